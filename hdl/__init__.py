@@ -1,0 +1,9 @@
+"""How hardware computes it: Amaranth components, and emission to Verilog."""
+
+from .amax import AmaxTree
+from .block import BlockConverter
+from .element import ElementQuantizer
+from .emit import default_name, describe, emit, verilog
+from .scale import ScaleUnit
+
+__all__ = ["AmaxTree", "BlockConverter", "ElementQuantizer", "ScaleUnit", "default_name", "describe", "emit", "verilog"]

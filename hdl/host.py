@@ -1,0 +1,77 @@
+"""The machine around the package: files that appear whole or not at all, a cache by content, and missing tools."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+__all__ = ["ToolError", "write_whole", "sha256", "cache_folder", "cached_folder"]
+
+
+class ToolError(RuntimeError):
+    """A tool is missing, too old or has failed. The message is one sentence that says what to do."""
+
+
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write a file under a temporary name, then rename it: readers see the old content or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return path
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def sha256(*parts: str | bytes) -> str:
+    """Hex digest over the parts and their lengths."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def cache_folder() -> Path:
+    """Where results are kept by content: ``MXCAST_CACHE``, or ``mxcast`` in the user's cache folder."""
+    if folder := os.environ.get("MXCAST_CACHE"):
+        return Path(folder)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mxcast"
+
+
+def cached_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], None], force: bool = False) -> Path:
+    """The folder of results for ``key``; ``make`` fills it in a temporary place if it does not exist yet.
+
+    Two processes that make the same folder at once both succeed; one result is kept.
+    """
+    folder = cache_folder() / kind / sha256(*key)[:32]
+    if folder.is_dir() and not force:
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".making-"))
+    try:
+        make(temporary)
+        if force and folder.is_dir():
+            shutil.rmtree(folder)
+        try:
+            os.rename(temporary, folder)
+        except OSError:
+            if not folder.is_dir():  # not because another process was first
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return folder

@@ -1,0 +1,39 @@
+"""The bundles that travel between the stages of a converter."""
+
+from __future__ import annotations
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data
+
+from ..spec import Numerics, ScaleRule, Specials
+
+__all__ = ["operand_layout", "scale_key_layout", "special_flags", "lane_name"]
+
+
+def operand_layout(numerics: Numerics) -> data.StructLayout:
+    """A source number as it arrives: fraction in the low bits, then the biased exponent, then the sign."""
+    source = numerics.source
+    return data.StructLayout({"fraction": unsigned(source.man_bits), "exponent": unsigned(source.exp_bits),
+                              "sign": unsigned(1)})
+
+
+def scale_key_layout(numerics: Numerics) -> data.StructLayout:
+    """What the scale depends on: the biased exponent and, below it, one flag about the fraction.
+
+    For a number the flag says that the scale rule goes one up; for exponent 255 it tells NaN from Inf. It has no
+    width where neither is asked. Keys are ordered like the magnitudes they come from, so the largest key of a block
+    is the key of its largest magnitude.
+    """
+    needs_fraction = numerics.scale_rule is ScaleRule.CEIL or numerics.specials is Specials.INF_SCALE
+    return data.StructLayout({"flag": unsigned(1 if needs_fraction else 0),
+                              "exponent": unsigned(numerics.source.exp_bits)})
+
+
+def special_flags(numerics: Numerics) -> tuple[str, ...]:
+    """Names of the one-bit signals by which the scale unit tells every element quantizer of a special block."""
+    return {Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf"), Specials.DROP: ()}[numerics.specials]
+
+
+def lane_name(kind: str, lane: int, numerics: Numerics) -> str:
+    """Instance name of a lane's part, with leading zeros so that names sort like lanes."""
+    return f"{kind}_{lane:0{len(str(numerics.block_size - 1))}}"

@@ -1,0 +1,86 @@
+"""From Amaranth components to readable, reproducible Verilog-2005.
+
+Amaranth's own back end writes one module for every instance, lets signals of one module become ports of another, and
+escapes names. Here every *kind* of component becomes one module with exactly the ports of its signature, and Yosys
+only prints what Amaranth made.
+"""
+
+from __future__ import annotations
+
+import re
+
+from amaranth.back import rtlil
+from amaranth.hdl import Instance, Value
+from amaranth.lib import wiring
+
+__all__ = ["ModuleLibrary", "placed", "convert"]
+
+YOSYS_SCRIPT = "proc; opt_expr; wreduce; opt_expr; opt_clean; write_verilog -noattr"
+
+
+class ModuleLibrary:
+    """The modules of one Verilog file, as the platform that components are elaborated for.
+
+    A component asks `placed` for each of its sub-modules. All components of a class are one module, because they are
+    made from one configuration.
+    """
+
+    def __init__(self, top: str) -> None:
+        self.top = top
+        self.waiting: list[tuple[str, wiring.Component]] = []
+        self.names: set[str] = set()
+
+    def instance(self, component: wiring.Component) -> Instance:
+        """An instance of this kind of component, connected to the ports of ``component``."""
+        name = f"{self.top}_{re.sub(r'(?<=[a-z])(?=[A-Z])', '_', type(component).__name__).lower()}"
+        if name not in self.names:
+            self.names.add(name)
+            self.waiting.append((name, component))
+        component._MustUse__used = True  # the first of its kind is elaborated for all
+        direction = {wiring.In: "i", wiring.Out: "o"}
+        return Instance(name, **{f"{direction[member.flow]}_{port}": Value.cast(getattr(component, port))
+                                 for port, member in component.signature.members.items()})
+
+
+def placed(component: wiring.Component, platform: object) -> wiring.Component | Instance:
+    """``component`` as a sub-module: itself, or an instance of its module while a Verilog file is written."""
+    return platform.instance(component) if isinstance(platform, ModuleLibrary) else component
+
+
+def convert(component: wiring.Component, top: str) -> str:
+    """Verilog of ``component`` as module ``top``, and after it the modules ``top_kind`` that it is made of."""
+    library = ModuleLibrary(top)
+    library.waiting.append((top, component))
+    rtl, ports = [], {}
+    while library.waiting:
+        name, part = library.waiting.pop(0)
+        rtl.append(_with_private_copies(rtlil.convert(part, name=name, platform=library, emit_src=False)))
+        ports[name] = list(part.signature.members)
+    modules = _print("\n".join(rtl))
+    return "\n".join(_with_port_order(modules[name], name, order) for name, order in ports.items())
+
+
+def _with_private_copies(text: str) -> str:
+    """Copies of a name (``x$3``) and views of a bundle's field (``key.flag``) become private names, so that Yosys
+    prints the name that they stand for."""
+    text = re.sub(r"^ *attribute .*\n", "", text, flags=re.M)
+    return re.sub(r"\\(\w+[.$])", r"$\1", text)
+
+
+def _print(text: str) -> dict[str, str]:
+    """Verilog of RTLIL text, module by module."""
+    from amaranth._toolchain.yosys import find_yosys
+
+    yosys = find_yosys(lambda version: version >= (0, 50))
+    verilog = yosys.run(["-q", "-"], f"read_rtlil <<rtlil\n{text}\nrtlil\n{YOSYS_SCRIPT}\n")
+    if escaped := re.findall(r"\\\S+", verilog):
+        raise RuntimeError(f"the Verilog has escaped names: {', '.join(escaped[:3])}")
+    return {m[1]: m[0] for m in re.finditer(r"^module (\w+)\(.*?^endmodule\n", verilog, re.M | re.S)}
+
+
+def _with_port_order(verilog: str, name: str, ports: list[str]) -> str:
+    head = re.compile(rf"^module {name}\(([^)]*)\);")
+    found = head.match(verilog)
+    if found is None or sorted(found[1].replace(",", " ").split()) != sorted(ports):
+        raise RuntimeError(f"the Verilog of {name} does not have the ports {', '.join(ports)}")
+    return head.sub(f"module {name}({', '.join(ports)});", verilog)

@@ -1,0 +1,6 @@
+"""What the right answer is: the golden model in NumPy, and the exact definition that it is held against."""
+
+from .block import Quantized, dequantize, quantize, quantize_blocks
+from .statistics import Statistics, error_statistics
+
+__all__ = ["Quantized", "dequantize", "quantize", "quantize_blocks", "Statistics", "error_statistics"]

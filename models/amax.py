@@ -1,0 +1,24 @@
+"""Largest magnitude of each block, as float32 bit patterns.
+
+Patterns of non-negative floats are ordered like their values, so the maximum is taken on integers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["INFINITY", "block_amax"]
+
+INFINITY = np.uint32(0x7F800000)
+"""Pattern of +Inf: the smallest magnitude pattern that is not a number."""
+
+
+def block_amax(magnitudes: np.ndarray, block_size: int) -> np.ndarray:
+    """Maximum of each run of ``block_size`` patterns: (n,) uint32 -> (n / block_size,) uint32.
+
+    Pairs are halved until one is left, because NumPy's reduction over a short axis is several times slower.
+    """
+    while block_size > 1:
+        magnitudes = np.maximum(magnitudes[0::2], magnitudes[1::2])
+        block_size //= 2
+    return magnitudes

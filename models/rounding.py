@@ -1,0 +1,96 @@
+"""Rounding of non-negative float32 numbers to the grid of an element format.
+
+The one primitive is the correctly rounded float32 addition of the machine (IEEE 754 roundTiesToEven): adding to ``y``
+the power of two whose last bit weighs one grid step leaves ``y`` in whole steps, rounded to nearest even, in the low
+bits of the sum. Other roundings look at the error that this one made, which is exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..spec import FloatFormat, Rounding, Subnormals
+
+__all__ = ["Workspace", "encode_magnitudes"]
+
+EXPONENT = np.uint32(0x7F800000)
+
+
+class Workspace:
+    """Three uint32 buffers of one chunk, and their float32 views, to be used again for every chunk."""
+
+    def __init__(self, size: int) -> None:
+        self.u = [np.empty(size, np.uint32) for _ in range(3)]
+
+    def take(self, size: int) -> tuple[np.ndarray, ...]:
+        """The first ``size`` elements of each buffer."""
+        return tuple(buffer[:size] for buffer in self.u)
+
+
+def encode_magnitudes(y: np.ndarray, element: FloatFormat, rounding: Rounding, subnormals: Subnormals,
+                      workspace: Workspace) -> np.ndarray:
+    """Codes of scaled magnitudes: (n,) float32, 0 <= y < 2**100 -> (n,) uint32 in a buffer of ``workspace``.
+
+    ``y`` is overwritten. Saturates at the largest finite code.
+    """
+    if rounding is Rounding.GUARD_HALF_UP:
+        return _guard_half_up(y, element, subnormals, workspace)
+    codes = _nearest_even(y, element, workspace)
+    np.minimum(codes, np.uint32(element.max_code), out=codes)
+    if subnormals is Subnormals.FLUSH:
+        np.multiply(codes, codes >= np.uint32(1 << element.man_bits), out=codes)
+    return codes
+
+
+def _nearest_even(y: np.ndarray, element: FloatFormat, workspace: Workspace) -> np.ndarray:
+    """Codes, to nearest and ties to even, not yet saturated.
+
+    With E the exponent of y, not below emin, the sum y + 2**(E + 23 - man_bits) holds q = round(y / step) in its low
+    bits, and the code is q plus (E - emin) << man_bits: the hidden one of q supplies the missing one of the exponent
+    field, and a q that has grown to the next power of two carries into it.
+    """
+    exponent, total, _ = workspace.take(y.size)
+    shift = 23 - element.man_bits
+    np.bitwise_and(y.view(np.uint32), EXPONENT, out=exponent)
+    np.maximum(exponent, np.uint32((element.emin + 127) << 23), out=exponent)
+    np.add(exponent, np.uint32(shift << 23), out=exponent)
+    np.add(y, exponent.view(np.float32), out=total.view(np.float32))
+    np.subtract(total, exponent, out=total)
+    np.right_shift(exponent, np.uint32(shift), out=exponent)
+    np.add(total, exponent, out=total)
+    return np.subtract(total, np.uint32((element.emin + 127 + shift) << element.man_bits), out=total)
+
+
+def _nearest_away(y: np.ndarray, element: FloatFormat, workspace: Workspace) -> np.ndarray:
+    """Codes, to nearest and ties away from zero, not yet saturated: to even, and one more after a tie went down."""
+    codes = _nearest_even(y, element, workspace)
+    step, _, rounded = workspace.take(y.size)
+    shift = 23 - element.man_bits
+    np.bitwise_and(y.view(np.uint32), EXPONENT, out=step)
+    np.maximum(step, np.uint32((element.emin + 127) << 23), out=step)
+    np.add(step, np.uint32(shift << 23), out=step)
+    step, rounded = step.view(np.float32), rounded.view(np.float32)
+    np.add(y, step, out=rounded)
+    np.subtract(rounded, step, out=rounded)
+    np.multiply(step, np.float32(2.0 ** -24), out=step)  # half a grid step
+    np.subtract(y, rounded, out=rounded)
+    return np.add(codes, rounded == step, out=codes)
+
+
+def _guard_half_up(y: np.ndarray, element: FloatFormat, subnormals: Subnormals, workspace: Workspace) -> np.ndarray:
+    """Codes under the FPGA paper's recipe (section III.C), saturated at its own largest code.
+
+    In the binade of y, half up on the bit below the fraction is an addition to the bit pattern. An exponent field
+    of 0 keeps the unshifted fraction, and everything below it is 0; with exact subnormals both are rounded properly.
+    """
+    last = np.uint32((((1 << element.exp_bits) - 2) << element.man_bits) + (1 << element.man_bits) - 1)
+    if subnormals is Subnormals.EXACT:
+        codes = _nearest_away(y, element, workspace)
+    else:
+        codes, _, _ = workspace.take(y.size)
+        shift, zero_field = np.uint32(23 - element.man_bits), np.uint32((127 - element.bias) << 23)
+        np.maximum(y.view(np.uint32), zero_field, out=codes)
+        np.subtract(codes, zero_field, out=codes)
+        np.add(codes, np.uint32(1 << (22 - element.man_bits)), out=codes)
+        np.right_shift(codes, shift, out=codes)
+    return np.minimum(codes, last, out=codes)

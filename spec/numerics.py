@@ -1,0 +1,117 @@
+"""Numerics: everything that decides which bits come out, and nothing that does not.
+
+Rules are enumerations whose members carry their definition. The models implement them from the definition, the
+hardware from its own derivation; docs/numerics.md is the prose. Notation: ``a`` is the block's largest magnitude,
+``destmax`` the largest element value, ``emax`` its exponent, ``X`` the unbiased shared exponent, byte = X + 127.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from .catalogue import Rule, unknown_name
+from .formats import FP32, BlockFormat, FloatFormat, block_format, source_format
+
+__all__ = ["ScaleRule", "Rounding", "Specials", "Subnormals", "Overflow", "Numerics"]
+
+
+class ScaleRule(Rule):
+    """How the shared exponent X follows from the largest magnitude; X is then clamped to -127..127."""
+
+    FLOOR = "floor", "X = floor(log2 a) - emax (OCP MX v1.0, section 6.3)"
+    CEIL = "ceil", "smallest X with a <= destmax * 2**X (NVIDIA MXFP8 recipe, Algorithm 1, in exact arithmetic)"
+    BIAS_FLOOR = "bias_floor", "X = floor(log2 a) - element bias (Gorodecky and Sousa, section II)"
+
+
+class Rounding(Rule):
+    """How V / 2**X becomes an element."""
+
+    RNE = "rne", "to nearest, ties to even (OCP MX v1.0, section 5.3; IEEE 754 roundTiesToEven)"
+    GUARD_HALF_UP = ("guard_half_up",
+                     "half up on the one bit below the fraction, no sticky bit, exponent field never above "
+                     "2**exp_bits - 2 (Gorodecky and Sousa, section III.C)")
+
+
+class Specials(Rule):
+    """What NaN and Inf inputs do to their block."""
+
+    NAN_BLOCK = ("nan_block", "any NaN or Inf: byte 0xFF, every element the canonical NaN, or code 0 where the "
+                              "format has no NaN (torchao, microxcaling)")
+    INF_SCALE = ("inf_scale", "any NaN: byte 0xFF; else any Inf: byte 0xFE; elements are their sign and a signal "
+                              "code (Gorodecky and Sousa, sections III.B and III.C)")
+    DROP = ("drop", "inputs of exponent 255 are left out of the maximum, then quantized like any exponent "
+                    "(Gorodecky and Sousa, published Verilog)")
+
+
+class Subnormals(Rule):
+    """What happens to subnormal numbers."""
+
+    EXACT = "exact", "they keep their value"
+    FLUSH = "flush", "they become zeros of the same sign"
+
+
+class Overflow(Rule):
+    """What happens to elements beyond the largest finite code."""
+
+    SATURATE = "saturate", "they become the largest finite code of their sign (OCP MX v1.0, section 5.3)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numerics:
+    """One complete rule for turning a block of source numbers into a scale byte and element codes.
+
+    Formats and rules are accepted by name. The reference models receive this and nothing else.
+
+    >>> Numerics(block="e4m3", scale_rule="ceil").scale_rule
+    <ScaleRule.CEIL: 'ceil'>
+    """
+
+    block: BlockFormat
+    source: FloatFormat = FP32
+    scale_rule: ScaleRule = ScaleRule.FLOOR
+    rounding: Rounding = Rounding.RNE
+    specials: Specials = Specials.NAN_BLOCK
+    input_subnormals: Subnormals = Subnormals.EXACT
+    element_subnormals: Subnormals = Subnormals.EXACT
+    overflow: Overflow = Overflow.SATURATE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "block", block_format(self.block))
+        object.__setattr__(self, "source", source_format(self.source))
+        if self.source is not FP32:
+            raise ValueError(f"source must be fp32, not {self.source.name}")
+        for name, rule in RULES.items():
+            object.__setattr__(self, name, rule.named(name, getattr(self, name)))
+
+    @property
+    def block_size(self) -> int:
+        return self.block.block_size
+
+    def to_dict(self) -> dict[str, str | int]:
+        """The fields by name, as plain strings: what files, headers and hashes carry."""
+        return {"block": self.block.name, "block_size": self.block_size, "source": self.source.name,
+                **{name: str(getattr(self, name)) for name in RULES}}
+
+    def replace(self, **overrides: object) -> Numerics:
+        """A copy with these fields changed; an unknown field name is an error.
+
+        >>> Numerics(block="int8").replace(scale_rul="ceil")
+        Traceback (most recent call last):
+        ...
+        ValueError: unknown field of Numerics 'scale_rul': did you mean 'scale_rule'?
+        """
+        block = block_format(overrides.pop("block", self.block))
+        block = dataclasses.replace(block, block_size=overrides.pop("block_size", block.block_size))
+        known = [f.name for f in dataclasses.fields(self)]
+        for name in overrides:
+            if name not in known:
+                raise ValueError(unknown_name("field of Numerics", name, known))
+        return dataclasses.replace(self, block=block, **overrides)
+
+
+RULES: dict[str, type[Rule]] = {
+    "scale_rule": ScaleRule, "rounding": Rounding, "specials": Specials,
+    "input_subnormals": Subnormals, "element_subnormals": Subnormals, "overflow": Overflow,
+}
+"""Fields of `Numerics` that are enumerations: what `mxcast list` prints and completeness tests walk."""
