@@ -1,4 +1,9 @@
-"""One element quantizer: a source number and the scale of its block to an element code (the FPGA paper's ``P_i``)."""
+"""One element quantizer: a source number and the scale of its block to an element code (the FPGA paper's ``P_i``).
+
+The datapath works on few bits. Whatever the shift, a code depends on the hidden bit, ``fraction_bits`` of fraction and
+one guard bit, and on whether anything below them is set; so only those are shifted, and the long tail of the fraction
+is reduced to one sticky bit where it stands.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, FixedFormat, Numerics, Rounding, Subnormals
+from ..spec import ConverterConfig, FixedFormat, Numerics, Rounding, Specials, Subnormals
 from .operand import operand_layout, special_flags
 from .rounding import rounds_up
 
@@ -19,9 +24,11 @@ __all__ = ["ElementQuantizer"]
 class Target:
     """An element format as the datapath sees it: an exponent field above ``fraction_bits`` of fraction.
 
-    A fixed-point magnitude is such a code too, whose field is 0 or 1 and whose field-1 binade is its top one.
+    A fixed-point magnitude is such a code too, with a field of one bit: its leading bit is the hidden one of the top
+    binade, and everything below that binade is subnormal.
     """
 
+    field_bits: int
     fraction_bits: int
     bias: int
     """The exponent field of a number of unbiased exponent 0."""
@@ -33,20 +40,20 @@ class Target:
     def of(cls, numerics: Numerics) -> Target:
         element = numerics.block.element
         if isinstance(element, FixedFormat):
-            return cls(element.bits - 2, 1 - element.emax, element.max_code, 1)
+            return cls(1, element.bits - 2, 1 - element.emax, element.max_code, 1)
         max_code, lowest_field = element.max_code, 1
         if numerics.rounding is Rounding.GUARD_HALF_UP:  # its field stops one short of all ones
             max_code = (((1 << element.exp_bits) - 1) << element.man_bits) - 1
             if numerics.element_subnormals is Subnormals.FLUSH:  # as published: field 0 keeps the unshifted fraction
                 lowest_field = 0
-        return cls(element.man_bits, element.bias, max_code, lowest_field)
+        return cls(element.exp_bits, element.man_bits, element.bias, max_code, lowest_field)
 
 
 class ElementQuantizer(wiring.Component):
     """Quantize one number ``x`` under the scale byte ``scale`` to the code ``p``; combinational.
 
     ``nan`` and ``inf``, where the numerics have them, replace the code by that of a special block.
-    Unpack, normalise subnormal inputs, align below the lowest exponent field, round, saturate, sign.
+    Normalise subnormal inputs, align below the lowest exponent field, round and saturate, sign.
     """
 
     def __init__(self, config: ConverterConfig) -> None:
@@ -58,101 +65,124 @@ class ElementQuantizer(wiring.Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         number = data.View(operand_layout(self.numerics), self.x)
-        significand, field = self.unpack(m, number)
-        significand, field = self.normalise(m, number, significand, field)
-        kept, sticky = self.align(m, significand, field)
-        magnitude = self.round(m, significand, field, kept, sticky)
+        top, tail, field = self.normalise(m, number)
+        fraction, guard, sticky = self.align(m, top, tail, field)
+        magnitude = self.round(m, number, top, field, fraction, guard, sticky)
         self.pack(m, number, magnitude)
         return m
 
-    def unpack(self, m: Module, number):
-        """Significand with its hidden bit, and the exponent field that the number would have as an element."""
-        source, scale = self.numerics.source, self.numerics.block.scale
-        significand = Signal(source.man_bits + 1)
-        exponent = Signal(source.exp_bits)  # a subnormal has the exponent of the smallest normal number
-        field = Signal(signed(source.exp_bits + 2))
-        is_normal = number.exponent.any()
-        m.d.comb += [
-            significand.eq(Cat(number.fraction, is_normal)),
-            exponent.eq(Cat(number.exponent[0] | ~is_normal, number.exponent[1:])),
-            field.eq(exponent - self.scale + (self.target.bias + scale.bias - source.bias)),
-        ]
-        if self.numerics.input_subnormals is Subnormals.FLUSH:
-            flushed = Signal(source.man_bits + 1)
-            m.d.comb += flushed.eq(Mux(is_normal, significand, 0))
-            significand = flushed
-        return significand, field
+    def normalise(self, m: Module, number):
+        """The leading bits (hidden bit, fraction, guard bit), whether any bit below is set, and the exponent field.
 
-    def normalise(self, m: Module, number, significand, field):
-        """Shift the significand of a subnormal input up, as far as it is zero at the top and the field allows.
-
-        The field of a subnormal input is at most that of the smallest scale, which bounds the places.
+        A subnormal input moves up until its hidden bit is set, but not below the lowest field. Only the smallest
+        scales leave it ``room``, which bounds the places and is the same for all lanes: flattened lanes share it.
         """
-        source, scale = self.numerics.source, self.numerics.block.scale
-        places = self.target.bias + scale.bias - source.bias + 1 - self.target.lowest_field
-        if self.numerics.input_subnormals is Subnormals.FLUSH or places <= 0:
-            return significand, field
-        for step in (1 << i for i in reversed(range(places.bit_length()))):
-            shifted, lowered = Signal.like(significand, name=f"up{step}_significand"), Signal.like(field, name=f"up{step}_field")
-            shifts = Signal(name=f"up{step}")
+        numerics, target = self.numerics, self.target
+        source, scale = numerics.source, numerics.block.scale
+        kept = target.fraction_bits + 1  # of the fraction, guard bit included
+        base = target.bias + scale.bias - source.bias  # field of biased exponent e under byte s: e - s + base
+        most = base + 1 - target.lowest_field  # room under the smallest scale
+        places = 0 if numerics.input_subnormals is Subnormals.FLUSH else min(most, source.man_bits)
+        is_normal = Signal()
+        m.d.comb += is_normal.eq(number.exponent.any())
+
+        # at most kept + places bits of fraction can reach the window; zeros below a short fraction
+        missing = max(kept + places - source.man_bits, 0)
+        fraction = Cat(Const(0, missing), number.fraction)
+        window = Signal(1 + kept + places)
+        m.d.comb += window.eq(Cat(fraction[len(fraction) - kept - places:], is_normal))
+        room = Signal(places.bit_length())
+        steps = []  # of up, the places moved, largest first
+        if places:
+            m.d.comb += room.eq(Mux(self.scale < most, (most - self.scale)[:len(room)], 0))
+        slack = Const(0)  # the room was not used up by a larger step, so it is enough for all smaller ones
+        for i in reversed(range(len(room))):
+            step = Signal(name=f"up{1 << i}")
+            moved = Signal.like(window, name=f"window{i}")
             m.d.comb += [
-                shifts.eq(~significand[-step:].any() & (field >= self.target.lowest_field + step)),
-                shifted.eq(Mux(shifts, significand << step, significand)),
-                lowered.eq(Mux(shifts, field - step, field)),
+                step.eq(~window[-(1 << i):].any() & (room[i] | slack)),
+                moved.eq(Mux(step, Cat(Const(0, 1 << i), window[:-(1 << i)]), window)),
             ]
-            significand, field = shifted, lowered
-        return significand, field
+            slack = slack | (room[i] & ~step)
+            window = moved
+            steps.append(step)
+        tail = Signal()
+        m.d.comb += tail.eq(Cat(window[:places], fraction[:len(fraction) - kept - places]).any())
 
-    def align(self, m: Module, significand, field):
-        """The hidden bit, the fraction and the guard bit, shifted down where the number is below the lowest field;
-        and the OR of all bits below."""
-        width = self.target.fraction_bits + 2
-        top, rest = significand[-width:], significand[:-width]
+        exponent = Signal(signed(source.exp_bits + 1))  # effective: 1 less the places moved
+        field = Signal(signed(source.exp_bits + 2))
+        m.d.comb += exponent.eq(Mux(is_normal, number.exponent, 1 - Cat(reversed(steps))))
+        m.d.comb += field.eq(exponent + (Const(base, signed(9 + 1)) - self.scale))
+        return window[places:], tail, field
+
+    def align(self, m: Module, top, tail, field):
+        """Fraction, guard and sticky bit, shifted down where the number is below the lowest field."""
         if self.target.lowest_field == 0:
-            return top, rest.any()
-        places = Signal(range(width + 1))
-        m.d.comb += places.eq(Mux(field > 0, 0, Mux(field > 1 - width, 1 - field, width)))
-        shifted = Signal(2 * width)
-        kept, lost = shifted[width:], shifted[:width]
-        m.d.comb += shifted.eq(Cat(Const(0, width), top) >> places)
-        return kept, lost.any() | rest.any()
-
-    def round(self, m: Module, significand, field, kept, sticky):
-        """The rounded and saturated magnitude code."""
-        target, element = self.target, self.numerics.block.element
-        bits = target.max_code.bit_length()
-        up = Signal()
-        m.d.comb += up.eq(rounds_up(self.numerics.rounding, kept[1], kept[0], sticky))
-        largest_field = target.max_code >> target.fraction_bits
-        # The hidden one of a normal number adds the last one to its exponent field, and a rounded fraction that has
-        # grown to the next power of two carries into it.
-        base = Signal(range(largest_field + 1))
-        rounded = Signal(range(((largest_field + 2) << target.fraction_bits) + 1))
+            return top[1:-1], top[0], tail
+        # Fields 0, -1, ..., -last shift down by 1, 2, ..., 1 + last places; below that nothing is left to round.
+        last = len(top) - 2
+        reach = last.bit_length()
+        is_low = Signal()
+        is_gone = Signal()
+        near = field[:reach]
+        in_reach = field[reach:-1].all() & Cat(near != too_far for too_far in range((1 << reach) - last)).all()
         m.d.comb += [
-            base.eq(Mux(field > 0, field - 1, 0)),
-            rounded.eq((base << target.fraction_bits) + kept[1:] + up),
+            is_low.eq(field[-1] | ~field[:-1].any()),
+            is_gone.eq(field[-1] & ~in_reach),
         ]
-        magnitude = Signal(bits)
-        if target.lowest_field == 0:
-            # fields 0 and 1 differ only in the exponent field, and a number without hidden bit is below them
-            m.d.comb += rounded.eq(Cat(kept[1:-1], field[:len(base)]) + up)
-            below = (field < 0) | ~significand[-1]
-        else:
-            below = 0
-            if self.numerics.element_subnormals is Subnormals.FLUSH and not isinstance(element, FixedFormat):
-                below = rounded < (1 << target.fraction_bits)
-            if self.numerics.input_subnormals is Subnormals.FLUSH:  # no normaliser has led a zero down to field 1
-                below = below | ~significand[-1]
-        saturates = (field > largest_field) | (rounded > target.max_code)
-        m.d.comb += magnitude.eq(Mux(below, 0, Mux(saturates, target.max_code, rounded)))
-        return magnitude
+        width = len(top) - 1  # without the hidden bit, which a number at or above field 1 leaves to its field
+        placed_once = Mux(is_low, top[1:], top[:-1])
+        more = Signal(reach)
+        m.d.comb += more.eq(Cat(is_low & (near[i] ^ near[:i].any() if i else near[i]) for i in range(reach)))  # -field
+        shifted = Signal(2 * width)
+        aligned = Signal(width)
+        sticky = Signal()
+        m.d.comb += [
+            shifted.eq(Cat(Const(0, width), placed_once) >> more),
+            aligned.eq(Mux(is_gone, 0, shifted[width:])),
+            sticky.eq(shifted[:width].any() | (is_low & top[0]) | tail),
+        ]
+        return aligned[1:], aligned[0], sticky
+
+    def round(self, m: Module, number, top, field, fraction, guard, sticky):
+        """The rounded and saturated magnitude code."""
+        numerics, target = self.numerics, self.target
+        truncated = Signal(target.field_bits + target.fraction_bits)
+        rounded = Signal(target.max_code.bit_length())
+        up = Signal()
+        saturates = Signal()
+        magnitude = Signal.like(rounded)
+        is_kept = ~field[-1] & top[-1]  # otherwise the hidden bit is gone or has moved into the fraction
+        m.d.comb += [
+            truncated.eq(Cat(fraction, field[:target.field_bits] & is_kept.replicate(target.field_bits))),
+            up.eq(rounds_up(numerics.rounding, truncated[0], guard, sticky)),
+            # a fraction that has grown to the next power of two carries into the field
+            rounded.eq(truncated + up),
+            saturates.eq(truncated >= target.max_code),
+        ]
+        if numerics.specials is Specials.DROP:  # only what was left out of the maximum can be above the top field
+            overflows = ~field[-1] & field[target.field_bits:-1].any() & top[-1]
+            saturates = saturates | overflows
+        m.d.comb += magnitude.eq(Mux(saturates, target.max_code, rounded))
+        flushes = []
+        if target.lowest_field == 0:  # below field 0
+            flushes.append(field[-1] | ~top[-1])
+        elif numerics.element_subnormals is Subnormals.FLUSH and not isinstance(numerics.block.element, FixedFormat):
+            flushes.append(~rounded[target.fraction_bits:].any())
+        if numerics.input_subnormals is Subnormals.FLUSH:
+            flushes.append(~top[-1])
+        if not flushes:
+            return magnitude
+        flushed = Signal.like(magnitude)
+        m.d.comb += flushed.eq(Mux(Cat(flushes).any(), 0, magnitude))
+        return flushed
 
     def pack(self, m: Module, number, magnitude) -> None:
         """Sign the magnitude, or give the code of a special block."""
         element = self.numerics.block.element
         flags = special_flags(self.numerics)
         code = magnitude
-        if "inf" in flags:  # signed signal codes
+        if "inf" in flags:  # signal codes are signed
             code = Mux(self.nan, element.signal_nan_code, Mux(self.inf, element.signal_inf_code, magnitude))
         if isinstance(element, FixedFormat):
             code = Mux(number.sign, -code, code)[:element.bits]

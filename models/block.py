@@ -67,7 +67,7 @@ def quantized(x: np.ndarray, numerics: Numerics, convert: BlockFunction, *, axis
     ``convert`` has the arguments of `quantize_blocks`; errors are those of `quantize`.
     """
     x = np.asarray(x)
-    if x.dtype != np.float32:
+    if x.dtype.newbyteorder("=") != np.float32:
         raise TypeError(f"x must be float32, not {x.dtype}")
     if x.ndim == 0:
         raise ValueError("x must have at least one axis, not be a scalar")

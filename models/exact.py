@@ -7,6 +7,7 @@ and, through it, the hardware are judged by this file; it shares no step with ei
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,6 +30,7 @@ class Number:
     kind: str = "finite"
 
 
+@lru_cache(maxsize=1 << 18)
 def decode(pattern: int, source: FloatFormat, subnormals: Subnormals = Subnormals.EXACT) -> Number:
     """The number of a bit pattern (IEEE 754-2019, section 3.4).
 
@@ -79,14 +81,20 @@ def shared_exponent(amax: Fraction, numerics: Numerics) -> int:
     return min(max(exponent, -127), 127)
 
 
+@lru_cache(maxsize=None)
+def all_values(element: FloatFormat | FixedFormat) -> list[Fraction]:
+    """Values of the finite non-negative codes, which are in increasing order."""
+    values = [element_value(code, element) for code in range(element.max_code + 1)]
+    assert values == sorted(values)
+    return values
+
+
+@lru_cache(maxsize=1 << 18)
 def nearest_code(value: Fraction, element: FloatFormat | FixedFormat) -> int:
     """The finite code nearest to a value >= 0; of two equally near ones the even one."""
-    best, best_key = 0, None
-    for code in range(element.max_code + 1):
-        key = (abs(element_value(code, element) - value), code & 1)
-        if best_key is None or key < best_key:
-            best, best_key = code, key
-    return best
+    above = bisect_left(all_values(element), value)
+    neighbours = [code for code in (above - 1, above) if 0 <= code <= element.max_code]
+    return min(neighbours, key=lambda code: (abs(element_value(code, element) - value), code & 1))
 
 
 def half_up(value: Fraction) -> int:

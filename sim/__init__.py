@@ -1,5 +1,7 @@
 """Where reference and design meet: stimuli, cocotb benches, and the Verilated design as a NumPy function."""
 
+from .regression import Regression, test
+from .verification import Verification, verify
 from .verilated import Verilated, verilate
 
-__all__ = ["Verilated", "verilate"]
+__all__ = ["Regression", "test", "Verification", "verify", "Verilated", "verilate"]

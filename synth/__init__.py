@@ -1,0 +1,7 @@
+"""What it costs: Yosys in a child process, and reports of its netlists."""
+
+from .netlist import Cost
+from .synthesis import STAGES, Synthesis, synth, synth_all
+from .targets import TARGETS, Target
+
+__all__ = ["Cost", "STAGES", "Synthesis", "synth", "synth_all", "TARGETS", "Target"]

@@ -1,0 +1,57 @@
+"""The command itself: its verbs, and what becomes of errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from . import check, convert, cost, doctor, generate, listing
+from .errors import explained
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(name="mxcast", add_completion=False, pretty_exceptions_enable=False)
+for verb in (listing.list_, doctor.doctor, convert.quantize, convert.dequantize, generate.emit, check.verify, check.test,
+             cost.synth):
+    app.command(verb.__name__.rstrip("_"))(verb)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"mxcast {version('mxcast')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _command(context: typer.Context,
+             version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True,
+                                                   help="Print the version.")] = False) -> None:
+    """Bit-exact converters to the OCP microscaling (MX) formats: golden model, Verilog, and the evidence that they agree.
+
+    Exit codes: 0 passed, 1 a check failed, 2 usage or configuration, 3 a tool is missing.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with these arguments (those of the process by default); returns the exit code.
+
+    What the user can mend ends as one sentence on stderr; anything else is a defect of ours and keeps its traceback.
+    """
+    try:
+        code = typer.main.get_command(app).main(args=arguments, prog_name="mxcast", standalone_mode=False) or 0
+        sys.stdout.flush()  # a full disk shows here
+        return code
+    except (Exception, KeyboardInterrupt) as error:
+        known = explained(error)
+        if known is None:
+            raise
+        code, sentence = known
+    print(f"mxcast: {sentence}", file=sys.stderr)
+    return int(code)

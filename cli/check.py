@@ -1,0 +1,81 @@
+"""`mxcast verify` and `mxcast test`: is the hardware what the golden model says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .errors import ExitCode
+from .options import Config, Format, Json, Name, Out, Pad, Profile, Quiet, Seed, Set, Verbose, request
+from .output import Output
+
+__all__ = ["verify", "test"]
+
+
+def verify(format: Format = None,
+           stimuli: Annotated[str, typer.Option(
+               "--stimuli", metavar="KIND",
+               help="standard (the next three), corner, boundary, random or exhaustive.")] = "standard",
+           blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 1_000_000,
+           tensors: Annotated[Path | None, typer.Option(
+               "--tensors", metavar="FILE", show_default=False,
+               help="Compare on the tensors of a .npy or .safetensors file instead.")] = None,
+           pad: Pad = False, profile: Profile = None, set: Set = None, config: Config = None, seed: Seed = 0,
+           json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+    """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
+    output = Output(json, quiet, verbose)
+    asked = request("verify {}", format, profile, set, config)
+    if tensors is not None:
+        from .files import read_blocks
+
+        read_blocks(tensors, asked.configs[0].numerics.block_size, pad)  # a wrong file is refused before a long build
+    from ..sim import verify
+
+    results = []
+    for chosen in asked.configs:
+        output.configuration(chosen)
+        with output.progress(f"verifying {chosen.numerics.block.name}") as progress:
+            if tensors is None:
+                result = verify(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress)
+            else:
+                result = verify(chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress)
+        results.append(result)
+        output.table([{"stimulus": name, "blocks": count} for name, count in result.counts.items()])
+        output.say(f"{chosen.numerics.block.name}: " + (f"passed, {result.blocks} blocks equal" if result.passed else
+                                                        f"FAILED\n{result.report}"))
+    output.document(asked.of([result.to_dict() for result in results]))
+    _judge(results)
+
+
+def test(format: Format = None,
+         simulator: Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or icarus.")] = "verilator",
+         waves: Annotated[bool, typer.Option("--waves", help="Keep a waveform.")] = False,
+         profile: Profile = None, set: Set = None, config: Config = None, name: Name = None, out: Out = Path("build"),
+         seed: Seed = 0, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+    """Run the cocotb regression on the emitted Verilog."""
+    output = Output(json, quiet, verbose)
+    asked = request("test {}", format, profile, set, config, name=name)
+    from ..sim import test
+
+    results = []
+    for chosen in asked.configs:
+        output.configuration(chosen)
+        with output.own_stdout():
+            result = test(chosen, simulator=simulator, out=out, name=asked.name, seed=seed, waves=waves)
+        results.append(result)
+        output.table([{"test": name, "comparisons": count} for name, count in result.tests.items()])
+        output.say(f"{chosen.numerics.block.name}: " + (
+            f"passed, {len(result.tests)} tests, {result.comparisons} comparisons" if result.passed else
+            f"FAILED\n{result.report}"))
+        output.say(f"log {result.log}")
+        if result.waveform:
+            output.say(f"waveform {result.waveform}")
+    output.document(asked.of([result.to_dict() for result in results]))
+    _judge(results)
+
+
+def _judge(results: list) -> None:
+    if not all(result.passed for result in results):
+        raise typer.Exit(ExitCode.FAILED)

@@ -1,0 +1,66 @@
+"""`mxcast quantize` and `mxcast dequantize`: tensor files through the golden model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import Config, Json, Pad, Profile, Quiet, Set, Verbose, request
+from .output import Output
+
+if TYPE_CHECKING:
+    from ..models import Statistics
+
+__all__ = ["quantize", "dequantize"]
+
+Source = Annotated[Path, typer.Argument(metavar="IN", show_default=False)]
+Target = Annotated[Path, typer.Argument(metavar="OUT", show_default=False)]
+
+
+def quantize(source: Source, target: Target,
+             format: Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", show_default=False,
+                                                        help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).")] = None,
+             profile: Profile = None, set: Set = None, config: Config = None, pad: Pad = False,
+             json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+    """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy.
+
+    F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied.
+    """
+    output = Output(json, quiet, verbose)
+    usage = f"quantize {source} {target} --format {{}}"
+    chosen = request(usage, format, profile, set, config, allow_all=False).configs[0]
+    output.configuration(chosen)
+    from .files import quantize_file
+
+    with output.progress(f"quantizing {source.name}") as progress:
+        report = quantize_file(source, target, chosen.numerics, chosen.profile, pad=pad, progress=progress)
+    rows = [_row(t.name, " x ".join(map(str, t.shape)), t.statistics) for t in report.tensors]
+    if len(rows) > 1:
+        rows.append(_row("total", "", report.total))
+    output.table(rows)
+    if report.copied:
+        output.say(f"copied unchanged: {', '.join(report.copied)}")
+    output.say(f"wrote {target}")
+    output.document(report.to_dict())
+
+
+def _row(name: str, shape: str, statistics: Statistics) -> dict[str, object]:
+    amax = f"{statistics.amax_min:.4g} .. {statistics.amax_max:.4g}" if statistics.blocks else ""
+    return {"tensor": name, "shape": shape, "amax of blocks": amax, "SQNR dB": round(statistics.sqnr_db, 2),
+            "saturated": statistics.saturated, "flushed": statistics.flushed, "NaN": statistics.nan}
+
+
+def dequantize(source: Source, target: Target, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+    """Turn a file that quantize wrote back into float32 tensors, under their names and in their shapes."""
+    output = Output(json, quiet, verbose)
+    from .files import dequantize_file
+
+    with output.progress(f"dequantizing {source.name}") as progress:
+        report = dequantize_file(source, target, progress=progress)
+    output.table([{"tensor": name, "shape": " x ".join(map(str, shape))} for name, shape in report.tensors.items()])
+    if report.copied:
+        output.say(f"copied unchanged: {', '.join(report.copied)}")
+    output.say(f"wrote {target}")
+    output.document(report.to_dict())

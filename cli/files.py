@@ -1,0 +1,172 @@
+"""Tensor files to blocks and back, chunk by chunk: files may be larger than memory."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from ..models import Statistics
+from ..spec import BlockFormat, Numerics, numerics as resolve
+from .containers import CONVERTED, DTYPES, Contents, Layout, Stored, read, written
+from .pieces import codes_and_scales_shapes, dequantize_tensor, float_blocks, quantize_tensor
+from .reports import FileReport, TensorReport, WayBack
+
+__all__ = ["TensorReport", "FileReport", "WayBack", "quantize_file", "dequantize_file", "read_blocks"]
+
+KEY = "mxcast"
+"""Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
+
+Progress = Callable[[int, int], None] | None
+
+
+def quantize_file(source: Path | str, target: Path | str, format: str | BlockFormat | Numerics,
+                  profile: str | None = "ocp", *, pad: bool = False, progress: Progress = None,
+                  **overrides: object) -> FileReport:
+    """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
+
+    ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
+    ``overrides`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
+    holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``progress`` is called
+    with the elements done and the elements in all.
+
+    Raises ValueError for other floating-point types, incomplete blocks, unknown names and damaged files. ``target``
+    appears whole or not at all.
+    """
+    source, target = Path(source), Path(target)
+    numerics = format.replace(**overrides) if isinstance(format, Numerics) else resolve(format, profile, **overrides)
+    _check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
+    contents = read(source)
+    if KEY in contents.metadata:
+        raise ValueError(f"{source} has been quantized by mxcast already")
+    chosen = _converted(source, contents, numerics.block_size, pad)
+    copied = {name: stored for name, stored in contents.tensors.items() if name not in chosen}
+    about = {KEY: json.dumps({
+        "version": version("mxcast"), "profile": profile, "numerics": numerics.to_dict(),
+        "tensors": {name: {"dtype": stored.dtype, "shape": stored.shape} for name, stored in chosen.items()}})}
+    made: dict[str, tuple[int, ...]] = {}
+    for name, stored in chosen.items():
+        codes, scales = _parts(name, target)
+        if scales in contents.tensors:
+            raise ValueError(f"tensor {scales!r} of {source} has the name that the scales of {name!r} need")
+        made[codes], made[scales] = codes_and_scales_shapes(stored.shape, numerics.block_size)
+    with written(target, _layout("U8", made, copied), contents.metadata | about) as arrays:
+        _copy(copied, arrays)
+        done, total = 0, sum(stored.data.size for stored in chosen.values())
+        reports = []
+        for name, stored in chosen.items():
+            codes, scales = (arrays[part] for part in _parts(name, target))
+            statistics = Statistics()
+            for part in quantize_tensor(stored, numerics, codes, scales):
+                statistics += part
+                if progress:
+                    progress(done + statistics.elements, total)
+            done += statistics.elements
+            reports.append(TensorReport(name=name, shape=stored.shape, statistics=statistics))
+    return FileReport(path=target, numerics=numerics, profile=profile, tensors=tuple(reports), copied=tuple(copied))
+
+
+def dequantize_file(source: Path | str, target: Path | str, *, progress: Progress = None) -> WayBack:
+    """Turn a file of `quantize_file` back into F32 tensors under their names, in their shapes.
+
+    `.safetensors` and `.npz` become `.safetensors`, or `.npy` where there is one tensor and nothing else. Raises
+    ValueError for files that are not of `quantize_file`. ``target`` appears whole or not at all.
+    """
+    source, target = Path(source), Path(target)
+    _check_ends(source, target, dict.fromkeys((".safetensors", ".npz"), (".safetensors", ".npy")))
+    contents = read(source)
+    numerics, shapes = _about(source, contents)
+    copied = dict(contents.tensors)
+    for name, shape in shapes.items():
+        for part, wanted in zip(_parts(name, source), codes_and_scales_shapes(shape, numerics.block_size)):
+            stored = copied.pop(part, None)
+            if stored is None or stored.dtype != "U8" or stored.shape != wanted:
+                raise ValueError(f"{source} has no U8 tensor {part!r} of shape {wanted}, which its metadata speak of")
+    if target.suffix == ".npy" and (len(shapes) != 1 or copied):
+        count = len(shapes) + len(copied)
+        raise ValueError(f"a .npy file holds one tensor, {source} has {count}: write a .safetensors file")
+    metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
+    with written(target, _layout("F32", shapes, copied), metadata) as arrays:
+        _copy(copied, arrays)
+        done, total = 0, sum(map(math.prod, shapes.values()))
+        for name, shape in shapes.items():
+            codes, scales = (contents.tensors[part].data for part in _parts(name, source))
+            try:
+                for count in dequantize_tensor(shape, numerics, codes, scales, arrays[name]):
+                    done += count
+                    if progress:
+                        progress(done, total)
+            except ValueError as error:  # codes beyond the format
+                raise ValueError(f"tensor {name!r} of {source}: {error}") from None
+    return WayBack(path=target, numerics=numerics, tensors=shapes, copied=tuple(copied))
+
+
+def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> Iterator[tuple[str, np.ndarray]]:
+    """Tensor name and (n, block_size) float32 blocks, chunk by chunk, of the tensors that `quantize_file` converts.
+
+    Raises its errors, and those at once.
+    """
+    path = Path(path)
+    chosen = _converted(path, read(path), block_size, pad)
+    return ((name, blocks) for name, stored in chosen.items() for blocks in float_blocks(stored, block_size))
+
+
+def _parts(name: str, path: Path) -> tuple[str, str]:
+    """Names of the codes and the scales of a tensor in a quantized file."""
+    return ("codes", "scales") if path.suffix == ".npz" else (name, f"{name}.scales")
+
+
+def _check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]) -> None:
+    if source.suffix not in possible:
+        raise ValueError(f"{source} must be a {' or '.join(possible)} file")
+    if target.suffix not in possible[source.suffix]:
+        raise ValueError(f"{target} must be a {' or '.join(possible[source.suffix])} file, as {source} is {source.suffix}")
+    if source.exists() and target.exists() and source.samefile(target):
+        raise ValueError(f"{source} and {target} are the same file")
+
+
+def _converted(path: Path, contents: Contents, size: int, pad: bool) -> dict[str, Stored]:
+    """The tensors of a file that are quantized, checked."""
+    accepted = ", ".join(CONVERTED).replace(", BF16", " and BF16")
+    chosen = {name: t for name, t in contents.tensors.items() if t.shape and t.dtype.startswith(("F", "BF"))}
+    for name, stored in chosen.items():
+        if stored.dtype not in CONVERTED:
+            raise ValueError(f"tensor {name!r} is {stored.dtype}: mxcast converts {accepted}")
+        if stored.data.size and stored.shape[-1] % size and not pad:
+            raise ValueError(f"tensor {name!r} of shape {stored.shape} must have a last axis that is a multiple of "
+                             f"{size} long: --pad completes it with zeros")
+    if not chosen:
+        there = sorted({t.dtype + ("" if t.shape else " scalars") for t in contents.tensors.values()})
+        raise ValueError(f"{path} has nothing to convert: mxcast converts {accepted}, not {', '.join(there) or 'nothing'}")
+    return chosen
+
+
+def _about(path: Path, contents: Contents) -> tuple[Numerics, dict[str, tuple[int, ...]]]:
+    """Numerics and original shapes by name, from the metadata of a quantized file."""
+    if KEY not in contents.metadata:
+        raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
+    try:
+        about = json.loads(contents.metadata[KEY])
+        fields = dict(about["numerics"])
+        size = fields.pop("block_size")
+        shapes = {name: tuple(map(int, tensor["shape"])) for name, tensor in about["tensors"].items()}
+        return Numerics(**fields).replace(block_size=size), shapes
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
+
+
+def _layout(dtype: str, shapes: Mapping[str, tuple[int, ...]], copied: Mapping[str, Stored]) -> Layout:
+    """The tensors of a new file, those of wide elements first, so that all are aligned."""
+    layout = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
+    for name, shape in shapes.items():
+        layout[name] = (dtype, shape, math.prod(shape) * DTYPES[dtype].itemsize)
+    return dict(sorted(layout.items(), key=lambda item: -(item[1][2] // max(math.prod(item[1][1]), 1))))
+
+
+def _copy(copied: Mapping[str, Stored], arrays: Mapping[str, np.ndarray]) -> None:
+    for name, stored in copied.items():
+        arrays[name][...] = stored.data

@@ -1,0 +1,77 @@
+"""Options that verbs share, and the configurations that they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..spec import BLOCKS, PROFILES, ConverterConfig, converter_config
+from .settings import Settings, read_settings
+
+__all__ = ["Format", "Profile", "Set", "Config", "Name", "Out", "Seed", "Force", "Pad", "Json", "Quiet", "Verbose",
+           "Request", "request"]
+
+Format = Annotated[str | None, typer.Argument(metavar="FORMAT", show_default=False,
+                                              help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats), or all six: all.")]
+Profile = Annotated[str | None, typer.Option("--profile", show_default="ocp", help="Rules by name (mxcast list profiles).")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", show_default=False,
+                                               help="Replace one rule of the profile (mxcast list rules); repeatable.")]
+Config = Annotated[Path | None, typer.Option("-c", "--config", metavar="FILE", show_default=False,
+                                             help="TOML with format, profile, name and the tables numerics and microarchitecture.")]
+Name = Annotated[str | None, typer.Option("--name", show_default="FORMAT_PROFILE", help="Name of the top module.")]
+Out = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for what is written.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random stimuli.")]
+Force = Annotated[bool, typer.Option("--force", help="Do it again, whatever is in the cache.")]
+Pad = Annotated[bool, typer.Option("--pad", help="Complete the last block of each row with zeros.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print the complete configuration too, on stderr.")]
+
+ALL = "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The configurations that the options mean, and the name given for the top module."""
+
+    configs: tuple[ConverterConfig, ...]
+    many: bool
+    """Whether ``all`` formats were asked for: then results are lists."""
+    name: str | None = None
+
+    def of(self, results: list) -> object:
+        """Results, one a configuration, as they appear in JSON."""
+        return results if self.many else results[0]
+
+
+def request(usage: str, format: str | None, profile: str | None, assignments: list[str] | None, config: Path | None,
+            *, name: str | None = None, allow_all: bool = True) -> Request:
+    """What the options mean; those of the command line win over the file ``config``.
+
+    ``usage`` is an example for errors, in which ``{}`` stands for the format. Raises ValueError and TypeError.
+    """
+    settings = read_settings(config) if config else Settings()
+    format, name = format or settings.format, name or settings.name
+    profile = profile or settings.profile or "ocp"
+    if format is None:
+        raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
+    if format in PROFILES:
+        raise ValueError(f"{format!r} is a profile: mxcast {usage.format('e4m3')} --profile {format}")
+    fields = settings.fields | dict(map(_assignment, assignments or ()))
+    many = allow_all and format == ALL
+    if many and name:
+        raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
+    configs = tuple(converter_config(block, profile, **fields) for block in (BLOCKS if many else [format]))
+    return Request(configs=configs, many=many, name=name)
+
+
+def _assignment(text: str) -> tuple[str, str | int]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--set takes KEY=VALUE, not {text!r}")
+    if key == "block":
+        raise ValueError("--set takes rules: the block is the format itself")
+    return key, int(value) if value.isdecimal() else value

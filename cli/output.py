@@ -1,0 +1,122 @@
+"""What a verb prints: text and tables for people, one JSON document for machines, progress on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..spec import ConverterConfig
+
+__all__ = ["Output"]
+
+PATIENCE = 2.0
+"""Seconds before a progress bar appears."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Prints results to stdout, everything else to stderr.
+
+    ``as_json`` silences the text, so that stdout is the one document; ``quiet`` leaves the exit code and errors.
+    """
+
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+    @property
+    def talks(self) -> bool:
+        return not (self.as_json or self.quiet)
+
+    def say(self, text: str = "") -> None:
+        if self.talks:
+            print(text)
+
+    def configuration(self, config: ConverterConfig) -> None:
+        """Print the complete configuration to stderr, where ``--verbose`` asks for it."""
+        if self.verbose:
+            fields = {key: value for part in config.to_dict().values() for key, value in part.items()}
+            print(f"configuration {config.config_id}: " + " ".join(f"{k}={v}" for k, v in fields.items()), file=sys.stderr)
+
+    @contextlib.contextmanager
+    def own_stdout(self) -> Iterator[None]:
+        """Send what tools print to stdout to stderr: stdout is for results."""
+        sys.stdout.flush()
+        kept = os.dup(1)
+        try:
+            os.dup2(2, 1)
+            yield
+        finally:
+            sys.stdout.flush()
+            os.dup2(kept, 1)
+            os.close(kept)
+
+    def document(self, value: object) -> None:
+        """Print the JSON document of the verb, where JSON was asked for."""
+        if self.as_json:
+            print(json.dumps(value, indent=2, allow_nan=False))
+
+    def table(self, rows: Sequence[Mapping[str, object]], title: str | None = None) -> None:
+        """Print rows, whose keys are the columns; numbers are aligned to the right."""
+        if not self.talks or not rows:
+            return
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        # a pipe has no width: nothing is folded or cut there
+        console = Console() if sys.stdout.isatty() else Console(width=10_000)
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for column, value in rows[0].items():
+            justify = "right" if isinstance(value, (int, float)) and not isinstance(value, bool) else "left"
+            table.add_column(column.replace("_", " "), justify=justify, overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(_cell(value)) for value in row.values()))
+        console.print(table)
+
+    @contextlib.contextmanager
+    def progress(self, label: str) -> Iterator[Callable[[int, int], None] | None]:
+        """A callable (done, total) that draws a bar once it takes long; None where nobody would see the bar.
+
+        A total of 0 says that it is not known.
+        """
+        if not self.talks or not sys.stderr.isatty():
+            yield None
+            return
+        with contextlib.ExitStack() as stack:
+            yield _late_bar(label, stack)
+
+
+def _late_bar(label: str, stack: contextlib.ExitStack) -> Callable[[int, int], None]:
+    start, bar, task = time.monotonic(), None, None
+
+    def progress(done: int, total: int) -> None:
+        nonlocal bar, task
+        if bar is None:
+            if time.monotonic() - start < PATIENCE:
+                return
+            from rich.console import Console
+            from rich.progress import Progress
+
+            bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+            task = bar.add_task(label, total=total or None)
+        bar.update(task, completed=done, total=total or None)
+
+    return progress
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:g}"
+    if isinstance(value, dict):
+        return "\n".join(f"{key}={item}" for key, item in value.items())
+    return "" if value is None else str(value)

@@ -1,0 +1,64 @@
+"""Configuration files: TOML with the keys of the dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..spec import Microarchitecture, Numerics
+from ..spec.catalogue import unknown_name
+
+__all__ = ["Settings", "read_settings"]
+
+TABLES = {"numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size"],
+          "microarchitecture": [f.name for f in dataclasses.fields(Microarchitecture)]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a configuration file says; ``fields`` are those of `Numerics` and `Microarchitecture`."""
+
+    format: str | None = None
+    profile: str | None = None
+    name: str | None = None
+    fields: dict[str, object] = field(default_factory=dict)
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in a TOML file; ``block`` in its table ``[numerics]`` is its format.
+
+    Raises ValueError for what is not TOML and for an unknown key, TypeError for a value of the wrong kind.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
+        raise ValueError(f"{path} is not TOML: {error}") from None
+    names = [f.name for f in dataclasses.fields(Settings) if f.name != "fields"]
+    chosen: dict[str, object] = {}
+    fields: dict[str, object] = {}
+    for key, value in document.items():
+        if key in TABLES:
+            fields |= _table(path, key, value)
+        elif key not in names:
+            raise ValueError(f"{path}: {unknown_name('key', key, [*names, *TABLES])}")
+        elif not isinstance(value, str):
+            raise TypeError(f"{path}: {key} must be a string, not {value!r}")
+        else:
+            chosen[key] = value
+    block = fields.pop("block", None)
+    if block is not None and chosen.setdefault("format", block) != block:
+        raise ValueError(f"{path} gives the format twice: {chosen['format']} and {block}")
+    return Settings(**chosen, fields=fields)
+
+
+def _table(path: Path, name: str, table: object) -> dict[str, object]:
+    if not isinstance(table, dict):
+        raise TypeError(f"{path}: {name} must be a table, not {table!r}")
+    for key, value in table.items():
+        if key not in TABLES[name]:
+            raise ValueError(f"{path}: {unknown_name(f'key of [{name}]', key, TABLES[name])}")
+        if type(value) not in (str, int):
+            raise TypeError(f"{path}: {key} must be a string or a whole number, not {value!r}")
+    return table

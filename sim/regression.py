@@ -1,0 +1,136 @@
+"""The cocotb regression on Verilator or Icarus, as one function."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from ..hdl import default_name, emit
+from ..hdl.host import ToolError, write_whole
+from ..spec import ConverterConfig
+from . import tools
+from .stimuli import corner_cases
+from .verification import command_line
+
+__all__ = ["Regression", "SIMULATORS", "test"]
+
+SIMULATORS = ("verilator", "icarus")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """The outcome of `test`."""
+
+    config: ConverterConfig
+    simulator: str
+    passed: bool
+    tests: dict[str, int]
+    """Blocks compared by each test that ran."""
+    failures: dict[str, str]
+    """What the tests that failed say."""
+    log: Path
+    waveform: Path | None
+    seed: int
+
+    @property
+    def comparisons(self) -> int:
+        """Blocks compared in all."""
+        return sum(self.tests.values())
+
+    @property
+    def report(self) -> str:
+        return "\n".join(f"{name}: {text}" for name, text in self.failures.items())
+
+    def to_dict(self) -> dict:
+        return {**self.config.to_dict(), "config_id": self.config.config_id, "simulator": self.simulator,
+                "passed": self.passed, "tests": self.tests, "comparisons": self.comparisons, "failures": self.failures,
+                "log": str(self.log), "waveform": str(self.waveform) if self.waveform else None, "seed": self.seed}
+
+
+def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | str = "build", name: str | None = None,
+         seed: int = 0, random_blocks: int = 2000, waves: bool = False, verilog: Path | str | None = None) -> Regression:
+    """Emit the converter and run the cocotb bench on it; log and waveform go to ``<out>/<name>-<config_id>/sim/``.
+
+    The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
+    compared blocks and found no difference. ``verilog`` is a file to test instead of the emitted one.
+    Raises `ToolError` where a simulator is missing.
+    """
+    if simulator not in SIMULATORS:
+        raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
+    environment = _environment(simulator)
+    try:
+        from cocotb_tools.runner import get_runner
+    except ImportError:
+        raise ToolError("cocotb is missing: pip install 'mxcast[sim]'") from None
+    name = name or default_name(config)
+    emitted = emit(config, out, name)
+    folder = (emitted["manifest"].parent / "sim").resolve() / simulator
+    folder.mkdir(parents=True, exist_ok=True)
+    log, comparisons, results = folder / "log.txt", folder / "comparisons.jsonl", folder / "results.xml"
+    for stale in (comparisons, results, *folder.glob("**/dump.*")):
+        stale.unlink(missing_ok=True)
+    job = {**config.to_dict(), "seed": seed, "random_blocks": random_blocks, "comparisons": str(comparisons),
+           "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}"}
+    write_whole(folder / "job.json", json.dumps(job, indent=2))
+    source = Path(verilog).resolve() if verilog else emitted["verilog"].resolve()
+    runner = get_runner(simulator)
+    with _environ({**environment, "MXCAST_BENCH": str(folder / "job.json"), "COCOTB_ANSI_OUTPUT": "0"}):
+        try:
+            runner.build(sources=[source], hdl_toplevel=name, build_dir=folder / "build", always=True, waves=waves,
+                         timescale=("1ns", "1ps"), log_file=log)
+            runner.test(hdl_toplevel=name, test_module="mxcast.sim.bench", test_dir=folder, build_dir=folder / "build",
+                        results_xml=str(results), seed=seed, waves=waves, log_file=log)
+        except (SystemExit, RuntimeError) as stopped:  # how the runner says that a tool has failed
+            if not results.is_file():
+                raise ToolError(f"{simulator} stopped without results ({stopped}): see {log}") from None
+    return _judged(config, simulator, results, comparisons, log, _waveform(folder) if waves else None, seed)
+
+
+test.__test__ = False  # not a test of ours, whatever pytest may think of its name
+
+
+def _judged(config: ConverterConfig, simulator: str, results: Path, comparisons: Path, log: Path,
+            waveform: Path | None, seed: int) -> Regression:
+    expected = [*corner_cases(config.numerics), "boundary", "random"]
+    lines = comparisons.read_text().splitlines() if comparisons.is_file() else []
+    tests = {record["test"]: record["blocks"] for record in map(json.loads, lines)}
+    failures = {record["test"]: record["report"] for record in map(json.loads, lines) if record["report"]}
+    for missing in (t for t in expected if not tests.get(t)):
+        failures[missing] = f"compared nothing: see {log}"
+    cases = list(ElementTree.parse(results).iter("testcase")) if results.is_file() else []
+    failed = [case.get("name", "?") for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    if len(cases) != len(expected) or (failed and not failures):
+        failures["bench"] = f"{len(cases)} of {len(expected)} tests ran, {len(failed)} failed: see {log}"
+    return Regression(config=config, simulator=simulator, passed=not failures and not failed, tests=tests,
+                      failures=failures, log=log, waveform=waveform, seed=seed)
+
+
+def _environment(simulator: str) -> dict[str, str]:
+    tools.compiler()
+    if simulator == "icarus":
+        tools.icarus()
+        return dict(os.environ)
+    return tools.simulator_environment()
+
+
+def _waveform(folder: Path) -> Path | None:
+    return next((path for pattern in ("**/dump.vcd", "**/*.fst") for path in folder.glob(pattern)), None)
+
+
+@contextlib.contextmanager
+def _environ(new: dict[str, str]):
+    """The process environment for the runner, which has no other way to be told."""
+    old = dict(os.environ)
+    os.environ.update(new)
+    # the simulator's embedded interpreter must find what this one finds
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(old)

@@ -1,0 +1,84 @@
+"""Comparison of blocks with their expected scales and codes, and a report that an engineer can act on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..models.block import Quantized
+from ..models.element import element_values
+from ..spec import ConverterConfig
+
+__all__ = ["Scoreboard"]
+
+SHOWN = 5
+"""Mismatched blocks that a report shows in full."""
+
+
+@dataclass
+class Scoreboard:
+    """Counts compared blocks and keeps the first mismatches. There is no tolerance: bits are equal or not.
+
+    ``repeat`` is the command that runs the same stimuli again.
+    """
+
+    config: ConverterConfig
+    repeat: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Blocks compared, by stimulus."""
+    mismatched_blocks: int = 0
+    mismatches: list[str] = field(default_factory=list)
+
+    def compare(self, stimulus: str, patterns: np.ndarray, expected: Quantized, actual: Quantized) -> None:
+        """Compare blocks: (n, block_size) uint32 patterns with their (n, 1) scales and (n, block_size) codes."""
+        first = self.counts.get(stimulus, 0)
+        self.counts[stimulus] = first + len(patterns)
+        if np.array_equal(expected.scales, actual.scales) and np.array_equal(expected.codes, actual.codes):
+            return
+        wrong_scale = expected.scales.reshape(-1) != actual.scales.reshape(-1)
+        wrong_code = (expected.codes != actual.codes).any(axis=1)
+        wrong = np.flatnonzero(wrong_scale | wrong_code)
+        self.mismatched_blocks += len(wrong)
+        for row in wrong[:SHOWN - len(self.mismatches)]:
+            self.mismatches.append(self._describe(
+                f"{stimulus} block {first + row}", patterns[row], int(expected.scales[row, 0]), expected.codes[row],
+                int(actual.scales[row, 0]), actual.codes[row]))
+
+    def _describe(self, title: str, block: np.ndarray, scale: int, codes: np.ndarray, got_scale: int,
+                  got_codes: np.ndarray) -> str:
+        element = self.config.numerics.block.element
+        values, digits = element_values(element), -(-element.bits // 4)
+        numbers = block.view(np.float32)
+        lines = [f"{title}: scale expected 0x{scale:02X}, got 0x{got_scale:02X}"
+                 + (" (differs)" if scale != got_scale else "")]
+        for lane in np.flatnonzero(codes != got_codes)[:4]:
+            want, got = int(codes[lane]), int(got_codes[lane])
+            lines.append(f"    element {lane}: input 0x{block[lane]:08X} = {numbers[lane]:.9g}, expected 0x{want:0{digits}X}"
+                         f" ({values[want]:.9g}), got 0x{got:0{digits}X} ({values[got]:.9g})")
+        more = int((codes != got_codes).sum()) - 4
+        if more > 0:
+            lines.append(f"    and {more} more elements of this block")
+        lines.append("    whole block: " + " ".join(f"{v:08X}" for v in block))
+        return "\n".join(lines)
+
+    @property
+    def blocks(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def passed(self) -> bool:
+        """True only if something was compared, for every stimulus, and nothing differed."""
+        return bool(self.counts) and all(self.counts.values()) and not self.mismatched_blocks
+
+    @property
+    def report(self) -> str:
+        """What differed, in words; empty if all is well."""
+        if self.passed:
+            return ""
+        if not self.counts or not all(self.counts.values()):
+            return "nothing was compared, which is a failure" + "".join(f" ({s})" for s, n in self.counts.items() if not n)
+        rules = ", ".join(f"{k}={v}" for part in self.config.to_dict().values() for k, v in part.items())
+        return "\n".join([f"{self.mismatched_blocks} of {self.blocks} blocks differ ({rules})", *self.mismatches,
+                          *([f"to repeat: {self.repeat}"] if self.repeat else [])])
+

@@ -1,0 +1,258 @@
+"""Input blocks worth trying, as bit patterns: directed corners, neighbours of every boundary, and seeded random ones.
+
+Everything is derived from the numerics, so that a new format or rule brings its own stimuli. Blocks are
+(n, block_size) uint32 for sources of 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..spec import FixedFormat, Numerics
+
+__all__ = ["boundary_blocks", "corner_blocks", "corner_cases", "exhaustive_blocks", "exhaustive_total", "random_blocks",
+           "stratified_blocks", "significant_bits", "depth"]
+
+STRATUM = 1 << 16
+"""Consecutive blocks of a sweep that are made at a time."""
+
+
+def significant_bits(numerics: Numerics) -> int:
+    """Fraction bits of an element in its top binade."""
+    element = numerics.block.element
+    return element.bits - 2 if isinstance(element, FixedFormat) else element.man_bits
+
+
+def depth(numerics: Numerics) -> int:
+    """Distance in binades below a block's maximum from which on every element is zero.
+
+    From the top of the element format to half its smallest number, one for a scale that is rounded up, and one for
+    a value that is rounded up to the next binade.
+    """
+    element = numerics.block.element
+    smallest = -element.frac_bits if isinstance(element, FixedFormat) else element.emin - element.man_bits
+    return max(element.emax, element.bias) - smallest + 3
+
+
+class _Source:
+    """Field arithmetic of the source format."""
+
+    def __init__(self, numerics: Numerics) -> None:
+        self.source = numerics.source
+        self.special = (1 << self.source.exp_bits) - 1
+        self.fraction_mask = (1 << self.source.man_bits) - 1
+        self.quiet_nan = self.pattern(self.special, 1 << (self.source.man_bits - 1))
+        self.smallest_nan = self.pattern(self.special, 1)
+        self.infinity = self.pattern(self.special, 0)
+        self.largest = self.infinity - 1
+        self.one = self.pattern(self.source.bias, 0)
+        self.negative = self.source.sign_mask
+
+    def pattern(self, exponent: int, fraction: int) -> int:
+        return (exponent << self.source.man_bits) | fraction
+
+
+def _boundary_fractions(numerics: Numerics) -> np.ndarray:
+    """Every fraction at which a rounding or scale decision can change, with both neighbours.
+
+    Decisions look at the leading bits down to the guard bit, at a sticky bit below it, and at the largest element's
+    own fraction, which has no more bits: so at multiples of half a last place and one step to either side.
+    """
+    man_bits = numerics.source.man_bits
+    step = 1 << max(man_bits - significant_bits(numerics) - 1, 0)
+    grid = np.arange(0, (1 << man_bits) + 1, step, dtype=np.int64)
+    around = np.concatenate([grid - 1, grid, grid + 1])
+    return np.unique(around[(around >= 0) & (around < 1 << man_bits)])
+
+
+def _with_maximum(payload: np.ndarray, maximum: int, block_size: int) -> np.ndarray:
+    """Blocks of ``payload`` patterns, each with ``maximum`` in one lane, a different one from block to block."""
+    per_block = block_size - 1
+    padded = np.resize(payload, -(-payload.size // per_block) * per_block).reshape(-1, per_block)
+    blocks = np.empty((len(padded), block_size), np.uint32)
+    for lane in range(block_size):
+        rows = padded[lane::block_size]
+        blocks[lane::block_size] = np.insert(rows, lane, maximum, axis=1)
+    return blocks
+
+
+def _anchors(numerics: Numerics) -> list[int]:
+    """Biased exponents of the block's maximum: the bottom, where the scale clamps, the middle and the top."""
+    source, element = numerics.source, numerics.block.element
+    clamp = max(element.emax, element.bias)
+    top = (1 << source.exp_bits) - 2
+    chosen = {0, 1, 2, clamp // 2, clamp - 1, clamp, clamp + 1, clamp + 2, clamp + element.bias, source.bias, top - 1, top}
+    return sorted(e for e in chosen if 0 <= e <= top)
+
+
+def boundary_blocks(numerics: Numerics, anchors: list[int] | None = None) -> np.ndarray:
+    """Neighbours of every rounding boundary, under maxima at the bottom, middle and top of the range."""
+    f, fractions = _Source(numerics), _boundary_fractions(numerics)
+    element = numerics.block.element
+    largest = element.max_value / 2 ** element.emax - 1  # its fraction, where ceil goes one up
+    threshold = int(largest * (1 << f.source.man_bits))
+    blocks = []
+    for anchor in _anchors(numerics) if anchors is None else anchors:
+        for position, maximum_fraction in enumerate((0, threshold, min(threshold + 1, f.fraction_mask), f.fraction_mask)):
+            distances = range(max(anchor - depth(numerics), 0), anchor + 1)
+            if position:  # the element decisions do not depend on the maximum: the first round has them all
+                distances = [anchor, max(anchor - 1, 0)]
+            payload = np.concatenate([f.pattern(e, fractions) for e in distances])
+            maximum = f.pattern(anchor, maximum_fraction)
+            payload = payload[payload <= max(maximum, f.pattern(anchor, 0) - 1)]
+            signed = np.concatenate([payload, payload | f.negative]) if payload.size else np.zeros(1, np.int64)
+            # neighbours in the list fall into different blocks, so that no block's lanes are all alike
+            stirred = np.random.default_rng(anchor).permutation(signed)
+            blocks.append(_with_maximum(stirred, maximum | (f.negative if position % 2 else 0), numerics.block_size))
+    return np.concatenate(blocks)
+
+
+def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
+    """Directed blocks by name: (n, block_size) uint32 each."""
+    f, size, element = _Source(numerics), numerics.block_size, numerics.block.element
+    negative, one = f.negative, f.one
+    smallest_normal, smallest = f.pattern(1, 0), 1
+    ramp = np.array([f.pattern(max(f.source.bias - i, 0), (i * 0x2AAAA5) & f.fraction_mask) for i in range(size)])
+    ramp[1::2] |= negative
+
+    def rows(*blocks) -> np.ndarray:
+        return np.array([np.resize(np.asarray(b, np.int64), size) for b in blocks]).astype(np.uint32)
+
+    def everywhere(value: int, background: np.ndarray) -> np.ndarray:
+        """``value`` in each lane in turn."""
+        blocks = np.tile(background, (size, 1))
+        np.fill_diagonal(blocks, value)
+        return blocks.astype(np.uint32)
+
+    half = f.pattern(f.source.bias - 1, 0)
+    top = [f.pattern(e, fraction) for e in (f.special - 2, f.special - 1)
+           for fraction in (0, 1, f.fraction_mask // 2, f.fraction_mask - 1, f.fraction_mask)]
+    bottom = [*range(0, 4), smallest_normal // 2, smallest_normal - 1, smallest_normal, smallest_normal + 1,
+              *(1 << i for i in range(f.source.man_bits)), *((2 << i) - 1 for i in range(f.source.man_bits)),
+              *(f.pattern(e, 0) for e in range(1, 2 + 2 * max(element.emax, element.bias)))]
+    largest = element.max_value / 2 ** element.emax - 1
+    mmax = int(largest * (1 << f.source.man_bits))
+    saturating = [f.pattern(f.source.bias, fraction & f.fraction_mask)
+                  for centre in (mmax, mmax + (1 << max(f.source.man_bits - significant_bits(numerics) - 1, 0)))
+                  for fraction in (centre - 1, centre, centre + 1)]
+    ties = [f.pattern(f.source.bias - d, (2 * i + 1) << max(f.source.man_bits - significant_bits(numerics) - 1, 0))
+            & f.infinity | (((2 * i + 1) << max(f.source.man_bits - significant_bits(numerics) - 1, 0)) & f.fraction_mask)
+            for d in range(4) for i in range(1 << significant_bits(numerics))]
+    return {
+        "zeros": rows([0], [negative], [0, negative], [negative] + [0] * (size - 1)),
+        "one_element": np.concatenate([everywhere(v, np.zeros(size, np.int64)) for v in (one, one | negative, smallest)]),
+        "all_equal": rows(*([v] for v in (one, one | negative, one + 1, f.largest, smallest, smallest_normal,
+                                          smallest_normal | negative, f.largest | negative))),
+        "every_lane_is_maximum": np.concatenate([everywhere(f.pattern(f.source.bias + d, f.fraction_mask), ramp)
+                                                 for d in (0, 1, 8)]),
+        "source_subnormals": rows(*([v, v | negative] for v in bottom[:48]),
+                                  *(np.array(bottom)[i:i + size] for i in range(0, len(bottom), size))),
+        "clamped_scale": rows(*([v, 1, smallest_normal - 1, smallest_normal // 3, negative, smallest_normal | negative]
+                                for v in bottom)),
+        "largest_scale": rows(*([v, one, v - 1] for v in top), *([v] for v in top)),
+        "saturation": rows(*([f.pattern(f.source.bias, 0), v, v | negative] for v in saturating),
+                           *([v] for v in saturating)),
+        "ties": _with_maximum(np.array(ties), one, size),
+        "nan": np.concatenate([everywhere(v, ramp) for v in (f.quiet_nan, f.smallest_nan | negative)]
+                              + [rows([f.quiet_nan], [f.smallest_nan, f.quiet_nan | negative],
+                                      [f.infinity | f.fraction_mask])]),
+        "inf": np.concatenate([everywhere(v, ramp) for v in (f.infinity, f.infinity | negative)]
+                              + [rows([f.infinity], [f.infinity | negative], [f.infinity, f.infinity | negative])]),
+        "nan_and_inf": rows([f.infinity, f.quiet_nan], [f.quiet_nan, f.infinity | negative, one],
+                            [0, f.infinity, 0, f.smallest_nan], [f.largest, f.infinity], [f.largest, f.quiet_nan],
+                            [smallest, f.infinity], [negative, f.smallest_nan | negative],
+                            [f.pattern(f.special - 1, mmax + 1 & f.fraction_mask), f.infinity | 1, half]),
+    }
+
+
+def corner_blocks(numerics: Numerics) -> np.ndarray:
+    """All directed blocks in one array."""
+    return np.concatenate(list(corner_cases(numerics).values()))
+
+
+def random_blocks(numerics: Numerics, blocks: int, seed: int) -> np.ndarray:
+    """Seeded blocks, biased to where it is hard.
+
+    A third is normal data as in real tensors; a third are exponents around a random maximum with fractions at the
+    boundaries; a third is any bit pattern, half of these with neither NaN nor Inf.
+    """
+    rng, f, size = np.random.default_rng(seed), _Source(numerics), numerics.block_size
+    kind = rng.integers(0, 6, blocks)
+    patterns = rng.integers(0, 1 << f.source.bits, (blocks, size), dtype=np.uint64).astype(np.uint32)
+    plain = kind <= 1
+    exponents = rng.integers(1, f.special - 1, (blocks, 1))
+    gaussian = rng.standard_normal((int(plain.sum()), size), dtype=np.float32).view(np.uint32)
+    patterns[plain] = gaussian  # FP32 source
+    hard = (kind == 2) | (kind == 3)
+    maxima = np.where(rng.random((blocks, 1)) < 0.25, rng.integers(0, 40, (blocks, 1)), exponents)[hard]
+    exponent = np.maximum(maxima - rng.integers(0, depth(numerics), (len(maxima), size)), 0)
+    fraction = rng.choice(_boundary_fractions(numerics), (len(maxima), size))
+    patterns[hard] = f.pattern(exponent, fraction) | (patterns[hard] & f.negative)
+    finite = kind == 4
+    numbers = patterns[finite]
+    patterns[finite] = np.where(numbers & f.infinity == f.infinity, numbers & ~np.uint32(1 << f.source.man_bits), numbers)
+    return patterns
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """``patterns`` consecutive source patterns: block_size neighbours to a block, or, with an ``anchor`` (the biased
+    exponent of a power of two that is the maximum of every block, in lane 0), one fewer."""
+
+    anchor: int | None
+    patterns: int
+    lanes: int
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.patterns // self.lanes)
+
+
+def _sweeps(numerics: Numerics) -> list[_Sweep]:
+    source, element = numerics.source, numerics.block.element
+    bottom = max(element.emax, element.bias) + 1  # the first unclamped scale: source subnormals still count
+    anchors = (bottom, source.bias, (1 << source.exp_bits) - 2)
+    exponents = [min(anchor, depth(numerics)) + 1 for anchor in anchors]
+    return [_Sweep(None, 1 << source.bits, numerics.block_size),
+            *(_Sweep(anchor, count << (source.man_bits + 1), numerics.block_size - 1)
+              for anchor, count in zip(anchors, exponents))]
+
+
+def _sweep_blocks(sweep: _Sweep, numerics: Numerics, first: int, count: int) -> np.ndarray:
+    f = _Source(numerics)
+    index = np.arange(first * sweep.lanes, (first + count) * sweep.lanes, dtype=np.int64)
+    if sweep.anchor is None:
+        return index.astype(np.uint32).reshape(count, sweep.lanes)
+    index %= sweep.patterns  # the last block is completed from the beginning
+    lowest = f.pattern(max(sweep.anchor - depth(numerics), 0), 0)
+    payload = (lowest + (index >> 1)) | ((index & 1) << (f.source.bits - 1))
+    return np.insert(payload.astype(np.uint32).reshape(count, sweep.lanes), 0, f.pattern(sweep.anchor, 0), axis=1)
+
+
+def exhaustive_blocks(numerics: Numerics) -> Iterator[np.ndarray]:
+    """All source patterns, and every fraction and sign at every distance below a maximum that can change a code.
+
+    First each pattern once, block_size neighbours to a block. Then, with the maximum a power of two at the bottom,
+    middle and top of the range, all patterns from the maximum's exponent down to where codes are zero.
+    """
+    for sweep in _sweeps(numerics):
+        for first in range(0, sweep.blocks, STRATUM):
+            yield _sweep_blocks(sweep, numerics, first, min(STRATUM, sweep.blocks - first))
+
+
+def exhaustive_total(numerics: Numerics) -> int:
+    """How many blocks `exhaustive_blocks` gives."""
+    return sum(sweep.blocks for sweep in _sweeps(numerics))
+
+
+def stratified_blocks(numerics: Numerics, seed: int, share: int = 64) -> Iterator[np.ndarray]:
+    """One block in ``share`` of `exhaustive_blocks`: a run at a seeded place in every stratum of 65,536 blocks."""
+    rng, run = np.random.default_rng(seed), STRATUM // share
+    for sweep in _sweeps(numerics):
+        starts = [first + int(rng.integers(0, STRATUM - run + 1)) for first in range(0, sweep.blocks, STRATUM)]
+        starts = [min(start, sweep.blocks - run) for start in starts]
+        for group in range(0, len(starts), 32):
+            yield np.concatenate([_sweep_blocks(sweep, numerics, start, run) for start in starts[group:group + 32]])

@@ -1,0 +1,68 @@
+"""What a mapped netlist costs: cells by kind, and the cells on its longest path."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from graphlib import TopologicalSorter
+
+from .targets import Target
+
+__all__ = ["Cost", "cost"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Cells of a netlist. ``levels`` is the number of LUT, multiplexer and carry cells on the longest path between
+    ports or flip-flops; ``logic_cells`` the estimate of physical sites, None where there is no estimate."""
+
+    luts: int
+    carries: int
+    muxes: int
+    ffs: int
+    inverters: int
+    levels: int
+    logic_cells: int | None
+    cells: dict[str, int]
+    """By cell type, as the netlist has them."""
+
+    def to_dict(self) -> dict:
+        return asdict(self)
+
+
+def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
+    """Cost of module ``top`` in Yosys' JSON netlist (`write_json`) and statistics (`stat -json`).
+
+    Raises ValueError for a netlist without any logic, which a synthesis that went wrong leaves behind.
+    """
+    cells = {name: cell for name, cell in netlist["modules"][top]["cells"].items() if not cell["type"].startswith("$scopeinfo")}
+    types = Counter(cell["type"] for cell in cells.values())
+    kinds = Counter()
+    for cell_type, count in types.items():
+        kinds[target.kind(cell_type)] += count
+    if not kinds["luts"]:
+        raise ValueError(f"the netlist of {top} has no LUTs")
+    logic_cells = statistics.get("design", {}).get("estimated_num_lc")
+    if target.luts_per_carry is not None:
+        logic_cells = kinds["luts"] + target.luts_per_carry * kinds["carries"]
+    return Cost(**{kind: kinds[kind] for kind in ("luts", "carries", "muxes", "ffs", "inverters")},
+                levels=_levels(cells, target), logic_cells=logic_cells, cells=dict(sorted(types.items())))
+
+
+def _levels(cells: dict[str, dict], target: Target) -> int:
+    """Longest path in cells that count; a path starts and ends at ports and flip-flops."""
+    counted = {name: target.kind(cell["type"]) for name, cell in cells.items()}
+    driver = {}
+    for name, cell in cells.items():
+        for port, direction in cell["port_directions"].items():
+            if direction == "output":
+                driver.update((bit, name) for bit in cell["connections"][port])
+    sources = {
+        name: {driver[bit] for port, direction in cell["port_directions"].items() if direction == "input"
+               for bit in cell["connections"][port] if bit in driver and counted[driver[bit]] != "ffs"}
+        for name, cell in cells.items()}
+    depth: dict[str, int] = {}
+    for name in TopologicalSorter(sources).static_order():
+        own = counted[name] in ("luts", "muxes", "carries")
+        depth[name] = own + max((depth[source] for source in sources[name]), default=0)
+    return max(depth.values(), default=0)

@@ -1,0 +1,46 @@
+"""Synthesis targets: one Yosys script each, and which cells of its netlist are what."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["TARGETS", "Target"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A target by name. ``script`` has a ``{top}``; the patterns match whole cell type names."""
+
+    name: str
+    description: str
+    script: str
+    luts: str
+    carries: str = "(?!)"
+    muxes: str = "(?!)"
+    ffs: str = "(?!)"
+    inverters: str = r"INV|\$_NOT_"
+    luts_per_carry: int | None = None
+    """Logic cells that a carry cell takes; None where Yosys estimates logic cells itself, or nobody does."""
+
+    def kind(self, cell_type: str) -> str:
+        """``luts``, ``carries``, ``muxes``, ``ffs``, ``inverters`` or ``others``."""
+        for kind in ("luts", "carries", "muxes", "ffs", "inverters"):
+            if re.fullmatch(getattr(self, kind), cell_type):
+                return kind
+        return "others"
+
+
+TARGETS: dict[str, Target] = {t.name: t for t in (
+    Target(name="xcu", description="AMD UltraScale, LUT6 and CARRY4 (synth_xilinx)",
+           script="synth_xilinx -family xcu -flatten -noiopad -noclkbuf -top {top}",
+           luts=r"LUT[1-6]", carries=r"CARRY4|CARRY8", muxes=r"MUXF[789]", ffs=r"FD[A-Z]+"),
+    Target(name="ecp5", description="Lattice ECP5, LUT4 and CCU2C (synth_ecp5)", script="synth_ecp5 -top {top}",
+           luts="LUT4", carries="CCU2C", muxes="PFUMX|L6MUX21", ffs="TRELLIS_FF", luts_per_carry=2),
+    Target(name="ice40", description="Lattice iCE40, LUT4 and SB_CARRY (synth_ice40)", script="synth_ice40 -top {top}",
+           luts="SB_LUT4", carries="SB_CARRY", ffs="SB_DFF[A-Z]*"),
+    Target(name="lut6", description="generic LUT6 without carry chains (synth -lut 6)",
+           script="synth -lut 6 -flatten -top {top}", luts=r"\$lut", ffs=r"\$_S?DFF.*"),
+    Target(name="lut4", description="generic LUT4 without carry chains (synth -lut 4)",
+           script="synth -lut 4 -flatten -top {top}", luts=r"\$lut", ffs=r"\$_S?DFF.*"),
+)}

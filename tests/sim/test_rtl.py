@@ -1,0 +1,56 @@
+"""The emitted Verilog, Verilated, against the model, for every combination of rules."""
+
+import numpy as np
+import pytest
+
+from mxcast.models import quantize
+from mxcast.sim import verify, verilate
+from mxcast.spec import AmaxKey, ConverterConfig, Microarchitecture, converter_config
+
+from ..configurations import ELEMENTS, every_numerics, short_id
+
+
+@pytest.mark.parametrize("rules", every_numerics(), ids=short_id)
+def test_rtl_equals_the_model(rules, record_property):
+    result = verify(ConverterConfig(numerics=rules), blocks=100_000, seed=11)
+    record_property("blocks", result.blocks)
+    assert result.passed, result.report
+    assert min(result.counts.values()) > 50 and set(result.counts) == {"corner", "boundary", "random"}
+
+
+@pytest.mark.parametrize("profile", ["ocp", "nvidia", "gorodecky_sousa"])
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_a_64th_of_all_inputs(element, profile):
+    """The stratified part of `mxcast verify --stimuli exhaustive`."""
+    result = verify(converter_config(element, profile), stimuli="stratified", seed=5)
+    assert result.passed, result.report
+    assert result.blocks > 2_000_000
+
+
+@pytest.mark.parametrize("profile", ["ocp", "nvidia", "gorodecky_sousa"])
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_every_microarchitecture_gives_the_same_bits(element, profile):
+    for key in AmaxKey:
+        config = ConverterConfig(numerics=converter_config(element, profile).numerics,
+                                 microarchitecture=Microarchitecture(amax_key=key))
+        result = verify(config, blocks=50_000, seed=12)
+        assert result.passed, result.report
+
+
+def test_a_verilated_design_is_called_like_quantize():
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((3, 50, 2), dtype=np.float32)
+    x.view(np.uint32)[0, 3, 0] = 0xFFC12345  # a NaN payload must not disturb the others
+    rtl, expected = verilate("e2m1", profile="nvidia"), quantize(x, "e2m1", "nvidia", axis=1, pad=True)
+    got = rtl(x, axis=1, pad=True)
+    np.testing.assert_array_equal(got.scales, expected.scales)
+    np.testing.assert_array_equal(got.codes, expected.codes)
+    with pytest.raises(ValueError, match="multiple of the block size 32"):
+        rtl(x, axis=1)
+    with pytest.raises(TypeError, match="must be float32"):
+        rtl(x.astype(np.float64))
+
+
+def test_compiled_results_are_kept_by_content():
+    assert verilate("e2m1").library == verilate("mxfp4_e2m1", profile="ocp").library
+    assert verilate("e2m1").library != verilate("e2m1", profile="nvidia").library

@@ -1,0 +1,186 @@
+"""Formats against the tables of the standards: OCP OFP8 v1.0 table 1, OCP MX v1.0 tables 1 to 5, IEEE 754-2019 table 3.5."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import pytest
+
+from mxcast.spec import (BF16, BLOCKS, E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, FP16, FP32, INT8, SOURCES, BlockFormat, FixedFormat,
+                         FloatFormat, ScaleFormat, SpecialCodes, block_format, source_format)
+
+F = Fraction
+
+
+def value(element: FloatFormat, code: int) -> Fraction:
+    """The number that a positive code stands for, by the definition of the formats and from their widths alone."""
+    field, fraction = code >> element.man_bits, code & ((1 << element.man_bits) - 1)
+    if field == 0:
+        return F(fraction, 1 << element.man_bits) * F(2) ** (1 - element.bias)
+    return (1 + F(fraction, 1 << element.man_bits)) * F(2) ** (field - element.bias)
+
+
+# format, bits, exponent bits, mantissa bits, bias, emax, largest number and its code, smallest normal, smallest subnormal
+@pytest.mark.parametrize("element, bits, exp_bits, man_bits, bias, emax, max_value, max_code, min_normal, min_subnormal", [
+    (E5M2, 8, 5, 2, 15, 15, 57344, 0x7B, F(2) ** -14, F(2) ** -16),     # OFP8 table 1; 1.75 * 2**15
+    (E4M3, 8, 4, 3, 7, 8, 448, 0x7E, F(2) ** -6, F(2) ** -9),           # OFP8 table 1; 1.75 * 2**8
+    (E3M2, 6, 3, 2, 3, 4, 28, 0x1F, F(1, 4), F(1, 16)),                 # MX table 3
+    (E2M3, 6, 2, 3, 1, 2, F(15, 2), 0x1F, 1, F(1, 8)),                  # MX table 3
+    (E2M1, 4, 2, 1, 1, 2, 6, 0x7, 1, F(1, 2)),                          # MX table 5
+    (FP16, 16, 5, 10, 15, 15, 65504, 0x7BFF, F(2) ** -14, F(2) ** -24),                    # binary16
+    (BF16, 16, 8, 7, 127, 127, F(255, 128) * 2 ** 127, 0x7F7F, F(2) ** -126, F(2) ** -133),
+    (FP32, 32, 8, 23, 127, 127, (2 - F(2) ** -23) * 2 ** 127, 0x7F7FFFFF, F(2) ** -126, F(2) ** -149),  # binary32
+], ids=lambda p: getattr(p, "name", None))
+def test_floating_point_table(element, bits, exp_bits, man_bits, bias, emax, max_value, max_code, min_normal, min_subnormal):
+    assert (element.bits, element.exp_bits, element.man_bits, element.bias) == (bits, exp_bits, man_bits, bias)
+    assert (element.emax, element.max_value, element.max_code) == (emax, max_value, max_code)
+    assert F(2) ** element.emin == min_normal == value(element, 1 << man_bits)
+    assert F(2) ** (element.emin - element.man_bits) == min_subnormal == value(element, 1)
+    assert value(element, max_code) == max_value
+    assert element.sign_mask == 1 << (bits - 1)
+    assert element.magnitude_mask == (1 << (bits - 1)) - 1
+
+
+def test_all_numbers_of_e2m1():
+    """MX table 5 prints them all."""
+    assert [value(E2M1, code) for code in range(8)] == [0, F(1, 2), 1, F(3, 2), 2, 3, 4, 6]
+
+
+# format, kind, codes that are Inf, codes that are NaN (positive ones), the canonical NaN
+@pytest.mark.parametrize("element, specials, infs, nans, nan_code", [
+    (E5M2, "ieee", [0x7C], [0x7D, 0x7E, 0x7F], 0x7F),      # OFP8 table 1: S.11111.00 and S.11111.{01, 10, 11}
+    (E4M3, "nan_only", [], [0x7F], 0x7F),                  # OFP8 table 1: S.1111.111 and no Inf
+    (E3M2, "none", [], [], None),                          # MX section 5.3.2
+    (E2M3, "none", [], [], None),                          # MX section 5.3.2
+    (E2M1, "none", [], [], None),                          # MX section 5.3.3
+], ids=lambda p: getattr(p, "name", None))
+def test_special_codes(element, specials, infs, nans, nan_code):
+    assert element.specials is SpecialCodes(specials)
+    assert element.nan_code == nan_code
+    # the special codes are those above the largest number
+    assert list(range(element.max_code + 1, element.magnitude_mask + 1)) == infs + nans
+
+
+def test_int8():
+    """MX section 5.3.4: two's complement with six fraction bits, largest magnitude 1 63/64; -2 is left unused."""
+    assert (INT8.bits, INT8.frac_bits, INT8.symmetric) == (8, 6, True)
+    assert (INT8.max_code, INT8.max_value, INT8.emax, INT8.nan_code) == (0x7F, 1 + F(63, 64), 0, None)
+
+
+def test_e8m0():
+    """MX section 5.4.1: 0x00 is 2**-127, 0xFE is 2**127, 0xFF is NaN; no zero, no Inf."""
+    assert (E8M0.bits, E8M0.exp_bits, E8M0.man_bits, E8M0.bias) == (8, 8, 0, 127)
+    assert (E8M0.max_code, E8M0.nan_code, E8M0.is_power_of_two) == (0xFE, 0xFF, True)
+    assert E8M0.max_code - E8M0.bias == 127
+
+
+# the magnitudes that the FPGA paper's section III.C gives to every element of an Inf and of a NaN block
+@pytest.mark.parametrize("element, inf, nan", [
+    (E5M2, "1111100", "1111110"),
+    (E4M3, "1111000", "1111110"),
+    (E3M2, "11100", "11110"),
+    (E2M3, "11000", "11110"),      # Inf is misprinted with four digits
+    (E2M1, "110", "111"),          # of one mantissa bit, so NaN is all ones
+    (INT8, "1111111", "1111111"),  # 127 for both
+], ids=lambda p: getattr(p, "name", None))
+def test_signal_codes(element, inf, nan):
+    assert element.signal_inf_code == int(inf, 2)
+    assert element.signal_nan_code == int(nan, 2)
+
+
+# OCP MX v1.0, table 1
+@pytest.mark.parametrize("name, short, element", [
+    ("mxfp8_e5m2", "e5m2", E5M2),
+    ("mxfp8_e4m3", "e4m3", E4M3),
+    ("mxfp6_e3m2", "e3m2", E3M2),
+    ("mxfp6_e2m3", "e2m3", E2M3),
+    ("mxfp4_e2m1", "e2m1", E2M1),
+    ("mxint8", "int8", INT8),
+])
+def test_blocks(name, short, element):
+    block = block_format(name)
+    assert block is block_format(short) is block_format(block) is BLOCKS[name]
+    assert (block.name, block.short_name) == (name, short)
+    assert (block.element, block.scale, block.block_size, block.tensor_scaled) == (element, E8M0, 32, False)
+
+
+def test_there_is_nothing_else():
+    assert len(BLOCKS) == 6
+    assert list(SOURCES) == ["fp32", "bf16", "fp16"]
+    assert source_format("fp32") is source_format(FP32) is FP32
+
+
+FLOAT = {"name": "t", "exp_bits": 4, "man_bits": 3, "bias": 7, "specials": "none", "source": "a test"}
+FIXED = {"name": "t", "bits": 8, "frac_bits": 6, "symmetric": True, "source": "a test"}
+BLOCK = {"name": "t", "element": E4M3, "scale": E8M0}
+
+
+@pytest.mark.parametrize("make, fields, sentence", [
+    (FloatFormat, FLOAT | {"exp_bits": 0}, "exp_bits must be 1 to 11, not 0"),
+    (FloatFormat, FLOAT | {"exp_bits": 12}, "exp_bits must be 1 to 11, not 12"),            # beyond binary64
+    (FloatFormat, FLOAT | {"man_bits": -1}, "man_bits must be 0 to 52, not -1"),
+    (FloatFormat, FLOAT | {"man_bits": 53}, "man_bits must be 0 to 52, not 53"),
+    (FloatFormat, FLOAT | {"specials": "iee"}, "unknown specials 'iee': did you mean 'ieee'?"),
+    (FloatFormat, FLOAT | {"exp_bits": 1, "man_bits": 0, "specials": "nan_only"}, "t has no positive number: all its codes are special"),
+    (FloatFormat, FLOAT | {"exp_bits": 1, "man_bits": 0, "specials": "ieee"}, "t has no positive number: all its codes are special"),
+    (FixedFormat, FIXED | {"bits": 1}, "bits must be 2 to 16, not 1"),                      # a sign and nothing else
+    (FixedFormat, FIXED | {"bits": 17}, "bits must be 2 to 16, not 17"),
+    (FixedFormat, FIXED | {"frac_bits": 8}, "frac_bits must be 0 to 7, not 8"),             # a fraction bit for the sign
+    (FixedFormat, FIXED | {"frac_bits": -1}, "frac_bits must be 0 to 7, not -1"),
+    (FixedFormat, FIXED | {"symmetric": False}, "fixed-point elements are symmetric in every rule of this package"),
+    (BlockFormat, BLOCK | {"block_size": 16}, "block_size must be 32, not 16"),
+    (BlockFormat, BLOCK | {"block_size": 0}, "block_size must be 32, not 0"),
+])
+def test_impossible_formats(make, fields, sentence):
+    with pytest.raises(ValueError) as error:
+        make(**fields)
+    assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize("exp_bits, man_bits, bias, max_value", [
+    (1, 0, 0, 2),                       # the smallest format there is: 0 and 2
+    (1, 3, 0, F(15, 4)),                # subnormals below 2
+    (3, 0, 3, 16),                      # powers of two
+    (11, 52, 1023, (2 - F(2) ** -52) * F(2) ** 1024),
+])
+def test_any_exmy_is_a_format(exp_bits, man_bits, bias, max_value):
+    made = FloatFormat(**FLOAT | {"exp_bits": exp_bits, "man_bits": man_bits, "bias": bias})
+    assert made.max_value == max_value == value(made, made.max_code)
+
+
+@pytest.mark.parametrize("lookup, name, sentence", [
+    (block_format, "e4m4", "unknown format 'e4m4': did you mean 'e4m3'?"),
+    (block_format, "mxfp8_e4m4", "unknown format 'mxfp8_e4m4': did you mean 'mxfp8_e4m3'?"),
+    (block_format, "E4M3", "unknown format 'E4M3': did you mean 'e4m3'?"),           # names are in lower case
+    (block_format, "mxint4", "unknown format 'mxint4': did you mean 'mxint8'?"),
+    (block_format, "", "unknown format '': known are e5m2, e4m3, e3m2, e2m3, e2m1, int8, "
+                       "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8"),
+    (source_format, "fp33", "unknown source 'fp33': did you mean 'fp32'?"),
+    (source_format, "double", "unknown source 'double': known are fp32, bf16, fp16"),
+])
+def test_unknown_names(lookup, name, sentence):
+    with pytest.raises(ValueError) as error:
+        lookup(name)
+    assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize("kind", [None, 8, E4M3, ["e4m3"]])  # an element alone is no block format
+def test_a_block_format_of_another_kind(kind):
+    with pytest.raises(TypeError) as error:
+        block_format(kind)
+    assert str(error.value) == f"a block format is given by name or as a BlockFormat, not {type(kind).__name__}"
+
+
+@pytest.mark.parametrize("made", [FP32, E4M3, INT8, E8M0, BLOCKS["mxint8"]], ids=lambda m: m.name)
+def test_frozen_and_hashable(made):
+    same = dataclasses.replace(made)
+    assert same == made and hash(same) == hash(made) and same is not made
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.name = "other"
+
+
+@pytest.mark.parametrize("kind", [FloatFormat, FixedFormat, ScaleFormat, BlockFormat])
+def test_keyword_only(kind):
+    with pytest.raises(TypeError, match="positional"):
+        kind("t", 8, 6, True, "a test")
