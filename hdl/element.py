@@ -110,9 +110,11 @@ class ElementQuantizer(wiring.Component):
         m.d.comb += tail.eq(Cat(window[:places], fraction[:len(fraction) - kept - places]).any())
 
         exponent = Signal(signed(source.exp_bits + 1))  # effective: 1 less the places moved
+        offset = Signal(signed(scale.bits + 1))
         field = Signal(signed(source.exp_bits + 2))
         m.d.comb += exponent.eq(Mux(is_normal, number.exponent, 1 - Cat(reversed(steps))))
-        m.d.comb += field.eq(exponent + (Const(base, signed(9 + 1)) - self.scale))
+        m.d.comb += offset.eq(base - self.scale)
+        m.d.comb += field.eq(exponent + offset)
         return window[places:], tail, field
 
     def align(self, m: Module, top, tail, field):
@@ -168,7 +170,7 @@ class ElementQuantizer(wiring.Component):
         if target.lowest_field == 0:  # below field 0
             flushes.append(field[-1] | ~top[-1])
         elif numerics.element_subnormals is Subnormals.FLUSH and not isinstance(numerics.block.element, FixedFormat):
-            flushes.append(~rounded[target.fraction_bits:].any())
+            flushes.append(~magnitude[target.fraction_bits:].any())
         if numerics.input_subnormals is Subnormals.FLUSH:
             flushes.append(~top[-1])
         if not flushes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,10 +71,9 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
     name = name or default_name(config)
     emitted = emit(config, out, name)
     folder = (emitted["manifest"].parent / "sim").resolve() / simulator
-    folder.mkdir(parents=True, exist_ok=True)
     log, comparisons, results = folder / "log.txt", folder / "comparisons.jsonl", folder / "results.xml"
-    for stale in (comparisons, results, *folder.glob("**/dump.*")):
-        stale.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # nothing of an earlier run may be taken for this one's
+    folder.mkdir(parents=True)
     job = {**config.to_dict(), "seed": seed, "random_blocks": random_blocks, "comparisons": str(comparisons),
            "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}"}
     write_whole(folder / "job.json", json.dumps(job, indent=2))

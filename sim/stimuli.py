@@ -128,6 +128,7 @@ def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
         return blocks.astype(np.uint32)
 
     half = f.pattern(f.source.bias - 1, 0)
+    half_place = 1 << max(f.source.man_bits - significant_bits(numerics) - 1, 0)
     top = [f.pattern(e, fraction) for e in (f.special - 2, f.special - 1)
            for fraction in (0, 1, f.fraction_mask // 2, f.fraction_mask - 1, f.fraction_mask)]
     bottom = [*range(0, 4), smallest_normal // 2, smallest_normal - 1, smallest_normal, smallest_normal + 1,
@@ -136,11 +137,10 @@ def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
     largest = element.max_value / 2 ** element.emax - 1
     mmax = int(largest * (1 << f.source.man_bits))
     saturating = [f.pattern(f.source.bias, fraction & f.fraction_mask)
-                  for centre in (mmax, mmax + (1 << max(f.source.man_bits - significant_bits(numerics) - 1, 0)))
+                  for centre in (mmax - half_place, mmax, mmax + half_place)
                   for fraction in (centre - 1, centre, centre + 1)]
-    ties = [f.pattern(f.source.bias - d, (2 * i + 1) << max(f.source.man_bits - significant_bits(numerics) - 1, 0))
-            & f.infinity | (((2 * i + 1) << max(f.source.man_bits - significant_bits(numerics) - 1, 0)) & f.fraction_mask)
-            for d in range(4) for i in range(1 << significant_bits(numerics))]
+    ties = [f.pattern(f.source.bias - d, (2 * i + 1) * half_place)
+            for d in range(1, 5) for i in range(1 << significant_bits(numerics))]
     return {
         "zeros": rows([0], [negative], [0, negative], [negative] + [0] * (size - 1)),
         "one_element": np.concatenate([everywhere(v, np.zeros(size, np.int64)) for v in (one, one | negative, smallest)]),

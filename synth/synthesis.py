@@ -58,7 +58,7 @@ def synth(config: ConverterConfig, target: str = "xcu", *, force: bool = False) 
             write_whole(folder / name / "cost.json", json.dumps(_cost(folder, name, top, chosen).to_dict(), indent=2))
             (folder / name / "netlist.json").unlink()  # large, and made again by the script beside it
 
-    folder = cached_folder("synth", [text, chosen.script, yosys_version()], make, force)
+    folder = cached_folder("synth", [text, repr(chosen), yosys_version()], make, force)
     costs = {name: Cost(**json.loads((folder / name / "cost.json").read_text())) for name in ("whole", *STAGES)}
     return Synthesis(config=config, target=target, whole=costs.pop("whole"), stages=costs, yosys=yosys_version(), folder=folder)
 
@@ -70,5 +70,6 @@ def synth_all(configs: list[ConverterConfig], target: str = "xcu", *, jobs: int 
 
 
 def _cost(folder: Path, name: str, top: str, target: Target) -> Cost:
-    netlist, statistics = run(["read_verilog ../converter.v", target.script.format(top=top)], folder / name)
+    netlist, statistics = run(["read_verilog ../converter.v", target.script.format(top=top)], folder / name,
+                              target.technology)
     return cost(netlist, statistics, top, target)

@@ -20,6 +20,8 @@ class Target:
     muxes: str = "(?!)"
     ffs: str = "(?!)"
     inverters: str = r"INV|\$_NOT_"
+    technology: str | None = None
+    """What Yosys' ``stat -tech`` estimates logic cells for."""
     luts_per_carry: int | None = None
     """Logic cells that a carry cell takes; None where Yosys estimates logic cells itself, or nobody does."""
 
@@ -34,7 +36,8 @@ class Target:
 TARGETS: dict[str, Target] = {t.name: t for t in (
     Target(name="xcu", description="AMD UltraScale, LUT6 and CARRY4 (synth_xilinx)",
            script="synth_xilinx -family xcu -flatten -noiopad -noclkbuf -top {top}",
-           luts=r"LUT[1-6]", carries=r"CARRY4|CARRY8", muxes=r"MUXF[789]", ffs=r"FD[A-Z]+"),
+           luts=r"LUT[1-6]", carries=r"CARRY4|CARRY8", muxes=r"MUXF[789]", ffs=r"FD[A-Z]+",
+           technology="xilinx"),
     Target(name="ecp5", description="Lattice ECP5, LUT4 and CCU2C (synth_ecp5)", script="synth_ecp5 -top {top}",
            luts="LUT4", carries="CCU2C", muxes="PFUMX|L6MUX21", ffs="TRELLIS_FF", luts_per_carry=2),
     Target(name="ice40", description="Lattice iCE40, LUT4 and SB_CARRY (synth_ice40)", script="synth_ice40 -top {top}",

@@ -30,13 +30,16 @@ def yosys_version() -> str:
         raise ToolError(f"Yosys is missing: {ADVICE}") from None
 
 
-def run(commands: list[str], folder: Path) -> tuple[dict, dict]:
+def run(commands: list[str], folder: Path, technology: str | None = None) -> tuple[dict, dict]:
     """Run Yosys commands in ``folder``; returns the netlist and the statistics as Yosys writes them in JSON.
+
+    With a ``technology`` the statistics have an estimate of its logic cells.
 
     The commands are kept as ``script.ys`` and the output as ``yosys.log``.
     """
     yosys_version()
-    script = [*commands, "tee -q -o stat.json stat -json", "write_json netlist.json"]
+    stat = "stat -json" + (f" -tech {technology}" if technology else "")
+    script = [*commands, f"tee -q -o stat.json {stat}", "write_json netlist.json"]
     (folder / "script.ys").write_text("\n".join(script) + "\n")
     with open(folder / "yosys.log", "w") as log:
         done = subprocess.run([sys.executable, "-c", RUNNER], input="\n".join(script), text=True, cwd=folder,

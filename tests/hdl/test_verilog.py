@@ -99,7 +99,6 @@ def test_only_wires_and_assignments(emitted):
 def test_names_can_be_read(emitted):
     assert "\\" not in emitted.text                                                # escaped
     assert "$" not in re.sub(r"\$(un)?signed\(", "(", emitted.code)                # made up by a tool
-    assert not re.search(r"\b_\d+_\b", emitted.code)                               # Yosys' name for what has none
     assert "(*" not in emitted.code                                                # attributes
     assert emitted.text.isascii() and emitted.text.endswith("endmodule\n")
     assert not re.search(r"[ \t]$", emitted.text, flags=re.M)
@@ -144,7 +143,7 @@ def test_header(emitted):
     for part in emitted.config.to_dict().values():
         for field, value in part.items():
             assert f"//   {field} = {value}" in header
-    ports = [tuple(found) for line in header if (found := re.findall(r"^//   (input|output) +(\w+)\[(\d+):0\]", line)) for found in found]
+    ports = re.findall(r"^//   (input|output) +(\w+)\[(\d+):0\]", "\n".join(header), flags=re.M)
     assert ports == [("input", "x", "1023"), ("output", "scale", "7"), ("output", "p", str(LANES * element.bits - 1))]
     assert "// Latency: 0 cycles (combinational, no clock)." in header
 

@@ -26,7 +26,7 @@ def test_corners_have_what_they_are_named_after(element):
     assert (magnitude["nan_and_inf"] >= 0x7F800000).any(axis=1).all()
     q = quantize(cases["saturation"].view(np.float32), rules)
     top = rules.block.element.max_code
-    codes = q.codes & top if element != "int8" else np.where(q.codes > 127, 256 - q.codes.astype(int), q.codes)
+    codes = q.codes & rules.block.element.magnitude_mask if element != "int8" else np.where(q.codes > 127, 256 - q.codes.astype(int), q.codes)
     assert (codes == top).any() and (codes == top - 1).any(), "saturation just above and just below"
 
 

@@ -1,0 +1,153 @@
+"""Synthesis of whole converters: what is asked of Yosys, how often, and what is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mxcast.hdl import verilog
+from mxcast.hdl.host import ToolError
+from mxcast.spec import converter_config
+from mxcast.synth import STAGES, TARGETS, Cost, synth, synth_all, synthesis
+from mxcast.synth.published import PUBLISHED
+from mxcast.synth.report import table
+
+CONFIG = converter_config("e2m1", "ocp")
+
+
+class FakeYosys:
+    """Instead of Yosys: a netlist whose number of LUTs is the number of the run."""
+
+    def __init__(self) -> None:
+        self.tops: list[str] = []
+        self.fails = False
+
+    def __call__(self, commands: list[str], folder: Path, technology: str | None = None) -> tuple[dict, dict]:
+        read, script = commands
+        assert (folder / read.removeprefix("read_verilog ")).read_text().startswith("// converter: ")
+        top = script.split("-top ")[1]
+        self.tops.append(top)
+        if self.fails and len(self.tops) == 3:
+            raise ToolError("Yosys wrote no netlist: ERROR: planted")
+        (folder / "netlist.json").write_text("large")
+        cell = {"type": "$lut", "port_directions": {}, "connections": {}}
+        return {"modules": {top: {"cells": {str(n): cell for n in range(len(self.tops))}}}}, {}
+
+
+@pytest.fixture
+def fake(cache, monkeypatch) -> FakeYosys:
+    made = FakeYosys()
+    monkeypatch.setattr(synthesis, "run", made)
+    return made
+
+
+def test_what_is_synthesised(fake, cache):
+    found = synth(CONFIG, "lut6")
+    assert fake.tops == ["converter", "converter_amax_tree", "converter_scale_unit", "converter_element_quantizer"]
+    assert (found.whole.luts, {name: part.luts for name, part in found.stages.items()}) == (1, {"tree": 2, "scale": 3, "element": 4})
+    assert (found.config, found.target, found.yosys) == (CONFIG, "lut6", synthesis.yosys_version())
+    assert found.folder.is_relative_to(cache / "synth")
+    assert sorted(path.name for path in found.folder.iterdir()) == ["converter.v", "element", "scale", "tree", "whole"]
+    assert not list(found.folder.rglob("netlist.json"))     # large, and made again by the script beside it
+    assert json.loads(json.dumps(found.to_dict()))["whole"]["luts"] == 1
+
+
+def test_every_stage_is_a_module_of_the_verilog():
+    text = verilog(CONFIG, synthesis.TOP)
+    for module in STAGES.values():
+        assert f"module {synthesis.TOP}_{module}(" in text
+
+
+def test_results_are_kept(fake):
+    first = synth(CONFIG, "lut6")
+    assert synth(CONFIG, "lut6") == first and len(fake.tops) == 4
+
+
+@pytest.mark.parametrize("config, target, runs", [
+    (CONFIG, "lut4", 8),                                                 # another script
+    (converter_config("e2m1", "nvidia"), "lut6", 8),                     # other bits
+    (converter_config("e2m1", "ocp", amax_key="magnitude"), "lut6", 8),  # the same bits, made otherwise
+    (converter_config("e2m1", "ocp", scale_rule="floor"), "lut6", 4),    # the same
+])
+def test_results_of_something_else_are_not_taken(fake, config, target, runs):
+    synth(CONFIG, "lut6")
+    synth(config, target)
+    assert len(fake.tops) == runs
+
+
+def test_results_of_another_yosys_are_not_taken(fake, monkeypatch):
+    synth(CONFIG, "lut6")
+    monkeypatch.setattr(synthesis, "yosys_version", lambda: "0.99")
+    assert synth(CONFIG, "lut6").yosys == "0.99" and len(fake.tops) == 8
+
+
+def test_force(fake):
+    synth(CONFIG, "lut6")
+    assert synth(CONFIG, "lut6", force=True).whole.luts == 5    # the fifth run
+    assert synth(CONFIG, "lut6").whole.luts == 5 and len(fake.tops) == 8
+
+
+def test_a_failure_is_not_kept(fake, cache):
+    fake.fails = True
+    with pytest.raises(ToolError, match="planted"):
+        synth(CONFIG, "lut6")
+    assert not list((cache / "synth").iterdir())                # nor half a result
+    fake.fails = False
+    assert synth(CONFIG, "lut6").whole.luts == 4
+
+
+def test_a_failure_of_force_keeps_the_old_result(fake):
+    first = synth(CONFIG, "lut6")
+    fake.tops.clear()
+    fake.fails = True
+    with pytest.raises(ToolError, match="planted"):
+        synth(CONFIG, "lut6", force=True)
+    assert synth(CONFIG, "lut6") == first
+
+
+def test_several_come_in_their_order(fake):
+    configs = [converter_config(short) for short in ("int8", "e2m1", "e4m3")]
+    for jobs in (1, 2):
+        assert [result.config for result in synth_all(configs, "lut6", jobs=jobs)] == configs
+    assert len(fake.tops) == 12
+    assert synth_all([], "lut6") == []
+
+
+def test_unknown_target(fake):
+    with pytest.raises(ValueError) as error:
+        synth(CONFIG, "xcv")
+    assert str(error.value) == "target must be one of xcu, ecp5, ice40, lut6, lut4, not 'xcv'"
+    assert not fake.tops
+
+
+def test_table(fake):
+    rows = table([synth(CONFIG, "lut6"), synth(converter_config("int8", "nvidia"), "lut6")])
+    assert [(row["format"], row["profile"], row["target"], row["paper LUTs"], row["paper ns"]) for row in rows] == [
+        ("mxfp4_e2m1", "ocp", "lut6", 1896, 65.2), ("mxint8", "nvidia", "lut6", 1614, 50.6)]
+    assert [rows[0][f"{stage} LUTs"] for stage in STAGES] == [2, 3, 4]
+    assert rows[0]["LCs"] is None
+
+
+def test_published():
+    """Gorodecky and Sousa, table VIII."""
+    assert {name: (row.luts, row.ns) for name, row in PUBLISHED.items()} == {
+        "e5m2": (2319, 51.4), "e4m3": (2776, 80.2), "e3m2": (2230, 52.8), "e2m3": (2039, 62.6), "e2m1": (1896, 65.2), "int8": (1614, 50.6)}
+
+
+def test_a_real_synthesis(cache):
+    """The one of this suite that takes long."""
+    found = synth(CONFIG, "lut4")
+    assert set(found.whole.cells) == {"$lut"}
+    assert all(isinstance(part, Cost) and part.luts > 0 for part in (found.whole, *found.stages.values()))
+    # not the sum of the stages, and not far from it
+    together = found.stages["tree"].luts + found.stages["scale"].luts + 32 * found.stages["element"].luts
+    assert together / 2 < found.whole.luts < 2 * together
+    # five levels of eight-bit comparators, then the rest: a wrong `levels` would be 1 or hundreds
+    assert max(part.levels for part in found.stages.values()) <= found.whole.levels <= sum(p.levels for p in found.stages.values())
+    assert found.stages["tree"].levels >= 10
+    for name in ("whole", *STAGES):
+        assert (found.folder / name / "script.ys").read_text().splitlines()[1] == TARGETS["lut4"].script.format(
+            top=synthesis.TOP + ("" if name == "whole" else f"_{STAGES[name]}"))
+        assert "End of script" not in (found.folder / name / "yosys.log").read_text()[:100]
