@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec import AmaxKey, ConverterConfig, Numerics, ScaleRule, Specials, Subnormals
 from .operand import lane_name, operand_layout, scale_key_layout
-from .verilog import placed
+from .modules import placed
 
 __all__ = ["AmaxTree", "ReduceKey", "magnitude_width"]
 

@@ -11,7 +11,7 @@ from .amax import AmaxTree, ReduceKey
 from .element import ElementQuantizer
 from .operand import lane_name, special_flags
 from .scale import ScaleUnit
-from .verilog import placed
+from .modules import placed
 
 __all__ = ["BlockConverter"]
 
@@ -22,8 +22,10 @@ class BlockConverter(wiring.Component):
     Takes a `ConverterConfig`, or a format with a profile and overrides as `spec.converter_config` does. Combinational.
     """
 
-    def __init__(self, config: ConverterConfig | BlockFormat | str, profile: str = "ocp", **overrides: object) -> None:
+    def __init__(self, config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object) -> None:
+        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
         self.config = converter_config(config, profile, **overrides)
+        self._MustUse__used = False
         numerics = self.config.numerics
         super().__init__({"x": In(numerics.block_size * numerics.source.bits),
                           "scale": Out(numerics.block.scale.bits),

@@ -11,22 +11,30 @@ from pathlib import Path
 from ..spec import ConverterConfig
 from .block import BlockConverter
 from .host import write_whole
-from .verilog import convert
+from .modules import convert
 
 __all__ = ["default_name", "describe", "emit", "verilog"]
 
 LATENCY = 0
 """Clock cycles from input to output: converters are combinational."""
 
-# IEEE 1364-2005, annex B, as far as somebody might want them for a name; and those of SystemVerilog that parsers reserve
-KEYWORDS = frozenset("""always and assign begin bit bind buf byte case cell chandle class config const cover cross deassign
-default defparam design disable do edge else end endcase endconfig endfunction endgenerate endmodule endtask enum event
-export extends extern final for force forever fork function generate genvar if iff import include initial inout input
-instance int integer interface join large library local localparam logic macromodule medium modport module nand negedge
-new nor not null or output package packed parameter posedge primitive priority program property protected pure rand real
-realtime reg release repeat return scalared sequence shortint signed small specify specparam static string strong0 strong1
-struct super supply0 supply1 table tagged task this time timeunit tran tri type typedef union unique unsigned use var
-vectored virtual void wait wand weak0 weak1 while wire with wor xnor xor""".split())
+# IEEE 1800-2017, annex B, which contains the keywords of IEEE 1364-2005.
+KEYWORDS = frozenset("""accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before
+begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const
+constraint context continue cover covergroup coverpoint cross deassign default defparam design disable dist do edge else end
+endcase endchecker endclass endclocking endconfig endfunction endgenerate endgroup endinterface endmodule endpackage
+endprimitive endprogram endproperty endsequence endspecify endtable endtask enum event eventually expect export extends extern
+final first_match for force foreach forever fork forkjoin function generate genvar global highz0 highz1 if iff ifnone
+ignore_bins illegal_bins implements implies import incdir include initial inout input inside instance int integer interconnect
+interface intersect join join_any join_none large let liblist library local localparam logic longint macromodule matches
+medium modport module nand negedge nettype new nexttime nmos nor noshowcancelled not notif0 notif1 null or output package
+packed parameter pmos posedge primitive priority program property protected pull0 pull1 pulldown pullup
+pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase randsequence rcmos real realtime ref reg reject_on release
+repeat restrict return rnmos rpmos rtran rtranif0 rtranif1 s_always s_eventually s_nexttime s_until s_until_with scalared
+sequence shortint shortreal showcancelled signed small soft solve specify specparam static string strong strong0 strong1 struct
+super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit tran
+tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire
+var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor""".split())
 
 
 def default_name(config: ConverterConfig) -> str:
@@ -45,7 +53,7 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict:
     top = BlockConverter(config)
     top._MustUse__used = True  # only its signature is asked
     return {
-        "name": _checked_name(name or default_name(config)),
+        "name": _checked_name(default_name(config) if name is None else name),
         "config_id": config.config_id,
         "profile": config.profile,
         **config.to_dict(),

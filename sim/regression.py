@@ -68,7 +68,7 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
         from cocotb_tools.runner import get_runner
     except ImportError:
         raise ToolError("cocotb is missing: pip install 'mxcast[sim]'") from None
-    name = name or default_name(config)
+    name = default_name(config) if name is None else name
     emitted = emit(config, out, name)
     folder = (emitted["manifest"].parent / "sim").resolve() / simulator
     log, comparisons, results = folder / "log.txt", folder / "comparisons.jsonl", folder / "results.xml"

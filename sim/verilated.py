@@ -46,7 +46,7 @@ class Verilated:
         self._convert(blocks.ctypes.data, scales.ctypes.data, codes.ctypes.data, len(blocks))
 
 
-def verilate(config: ConverterConfig | BlockFormat | str, profile: str = "ocp", **overrides: object) -> Verilated:
+def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object) -> Verilated:
     """The Verilated design of a `ConverterConfig`, or of a format with a profile and overrides.
 
     Compiled results are kept by content: the Verilog, the loop around it and the versions of the tools.

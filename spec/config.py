@@ -41,7 +41,7 @@ class ConverterConfig:
 
     numerics: Numerics
     microarchitecture: Microarchitecture = field(default_factory=Microarchitecture)
-    profile: str | None = None
+    profile: str | None = field(default=None, compare=False)
     """Where the numerics came from, for headers and reports; not part of the identity."""
 
     def to_dict(self) -> dict[str, dict[str, str | int]]:
@@ -54,16 +54,20 @@ class ConverterConfig:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def converter_config(block: str | BlockFormat | ConverterConfig, profile: str = "ocp", **overrides: object) -> ConverterConfig:
-    """A configuration from a format, a profile and any fields of `Numerics` or `Microarchitecture`.
+def converter_config(block: str | BlockFormat | ConverterConfig, profile: str | None = None,
+                     **overrides: object) -> ConverterConfig:
+    """A configuration from a format, a profile (``ocp`` unless given) and any fields of `Numerics` or `Microarchitecture`.
+
+    A `ConverterConfig` is complete: it is returned as it is, and nothing may be given beside it.
 
     >>> converter_config("e4m3", "ocp", amax_key="magnitude").microarchitecture.amax_key.value
     'magnitude'
     """
     if isinstance(block, ConverterConfig):
-        if overrides:
-            raise TypeError("fields cannot be overridden on top of a ConverterConfig: use dataclasses.replace")
+        if overrides or profile is not None:
+            raise TypeError("a ConverterConfig is complete: profile and fields cannot be given beside it")
         return block
+    profile = "ocp" if profile is None else profile
     micro_fields = {f.name for f in dataclasses.fields(Microarchitecture)}
     micro = {name: overrides.pop(name) for name in list(overrides) if name in micro_fields}
     known = [f.name for f in dataclasses.fields(Numerics)] + ["block_size"]

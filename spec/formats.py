@@ -178,6 +178,11 @@ class ScaleFormat:
     def bits(self) -> int:
         return self.exp_bits + self.man_bits
 
+    def __post_init__(self) -> None:
+        _require(1 <= self.exp_bits <= 8, f"exp_bits of a scale must be 1 to 8, not {self.exp_bits}")
+        _require(0 <= self.man_bits, f"man_bits of a scale must not be negative, not {self.man_bits}")
+        _require(0 < self.nan_code < 1 << self.bits, f"nan_code must be a code of {self.bits} bits, not {self.nan_code}")
+
     @property
     def is_power_of_two(self) -> bool:
         return self.man_bits == 0
@@ -199,6 +204,8 @@ class BlockFormat:
     tensor_scaled: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.element, FloatFormat | FixedFormat) or not isinstance(self.scale, ScaleFormat):
+            raise TypeError(f"{self.name} must have an element format and a scale format")
         _require(self.block_size == 32, f"block_size must be 32, not {self.block_size}")
 
     @property

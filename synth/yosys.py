@@ -40,11 +40,15 @@ def run(commands: list[str], folder: Path, technology: str | None = None) -> tup
     yosys_version()
     stat = "stat -json" + (f" -tech {technology}" if technology else "")
     script = [*commands, f"tee -q -o stat.json {stat}", "write_json netlist.json"]
+    for stale in ("stat.json", "netlist.json"):
+        (folder / stale).unlink(missing_ok=True)
     (folder / "script.ys").write_text("\n".join(script) + "\n")
     with open(folder / "yosys.log", "w") as log:
         done = subprocess.run([sys.executable, "-c", RUNNER], input="\n".join(script), text=True, cwd=folder,
                               stdout=log, stderr=subprocess.STDOUT)
     try:
+        if done.returncode:
+            raise ValueError
         netlist = json.loads((folder / "netlist.json").read_text())
         statistics = json.loads((folder / "stat.json").read_text())
     except (OSError, ValueError):

@@ -97,7 +97,7 @@ def test_a_planted_violation_is_found(path: str, source: str, line: int) -> None
 
 @pytest.mark.parametrize("path, source", [
     ("models/new.py", "import numpy as np\nfrom fractions import Fraction\nfrom ..spec import Numerics\nfrom . import exact"),
-    ("hdl/new.py", "from amaranth.hdl import Mux\nfrom mxcast.spec import Rule\nfrom .verilog import placed"),
+    ("hdl/new.py", "from amaranth.hdl import Mux\nfrom mxcast.spec import Rule\nfrom .modules import placed"),
     ("sim/new.py", "import cocotb\nfrom ..models import quantize\nfrom ..hdl import emit"),
     ("cli/new.py", "import typer\nfrom ..sim import verify\nfrom ..synth import synth"),
     ("spec/deep/new.py", "from ..formats import E4M3\nfrom __future__ import annotations"),

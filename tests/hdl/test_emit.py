@@ -208,7 +208,7 @@ def test_files_have_the_mode_of_the_umask(tmp_path):
 def test_nothing_is_written_when_the_verilog_fails(tmp_path, monkeypatch):
     def broken(*_):
         raise RuntimeError("Yosys is broken")
-    monkeypatch.setattr(importlib.import_module("mxcast.hdl.verilog"), "_print", broken)
+    monkeypatch.setattr(importlib.import_module("mxcast.hdl.modules"), "_print", broken)
     with pytest.raises(RuntimeError, match="broken"):
         emit(CONFIG, tmp_path / "out")
     assert _left(tmp_path) == []

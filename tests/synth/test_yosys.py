@@ -9,7 +9,7 @@ import pytest
 
 from mxcast.hdl import ScaleUnit
 from mxcast.hdl.host import ToolError
-from mxcast.hdl.verilog import convert
+from mxcast.hdl.modules import convert
 from mxcast.spec import converter_config
 from mxcast.synth import TARGETS, synth, yosys
 from mxcast.synth.netlist import cost

@@ -1,0 +1,39 @@
+# Two commands: `make demo` and `make test`. Each sets up its own virtual environment first.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+JOBS   ?= 2
+
+.PHONY: demo test table bench results clean
+
+demo: $(READY)
+	$(BIN)/python examples/demo.py
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) -q
+
+# The six formats beside the paper's table VIII.
+table: $(READY)
+	$(BIN)/mxcast synth all
+
+# Prints ratios against a peer measured in the same run.
+bench: $(READY)
+	$(BIN)/python bench/quantize.py
+	$(BIN)/python bench/verilated.py
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("mxcast: Python >= 3.11 is needed, not %d.%d" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "mxcast: this Python has no venv: apt-get install python3-venv"; exit 1; }
+	@command -v $${CXX:-g++} >/dev/null || { echo "mxcast: a C++ compiler is needed: apt-get install g++"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@touch $@
+
+# Measures what README.md and docs/results.md quote, and writes their tables.
+results: $(READY)
+	$(BIN)/python bench/results.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

