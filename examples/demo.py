@@ -7,6 +7,7 @@ golden model agree on every block, and how many LUTs the converter takes.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -20,25 +21,21 @@ from mxcast.spec import BLOCKS, converter_config
 from mxcast.synth import TARGETS, synth_all
 from mxcast.synth.published import PUBLISHED
 
-TARGET = "xcu"
-OUT = Path("build/demo")
-
-
-def main(source: Path) -> int:
+def main(source: Path, out: Path = Path("build/demo"), formats: Sequence[str] = tuple(BLOCKS), target: str = "xcu") -> int:
     console = Console()
-    OUT.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
                   transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("quantizing")
-        report = quantize_file(source, OUT / f"{source.stem}.e4m3.safetensors", "e4m3")
-        configs = [converter_config(name) for name in BLOCKS]
+        report = quantize_file(source, out / f"{source.stem}.e4m3.safetensors", "e4m3")
+        configs = [converter_config(name) for name in formats]
         files, checked = [], []
         for config in configs:
             progress.update(task, description=f"{config.numerics.block.name}: emitting, compiling and verifying the Verilog")
-            files.append(emit(config, OUT))
+            files.append(emit(config, out))
             checked.append(verify(config, tensors=read_blocks(source, config.numerics.block_size, False)))
-        progress.update(task, description=f"synthesising six converters for {TARGET} (some minutes the first time)")
-        costs = synth_all(configs, TARGET, stages=False)
+        progress.update(task, description=f"synthesising the converters for {target} (some minutes the first time)")
+        costs = synth_all(configs, target, stages=False)
 
     tensors = Table(title=f"MXFP8 E4M3, profile ocp: {source.name}")
     for heading in ("tensor", "shape", "SQNR dB", "saturated", "flushed", "NaN"):
@@ -49,7 +46,7 @@ def main(source: Path) -> int:
                         str(s.nan))
     console.print(tensors)
 
-    formats = Table(title=f"Emitted Verilog, profile ocp, {TARGETS[TARGET].description}")
+    formats = Table(title=f"Emitted Verilog, profile ocp, {TARGETS[target].description}")
     for heading in ("format", "RTL = model", "LUTs", "carries", "levels", "paper LUTs"):
         formats.add_column(heading, justify="left" if heading == "format" else "right")
     for config, result, cost in zip(configs, checked, costs):
@@ -62,7 +59,7 @@ def main(source: Path) -> int:
     for result in checked:
         if not result.passed:
             console.print(f"[red]{result.config.numerics.block.name} FAILED[/red]\n{result.report}")
-    console.print(f"Verilog in {files[1]['verilog'].parent.parent.parent}, codes in {OUT / (source.stem + '.e4m3.safetensors')}")
+    console.print(f"Verilog in {files[0]['verilog'].parent.parent.parent}, codes in {out / (source.stem + '.e4m3.safetensors')}")
     return 0 if all(result.passed for result in checked) else 1
 
 
