@@ -42,7 +42,13 @@ def tables(results: dict) -> dict[str, str]:
     """Markdown of each table by name."""
     synth, speed, rtl = results["synth"], results["quantize"], results["verilated"]
     columns = ("format", "LUTs", "carries", "LCs", "levels", "tree LUTs", "scale LUTs", "element LUTs", "paper LUTs", "paper ns")
+    small = next(row for row in synth["rows"] if row["format"] == "mxfp4_e2m1")
+    e4m3 = speed["formats"]["mxfp8_e4m3"]
     return {
+        "headline": f"**A converter for 32 FP32 numbers to MXFP4 takes {small['LUTs']:,} LUTs. The golden model converts "
+        f"{e4m3['mxcast']:.0f} million elements a second\nto MXFP8 on one core, {e4m3['ratio']:.1f} times what an ml_dtypes cast "
+        f"does. The Verilated Verilog, at {rtl['formats']['mxfp8_e4m3']['verilated']:.1f} million blocks a second,\nagrees with it "
+        "bit for bit.** How that was measured stands below, with the command that does it again.\n",
         "synth": markdown([{c: row[c] for c in columns} for row in synth["rows"]])
         + f"\npyosys {synth['yosys']}, `synth_xilinx -family xcu -flatten -noiopad -noclkbuf`, profile `ocp`.\n",
         "quantize": markdown([{"format": name, "mxcast": row["mxcast"], "ml_dtypes": row["peer"], "ratio": f"{row['ratio']:.2f}"}

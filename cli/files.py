@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..models import Statistics
-from ..spec import BlockFormat, Numerics, numerics as resolve
+from ..spec import BlockFormat, Numerics, numerics as resolve, profile_of
 from .containers import CONVERTED, DTYPES, Contents, Layout, Stored, read, written
 from .pieces import codes_and_scales_shapes, dequantize_tensor, float_blocks, quantize_tensor
 from .reports import FileReport, TensorReport, WayBack
@@ -46,7 +46,7 @@ def quantize_file(source: Path | str, target: Path | str, format: str | BlockFor
     chosen = _converted(source, contents, numerics.block_size, pad)
     copied = {name: stored for name, stored in contents.tensors.items() if name not in chosen}
     about = {KEY: json.dumps({
-        "version": version("mxcast"), "profile": profile, "numerics": numerics.to_dict(),
+        "version": version("mxcast"), "profile": profile_of(numerics, profile), "numerics": numerics.to_dict(),
         "tensors": {name: {"dtype": stored.dtype, "shape": stored.shape} for name, stored in chosen.items()}})}
     made: dict[str, tuple[int, ...]] = {}
     for name, stored in chosen.items():
@@ -151,10 +151,8 @@ def _about(path: Path, contents: Contents) -> tuple[Numerics, dict[str, tuple[in
         raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
     try:
         about = json.loads(contents.metadata[KEY])
-        fields = dict(about["numerics"])
-        size = fields.pop("block_size")
         shapes = {name: tuple(map(int, tensor["shape"])) for name, tensor in about["tensors"].items()}
-        return Numerics(**fields).replace(block_size=size), shapes
+        return Numerics.from_dict(about["numerics"]), shapes
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
 

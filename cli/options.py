@@ -54,7 +54,7 @@ def request(usage: str, format: str | None, profile: str | None, assignments: li
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Raises ValueError and TypeError.
     """
     settings = read_settings(config) if config else Settings()
-    format, name = format or settings.format, name or settings.name
+    format, name = format or settings.format, settings.name if name is None else name
     profile = profile or settings.profile or "ocp"
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")

@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..spec import Microarchitecture, Numerics
+from ..spec import Microarchitecture, Numerics, block_format
 from ..spec.catalogue import unknown_name
 
 __all__ = ["Settings", "read_settings"]
@@ -48,7 +48,7 @@ def read_settings(path: Path) -> Settings:
         else:
             chosen[key] = value
     block = fields.pop("block", None)
-    if block is not None and chosen.setdefault("format", block) != block:
+    if block is not None and block_format(chosen.setdefault("format", block)) != block_format(block):
         raise ValueError(f"{path} gives the format twice: {chosen['format']} and {block}")
     return Settings(**chosen, fields=fields)
 

@@ -8,7 +8,7 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-from ..spec import ConverterConfig
+from ..spec import ConverterConfig, Microarchitecture
 from .block import BlockConverter
 from .host import write_whole
 from .modules import convert
@@ -36,15 +36,21 @@ super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throu
 tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire
 var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor""".split())
 
+SIGNALS = frozenset(("x", "scale", "p", "amax", "key", "nan", "inf"))
+"""Names of the top module's own signals, which a module of the same name would hide."""
+
 
 def default_name(config: ConverterConfig) -> str:
-    """Name of the top module unless the user gives one."""
-    return f"{config.numerics.block.name}_{config.profile}" if config.profile else config.numerics.block.name
+    """Name of the top module unless the user gives one; different converters have different names."""
+    plain = config.profile and config.microarchitecture == Microarchitecture()
+    return f"{config.numerics.block.name}_{config.profile if plain else config.config_id}"
 
 
 def _checked_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in KEYWORDS:
         raise ValueError(f"name must be a Verilog identifier and no keyword, not {name!r}")
+    if name in SIGNALS:
+        raise ValueError(f"name must not be that of a signal in the top module ({', '.join(sorted(SIGNALS))}), not {name!r}")
     return name
 
 
@@ -77,7 +83,7 @@ def _header(about: dict, config: ConverterConfig) -> str:
         "SPDX-License-Identifier: Apache-2.0",
         "",
         "Made by " + ", ".join(f"{tool} {number}" for tool, number in about["generator"].items()) + ".",
-        f"Profile {about['profile']}, configuration {about['config_id']}:",
+        f"Profile {about['profile'] or 'none, rules of its own'}, configuration {about['config_id']}:",
         *(f"  {key} = {value}" for part in ("numerics", "microarchitecture") for key, value in about[part].items()),
         "Ports:",
         *(f"  {port['direction']:6} {port['name']}[{port['width'] - 1}:0]  {ports[port['name']]}" for port in about["ports"]),

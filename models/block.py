@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..spec import BlockFormat, Numerics, Specials, Subnormals, numerics as resolve
+from ..spec import BlockFormat, Numerics, Specials, Subnormals, converter_config
 from .amax import INFINITY, block_amax
 from .element import element_values, encode, signed_codes
 from .rounding import Workspace
@@ -43,12 +43,12 @@ class Quantized:
     length: int | None = None
 
 
-def quantize(x: np.ndarray, format: str | BlockFormat | Numerics, profile: str = "ocp", *, axis: int = -1,
+def quantize(x: np.ndarray, format: str | BlockFormat | Numerics, profile: str | None = None, *, axis: int = -1,
              pad: bool = False, **overrides: object) -> Quantized:
     """Quantize a float32 array into blocks along ``axis``.
 
-    ``format`` is a block format by long or short name, or complete `Numerics`; ``overrides`` are fields of `Numerics`
-    that replace those of the profile. The axis must be a multiple of the block size long; with ``pad`` zeros
+    ``format`` is a block format by long or short name, or complete `Numerics`; the profile is ``ocp`` unless given;
+    ``overrides`` are fields of `Numerics` that replace its rules. The axis must be a multiple of the block size long; with ``pad`` zeros
     complete the last block. Any bit pattern is accepted, NaN payloads and subnormals included.
 
     Raises TypeError for other dtypes, ValueError for an incomplete block or an unknown name.
@@ -57,7 +57,7 @@ def quantize(x: np.ndarray, format: str | BlockFormat | Numerics, profile: str =
     >>> q.scales, q.codes[:4]
     (array([126], dtype=uint8), array([14, 14, 13, 13], dtype=uint8))
     """
-    rules = format.replace(**overrides) if isinstance(format, Numerics) else resolve(format, profile, **overrides)
+    rules = converter_config(format, profile, **overrides).numerics
     return quantized(x, rules, quantize_blocks, axis=axis, pad=pad)
 
 
@@ -92,8 +92,9 @@ def quantized(x: np.ndarray, numerics: Numerics, convert: BlockFunction, *, axis
 def quantize_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray) -> None:
     """Quantize whole blocks into given arrays: (n, block_size) float32 -> (n,) uint8 and (n, block_size) uint8.
 
-    All three must be C-contiguous; they may be memory maps.
+    All three must be C-contiguous; they may be memory maps. Raises TypeError and ValueError where they do not fit.
     """
+    check_blocks(blocks, numerics, scales, codes)
     # Some libraries switch the processor to flush-to-zero for the whole process; then float32 is not IEEE 754.
     if np.float32(2.0 ** -149) * np.float32(2) != np.float32(2.0 ** -148):
         raise RuntimeError("this thread flushes subnormal numbers to zero (a library has changed the processor's "
@@ -106,6 +107,17 @@ def quantize_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, 
         chunk = blocks[start:start + rows].reshape(-1).view(np.uint32)
         _quantize_chunk(chunk, numerics, workspace, magnitudes[:chunk.size], scaled[:chunk.size],
                         scales[start:start + rows], codes[start:start + rows].reshape(-1))
+
+
+def check_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray) -> None:
+    """Raise TypeError or ValueError unless the arrays are what `quantize_blocks` takes."""
+    shapes = {"blocks": (blocks, (len(blocks), numerics.block_size), np.float32),
+              "scales": (scales, (len(blocks),), np.uint8), "codes": (codes, (len(blocks), numerics.block_size), np.uint8)}
+    for name, (array, shape, dtype) in shapes.items():
+        if array.dtype != dtype:
+            raise TypeError(f"{name} must be {np.dtype(dtype)}, not {array.dtype}")
+        if array.shape != shape or not array.flags.c_contiguous:
+            raise ValueError(f"{name} must be C-contiguous of shape {shape}, not of shape {array.shape}")
 
 
 def _quantize_chunk(bits: np.ndarray, numerics: Numerics, workspace: Workspace, magnitudes: np.ndarray,
@@ -182,5 +194,8 @@ def dequantize(q: Quantized) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         y = np.take(element_values(element), codes).reshape(*scales.shape, size)
         y *= np.take(factors, scales)[..., None]
-    y = y.reshape(codes.shape)[..., :q.length]
+    length = codes.shape[-1] if q.length is None else q.length
+    if not 0 <= codes.shape[-1] - length < max(size, 1):
+        raise ValueError(f"length must be that of the axis before its last block of {codes.shape[-1]} was completed, not {length}")
+    y = y.reshape(codes.shape)[..., :length]
     return np.moveaxis(y, -1, q.axis)

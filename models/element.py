@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..spec import FixedFormat, Numerics, Rounding
-from .rounding import Workspace, encode_magnitudes
+from .rounding import Workspace, encode_magnitudes, largest_code
 
-__all__ = ["encode", "signed_codes", "element_values"]
+__all__ = ["encode", "signed_codes", "element_values", "largest_value"]
 
 
 def encode(y: np.ndarray, bits: np.ndarray, numerics: Numerics, workspace: Workspace, codes: np.ndarray) -> None:
@@ -48,6 +48,13 @@ def signed_codes(magnitudes: np.ndarray, bits: np.ndarray, element, codes: np.nd
         sign = (bits >> np.uint32(32 - element.bits)).astype(np.uint8)
         np.bitwise_and(sign, np.uint8(element.sign_mask), out=sign)
         np.bitwise_or(codes, sign, out=codes)
+
+
+def largest_value(numerics: Numerics) -> float:
+    """The largest magnitude that an element can become."""
+    element = numerics.block.element
+    code = element.max_code if isinstance(element, FixedFormat) else largest_code(element, numerics.rounding)
+    return float(element_values(element)[code])
 
 
 def element_values(element) -> np.ndarray:

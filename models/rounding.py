@@ -11,7 +11,7 @@ import numpy as np
 
 from ..spec import FloatFormat, Rounding, Subnormals
 
-__all__ = ["Workspace", "encode_magnitudes"]
+__all__ = ["Workspace", "encode_magnitudes", "largest_code"]
 
 EXPONENT = np.uint32(0x7F800000)
 
@@ -36,10 +36,18 @@ def encode_magnitudes(y: np.ndarray, element: FloatFormat, rounding: Rounding, s
     if rounding is Rounding.GUARD_HALF_UP:
         return _guard_half_up(y, element, subnormals, workspace)
     codes = _nearest_even(y, element, workspace)
-    np.minimum(codes, np.uint32(element.max_code), out=codes)
+    np.minimum(codes, np.uint32(largest_code(element, rounding)), out=codes)
     if subnormals is Subnormals.FLUSH:
         np.multiply(codes, codes >= np.uint32(1 << element.man_bits), out=codes)
     return codes
+
+
+def largest_code(element: FloatFormat, rounding: Rounding) -> int:
+    """The code at which a rounding saturates: that of the largest number, or for the FPGA paper's recipe the all-ones
+    fraction under the last but one exponent field."""
+    if rounding is Rounding.GUARD_HALF_UP:
+        return (((1 << element.exp_bits) - 1) << element.man_bits) - 1
+    return element.max_code
 
 
 def _nearest_even(y: np.ndarray, element: FloatFormat, workspace: Workspace) -> np.ndarray:
@@ -83,7 +91,7 @@ def _guard_half_up(y: np.ndarray, element: FloatFormat, subnormals: Subnormals, 
     In the binade of y, half up on the bit below the fraction is an addition to the bit pattern. An exponent field
     of 0 keeps the unshifted fraction, and everything below it is 0; with exact subnormals both are rounded properly.
     """
-    last = np.uint32((((1 << element.exp_bits) - 2) << element.man_bits) + (1 << element.man_bits) - 1)
+    last = np.uint32(largest_code(element, Rounding.GUARD_HALF_UP))
     if subnormals is Subnormals.EXACT:
         codes = _nearest_away(y, element, workspace)
     else:

@@ -25,13 +25,12 @@ def scale_bytes(amax: np.ndarray, numerics: Numerics) -> np.ndarray:
     else:
         byte = exponent - element.emax
     if numerics.scale_rule is ScaleRule.CEIL:
-        significand = (amax & 0x7FFFFF) + np.where(exponent > 0, np.uint32(1 << 23), np.uint32(0))
-        # both limits are destmax in units of the last bit of the significand: in its binade, and at exponent -127
-        in_binade = element.max_value / Fraction(2) ** element.emax * 2**23
+        # destmax in units of the last bit of the fraction: above its binade, and at exponent -127
+        in_binade = (element.max_value / Fraction(2) ** element.emax - 1) * 2**23
         at_bottom = element.max_value * 2**22
         assert in_binade.denominator == at_bottom.denominator == 1
-        limit = np.where(exponent > 0, np.int64(in_binade), np.int64(at_bottom))
-        byte += significand > limit
+        limit = np.where(exponent > 0, np.uint32(in_binade), np.uint32(min(at_bottom, 2**32 - 1)))
+        byte += (amax & np.uint32(0x7FFFFF)) > limit
     return np.clip(byte, 0, 254).astype(np.uint8)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .block import Quantized, dequantize
+from .element import largest_value
 
 __all__ = ["Statistics", "error_statistics"]
 
@@ -19,7 +20,7 @@ class Statistics:
     elements: int = 0
     blocks: int = 0
     saturated: int = 0
-    """Finite inputs beyond the largest element value at their block's scale."""
+    """Finite inputs beyond the largest magnitude that an element of their block can have."""
     flushed: int = 0
     """Finite inputs that are not zero and became zero."""
     nan: int = 0
@@ -60,7 +61,7 @@ def error_statistics(x: np.ndarray, q: Quantized) -> Statistics:
         widths = [(0, 0)] * (x.ndim - 1) + [(0, -q.length % size)]
         magnitude, finite, y = np.pad(magnitude, widths), np.pad(finite, widths), np.pad(y, widths)
         x = np.pad(x, widths)
-    largest = np.ldexp(float(q.numerics.block.element.max_value), scales.astype(np.int32) - 127)
+    largest = np.ldexp(largest_value(q.numerics), scales.astype(np.int32) - 127)
     blocked = magnitude.reshape(*scales.shape, size)
     amax = blocked.max(axis=-1, initial=0)
     number = scales[..., None] != q.numerics.block.scale.nan_code

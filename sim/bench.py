@@ -20,16 +20,8 @@ from mxcast.sim.scoreboard import Scoreboard
 from mxcast.spec import ConverterConfig, Microarchitecture, Numerics
 
 JOB = json.loads(Path(os.environ["MXCAST_BENCH"]).read_text())
-
-
-def configuration() -> ConverterConfig:
-    fields = dict(JOB["numerics"])
-    size = fields.pop("block_size")
-    numerics = Numerics(**fields).replace(block_size=size)
-    return ConverterConfig(numerics=numerics, microarchitecture=Microarchitecture(**JOB["microarchitecture"]))
-
-
-CONFIG = configuration()
+CONFIG = ConverterConfig(numerics=Numerics.from_dict(JOB["numerics"]),
+                         microarchitecture=Microarchitecture(**JOB["microarchitecture"]))
 
 
 class Driver:

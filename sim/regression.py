@@ -63,6 +63,8 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
+    if verilog is not None and not Path(verilog).is_file():
+        raise ValueError(f"there is no Verilog file {verilog}")
     environment = _environment(simulator)
     try:
         from cocotb_tools.runner import get_runner

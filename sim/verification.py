@@ -69,6 +69,9 @@ def verify(config: ConverterConfig, *, stimuli: str = "standard", blocks: int = 
     for name, arrays in chosen:
         board.counts.setdefault(name, 0)
         for array in arrays:
+            if array.dtype not in (np.float32, np.uint32) or array.shape[1:] != (numerics.block_size,):
+                raise ValueError(f"{name} must be float32 blocks of shape (n, {numerics.block_size}), not {array.dtype} of "
+                                 f"shape {array.shape}")
             patterns = np.ascontiguousarray(array).view(np.uint32)
             for start in range(0, len(patterns), CHUNK):
                 part = patterns[start:start + CHUNK]

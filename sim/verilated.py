@@ -11,7 +11,7 @@ import numpy as np
 
 from ..hdl import verilog
 from ..hdl.host import ToolError, cached_folder
-from ..models.block import Quantized, quantized
+from ..models.block import Quantized, check_blocks, quantized
 from ..spec import BlockFormat, ConverterConfig, Numerics, converter_config
 from . import tools
 
@@ -40,9 +40,7 @@ class Verilated:
         """Convert whole blocks into given arrays, as `models.quantize_blocks` does."""
         if numerics != self.numerics:
             raise ValueError("a Verilated design converts under the numerics that it was built for only")
-        for array in (blocks, scales, codes):
-            if not array.flags.c_contiguous:
-                raise ValueError("arrays must be C-contiguous")
+        check_blocks(blocks, numerics, scales, codes)  # C++ would not
         self._convert(blocks.ctypes.data, scales.ctypes.data, codes.ctypes.data, len(blocks))
 
 

@@ -5,12 +5,12 @@ from .config import AmaxKey, ConverterConfig, Microarchitecture, converter_confi
 from .formats import (BF16, BLOCKS, E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, FP16, FP32, INT8, SOURCES, BlockFormat,
                       ElementFormat, FixedFormat, FloatFormat, ScaleFormat, SpecialCodes, block_format, source_format)
 from .numerics import RULES, Numerics, Overflow, Rounding, ScaleRule, Specials, Subnormals
-from .profiles import PROFILES, Profile, numerics
+from .profiles import PROFILES, Profile, numerics, profile_of
 
 __all__ = [
     "Rule", "AmaxKey", "ConverterConfig", "Microarchitecture", "converter_config",
     "BF16", "BLOCKS", "E2M1", "E2M3", "E3M2", "E4M3", "E5M2", "E8M0", "FP16", "FP32", "INT8", "SOURCES", "BlockFormat",
     "ElementFormat", "FixedFormat", "FloatFormat", "ScaleFormat", "SpecialCodes", "block_format", "source_format",
     "RULES", "Numerics", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals",
-    "PROFILES", "Profile", "numerics",
+    "PROFILES", "Profile", "numerics", "profile_of",
 ]

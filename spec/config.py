@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from .catalogue import Rule, unknown_name
 from .formats import BlockFormat
 from .numerics import Numerics
-from .profiles import numerics
+from .profiles import numerics, profile_of
 
 __all__ = ["AmaxKey", "Microarchitecture", "ConverterConfig", "converter_config"]
 
@@ -42,7 +42,7 @@ class ConverterConfig:
     numerics: Numerics
     microarchitecture: Microarchitecture = field(default_factory=Microarchitecture)
     profile: str | None = field(default=None, compare=False)
-    """Where the numerics came from, for headers and reports; not part of the identity."""
+    """The profile whose rules these are, for names and reports; not part of the identity."""
 
     def to_dict(self) -> dict[str, dict[str, str | int]]:
         return {"numerics": self.numerics.to_dict(), "microarchitecture": self.microarchitecture.to_dict()}
@@ -54,25 +54,27 @@ class ConverterConfig:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def converter_config(block: str | BlockFormat | ConverterConfig, profile: str | None = None,
+def converter_config(block: str | BlockFormat | Numerics | ConverterConfig, profile: str | None = None,
                      **overrides: object) -> ConverterConfig:
     """A configuration from a format, a profile (``ocp`` unless given) and any fields of `Numerics` or `Microarchitecture`.
 
-    A `ConverterConfig` is complete: it is returned as it is, and nothing may be given beside it.
+    Complete `Numerics` may stand in place of the format. A `ConverterConfig` is returned as it is, and nothing may be
+    given beside it.
 
     >>> converter_config("e4m3", "ocp", amax_key="magnitude").microarchitecture.amax_key.value
     'magnitude'
     """
+    if isinstance(block, Numerics) and profile is not None:
+        raise TypeError("Numerics are complete: a profile cannot be given beside them")
     if isinstance(block, ConverterConfig):
         if overrides or profile is not None:
             raise TypeError("a ConverterConfig is complete: profile and fields cannot be given beside it")
         return block
-    profile = "ocp" if profile is None else profile
     micro_fields = {f.name for f in dataclasses.fields(Microarchitecture)}
     micro = {name: overrides.pop(name) for name in list(overrides) if name in micro_fields}
     known = [f.name for f in dataclasses.fields(Numerics)] + ["block_size"]
     for name in overrides:
         if name not in known:
             raise ValueError(unknown_name("field", name, known + sorted(micro_fields)))
-    return ConverterConfig(numerics=numerics(block, profile, **overrides), microarchitecture=Microarchitecture(**micro),
-                           profile=profile)
+    rules = block.replace(**overrides) if isinstance(block, Numerics) else numerics(block, profile, **overrides)
+    return ConverterConfig(numerics=rules, microarchitecture=Microarchitecture(**micro), profile=profile_of(rules, profile))

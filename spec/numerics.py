@@ -8,6 +8,7 @@ hardware from its own derivation; docs/numerics.md is the prose. Notation: ``a``
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .catalogue import Rule, unknown_name
@@ -48,7 +49,8 @@ class Subnormals(Rule):
     """What happens to subnormal numbers."""
 
     EXACT = "exact", "they keep their value"
-    FLUSH = "flush", "they become zeros of the same sign"
+    FLUSH = "flush", ("they become zeros of the same sign; elements under guard_half_up: those below exponent field 0 only, as "
+                      "published")
 
 
 class Overflow(Rule):
@@ -92,6 +94,16 @@ class Numerics:
         """The fields by name, as plain strings: what files, headers and hashes carry."""
         return {"block": self.block.name, "block_size": self.block_size, "source": self.source.name,
                 **{name: str(getattr(self, name)) for name in RULES}}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, object]) -> Numerics:
+        """The numerics that `to_dict` wrote.
+
+        >>> Numerics.from_dict(Numerics(block="e2m3").to_dict()) == Numerics(block="e2m3")
+        True
+        """
+        fields = dict(fields)
+        return cls(block=fields.pop("block")).replace(**fields)
 
     def replace(self, **overrides: object) -> Numerics:
         """A copy with these fields changed; an unknown field name is an error.

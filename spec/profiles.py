@@ -8,7 +8,7 @@ from .catalogue import unknown_name
 from .formats import BlockFormat, block_format
 from .numerics import Numerics
 
-__all__ = ["Profile", "PROFILES", "numerics"]
+__all__ = ["Profile", "PROFILES", "numerics", "profile_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,12 +37,23 @@ PROFILES: dict[str, Profile] = {p.name: p for p in (
 )}
 
 
-def numerics(block: str | BlockFormat, profile: str = "ocp", **overrides: object) -> Numerics:
-    """The `Numerics` of a block format under a profile, with any field replaced.
+def numerics(block: str | BlockFormat, profile: str | None = None, **overrides: object) -> Numerics:
+    """The `Numerics` of a block format under a profile (``ocp`` unless given), with any field replaced.
 
     >>> numerics("e2m1", "nvidia").scale_rule.value
     'ceil'
     """
+    profile = "ocp" if profile is None else profile
     if profile not in PROFILES:
         raise ValueError(unknown_name("profile", profile, list(PROFILES)))
     return Numerics(block=block_format(block), **dict(PROFILES[profile].rules)).replace(**overrides)
+
+
+def profile_of(rules: Numerics, preferred: str | None = None) -> str | None:
+    """The profile that has exactly these rules, the preferred one if it has; None if there is none.
+
+    >>> profile_of(numerics("e4m3", "ocp", scale_rule="ceil"))
+    'nvidia'
+    """
+    candidates = [preferred, *PROFILES] if preferred in PROFILES else list(PROFILES)
+    return next((name for name in candidates if numerics(rules.block, name) == rules), None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..hdl import verilog
-from ..hdl.host import cached_folder
+from ..hdl.host import ToolError, cached_folder
 from ..spec import ConverterConfig
 from ..spec.catalogue import unknown_name
 from .netlist import Cost, cost
@@ -72,7 +72,10 @@ def _cost(text: str, top: str, target: Target, force: bool) -> Cost:
     def make(folder: Path) -> None:
         (folder / "converter.v").write_text(text)
         netlist, statistics = run(["read_verilog converter.v", target.script.format(top=top)], folder, target.technology)
-        (folder / "cost.json").write_text(json.dumps(cost(netlist, statistics, top, target).to_dict(), indent=2))
+        found = cost(netlist, statistics, top, target)
+        if top == TOP and not found.luts:
+            raise ToolError("Yosys left no LUT of the converter: the synthesis has gone wrong")
+        (folder / "cost.json").write_text(json.dumps(found.to_dict(), indent=2))
         (folder / "netlist.json").unlink()  # large, and made again by the script beside it
 
     folder = cached_folder("synth", [text, top, repr(target), yosys_version()], make, force)

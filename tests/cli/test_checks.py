@@ -100,11 +100,11 @@ def test_synth(monkeypatch, capsys):
 
     asked = []
 
-    def counted(config, target, *, force):
-        asked.append((config.numerics.block.name, target, force))
-        return SimpleNamespace(to_dict=lambda: {"block": config.numerics.block.name})
+    def counted(configs, target, *, jobs, force, progress):
+        asked.extend((config.numerics.block.name, target, force) for config in configs)
+        return [SimpleNamespace(to_dict=lambda name=config.numerics.block.name: {"block": name}) for config in configs]
 
-    monkeypatch.setattr("mxcast.synth.synth", counted)
+    monkeypatch.setattr("mxcast.synth.synth_all", counted)
     monkeypatch.setattr("mxcast.synth.report.table", lambda results: [{"LUTs": len(results)}])
     target = next(iter(TARGETS))
     assert main(["synth", "all", "--target", target, "--force", "--json"]) == 0

@@ -215,9 +215,25 @@ def test_nothing_is_written_when_the_verilog_fails(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is absent, nothing was checked with it")
-@pytest.mark.parametrize("name", ["x", "scale", "amax_tree", "_"])
+@pytest.mark.parametrize("name", ["amax_tree", "element_00", "_"])
 def test_names_that_are_also_used_inside(tmp_path, name):
     """Modules have a name space of their own."""
     done = subprocess.run(["iverilog", "-Wall", "-g2005", "-t", "null", emit(CONFIG, tmp_path, name)["verilog"]],
                           capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["x", "scale", "p", "amax", "nan"])
+def test_names_of_the_top_modules_signals_are_refused(tmp_path, name):
+    """Verilator would warn that the signal hides the module."""
+    with pytest.raises(ValueError, match="must not be that of a signal"):
+        emit(CONFIG, tmp_path, name)
+
+
+def test_different_converters_have_different_names(tmp_path):
+    """Two modules of one name could not be in one design."""
+    configs = [converter_config("e4m3"), converter_config("e4m3", "nvidia"), converter_config("e4m3", "nvidia", specials="drop"),
+               converter_config("e4m3", amax_key="magnitude"), converter_config("e4m3", input_subnormals="flush")]
+    names = [emit(config, tmp_path)["verilog"].stem for config in configs]
+    assert names[:2] == ["mxfp8_e4m3_ocp", "mxfp8_e4m3_nvidia"] and len(set(names)) == len(names)
+    assert emit(converter_config("e4m3", "ocp", scale_rule="ceil"), tmp_path)["verilog"].stem == "mxfp8_e4m3_nvidia"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mxcast.models import Quantized, dequantize, quantize
+from mxcast.models import Quantized, dequantize, error_statistics, quantize
 from mxcast.models.exact import element_value, quantize_block
 from mxcast.sim import stimuli
 from mxcast.spec import BLOCKS, FloatFormat, numerics
@@ -37,11 +37,14 @@ def test_model_equals_the_exact_definition(rules, record_property):
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_all_boundary_neighbours_under_ocp_and_nvidia(element):
+def test_all_boundary_neighbours_under_ocp_and_nvidia(element, record_property):
+    blocks = 0
     for profile in ("ocp", "nvidia"):
         rules = numerics(element, profile)
         patterns = stimuli.boundary_blocks(rules)
         assert not disagreements(patterns, rules)
+        blocks += len(patterns)
+    record_property("blocks", blocks)
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
@@ -102,3 +105,18 @@ def test_chunks_do_not_show():
 def test_bad_arrays_get_one_sentence(x, message, error):
     with pytest.raises(error, match=message):
         quantize(x, "e4m3")
+
+
+def test_statistics_count_what_was_lost():
+    x = np.zeros((3, 32), np.float32)
+    x[0, :5] = [1.0, 1.9, 1e-9, 464 / 256, np.float32(448 / 256)]     # 1.9 and 464/256 are beyond 448 at X = -8
+    x[1, :3] = [128, 252, 255]
+    x[2, 0] = np.nan
+    lost = error_statistics(x, quantize(x, "e4m3"))
+    assert (lost.elements, lost.blocks, lost.saturated, lost.flushed, lost.nan) == (96, 3, 4, 1, 32)
+    paper = error_statistics(x[1:2], quantize(x[1:2], "e4m3", "gorodecky_sousa"))
+    assert paper.saturated == 2                                          # beyond 240, where the paper's recipe stops
+    parts = error_statistics(x[:1], quantize(x[:1], "e4m3")) + error_statistics(x[1:], quantize(x[1:], "e4m3"))
+    assert (parts.elements, parts.saturated, parts.flushed, parts.nan) == (96, 4, 1, 32)
+    noise = (1.9 - 1.75) ** 2 + (464 / 256 - 1.75) ** 2 + 28 ** 2 + 31 ** 2    # the rest is below 1e-6
+    assert abs(lost.noise - noise) < 1e-6 and abs(parts.noise - noise) < 1e-6

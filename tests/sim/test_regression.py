@@ -17,9 +17,10 @@ needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icar
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_regression_passes_on_verilator(element, tmp_path):
+def test_regression_passes_on_verilator(element, tmp_path, record_property):
     config = converter_config(element, {"e5m2": "nvidia", "e2m3": "gorodecky_sousa"}.get(element, "ocp"))
     result = regress(config, out=tmp_path)
+    record_property("blocks", result.comparisons)
     assert result.passed, result.report
     assert set(result.tests) == {*corner_cases(config.numerics), "boundary", "random"}
     assert min(result.tests.values()) > 0 and result.comparisons > 2500
@@ -27,9 +28,10 @@ def test_regression_passes_on_verilator(element, tmp_path):
 
 @needs_icarus
 @pytest.mark.parametrize("element, rules", [("e4m3", {"specials": "inf_scale"}), ("e2m1", {}), ("int8", {"scale_rule": "ceil"})])
-def test_the_same_bench_passes_on_icarus(element, rules, tmp_path):
+def test_the_same_bench_passes_on_icarus(element, rules, tmp_path, record_property):
     """Four states: an unknown bit in an output would be reported."""
     result = regress(converter_config(element, **rules), simulator="icarus", out=tmp_path)
+    record_property("blocks", result.comparisons)
     assert result.passed, result.report
     assert result.comparisons > 2500
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mxcast.models import quantize
+from mxcast.models import quantize, quantize_blocks
 from mxcast.sim import verify, verilate
 from mxcast.spec import AmaxKey, ConverterConfig, Microarchitecture, converter_config
 
@@ -20,21 +20,25 @@ def test_rtl_equals_the_model(rules, record_property):
 
 @pytest.mark.parametrize("profile", ["ocp", "nvidia", "gorodecky_sousa"])
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_a_64th_of_all_inputs(element, profile):
+def test_a_64th_of_all_inputs(element, profile, record_property):
     """The stratified part of `mxcast verify --stimuli exhaustive`."""
     result = verify(converter_config(element, profile), stimuli="stratified", seed=5)
+    record_property("blocks", result.blocks)
     assert result.passed, result.report
     assert result.blocks > 2_000_000
 
 
 @pytest.mark.parametrize("profile", ["ocp", "nvidia", "gorodecky_sousa"])
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_every_microarchitecture_gives_the_same_bits(element, profile):
+def test_every_microarchitecture_gives_the_same_bits(element, profile, record_property):
+    blocks = 0
     for key in AmaxKey:
         config = ConverterConfig(numerics=converter_config(element, profile).numerics,
                                  microarchitecture=Microarchitecture(amax_key=key))
         result = verify(config, blocks=50_000, seed=12)
         assert result.passed, result.report
+        blocks += result.blocks
+    record_property("blocks", blocks)
 
 
 def test_a_verilated_design_is_called_like_quantize():
@@ -54,3 +58,19 @@ def test_a_verilated_design_is_called_like_quantize():
 def test_compiled_results_are_kept_by_content():
     assert verilate("e2m1").library == verilate("mxfp4_e2m1", profile="ocp").library
     assert verilate("e2m1").library != verilate("e2m1", profile="nvidia").library
+
+
+def test_arrays_that_are_not_blocks_are_refused():
+    """Before C++ sees them; and `verify` counts no block that is none."""
+    rtl, blocks = verilate("e2m1"), np.zeros((4, 32), np.float32)
+    rules = rtl.numerics
+    for scales, codes, error in ((np.zeros(1, np.uint8), np.zeros((4, 32), np.uint8), ValueError),
+                                 (np.zeros(4, np.uint8), np.zeros((32, 4), np.uint8).T, ValueError),
+                                 (np.zeros(4, np.int64), np.zeros((4, 32), np.uint8), TypeError)):
+        with pytest.raises(error, match="must be"):
+            rtl.convert_blocks(blocks, rules, scales, codes)
+        with pytest.raises(error, match="must be"):
+            quantize_blocks(blocks, rules, scales, codes)
+    for array in (np.arange(64), np.ones((2, 32)), np.ones(64, np.float32)):
+        with pytest.raises(ValueError, match="must be float32 blocks"):
+            verify(ConverterConfig(numerics=rules), tensors=[("a", array)])

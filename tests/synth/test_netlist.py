@@ -99,11 +99,11 @@ def test_logic_cells(target, rows, statistics, logic_cells):
 
 
 @pytest.mark.parametrize("rows", [
-    [],                                             # a synthesis that went wrong
+    [],                                             # a stage of wires
     ["FDRE d clk > q"],                             # registers alone
     ["INV a > y", "CARRY4 y > z"],
     ["$lut a b > y"],                               # the cells of another target
 ])
 def test_a_netlist_without_luts(rows):
-    with pytest.raises(ValueError, match="^the netlist of top has no LUTs$"):
-        cost(netlist(rows), {}, "top", TARGETS["xcu"])
+    """It has none; whether that is a failure is for `synth` to say."""
+    assert cost(netlist(rows), {}, "top", TARGETS["xcu"]).luts == 0

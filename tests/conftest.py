@@ -1,0 +1,21 @@
+"""After a run, say how many blocks were compared by what: a test records its count as the property ``blocks``."""
+
+from collections import defaultdict
+
+TITLES = {"test_model_equals_the_exact_definition": "model = exact definition",
+          "test_all_boundary_neighbours_under_ocp_and_nvidia": "model = exact definition, all boundary neighbours",
+          "test_rtl_equals_the_model": "Verilog = model",
+          "test_a_64th_of_all_inputs": "Verilog = model, a 64th of all inputs",
+          "test_every_microarchitecture_gives_the_same_bits": "Verilog = model, every micro-architecture",
+          "test_regression_passes_on_verilator": "cocotb on Verilator",
+          "test_the_same_bench_passes_on_icarus": "cocotb on Icarus"}
+
+
+def pytest_terminal_summary(terminalreporter):
+    counts = defaultdict(list)
+    for report in terminalreporter.stats.get("passed", []):
+        properties = dict(report.user_properties)
+        if report.when == "call" and "blocks" in properties:
+            counts[report.nodeid.split("::")[-1].split("[")[0]].append(properties["blocks"])
+    for test, blocks in counts.items():
+        terminalreporter.write_line(f"{TITLES[test]}: {sum(blocks):,} blocks equal in {len(blocks)} runs")
