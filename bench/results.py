@@ -22,12 +22,17 @@ def measure() -> dict:
     import quantize
     import verilated
 
+    from mxcast.cli.files import read_blocks
+    from mxcast.sim import verify
     from mxcast.spec import BLOCKS, converter_config
     from mxcast.synth import synth_all
     from mxcast.synth.report import table
 
     synthesis = synth_all([converter_config(name) for name in BLOCKS], "xcu")
-    return {"quantize": quantize.measure(mib=64, rounds=5, profile="ocp"),
+    sample = ROOT / "examples" / "minilm_sample.safetensors"
+    checks = [verify(converter_config(name), tensors=read_blocks(sample)) for name in BLOCKS]
+    assert all(check.passed for check in checks), "the Verilog differs from the model on the sample"
+    return {"sample_blocks": checks[0].blocks, "quantize": quantize.measure(mib=64, rounds=5, profile="ocp"),
             "verilated": verilated.measure(blocks=1 << 20, rounds=5),
             "synth": {"yosys": synthesis[0].yosys, "rows": table(synthesis)}}
 
@@ -49,6 +54,9 @@ def tables(results: dict) -> dict[str, str]:
         f"{e4m3['mxcast']:.0f} million elements a second\nto MXFP8 on one core, {e4m3['ratio']:.1f} times what an ml_dtypes cast "
         f"does. The Verilated Verilog, at {rtl['formats']['mxfp8_e4m3']['verilated']:.1f} million blocks a second,\nagrees with it "
         "bit for bit.** How that was measured stands below, with the command that does it again.\n",
+        "demo": "```\n" + "".join(
+            f"{row['format']:12} RTL = model on {count} of {count} blocks {row['LUTs']:6} LUTs {row['carries']:4} carries "
+            f"{row['levels']:3} levels\n" for count in (results["sample_blocks"],) for row in synth["rows"]) + "```\n",
         "synth": markdown([{c: row[c] for c in columns} for row in synth["rows"]])
         + f"\npyosys {synth['yosys']}, `synth_xilinx -family xcu -flatten -noiopad -noclkbuf`, profile `ocp`.\n",
         "quantize": markdown([{"format": name, "mxcast": row["mxcast"], "ml_dtypes": row["peer"], "ratio": f"{row['ratio']:.2f}"}
