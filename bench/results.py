@@ -59,7 +59,7 @@ def tables(results: dict) -> dict[str, str]:
             f"{row['levels']:3} levels\n" for count in (results["sample_blocks"],) for row in synth["rows"]) + "```\n",
         "synth": markdown([{c: row[c] for c in columns} for row in synth["rows"]])
         + f"\npyosys {synth['yosys']}, `synth_xilinx -family xcu -flatten -noiopad -noclkbuf`, profile `ocp`.\n",
-        "quantize": markdown([{"format": name, "mxcast": row["mxcast"], "ml_dtypes": row["peer"], "ratio": f"{row['ratio']:.2f}"}
+        "quantize": markdown([{"format": name, "mxcast": row["mxcast"], "peer": row["peer"], "ratio": f"{row['ratio']:.2f}"}
                               for name, row in speed["formats"].items()])
         + f"\n{speed['unit'].capitalize()}; {speed['mib']} MiB of FP32, profile `{speed['profile']}`; NumPy {speed['numpy']}, "
         f"ml_dtypes {speed['ml_dtypes']}, Python {speed['python']}; medians of {speed['rounds']} rounds in turn.\n",

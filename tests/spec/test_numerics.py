@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import pytest
 
 from mxcast.spec import (BF16, BLOCKS, FP32, PROFILES, RULES, AmaxKey, ConverterConfig, Microarchitecture, Numerics, Rounding, Rule,
-                         ScaleRule, SpecialCodes, Specials, Subnormals, converter_config, numerics)
+                         ScaleRule, SpecialCodes, Specials, converter_config, numerics)
 
 
 # ---- rules
