@@ -11,15 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..spec import BlockFormat, Numerics, Specials, Subnormals, converter_config
+from ..spec import BlockFormat, ElementFormat, Numerics, Specials, Subnormals, converter_config
 from .amax import INFINITY, block_amax
-from .element import element_values, encode, signed_codes
+from .element import code_dtype, element_values, encode
 from .rounding import Workspace
 from .scale import scale_bytes, scale_reciprocals
+from .source import as_numbers, widen
+from .special import special_blocks
 
 __all__ = ["Quantized", "quantize", "quantized", "quantize_blocks", "dequantize"]
 
-BlockFunction = Callable[[np.ndarray, Numerics, np.ndarray, np.ndarray], None]
+BlockFunction = Callable[[np.ndarray, Numerics, np.ndarray, np.ndarray, np.ndarray | None], None]
+Random = np.ndarray | np.random.Generator | None
 
 CHUNK = 32 * 1024
 """Elements at a time: a few 128 KiB buffers, which stay in a second-level cache."""
@@ -30,10 +33,10 @@ SMALLEST_NORMAL = np.uint32(0x00800000)
 
 @dataclass(frozen=True, kw_only=True)
 class Quantized:
-    """Blocks of an array: ``scales`` (..., n / block_size, ...) and ``codes`` (..., n, ...), both uint8.
+    """Blocks of an array: ``scales`` (..., n / block_size, ...) uint8 and ``codes`` (..., n, ...).
 
-    Codes are right-aligned; fixed-point codes are the two's complement byte. ``axis`` is the axis that was cut into
-    blocks and ``length`` its length before padding.
+    Codes are right-aligned in uint8, or in uint16 where they have more than eight bits; fixed-point codes are two's
+    complement. ``axis`` is the axis that was cut into blocks and ``length`` its length before padding.
     """
 
     scales: np.ndarray
@@ -43,13 +46,16 @@ class Quantized:
     length: int | None = None
 
 
-def quantize(x: np.ndarray, format: str | BlockFormat | Numerics, profile: str | None = None, *, axis: int = -1,
-             pad: bool = False, **overrides: object) -> Quantized:
-    """Quantize a float32 array into blocks along ``axis``.
+def quantize(x: np.ndarray, format: str | BlockFormat | ElementFormat | Numerics, profile: str | None = None, *,
+             axis: int = -1, pad: bool = False, random: Random = None, **overrides: object) -> Quantized:
+    """Quantize an array of float32, float16 or bfloat16 numbers into blocks along ``axis``.
 
-    ``format`` is a block format by long or short name, or complete `Numerics`; the profile is ``ocp`` unless given;
-    ``overrides`` are fields of `Numerics` that replace its rules. The axis must be a multiple of the block size long; with ``pad`` zeros
-    complete the last block. Any bit pattern is accepted, NaN payloads and subnormals included.
+    ``format`` is a block format by long or short name, an element format, or complete `Numerics`; the profile is
+    ``ocp`` unless given; ``overrides`` are fields of `Numerics` that replace its rules. The 16-bit numbers are
+    widened, which is exact; uint16 is taken for the bit patterns of bfloat16. The axis must be a multiple of the block
+    size long; with ``pad`` zeros complete the last block. Any bit pattern is accepted, NaN payloads and subnormals
+    included. Under the rounding ``sr``, ``random`` gives each element's random bits: an array of unsigned numbers of
+    the shape of ``x``, or a generator that draws them.
 
     Raises TypeError for other dtypes, ValueError for an incomplete block or an unknown name.
 
@@ -57,44 +63,74 @@ def quantize(x: np.ndarray, format: str | BlockFormat | Numerics, profile: str |
     >>> q.scales, q.codes[:4]
     (array([126], dtype=uint8), array([14, 14, 13, 13], dtype=uint8))
     """
-    rules = converter_config(format, profile, **overrides).numerics
-    return quantized(x, rules, quantize_blocks, axis=axis, pad=pad)
+    config = converter_config(format, profile, **overrides)
+    if config.alternatives:
+        raise ValueError("quantize takes one format and one scale rule")
+    return quantized(x, config.numerics, quantize_blocks, axis=axis, pad=pad, random=random)
 
 
-def quantized(x: np.ndarray, numerics: Numerics, convert: BlockFunction, *, axis: int = -1, pad: bool = False) -> Quantized:
+def quantized(x: np.ndarray, numerics: Numerics, convert: BlockFunction, *, axis: int = -1, pad: bool = False,
+              random: Random = None) -> Quantized:
     """Cut an array into blocks along ``axis``, have ``convert`` fill scales and codes, and shape them like the array.
 
     ``convert`` has the arguments of `quantize_blocks`; errors are those of `quantize`.
     """
-    x = np.asarray(x)
-    if x.dtype.newbyteorder("=") != np.float32:
-        raise TypeError(f"x must be float32, not {x.dtype}")
+    x = as_numbers(x, numerics.source)
+    random = _random_bits(random, x.shape, numerics)
     if x.ndim == 0:
         raise ValueError("x must have at least one axis, not be a scalar")
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis must be one of the {x.ndim} of x, not {axis}")
-    size = numerics.block_size
-    x = np.moveaxis(x, axis, -1)
-    length = x.shape[-1]
-    if length % size:
-        if not pad:
-            raise ValueError(f"axis {axis} must be a multiple of the block size {size} long, not {length} "
-                             "(padding with zeros has to be asked for)")
-        x = np.concatenate([x, np.zeros((*x.shape[:-1], -length % size), np.float32)], axis=-1)
-    blocks = np.ascontiguousarray(x, dtype=np.float32).reshape(-1, size)
-    scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
-    convert(blocks, numerics, scales, codes)
-    scales = scales.reshape(*x.shape[:-1], x.shape[-1] // size)
-    return Quantized(scales=np.moveaxis(scales, -1, axis), codes=np.moveaxis(codes.reshape(x.shape), -1, axis),
+    length, size = x.shape[axis], numerics.block_size
+    if length % size and not pad:
+        raise ValueError(f"axis {axis} must be a multiple of the block size {size} long, not {length} "
+                         "(padding with zeros has to be asked for)")
+    blocks = _as_blocks(x, axis, size)
+    shape = (*np.moveaxis(x, axis, -1).shape[:-1], -(-length // size))
+    scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
+    convert(blocks, numerics, scales, codes, None if random is None else _as_blocks(random, axis, size))
+    codes = codes.reshape(*shape[:-1], shape[-1] * size)
+    return Quantized(scales=np.moveaxis(scales.reshape(shape), -1, axis), codes=np.moveaxis(codes, -1, axis),
                      numerics=numerics, axis=axis, length=length)
 
 
-def quantize_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray) -> None:
-    """Quantize whole blocks into given arrays: (n, block_size) float32 -> (n,) uint8 and (n, block_size) uint8.
+def _as_blocks(x: np.ndarray, axis: int, size: int) -> np.ndarray:
+    """Blocks (n, size) along an axis, the last of each row completed with zeros."""
+    x = np.moveaxis(x, axis, -1)
+    if x.shape[-1] % size:
+        x = np.concatenate([x, np.zeros((*x.shape[:-1], -x.shape[-1] % size), x.dtype)], axis=-1)
+    return np.ascontiguousarray(x).reshape(-1, size)
 
-    All three must be C-contiguous; they may be memory maps. Raises TypeError and ValueError where they do not fit.
+
+def _random_bits(random: Random, shape: tuple[int, ...], numerics: Numerics) -> np.ndarray | None:
+    bits = numerics.random_bits
+    if bits and random is None:
+        raise ValueError("the rounding sr needs random bits: give random= an array or a numpy.random.Generator")
+    if not bits and random is not None:
+        raise ValueError(f"random bits are for the rounding sr, not for {numerics.rounding}")
+    if isinstance(random, np.random.Generator):
+        return random.integers(0, 1 << bits, shape, np.uint16)
+    if random is None:
+        return None
+    random = np.asarray(random)
+    if random.dtype.kind not in "ui":
+        raise TypeError(f"random must be unsigned numbers, not {random.dtype}")
+    if random.shape != shape:
+        raise ValueError(f"random must have the shape of x, {shape}, not {random.shape}")
+    if random.size and (int(random.min()) < 0 or int(random.max()) >> bits):
+        raise ValueError(f"random must be numbers of {bits} bits, not {int(random.min())} to {int(random.max())}")
+    return random.astype(np.uint16)
+
+
+def quantize_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray,
+                    random: np.ndarray | None = None) -> None:
+    """Quantize whole blocks into given arrays: (n, block_size) numbers -> (n,) uint8 and (n, block_size) codes.
+
+    Numbers are float32, float16 or, as bit patterns of bfloat16, uint16; codes uint8 or, above eight bits, uint16;
+    ``random``, under `Rounding.SR` only, (n, block_size) uint16. All must be C-contiguous; they may be memory maps.
+    Raises TypeError and ValueError where they do not fit.
     """
-    check_blocks(blocks, numerics, scales, codes)
+    check_blocks(blocks, numerics, scales, codes, random)
     # Some libraries switch the processor to flush-to-zero for the whole process; then float32 is not IEEE 754.
     if np.float32(2.0 ** -149) * np.float32(2) != np.float32(2.0 ** -148):
         raise RuntimeError("this thread flushes subnormal numbers to zero (a library has changed the processor's "
@@ -102,78 +138,56 @@ def quantize_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, 
     size = numerics.block_size
     rows = CHUNK // size
     workspace = Workspace(CHUNK)
-    magnitudes, scaled = np.empty(CHUNK, np.uint32), np.empty(CHUNK, np.float32)
+    magnitudes, scaled, wide = np.empty(CHUNK, np.uint32), np.empty(CHUNK, np.float32), np.empty(CHUNK, np.uint32)
     for start in range(0, len(blocks), rows):
-        chunk = blocks[start:start + rows].reshape(-1).view(np.uint32)
-        _quantize_chunk(chunk, numerics, workspace, magnitudes[:chunk.size], scaled[:chunk.size],
-                        scales[start:start + rows], codes[start:start + rows].reshape(-1))
+        part = slice(start, start + rows)
+        numbers = blocks[part].reshape(-1)
+        chunk = widen(numbers, wide[:numbers.size])
+        _quantize_chunk(chunk, numerics, workspace, magnitudes[:chunk.size], scaled[:chunk.size], scales[part],
+                        codes[part].reshape(-1), None if random is None else random[part].reshape(-1))
 
 
-def check_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray) -> None:
+def check_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray,
+                 random: np.ndarray | None = None) -> None:
     """Raise TypeError or ValueError unless the arrays are what `quantize_blocks` takes."""
-    shapes = {"blocks": (blocks, (len(blocks), numerics.block_size), np.float32),
-              "scales": (scales, (len(blocks),), np.uint8), "codes": (codes, (len(blocks), numerics.block_size), np.uint8)}
-    for name, (array, shape, dtype) in shapes.items():
-        if array.dtype != dtype:
-            raise TypeError(f"{name} must be {np.dtype(dtype)}, not {array.dtype}")
+    as_numbers(blocks, numerics.source)
+    shape = (len(blocks), numerics.block_size)
+    arrays = {"blocks": (blocks, shape, blocks.dtype), "scales": (scales, shape[:1], np.dtype(np.uint8)),
+              "codes": (codes, shape, code_dtype(numerics.block.element))}
+    if (random is None) == (numerics.random_bits > 0):
+        raise ValueError("random bits must be given under the rounding sr, and under no other")
+    if random is not None:
+        arrays["random"] = random, shape, np.dtype(np.uint16)
+    for name, (array, shape, dtype) in arrays.items():
+        if array.dtype != dtype or not array.dtype.isnative:
+            raise TypeError(f"{name} must be {dtype}, not {array.dtype}")
         if array.shape != shape or not array.flags.c_contiguous:
             raise ValueError(f"{name} must be C-contiguous of shape {shape}, not of shape {array.shape}")
 
 
 def _quantize_chunk(bits: np.ndarray, numerics: Numerics, workspace: Workspace, magnitudes: np.ndarray,
-                    scaled: np.ndarray, scales: np.ndarray, codes: np.ndarray) -> None:
+                    scaled: np.ndarray, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None) -> None:
     np.bitwise_and(bits, MAGNITUDE, out=magnitudes)
     if numerics.input_subnormals is Subnormals.FLUSH:
         np.multiply(magnitudes, magnitudes >= SMALLEST_NORMAL, out=magnitudes)
     amax = block_amax(magnitudes, numerics.block_size)
     special = np.flatnonzero(amax >= INFINITY)
-    dropped = None
-    if special.size:  # rare: work on these blocks alone, then let them pass as blocks of numbers
+    if special.size:  # rare: let these blocks pass without what is not finite, then see to them alone
         rows = magnitudes.reshape(-1, numerics.block_size)[special]
-        not_finite = rows >= INFINITY
-        if numerics.specials is Specials.DROP:
-            dropped = not_finite, rows[not_finite]
-        rows[not_finite] = 0
-        magnitudes.reshape(-1, numerics.block_size)[special] = rows
-        kept_amax, amax[special] = amax[special], rows.max(axis=1)
+        finite = np.where(rows >= INFINITY, np.uint32(0), rows)
+        magnitudes.reshape(-1, numerics.block_size)[special] = finite
+        amax[special] = finite.max(axis=1)
     np.copyto(scales, scale_bytes(amax, numerics))
+    if special.size and numerics.specials is Specials.TE:
+        scales[special[(rows == INFINITY).any(axis=1)]] = numerics.block.scale.max_code
     reciprocals = np.repeat(scale_reciprocals(scales), numerics.block_size)
     np.multiply(magnitudes.view(np.float32), reciprocals, out=scaled)
-    encode(scaled, bits, numerics, workspace, codes)
+    encode(scaled, bits, numerics, workspace, codes, random)
     if special.size:
-        blocks = codes.reshape(-1, numerics.block_size)
         signs = bits.reshape(-1, numerics.block_size)[special]
-        if numerics.specials is Specials.DROP:
-            blocks[special] = _with_dropped(blocks[special], signs, *dropped, scales[special], numerics)
-        else:
-            scales[special], blocks[special] = _special_blocks(kept_amax, signs, numerics)
-
-
-def _special_blocks(amax: np.ndarray, bits: np.ndarray, numerics: Numerics) -> tuple[np.ndarray, np.ndarray]:
-    """Scales and codes of blocks that hold NaN or Inf: (n,) and (n, block_size) uint32 -> (n,), (n, block_size) uint8."""
-    element = numerics.block.element
-    codes = np.empty(bits.shape, np.uint8)
-    if numerics.specials is Specials.NAN_BLOCK:
-        codes[:] = element.nan_code or 0
-        return np.full(len(bits), 0xFF, np.uint8), codes
-    is_nan = amax > INFINITY  # a NaN pattern is above that of Inf, so the maximum tells
-    magnitude = np.where(is_nan, np.uint32(element.signal_nan_code), np.uint32(element.signal_inf_code))
-    signed_codes(np.repeat(magnitude, numerics.block_size), bits.reshape(-1), element, codes.reshape(-1))
-    return np.where(is_nan, 0xFF, 0xFE).astype(np.uint8), codes
-
-
-def _with_dropped(codes: np.ndarray, bits: np.ndarray, where: np.ndarray, magnitudes: np.ndarray, scales: np.ndarray,
-                  numerics: Numerics) -> np.ndarray:
-    """``codes`` with those of Inf and NaN inputs, read as numbers of exponent 128, put in at ``where``."""
-    exponent = 127.0 - np.repeat(scales, where.sum(axis=1))
-    significand = 1 + (magnitudes & np.uint32(0x7FFFFF)) * 2.0 ** -23
-    # beyond float32: scaled in double precision, which is exact, and cut to twice what saturates
-    y = np.ldexp(significand, (exponent + 128).astype(np.int32))
-    y = np.minimum(y, 2.0 ** (numerics.block.element.emax + 2)).astype(np.float32)
-    new = np.empty(y.size, np.uint8)
-    encode(y, bits[where], numerics, Workspace(y.size), new)
-    codes[where] = new
-    return codes
+        chosen = None if random is None else random.reshape(-1, numerics.block_size)[special]
+        blocks = codes.reshape(-1, numerics.block_size)
+        scales[special], blocks[special] = special_blocks(rows, signs, scales[special], blocks[special], numerics, chosen)
 
 
 def dequantize(q: Quantized) -> np.ndarray:

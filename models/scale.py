@@ -10,27 +10,37 @@ from ..spec import Numerics, ScaleRule
 
 __all__ = ["scale_bytes", "scale_reciprocals"]
 
+FRACTION = np.uint32(0x7FFFFF)
+
 
 def scale_bytes(amax: np.ndarray, numerics: Numerics) -> np.ndarray:
     """Scale bytes of blocks by their largest magnitudes: (n,) uint32 finite patterns -> (n,) uint8.
 
-    ``floor`` and ``bias_floor`` subtract from the exponent field; ``ceil`` goes one up where the significand exceeds
-    that of the largest element value. FP32 subnormals are below every scale but the smallest, unless the largest
-    element value is below 2, when they are compared with it at exponent -127.
+    All rules work on the exponent field; ``rceil`` on that of a product in FP32, which the machine's own multiplication
+    rounds as the rule demands.
     """
-    element = numerics.block.element
+    element, rule = numerics.block.element, numerics.scale_rule
+    if rule is ScaleRule.RCEIL:
+        # cvt.rp.satfinite.ue8m0 of the product: the next power of two, at the smallest normal one 2**-127 included
+        product = amax.view(np.float32) * (np.float32(1) / np.float32(element.max_value))
+        bits = product.view(np.uint32)
+        exponent, fraction = (bits >> 23).astype(np.int32), bits & FRACTION
+        byte = exponent + (fraction > np.where(exponent > 0, np.uint32(0), np.uint32(1 << 22)))
+        return np.minimum(byte, 254).astype(np.uint8)
+    if rule is ScaleRule.EVEN:
+        amax = amax + np.uint32(1 << (22 - element.fraction_bits))
     exponent = (amax >> 23).astype(np.int32)
-    if numerics.scale_rule is ScaleRule.BIAS_FLOOR:
-        byte = exponent - element.bias
-    else:
-        byte = exponent - element.emax
-    if numerics.scale_rule is ScaleRule.CEIL:
-        # destmax in units of the last bit of the fraction: above its binade, and at exponent -127
+    byte = exponent - (element.bias if rule is ScaleRule.BIAS_FLOOR else element.emax)
+    if rule is ScaleRule.POW2_CEIL:
+        byte += (amax & FRACTION) > 0
+    if rule is ScaleRule.CEIL:
+        # destmax in units of the last bit of the fraction: above its binade, and at exponent -127, where FP32
+        # subnormals are, which are below every scale but the smallest unless destmax is below 2
         in_binade = (element.max_value / Fraction(2) ** element.emax - 1) * 2**23
         at_bottom = element.max_value * 2**22
         assert in_binade.denominator == at_bottom.denominator == 1
         limit = np.where(exponent > 0, np.uint32(in_binade), np.uint32(min(at_bottom, 2**32 - 1)))
-        byte += (amax & np.uint32(0x7FFFFF)) > limit
+        byte += (amax & FRACTION) > limit
     return np.clip(byte, 0, 254).astype(np.uint8)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .catalogue import Rule, unknown_name
-from .formats import BlockFormat
+from .formats import BlockFormat, ElementFormat
 from .numerics import Numerics
 from .profiles import numerics, profile_of
 
@@ -37,15 +38,49 @@ class Microarchitecture:
 
 @dataclass(frozen=True, kw_only=True)
 class ConverterConfig:
-    """What hdl, sim, synth and cli pass around."""
+    """What hdl, sim, synth and cli pass around.
+
+    A converter with ``alternatives`` has a mode input: mode 0 is ``numerics``, mode i the i-th alternative. Modes may
+    differ in the scale rule and in the element format, whose width they share.
+    """
 
     numerics: Numerics
+    alternatives: tuple[Numerics, ...] = ()
     microarchitecture: Microarchitecture = field(default_factory=Microarchitecture)
     profile: str | None = field(default=None, compare=False)
     """The profile whose rules these are, for names and reports; not part of the identity."""
 
-    def to_dict(self) -> dict[str, dict[str, str | int]]:
-        return {"numerics": self.numerics.to_dict(), "microarchitecture": self.microarchitecture.to_dict()}
+    def __post_init__(self) -> None:
+        first = self.numerics
+        if len(set(self.modes)) < len(self.modes):
+            raise ValueError("the modes of a converter must differ from each other")
+        for mode in self.alternatives:
+            if mode.block.element.bits != first.block.element.bits:
+                raise ValueError(f"the element formats of one converter must have the same width, not {first.block.element.bits} "
+                                 f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})")
+            if mode.replace(block=first.block, scale_rule=first.scale_rule) != first:
+                raise ValueError("the modes of one converter may differ in scale_rule and element format only")
+
+    @property
+    def modes(self) -> tuple[Numerics, ...]:
+        """The numerics of each mode, by mode number; one where there is no mode input."""
+        return (self.numerics, *self.alternatives)
+
+    @property
+    def mode_bits(self) -> int:
+        """Width of the mode input; 0 where there is none."""
+        return len(self.alternatives).bit_length()
+
+    def to_dict(self) -> dict[str, object]:
+        alternatives = {"alternatives": [mode.to_dict() for mode in self.alternatives]} if self.alternatives else {}
+        return {"numerics": self.numerics.to_dict(), **alternatives, "microarchitecture": self.microarchitecture.to_dict()}
+
+    @classmethod
+    def from_dict(cls, parts: Mapping[str, object]) -> ConverterConfig:
+        """The configuration that `to_dict` wrote."""
+        return cls(numerics=Numerics.from_dict(parts["numerics"]),
+                   alternatives=tuple(map(Numerics.from_dict, parts.get("alternatives", ()))),
+                   microarchitecture=Microarchitecture(**parts["microarchitecture"]))
 
     @property
     def config_id(self) -> str:
@@ -54,15 +89,18 @@ class ConverterConfig:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def converter_config(block: str | BlockFormat | Numerics | ConverterConfig, profile: str | None = None,
+def converter_config(block: str | BlockFormat | ElementFormat | Numerics | ConverterConfig, profile: str | None = None,
                      **overrides: object) -> ConverterConfig:
     """A configuration from a format, a profile (``ocp`` unless given) and any fields of `Numerics` or `Microarchitecture`.
 
     Complete `Numerics` may stand in place of the format. A `ConverterConfig` is returned as it is, and nothing may be
-    given beside it.
+    given beside it. Format and ``scale_rule`` may name several, with commas between them or as a list: then the
+    converter has a mode for each format under each rule, the rules of the first format first.
 
     >>> converter_config("e4m3", "ocp", amax_key="magnitude").microarchitecture.amax_key.value
     'magnitude'
+    >>> [(m.block.short_name, str(m.scale_rule)) for m in converter_config("e4m3,e5m2", scale_rule="floor,ceil").modes]
+    [('e4m3', 'floor'), ('e4m3', 'ceil'), ('e5m2', 'floor'), ('e5m2', 'ceil')]
     """
     if isinstance(block, Numerics) and profile is not None:
         raise TypeError("Numerics are complete: a profile cannot be given beside them")
@@ -76,5 +114,19 @@ def converter_config(block: str | BlockFormat | Numerics | ConverterConfig, prof
     for name in overrides:
         if name not in known:
             raise ValueError(unknown_name("field", name, known + sorted(micro_fields)))
-    rules = block.replace(**overrides) if isinstance(block, Numerics) else numerics(block, profile, **overrides)
-    return ConverterConfig(numerics=rules, microarchitecture=Microarchitecture(**micro), profile=profile_of(rules, profile))
+    scale_rules = _several(overrides.pop("scale_rule")) if "scale_rule" in overrides else [None]
+    modes = []
+    for one in _several(block):
+        for rule in scale_rules:
+            fields = overrides if rule is None else overrides | {"scale_rule": rule}
+            modes.append(one.replace(**fields) if isinstance(one, Numerics) else numerics(one, profile, **fields))
+    profiles = {profile_of(mode, profile) for mode in modes}
+    return ConverterConfig(numerics=modes[0], alternatives=tuple(modes[1:]), microarchitecture=Microarchitecture(**micro),
+                           profile=profiles.pop() if len(profiles) == 1 else None)
+
+
+def _several(names: object) -> list:
+    """The items of a list or of a text with commas; anything else is one item."""
+    if isinstance(names, str):
+        return [name.strip() for name in names.split(",")]
+    return list(names) if isinstance(names, list | tuple) and names else [names]

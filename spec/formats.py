@@ -6,6 +6,7 @@ fixed-point code is two's complement. All formats are frozen, hashable and check
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,8 +14,8 @@ from .catalogue import Rule, unknown_name
 
 __all__ = [
     "SpecialCodes", "FloatFormat", "FixedFormat", "ElementFormat", "ScaleFormat", "BlockFormat",
-    "FP32", "BF16", "FP16", "E5M2", "E4M3", "E3M2", "E2M3", "E2M1", "INT8", "E8M0",
-    "SOURCES", "BLOCKS", "source_format", "block_format",
+    "FP32", "BF16", "FP16", "TF32", "E5M2", "E4M3", "E3M2", "E2M3", "E2M1", "INT8", "E8M0",
+    "SOURCES", "ELEMENTS", "BLOCKS", "source_format", "element_format", "block_format",
 ]
 
 OCP_MX = "OCP Microscaling Formats (MX) v1.0, 2023"
@@ -54,7 +55,9 @@ class FloatFormat:
         object.__setattr__(self, "specials", SpecialCodes.named("specials", self.specials))
         _require(1 <= self.exp_bits <= 11, f"exp_bits must be 1 to 11, not {self.exp_bits}")
         _require(0 <= self.man_bits <= 52, f"man_bits must be 0 to 52, not {self.man_bits}")
-        _require(self.max_code > 0, f"{self.name} has no positive number: all its codes are special")
+        _require(self.specials is not SpecialCodes.IEEE or self.man_bits > 0,
+                 f"{self.name} must have a fraction bit to tell NaN from Inf")
+        _require(self.max_code >> self.man_bits > 0, f"{self.name} has no normal number: its top exponent field is special")
 
     @property
     def bits(self) -> int:
@@ -89,7 +92,7 @@ class FloatFormat:
     @property
     def signal_nan_code(self) -> int:
         """Magnitude that marks an element of a NaN block under `Specials.INF_SCALE` (FPGA paper, section III.C)."""
-        return max(self.magnitude_mask - 1, self.signal_inf_code + 1)
+        return min(max(self.magnitude_mask - 1, self.signal_inf_code + 1), self.magnitude_mask)
 
     @property
     def emin(self) -> int:
@@ -99,13 +102,17 @@ class FloatFormat:
     @property
     def emax(self) -> int:
         """Unbiased exponent of the largest finite number."""
-        return max(self.max_code >> self.man_bits, 1) - self.bias
+        return (self.max_code >> self.man_bits) - self.bias
 
     @property
     def max_value(self) -> Fraction:
         field, fraction = divmod(self.max_code, 1 << self.man_bits)
-        significand = fraction + ((1 << self.man_bits) if field else 0)
-        return Fraction(2) ** (max(field, 1) - self.bias - self.man_bits) * significand
+        return Fraction(2) ** (field - self.bias - self.man_bits) * (fraction + (1 << self.man_bits))
+
+    @property
+    def fraction_bits(self) -> int:
+        """Fraction bits of a number in the top binade."""
+        return self.man_bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +148,11 @@ class FixedFormat:
         return self.bits - 2 - self.frac_bits
 
     @property
+    def fraction_bits(self) -> int:
+        """Fraction bits of a number in the top binade, below its leading one."""
+        return self.bits - 2
+
+    @property
     def bias(self) -> int:
         """0: a fixed-point element has no exponent field (the FPGA paper's one-bit exponent, 2**0 - 1)."""
         return 0
@@ -161,6 +173,9 @@ class FixedFormat:
 
 
 ElementFormat = FloatFormat | FixedFormat
+
+BLOCK_SIZES = tuple(1 << i for i in range(1, 8))
+"""Numbers of elements that can share a scale."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +221,15 @@ class BlockFormat:
     def __post_init__(self) -> None:
         if not isinstance(self.element, FloatFormat | FixedFormat) or not isinstance(self.scale, ScaleFormat):
             raise TypeError(f"{self.name} must have an element format and a scale format")
-        _require(self.block_size == 32, f"block_size must be 32, not {self.block_size}")
+        _require(self.block_size in BLOCK_SIZES, f"block_size must be a power of two from 2 to 128, not {self.block_size!r}")
+        element = self.element
+        _require(re.fullmatch("[a-z][a-z0-9_]*", element.name) is not None,
+                 f"an element format's name must be lower-case letters, digits and underscores, not {element.name!r}")
+        if isinstance(element, FloatFormat):
+            _require(element.exp_bits <= 5 and element.man_bits <= 10,
+                     f"an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of {element.name}")
+            _require(element.bias >= 0, f"the bias of an element must not be negative, not {element.bias}")
+        _require(element.emax >= 0, f"the largest {element.name} must be at least 1, so that no scale of FP32 data is out of range")
 
     @property
     def short_name(self) -> str:
@@ -217,6 +240,9 @@ FP32 = FloatFormat(name="fp32", exp_bits=8, man_bits=23, bias=127, specials=Spec
 BF16 = FloatFormat(name="bf16", exp_bits=8, man_bits=7, bias=127, specials=SpecialCodes.IEEE,
                    source="Intel BFLOAT16 Hardware Numerics Definition, 2018")
 FP16 = FloatFormat(name="fp16", exp_bits=5, man_bits=10, bias=15, specials=SpecialCodes.IEEE, source=IEEE_754)
+TF32 = FloatFormat(name="tf32", exp_bits=8, man_bits=10, bias=127, specials=SpecialCodes.IEEE,
+                   source="NVIDIA A100 Tensor Core GPU Architecture, 2020")
+"""A format in which every FP16 number is a normal one; converters widen FP16 to it."""
 
 E5M2 = FloatFormat(name="e5m2", exp_bits=5, man_bits=2, bias=15, specials=SpecialCodes.IEEE, source=OCP_FP8)
 E4M3 = FloatFormat(name="e4m3", exp_bits=4, man_bits=3, bias=7, specials=SpecialCodes.NAN_ONLY, source=OCP_FP8)
@@ -230,13 +256,23 @@ E8M0 = ScaleFormat(name="e8m0", exp_bits=8, man_bits=0, bias=127, nan_code=0xFF,
 SOURCES: dict[str, FloatFormat] = {f.name: f for f in (FP32, BF16, FP16)}
 """Floating-point formats that data comes in."""
 
+ELEMENTS: dict[str, ElementFormat] = {e.name: e for e in (E5M2, E4M3, E3M2, E2M3, E2M1, INT8)}
+"""Element formats of OCP MX v1.0 by name."""
+
+
+def _block_name(element: ElementFormat) -> str:
+    if isinstance(element, FixedFormat):
+        return f"mx{element.name}"
+    return f"mxfp{element.bits}_{element.name}"
+
+
 BLOCKS: dict[str, BlockFormat] = {
-    f"{family}{element.bits}{suffix}": BlockFormat(name=f"{family}{element.bits}{suffix}", element=element, scale=E8M0)
-    for family, suffix, element in (
-        ("mxfp", "_e5m2", E5M2), ("mxfp", "_e4m3", E4M3), ("mxfp", "_e3m2", E3M2),
-        ("mxfp", "_e2m3", E2M3), ("mxfp", "_e2m1", E2M1), ("mxint", "", INT8))
-}
+    _block_name(element): BlockFormat(name=_block_name(element), element=element, scale=E8M0) for element in ELEMENTS.values()}
 """The six concrete formats of OCP MX v1.0, table 1, by name."""
+
+# What a name can spell: ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
+FLOAT_NAME = re.compile(r"(?:mxfp(?P<bits>\d+)_)?e(?P<exp>\d+)m(?P<man>\d+)(?:_(?P<specials>ieee|nan_only|none))?")
+FIXED_NAME = re.compile(r"(?:mx)?int(?P<bits>\d+)")
 
 
 def source_format(name: str | FloatFormat) -> FloatFormat:
@@ -248,20 +284,66 @@ def source_format(name: str | FloatFormat) -> FloatFormat:
     return SOURCES[name]
 
 
-def block_format(name: str | BlockFormat) -> BlockFormat:
-    """The block format of this long or short name.
+def element_format(name: str) -> ElementFormat:
+    """The element format that a name spells: ``eXmY`` and ``intN``, with or without the family's prefix.
+
+    ``e4m3`` and the other OCP names are the OCP formats. Any other ``eXmY`` has the bias 2**(X - 1) - 1 and no special
+    codes, unless ``_nan_only`` or ``_ieee`` follows (`SpecialCodes`); ``_none`` says it aloud. ``intN`` is symmetric
+    and has N - 2 fraction bits, as INT8 has.
+
+    >>> element_format("e3m3").max_value, element_format("e3m4_ieee").nan_code, element_format("int4").max_value
+    (Fraction(30, 1), 127, Fraction(7, 4))
+    """
+    if name in ELEMENTS:
+        return ELEMENTS[name]
+    if name in BLOCKS:
+        return BLOCKS[name].element
+    if match := FIXED_NAME.fullmatch(name):
+        bits = int(match["bits"])
+        _require(2 <= bits <= 16, f"INT formats have 2 to 16 bits, not {bits}")
+        made: ElementFormat = FixedFormat(name=f"int{bits}", bits=bits, frac_bits=bits - 2, symmetric=True,
+                                          source="INT8 of OCP MX v1.0, at another width")
+    elif match := FLOAT_NAME.fullmatch(name):
+        exp_bits, man_bits = int(match["exp"]), int(match["man"])
+        _require(1 <= exp_bits <= 5 and man_bits <= 10, f"ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not {name}")
+        plain, specials = f"e{exp_bits}m{man_bits}", match["specials"] or "none"
+        made = FloatFormat(name=plain if specials == "none" and plain not in ELEMENTS else f"{plain}_{specials}",
+                           exp_bits=exp_bits, man_bits=man_bits, bias=(1 << (exp_bits - 1)) - 1,
+                           specials=SpecialCodes(specials), source="IEEE 754 field layout, OCP MX v1.0 subnormals")
+        _require(match["bits"] is None or int(match["bits"]) == made.bits, f"{plain} has {made.bits} bits, which {name} contradicts")
+        standard = ELEMENTS.get(plain)
+        if standard is not None and (standard.bias, standard.specials) == (made.bias, made.specials):
+            return standard
+    else:
+        raise ValueError(unknown_name("format", name, [*ELEMENTS, *BLOCKS]))
+    return made
+
+
+def block_format(name: str | BlockFormat | ElementFormat) -> BlockFormat:
+    """The block format of this name (see `element_format`), or of this element under an E8M0 scale.
 
     >>> block_format("e4m3") is block_format("mxfp8_e4m3")
     True
+    >>> block_format("e3m3").name
+    'mxfp7_e3m3'
     """
     if isinstance(name, BlockFormat):
         return name
-    if not isinstance(name, str):
+    if isinstance(name, FloatFormat | FixedFormat):
+        element = name
+        try:
+            spelt = element_format(element.name)
+        except ValueError:
+            spelt = element  # a name of its own
+        _require(_same_codes(spelt, element), f"{element.name!r} is the name of another element format: give this one a name of its own")
+    elif isinstance(name, str):
+        element = element_format(name)
+    else:
         raise TypeError(f"a block format is given by name or as a BlockFormat, not {type(name).__name__}")
-    if name in BLOCKS:
-        return BLOCKS[name]
-    for block in BLOCKS.values():
-        if block.short_name == name:
-            return block
-    known = [b.short_name for b in BLOCKS.values()]
-    raise ValueError(unknown_name("format", name, known + list(BLOCKS)))
+    block = BLOCKS.get(_block_name(element))
+    return block or BlockFormat(name=_block_name(element), element=element, scale=E8M0)
+
+
+def _same_codes(a: ElementFormat, b: ElementFormat) -> bool:
+    """Do two formats have the same codes with the same values? Where they were published does not matter."""
+    return {**vars(a), "source": ""} == {**vars(b), "source": ""}

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .catalogue import Rule, unknown_name
-from .formats import FP32, BlockFormat, FloatFormat, block_format, source_format
+from .formats import (BF16, FP16, FP32, TF32, BlockFormat, ElementFormat, FixedFormat, FloatFormat, SpecialCodes, block_format,
+                      source_format)
 
 __all__ = ["ScaleRule", "Rounding", "Specials", "Subnormals", "Overflow", "Numerics"]
 
@@ -22,6 +23,11 @@ class ScaleRule(Rule):
 
     FLOOR = "floor", "X = floor(log2 a) - emax (OCP MX v1.0, section 6.3)"
     CEIL = "ceil", "smallest X with a <= destmax * 2**X (NVIDIA MXFP8 recipe, Algorithm 1, in exact arithmetic)"
+    RCEIL = ("rceil", "smallest X with p <= 2**X, where p = a * (1 / destmax) in FP32, both operations rounded to nearest even "
+                      "(Transformer Engine, torchao RCEIL: cvt.rp.satfinite.ue8m0 of p)")
+    POW2_CEIL = ("pow2_ceil", "exponent field of a, one more if its fraction is not zero, less emax: the next power of two "
+                              "(torchao CEIL)")
+    EVEN = ("even", "exponent field of a, rounded half up to the element's fraction bits, less emax (torchao EVEN, AMD Quark)")
     BIAS_FLOOR = "bias_floor", "X = floor(log2 a) - element bias (Gorodecky and Sousa, section II)"
 
 
@@ -29,6 +35,10 @@ class Rounding(Rule):
     """How V / 2**X becomes an element."""
 
     RNE = "rne", "to nearest, ties to even (OCP MX v1.0, section 5.3; IEEE 754 roundTiesToEven)"
+    RNA = "rna", "to nearest, ties away from zero (IEEE 754 roundTiesToAway; microxcaling \"nearest\")"
+    RTZ = "rtz", "toward zero (IEEE 754 roundTowardZero; microxcaling \"floor\")"
+    SR = ("sr", "stochastic: random_bits random bits are added below the last place of the magnitude, in which it is cut off, "
+                "and their carry is kept (PTX cvt.rs)")
     GUARD_HALF_UP = ("guard_half_up",
                      "half up on the one bit below the fraction, no sticky bit, exponent field never above "
                      "2**exp_bits - 2 (Gorodecky and Sousa, section III.C)")
@@ -39,6 +49,8 @@ class Specials(Rule):
 
     NAN_BLOCK = ("nan_block", "any NaN or Inf: byte 0xFF, every element the canonical NaN, or code 0 where the "
                               "format has no NaN (torchao, microxcaling)")
+    TE = ("te", "NaN is ignored in the maximum and becomes the positive canonical NaN, or the largest number where the format "
+                "has none; Inf is larger than any number, gives byte 0xFE and the largest number of its sign (Transformer Engine)")
     INF_SCALE = ("inf_scale", "any NaN: byte 0xFF; else any Inf: byte 0xFE; elements are their sign and a signal "
                               "code (Gorodecky and Sousa, sections III.B and III.C)")
     DROP = ("drop", "inputs of exponent 255 are left out of the maximum, then quantized like any exponent "
@@ -49,8 +61,8 @@ class Subnormals(Rule):
     """What happens to subnormal numbers."""
 
     EXACT = "exact", "they keep their value"
-    FLUSH = "flush", ("they become zeros of the same sign; elements under guard_half_up: those below exponent field 0 only, as "
-                      "published")
+    FLUSH = "flush", ("they become zeros of the same sign; inputs: those that are FP32 subnormals; elements under "
+                      "guard_half_up: those below exponent field 0 only, as published")
 
 
 class Overflow(Rule):
@@ -77,23 +89,40 @@ class Numerics:
     input_subnormals: Subnormals = Subnormals.EXACT
     element_subnormals: Subnormals = Subnormals.EXACT
     overflow: Overflow = Overflow.SATURATE
+    random_bits: int = 0
+    """Random bits for each element, 1 to 16, under `Rounding.SR` (8 unless given); 0 under every other rounding."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "block", block_format(self.block))
         object.__setattr__(self, "source", source_format(self.source))
-        if self.source is not FP32:
-            raise ValueError(f"source must be fp32, not {self.source.name}")
+        if self.source not in (FP32, BF16, FP16, TF32):
+            raise ValueError(f"source must be fp32, bf16 or fp16, not {self.source.name}")
         for name, rule in RULES.items():
             object.__setattr__(self, name, rule.named(name, getattr(self, name)))
+        if self.rounding is Rounding.SR and self.random_bits == 0:
+            object.__setattr__(self, "random_bits", 8)
+        allowed = range(1, 17) if self.rounding is Rounding.SR else [0]
+        if type(self.random_bits) is not int or self.random_bits not in allowed:
+            raise ValueError(f"random_bits must be 1 to 16, not {self.random_bits!r}" if self.rounding is Rounding.SR
+                             else f"random_bits are for the rounding sr, not for {self.rounding}")
 
     @property
     def block_size(self) -> int:
         return self.block.block_size
 
-    def to_dict(self) -> dict[str, str | int]:
-        """The fields by name, as plain strings: what files, headers and hashes carry."""
-        return {"block": self.block.name, "block_size": self.block_size, "source": self.source.name,
-                **{name: str(getattr(self, name)) for name in RULES}}
+    def to_dict(self) -> dict[str, object]:
+        """The fields by name, as plain strings and numbers: what files, headers and hashes carry.
+
+        An element format that its name does not spell is written out as ``element``.
+        """
+        fields: dict[str, object] = {"block": self.block.name, "block_size": self.block_size, "source": self.source.name,
+                                     **{name: str(getattr(self, name)) for name in RULES}}
+        if self.rounding is Rounding.SR:
+            fields["random_bits"] = self.random_bits
+        if not _is_spelt(self.block):
+            fields["element"] = {name: value if isinstance(value, int) else str(value)
+                                 for name, value in vars(self.block.element).items()}
+        return fields
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, object]) -> Numerics:
@@ -103,7 +132,10 @@ class Numerics:
         True
         """
         fields = dict(fields)
-        return cls(block=fields.pop("block")).replace(**fields)
+        block, element = fields.pop("block"), fields.pop("element", None)
+        if element is not None:
+            block = _element_of(element)
+        return cls(block=block).replace(**fields)
 
     def replace(self, **overrides: object) -> Numerics:
         """A copy with these fields changed; an unknown field name is an error.
@@ -119,7 +151,23 @@ class Numerics:
         for name in overrides:
             if name not in known:
                 raise ValueError(unknown_name("field of Numerics", name, known))
+        if "random_bits" not in overrides and overrides.get("rounding", self.rounding) != self.rounding:
+            overrides["random_bits"] = 0
         return dataclasses.replace(self, block=block, **overrides)
+
+
+def _is_spelt(block: BlockFormat) -> bool:
+    try:
+        return dataclasses.replace(block_format(block.name), block_size=block.block_size) == block
+    except ValueError:
+        return False
+
+
+def _element_of(fields: Mapping[str, object]) -> ElementFormat:
+    fields = dict(fields)
+    if "exp_bits" in fields:
+        return FloatFormat(**fields | {"specials": SpecialCodes(str(fields["specials"]))})
+    return FixedFormat(**fields)
 
 
 RULES: dict[str, type[Rule]] = {
