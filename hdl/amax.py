@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import AmaxKey, ConverterConfig, Numerics, ScaleRule, Specials, Subnormals
-from .operand import lane_name, operand_layout, scale_key_layout
+from ..spec import AmaxKey, ConverterConfig, Numerics, Specials
+from .mode import by_mode, mode_port
 from .modules import placed
+from .operand import lane_name, operand_layout, scale_key_layout
+from .threshold import Threshold
 
 __all__ = ["AmaxTree", "ReduceKey", "magnitude_width"]
 
@@ -24,8 +24,9 @@ class ReduceKey(wiring.Component):
     """Reduce a magnitude to what the scale depends on; see `operand.scale_key_layout`."""
 
     def __init__(self, config: ConverterConfig) -> None:
-        self.numerics = config.numerics
-        super().__init__({"magnitude": In(magnitude_width(self.numerics)), "key": Out(scale_key_layout(self.numerics))})
+        self.config, self.numerics = config, config.numerics
+        super().__init__({"magnitude": In(magnitude_width(self.numerics)), **mode_port(config),
+                          "key": Out(scale_key_layout(config))})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -33,30 +34,29 @@ class ReduceKey(wiring.Component):
         fraction = self.magnitude[:source.man_bits]
         exponent = self.magnitude[source.man_bits:]
         m.d.comb += self.key.exponent.eq(exponent)
-        flag = 0
-        if numerics.scale_rule is ScaleRule.CEIL:
-            flag = self.exceeds_largest(fraction, exponent)
+        if not len(self.key.flag):
+            return m
+        flag = self.exceeds(fraction, exponent)
         if numerics.specials is Specials.INF_SCALE:
             is_special = exponent == (1 << source.exp_bits) - 1
             flag = Mux(is_special, fraction.any(), flag)
-        if len(self.key.flag):
-            m.d.comb += self.key.flag.eq(flag)
+        m.d.comb += self.key.flag.eq(flag)
         return m
 
-    def exceeds_largest(self, fraction, exponent):
-        """Is the magnitude above the largest element value, both scaled to the binade of the magnitude?
+    def exceeds(self, fraction, exponent):
+        """Does the fraction put the scale one up?"""
+        thresholds = [Threshold.of(mode) for mode in self.config.modes]
+        never = (1 << len(fraction)) - 1
 
-        Subnormal magnitudes are compared at the smallest scale. That comparison is constant unless the largest
-        element value is below 2; otherwise any answer is clamped away by the scale unit.
-        """
-        numerics, element = self.numerics, self.numerics.block.element
-        ulp = Fraction(1, 1 << numerics.source.man_bits)
-        in_binade = (element.max_value / Fraction(2) ** element.emax - 1) / ulp
-        at_bottom = element.max_value / 2 / ulp
-        exceeds = fraction > int(in_binade)
-        if element.emax < 1:
-            exact = numerics.input_subnormals is Subnormals.EXACT
-            exceeds = Mux(exponent.any(), exceeds, fraction > int(at_bottom) if exact else 0)
+        def above(limits: list[int]):
+            return 0 if set(limits) == {never} else fraction > by_mode(self, limits)
+
+        exceeds = above([t.in_binade for t in thresholds])
+        if any(t.at_bottom != t.in_binade for t in thresholds):
+            bottom, bottoms = above([t.at_bottom for t in thresholds]), {t.bottom for t in thresholds}
+            if bottoms == {0}:
+                return Mux(exponent.any(), exceeds, bottom)
+            return Mux(exponent == by_mode(self, [t.bottom for t in thresholds]), bottom, exceeds)
         return exceeds
 
 
@@ -70,8 +70,9 @@ class AmaxTree(wiring.Component):
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
         self.reduced = config.microarchitecture.amax_key is AmaxKey.REDUCED
-        key = scale_key_layout(self.numerics) if self.reduced else unsigned(magnitude_width(self.numerics))
-        super().__init__({"x": In(self.numerics.block_size * self.numerics.source.bits), "amax": Out(key)})
+        key = scale_key_layout(config) if self.reduced else unsigned(magnitude_width(self.numerics))
+        super().__init__({"x": In(self.numerics.block_size * self.numerics.source.bits),
+                          **(mode_port(config) if self.reduced else {}), "amax": Out(key)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -95,11 +96,16 @@ class AmaxTree(wiring.Component):
         if self.numerics.specials is Specials.DROP:
             is_special = number.exponent.all()
             magnitude = Mux(is_special, 0, magnitude)
+        if self.numerics.specials is Specials.TE:
+            is_nan = number.exponent.all() & number.fraction.any()
+            magnitude = Mux(is_nan, 0, magnitude)
         leaf = Signal(len(Value.cast(self.amax)), name=f"level0_{lane}")
         if self.reduced:
             reduce_key = ReduceKey(self.config)
             m.submodules[lane_name("key", lane, self.numerics)] = placed(reduce_key, platform)
             m.d.comb += [reduce_key.magnitude.eq(magnitude), leaf.eq(reduce_key.key.as_value())]
+            if self.config.alternatives:
+                m.d.comb += reduce_key.mode.eq(self.mode)
         else:
             m.d.comb += leaf.eq(magnitude)
         return leaf

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import BlockFormat, ConverterConfig, converter_config
 from .amax import AmaxTree, ReduceKey
 from .element import ElementQuantizer
-from .operand import lane_name, special_flags
-from .scale import ScaleUnit
+from .mode import mode_port
 from .modules import placed
+from .operand import lane_name, operand_config, special_flags
+from .scale import ScaleUnit
+from .widen import Widen
 
 __all__ = ["BlockConverter"]
 
@@ -19,7 +21,9 @@ __all__ = ["BlockConverter"]
 class BlockConverter(wiring.Component):
     """Convert ``x`` (element 0 in the low bits) to a scale byte ``scale`` and codes ``p`` (element 0 in the low bits).
 
-    Takes a `ConverterConfig`, or a format with a profile and overrides as `spec.converter_config` does. Combinational.
+    ``mode`` chooses the numerics where the configuration has several; ``random`` are the random bits of stochastic
+    rounding, those of element 0 in the low bits. Takes a `ConverterConfig`, or a format with a profile and overrides as
+    `spec.converter_config` does. Combinational.
     """
 
     def __init__(self, config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object) -> None:
@@ -27,30 +31,52 @@ class BlockConverter(wiring.Component):
         self.config = converter_config(config, profile, **overrides)
         self._MustUse__used = False
         numerics = self.config.numerics
-        super().__init__({"x": In(numerics.block_size * numerics.source.bits),
+        random = {"random": In(numerics.block_size * numerics.random_bits)} if numerics.random_bits else {}
+        super().__init__({"x": In(numerics.block_size * numerics.source.bits), **mode_port(self.config), **random,
                           "scale": Out(numerics.block.scale.bits),
                           "p": Out(numerics.block_size * numerics.block.element.bits)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        config, numerics = self.config, self.config.numerics
+        config = operand_config(self.config)
+        numerics, lanes = config.numerics, range(config.numerics.block_size)
         tree, unit = AmaxTree(config), ScaleUnit(config)
+        x = self.operands(m, platform, lanes)
+        elements = [ElementQuantizer(config) for _ in lanes]
         m.submodules.amax_tree, m.submodules.scale_unit = placed(tree, platform), placed(unit, platform)
-        m.d.comb += [tree.x.eq(self.x), self.scale.eq(unit.scale)]
+        m.d.comb += [tree.x.eq(Cat(x)), self.scale.eq(unit.scale)]
+        told = [unit, *elements]
         if tree.reduced:
+            told.append(tree)
             m.d.comb += unit.key.eq(tree.amax)
         else:
             key = ReduceKey(config)
+            told.append(key)
             m.submodules.reduce_key = placed(key, platform)
             m.d.comb += [key.magnitude.eq(tree.amax), unit.key.eq(key.key)]
-        width, bits = numerics.source.bits, numerics.block.element.bits
-        for lane in range(numerics.block_size):
-            element = ElementQuantizer(config)
+        if config.alternatives:
+            m.d.comb += [part.mode.eq(self.mode) for part in told]
+        bits, count = numerics.block.element.bits, numerics.random_bits
+        for lane, element in enumerate(elements):
             m.submodules[lane_name("element", lane, numerics)] = placed(element, platform)
             m.d.comb += [
-                element.x.eq(self.x[width * lane:width * (lane + 1)]),
+                element.x.eq(x[lane]),
                 element.scale.eq(unit.scale),
                 *(getattr(element, flag).eq(getattr(unit, flag)) for flag in special_flags(numerics)),
+                *([element.random.eq(self.random[count * lane:count * (lane + 1)])] if count else []),
                 self.p[bits * lane:bits * (lane + 1)].eq(element.p),
             ]
         return m
+
+    def operands(self, m: Module, platform, lanes: range) -> list:
+        """The number of each lane, widened where the source asks for it."""
+        numerics = self.config.numerics
+        width = numerics.source.bits
+        x = [self.x[width * lane:width * (lane + 1)] for lane in lanes]
+        if operand_config(self.config) is self.config:
+            return x
+        widens = [Widen(self.config) for _ in lanes]
+        for lane, widen in enumerate(widens):
+            m.submodules[lane_name("widen", lane, numerics)] = placed(widen, platform)
+            m.d.comb += widen.x.eq(x[lane])
+        return [widen.o for widen in widens]

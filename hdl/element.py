@@ -1,21 +1,27 @@
 """One element quantizer: a source number and the scale of its block to an element code (the FPGA paper's ``P_i``).
 
 The datapath works on few bits. Whatever the shift, a code depends on the hidden bit, ``fraction_bits`` of fraction and
-one guard bit, and on whether anything below them is set; so only those are shifted, and the long tail of the fraction
-is reduced to one sticky bit where it stands.
+one guard bit (or as many as there are random ones), and on whether anything below them is set; so only those are
+shifted, and the long tail of the fraction is reduced to one sticky bit where it stands.
+
+Several element formats of one width share the datapath, which is as wide as the longest fraction asks; shorter ones
+are shifted down to its end, so that rounding and packing stay the same for all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, FixedFormat, Numerics, Rounding, Specials, Subnormals
+from ..spec import ConverterConfig, FixedFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals
+from .mode import by_mode, mode_port
 from .operand import operand_layout, special_flags
-from .rounding import rounds_up
+from .rounding import bits_below, rounds_up
 
 __all__ = ["ElementQuantizer"]
 
@@ -35,54 +41,66 @@ class Target:
     max_code: int
     lowest_field: int
     """Numbers below this exponent field are not kept in their own binade."""
+    flushes: bool
+    """Whether codes of field 0 become zero."""
+    overflows: bool
+    """Whether numbers can be above the top field."""
 
     @classmethod
     def of(cls, numerics: Numerics) -> Target:
         element = numerics.block.element
+        # only what was left out of the maximum, or a scale by another exponent than that of the largest element
+        overflows = numerics.specials is Specials.DROP or (
+            numerics.scale_rule is ScaleRule.BIAS_FLOOR and element.bias > element.emax)
         if isinstance(element, FixedFormat):
-            return cls(1, element.bits - 2, 1 - element.emax, element.max_code, 1)
-        max_code, lowest_field = element.max_code, 1
+            return cls(1, element.fraction_bits, 1 - element.emax, element.max_code, 1, False, overflows)
+        max_code, lowest_field, flushes = element.max_code, 1, numerics.element_subnormals is Subnormals.FLUSH
         if numerics.rounding is Rounding.GUARD_HALF_UP:  # its field stops one short of all ones
             max_code = (((1 << element.exp_bits) - 1) << element.man_bits) - 1
-            if numerics.element_subnormals is Subnormals.FLUSH:  # as published: field 0 keeps the unshifted fraction
-                lowest_field = 0
-        return cls(element.exp_bits, element.man_bits, element.bias, max_code, lowest_field)
+            if flushes:  # as published: field 0 keeps the unshifted fraction
+                lowest_field, flushes = 0, False
+        return cls(element.exp_bits, element.man_bits, element.bias, max_code, lowest_field, flushes, overflows)
 
 
 class ElementQuantizer(wiring.Component):
     """Quantize one number ``x`` under the scale byte ``scale`` to the code ``p``; combinational.
 
-    ``nan`` and ``inf``, where the numerics have them, replace the code by that of a special block.
-    Normalise subnormal inputs, align below the lowest exponent field, round and saturate, sign.
+    ``nan`` and ``inf``, where the numerics have them, replace the code by that of a special block; ``random`` are the
+    random bits of stochastic rounding. Normalise subnormal inputs, align below the lowest exponent field, round and
+    saturate, sign.
     """
 
     def __init__(self, config: ConverterConfig) -> None:
-        self.numerics, self.target = config.numerics, Target.of(config.numerics)
+        self.config, self.numerics = config, config.numerics
+        self.targets = [Target.of(mode) for mode in config.modes]
+        self.fraction_bits = max(target.fraction_bits for target in self.targets)
+        random = {"random": In(self.numerics.random_bits)} if self.numerics.random_bits else {}
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
-                          **{flag: In(1) for flag in special_flags(self.numerics)},
+                          **mode_port(config), **random, **{flag: In(1) for flag in special_flags(self.numerics)},
                           "p": Out(self.numerics.block.element.bits)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
         number = data.View(operand_layout(self.numerics), self.x)
         top, tail, field = self.normalise(m, number)
-        fraction, guard, sticky = self.align(m, top, tail, field)
-        magnitude = self.round(m, number, top, field, fraction, guard, sticky)
+        fraction, below, sticky = self.align(m, top, tail, field)
+        magnitude = self.round(m, number, top, field, fraction, below, sticky)
         self.pack(m, number, magnitude)
         return m
 
     def normalise(self, m: Module, number):
-        """The leading bits (hidden bit, fraction, guard bit), whether any bit below is set, and the exponent field.
+        """The leading bits (hidden bit, fraction, bits below it), whether any bit after is set, and the exponent field.
 
         A subnormal input moves up until its hidden bit is set, but not below the lowest field. Only the smallest
         scales leave it ``room``, which bounds the places and is the same for all lanes: flattened lanes share it.
         """
-        numerics, target = self.numerics, self.target
-        source, scale = numerics.source, numerics.block.scale
-        kept = target.fraction_bits + 1  # of the fraction, guard bit included
-        base = target.bias + scale.bias - source.bias  # field of biased exponent e under byte s: e - s + base
-        most = base + 1 - target.lowest_field  # room under the smallest scale
-        places = 0 if numerics.input_subnormals is Subnormals.FLUSH else min(most, source.man_bits)
+        numerics, source, scale = self.numerics, self.numerics.source, self.numerics.block.scale
+        kept = self.fraction_bits + bits_below(numerics)
+        # field of biased exponent e under byte s: e - s + base
+        bases = [target.bias + scale.bias - source.bias for target in self.targets]
+        mosts = [max(base + 1 - target.lowest_field, 0) for base, target in zip(bases, self.targets)]
+        base, most = by_mode(self, bases), by_mode(self, mosts)  # most: room under the smallest scale
+        places = 0 if numerics.input_subnormals is Subnormals.FLUSH else min(max(mosts), source.man_bits)
         is_normal = Signal()
         m.d.comb += is_normal.eq(number.exponent.any())
 
@@ -94,7 +112,9 @@ class ElementQuantizer(wiring.Component):
         room = Signal(places.bit_length())
         steps = []  # of up, the places moved, largest first
         if places:
-            m.d.comb += room.eq(Mux(self.scale < most, (most - self.scale)[:len(room)], 0))
+            enough = (1 << len(room)) - 1  # for any fraction
+            some = Mux(self.scale < most, (most - self.scale)[:len(room)], 0)
+            m.d.comb += room.eq(some if max(mosts) <= enough else Mux(self.scale + enough < most, enough, some))
         slack = Const(0)  # the room was not used up by a larger step, so it is enough for all smaller ones
         for i in reversed(range(len(room))):
             step = Signal(name=f"up{1 << i}")
@@ -110,7 +130,7 @@ class ElementQuantizer(wiring.Component):
         m.d.comb += tail.eq(Cat(window[:places], fraction[:len(fraction) - kept - places]).any())
 
         exponent = Signal(signed(source.exp_bits + 1))  # effective: 1 less the places moved
-        offset = Signal(signed(scale.bits + 1))
+        offset = Signal(signed(scale.bits + 1 + (min(bases) < 0)))
         field = Signal(signed(source.exp_bits + 2))
         m.d.comb += exponent.eq(Mux(is_normal, number.exponent, 1 - Cat(reversed(steps))))
         m.d.comb += offset.eq(base - self.scale)
@@ -118,59 +138,71 @@ class ElementQuantizer(wiring.Component):
         return window[places:], tail, field
 
     def align(self, m: Module, top, tail, field):
-        """Fraction, guard and sticky bit, shifted down where the number is below the lowest field."""
-        if self.target.lowest_field == 0:
-            return top[1:-1], top[0], tail
-        # Fields 0, -1, ..., -last shift down by 1, 2, ..., 1 + last places; below that nothing is left to round.
-        last = len(top) - 2
-        reach = last.bit_length()
+        """Fraction, bits below it and sticky bit, shifted down where the number is below the lowest field, and where
+        another mode has a longer fraction."""
+        below = bits_below(self.numerics)
+        shorter = [self.fraction_bits - target.fraction_bits for target in self.targets]
+        shifts = by_mode(self, [target.lowest_field for target in self.targets])  # a number below the lowest field is shifted
+        placed, lost = top[:-1], [tail]  # without the hidden bit, which a number at or above field 1 leaves to its field
         is_low = Signal()
+        if isinstance(shifts, Value) or shifts:
+            m.d.comb += is_low.eq(_gated(field[-1] | ~field[:-1].any(), shifts))
+            placed, lost = Mux(is_low, top[1:], placed), [is_low & top[0], tail]
+        if any(shorter):
+            lost.append(by_mode(self, [placed[:by].any() if by else Const(0) for by in shorter]))
+            placed = by_mode(self, [Cat(placed[by:], Const(0, by)) for by in shorter])
+        if not isinstance(shifts, Value) and not shifts:
+            return placed[below:], placed[:below], reduce(or_, lost)
+        # Fields 0, -1, ..., -last shift down by 1, 2, ..., 1 + last places; below that nothing is left to round.
+        width = len(placed)
+        last = width - 1
+        reach = last.bit_length()
         is_gone = Signal()
         near = field[:reach]
-        in_reach = field[reach:-1].all() & Cat(near != too_far for too_far in range((1 << reach) - last)).all()
-        m.d.comb += [
-            is_low.eq(field[-1] | ~field[:-1].any()),
-            is_gone.eq(field[-1] & ~in_reach),
-        ]
-        width = len(top) - 1  # without the hidden bit, which a number at or above field 1 leaves to its field
-        placed_once = Mux(is_low, top[1:], top[:-1])
+        in_reach = field[reach:-1].all() & Cat(near != too_far for too_far in range((1 << reach) - last)).all() if reach else 0
         more = Signal(reach)
-        m.d.comb += more.eq(Cat(is_low & (near[i] ^ near[:i].any() if i else near[i]) for i in range(reach)))  # -field
         shifted = Signal(2 * width)
         aligned = Signal(width)
         sticky = Signal()
         m.d.comb += [
-            shifted.eq(Cat(Const(0, width), placed_once) >> more),
+            is_gone.eq(_gated(field[-1] & ~in_reach if reach else field[-1], shifts)),
+            more.eq(Cat(is_low & (near[i] ^ near[:i].any() if i else near[i]) for i in range(reach))),  # -field
+            shifted.eq(Cat(Const(0, width), placed) >> more if reach else Cat(Const(0, width), placed)),
             aligned.eq(Mux(is_gone, 0, shifted[width:])),
-            sticky.eq(shifted[:width].any() | (is_low & top[0]) | tail),
+            sticky.eq(reduce(or_, lost, shifted[:width].any())),
         ]
-        return aligned[1:], aligned[0], sticky
+        return aligned[below:], aligned[:below], sticky
 
-    def round(self, m: Module, number, top, field, fraction, guard, sticky):
+    def round(self, m: Module, number, top, field, fraction, below, sticky):
         """The rounded and saturated magnitude code."""
-        numerics, target = self.numerics, self.target
-        truncated = Signal(target.field_bits + target.fraction_bits)
-        rounded = Signal(target.max_code.bit_length())
+        numerics, targets = self.numerics, self.targets
+        max_code = by_mode(self, [target.max_code for target in targets])
+        is_kept = ~field[-1] & top[-1]  # otherwise the hidden bit is gone or has moved into the fraction
+        truncated = Signal(targets[0].field_bits + targets[0].fraction_bits)
+        rounded = Signal(max(target.max_code.bit_length() for target in targets))
         up = Signal()
         saturates = Signal()
         magnitude = Signal.like(rounded)
-        is_kept = ~field[-1] & top[-1]  # otherwise the hidden bit is gone or has moved into the fraction
         m.d.comb += [
-            truncated.eq(Cat(fraction, field[:target.field_bits] & is_kept.replicate(target.field_bits))),
-            up.eq(rounds_up(numerics.rounding, truncated[0], guard, sticky)),
+            truncated.eq(by_mode(self, [
+                Cat(fraction[:target.fraction_bits], field[:target.field_bits] & is_kept.replicate(target.field_bits))
+                for target in targets])),
+            up.eq(rounds_up(numerics.rounding, truncated[0], below, sticky, getattr(self, "random", None))),
             # a fraction that has grown to the next power of two carries into the field
             rounded.eq(truncated + up),
-            saturates.eq(truncated >= target.max_code),
+            saturates.eq(truncated >= max_code),
         ]
-        if numerics.specials is Specials.DROP:  # only what was left out of the maximum can be above the top field
-            overflows = ~field[-1] & field[target.field_bits:-1].any() & top[-1]
-            saturates = saturates | overflows
-        m.d.comb += magnitude.eq(Mux(saturates, target.max_code, rounded))
+        too_large = saturates
+        if any(target.overflows for target in targets):
+            too_large = saturates | by_mode(self, [
+                ~field[-1] & field[target.field_bits:-1].any() & top[-1] if target.overflows else Const(0) for target in targets])
+        m.d.comb += magnitude.eq(Mux(too_large, max_code, rounded))
         flushes = []
-        if target.lowest_field == 0:  # below field 0
-            flushes.append(field[-1] | ~top[-1])
-        elif numerics.element_subnormals is Subnormals.FLUSH and not isinstance(numerics.block.element, FixedFormat):
-            flushes.append(~magnitude[target.fraction_bits:].any())
+        if any(target.lowest_field == 0 for target in targets):  # below field 0
+            flushes.append(by_mode(self, [field[-1] | ~top[-1] if target.lowest_field == 0 else Const(0) for target in targets]))
+        if any(target.flushes for target in targets):
+            flushes.append(by_mode(self, [~magnitude[target.fraction_bits:].any() if target.flushes else Const(0)
+                                          for target in targets]))
         if numerics.input_subnormals is Subnormals.FLUSH:
             flushes.append(~top[-1])
         if not flushes:
@@ -180,16 +212,27 @@ class ElementQuantizer(wiring.Component):
         return flushed
 
     def pack(self, m: Module, number, magnitude) -> None:
-        """Sign the magnitude, or give the code of a special block."""
-        element = self.numerics.block.element
+        """Sign the magnitude, or give the code of a special block or, under `Specials.TE`, of a special number."""
         flags = special_flags(self.numerics)
+        elements = [mode.block.element for mode in self.config.modes]
+        bits = elements[0].bits
+        nan_code = by_mode(self, [(e.max_code if self.numerics.specials is Specials.TE else 0) if e.nan_code is None
+                                  else e.nan_code for e in elements])
         code = magnitude
         if "inf" in flags:  # signal codes are signed
-            code = Mux(self.nan, element.signal_nan_code, Mux(self.inf, element.signal_inf_code, magnitude))
-        if isinstance(element, FixedFormat):
-            code = Mux(number.sign, -code, code)[:element.bits]
-        else:
-            code = Cat(code[:element.bits - 1], number.sign)
+            code = Mux(self.nan, by_mode(self, [e.signal_nan_code for e in elements]),
+                       Mux(self.inf, by_mode(self, [e.signal_inf_code for e in elements]), magnitude))
+        if self.numerics.specials is Specials.TE:
+            code = Mux(number.exponent.all(), by_mode(self, [e.max_code for e in elements]), magnitude)
+        code = by_mode(self, [Mux(number.sign, -code, code)[:bits] if isinstance(e, FixedFormat)
+                              else Cat(Value.cast(code)[:bits - 1], number.sign) for e in elements])
         if flags == ("nan",):
-            code = Mux(self.nan, element.nan_code or 0, code)
+            code = Mux(self.nan, nan_code, code)
+        if self.numerics.specials is Specials.TE:
+            code = Mux(number.exponent.all() & number.fraction.any(), nan_code, code)
         m.d.comb += self.p.eq(code)
+
+
+def _gated(signal, enable):
+    """``signal`` where ``enable`` is, which may be the constant 1."""
+    return signal & enable if isinstance(enable, Value) else signal

@@ -8,7 +8,7 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-from ..spec import ConverterConfig, Microarchitecture
+from ..spec import ConverterConfig, converter_config
 from .block import BlockConverter
 from .host import write_whole
 from .modules import convert
@@ -36,14 +36,16 @@ super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throu
 tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire
 var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor""".split())
 
-SIGNALS = frozenset(("x", "scale", "p", "amax", "key", "nan", "inf"))
+SIGNALS = frozenset(("x", "mode", "random", "scale", "p", "amax", "key", "nan", "inf", "o"))
 """Names of the top module's own signals, which a module of the same name would hide."""
 
 
 def default_name(config: ConverterConfig) -> str:
     """Name of the top module unless the user gives one; different converters have different names."""
-    plain = config.profile and config.microarchitecture == Microarchitecture()
-    return f"{config.numerics.block.name}_{config.profile if plain else config.config_id}"
+    numerics, profile = config.numerics, config.profile
+    plain = profile and config == converter_config(numerics.block.element, profile)
+    names = dict.fromkeys(mode.block.element.name for mode in config.alternatives if mode.block != numerics.block)
+    return "_".join([numerics.block.name, *names, profile if plain else config.config_id])
 
 
 def _checked_name(name: str) -> str:
@@ -72,19 +74,27 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict:
 
 
 def _header(about: dict, config: ConverterConfig) -> str:
-    block, numerics = config.numerics.block, about["numerics"]
+    block, numerics = config.numerics.block, config.numerics
+    elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in config.modes))
     ports = {
-        "x": f"{block.block_size} {numerics['source']} numbers, element 0 in the low bits",
+        "x": f"{block.block_size} {numerics.source.name} numbers, element 0 in the low bits",
+        "mode": "; ".join(f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(config.modes)),
+        "random": f"{numerics.random_bits} random bits for each element, those of element 0 in the low bits",
         "scale": f"shared scale, {block.scale.name} (byte = exponent + {block.scale.bias})",
-        "p": f"{block.block_size} {block.element.name} codes of {block.element.bits} bits, element 0 in the low bits",
+        "p": f"{block.block_size} {elements} codes of {block.element.bits} bits, element 0 in the low bits",
     }
+    rules = {**about["numerics"], **about["microarchitecture"]}
+    element = rules.pop("element", None)  # a format that its name does not spell
     lines = [
-        f"{about['name']}: {numerics['source']} to {block.name} block converter",
+        f"{about['name']}: {numerics.source.name} to {' or '.join(dict.fromkeys(m.block.name for m in config.modes))} block converter",
         "SPDX-License-Identifier: Apache-2.0",
         "",
         "Made by " + ", ".join(f"{tool} {number}" for tool, number in about["generator"].items()) + ".",
         f"Profile {about['profile'] or 'none, rules of its own'}, configuration {about['config_id']}:",
-        *(f"  {key} = {value}" for part in ("numerics", "microarchitecture") for key, value in about[part].items()),
+        *(f"  {key} = {value}" for key, value in rules.items()),
+        *(f"  element {key} = {value}" for key, value in (element or {}).items()),
+        *(f"  mode {number}: block = {mode.block.name}, scale_rule = {mode.scale_rule}"
+          for number, mode in enumerate(config.modes) if config.alternatives),
         "Ports:",
         *(f"  {port['direction']:6} {port['name']}[{port['width'] - 1}:0]  {ports[port['name']]}" for port in about["ports"]),
         f"Latency: {about['latency']} cycles (combinational, no clock).",

@@ -1,13 +1,30 @@
-"""The bundles that travel between the stages of a converter."""
+"""The bundles that travel between the stages of a converter, and the source format that they work on."""
 
 from __future__ import annotations
+
+import dataclasses
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from ..spec import Numerics, ScaleRule, Specials
+from ..spec import FP16, TF32, ConverterConfig, Numerics, ScaleRule, Specials, Subnormals
 
-__all__ = ["operand_layout", "scale_key_layout", "special_flags", "lane_name"]
+__all__ = ["ROUNDS_UP", "operand_config", "operand_layout", "scale_key_layout", "special_flags", "lane_name"]
+
+ROUNDS_UP = (ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN)
+"""Scale rules under which the fraction can put the exponent one up."""
+
+
+def operand_config(config: ConverterConfig) -> ConverterConfig:
+    """The configuration of all that stands behind the inputs: FP16 is widened there, to a format in which none of its
+    numbers is subnormal; FP32 and BF16 have the range of the scales and stay as they are."""
+    if config.numerics.source is not FP16:
+        return config
+
+    def widened(mode: Numerics) -> Numerics:
+        return mode.replace(source=TF32, input_subnormals=Subnormals.FLUSH)
+
+    return dataclasses.replace(config, numerics=widened(config.numerics), alternatives=tuple(map(widened, config.alternatives)))
 
 
 def operand_layout(numerics: Numerics) -> data.StructLayout:
@@ -17,21 +34,22 @@ def operand_layout(numerics: Numerics) -> data.StructLayout:
                               "sign": unsigned(1)})
 
 
-def scale_key_layout(numerics: Numerics) -> data.StructLayout:
+def scale_key_layout(config: ConverterConfig) -> data.StructLayout:
     """What the scale depends on: the biased exponent and, below it, one flag about the fraction.
 
     For a number the flag says that the scale rule goes one up; for exponent 255 it tells NaN from Inf. It has no
     width where neither is asked. Keys are ordered like the magnitudes they come from, so the largest key of a block
     is the key of its largest magnitude.
     """
-    needs_fraction = numerics.scale_rule is ScaleRule.CEIL or numerics.specials is Specials.INF_SCALE
+    numerics = config.numerics
+    needs_fraction = any(mode.scale_rule in ROUNDS_UP for mode in config.modes) or numerics.specials is Specials.INF_SCALE
     return data.StructLayout({"flag": unsigned(1 if needs_fraction else 0),
                               "exponent": unsigned(numerics.source.exp_bits)})
 
 
 def special_flags(numerics: Numerics) -> tuple[str, ...]:
     """Names of the one-bit signals by which the scale unit tells every element quantizer of a special block."""
-    return {Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf"), Specials.DROP: ()}[numerics.specials]
+    return {Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf")}.get(numerics.specials, ())
 
 
 def lane_name(kind: str, lane: int, numerics: Numerics) -> str:

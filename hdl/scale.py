@@ -6,10 +6,18 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, ScaleRule, Specials
-from .operand import scale_key_layout, special_flags
+from ..spec import ConverterConfig, Numerics, ScaleRule, Specials
+from .mode import by_mode, mode_port
+from .operand import ROUNDS_UP, scale_key_layout, special_flags
 
 __all__ = ["ScaleUnit"]
+
+
+def scale_offset(numerics: Numerics) -> int:
+    """Biased exponent of the source less scale byte: X = exponent - source bias - offset, byte = X + scale bias."""
+    element = numerics.block.element
+    by_bias = numerics.scale_rule is ScaleRule.BIAS_FLOOR
+    return (element.bias if by_bias else element.emax) + numerics.source.bias - numerics.block.scale.bias
 
 
 class ScaleUnit(wiring.Component):
@@ -19,23 +27,21 @@ class ScaleUnit(wiring.Component):
     """
 
     def __init__(self, config: ConverterConfig) -> None:
-        self.numerics = config.numerics
-        super().__init__({"key": In(scale_key_layout(self.numerics)), "scale": Out(self.numerics.block.scale.bits),
+        self.config, self.numerics = config, config.numerics
+        super().__init__({"key": In(scale_key_layout(config)), **mode_port(config), "scale": Out(self.numerics.block.scale.bits),
                           **{flag: Out(1) for flag in special_flags(self.numerics)}})
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        numerics, source = self.numerics, self.numerics.source
-        element, scale = numerics.block.element, numerics.block.scale
-        by_bias = numerics.scale_rule is ScaleRule.BIAS_FLOOR
-        # biased exponent of the source -> scale byte: X = exponent - source bias - offset, byte = X + scale bias
-        offset = (element.bias if by_bias else element.emax) + source.bias - scale.bias
+        numerics, source, scale = self.numerics, self.numerics.source, self.numerics.block.scale
+        rounds_up = [mode.scale_rule in ROUNDS_UP for mode in self.config.modes]
+        offsets = [scale_offset(mode) for mode in self.config.modes]
+        offset = by_mode(self, offsets)
         rounded = Signal(source.exp_bits + 1)  # the exponent, one up where the scale rule says so
-        goes_up = self.key.flag if numerics.scale_rule is ScaleRule.CEIL else 0
-        m.d.comb += rounded.eq(self.key.exponent + goes_up)
-        clamped = Mux(rounded < offset, 0, rounded - offset) if offset else rounded
-        largest_number = (1 << source.exp_bits) - 2 + (numerics.scale_rule is ScaleRule.CEIL)
-        if largest_number - offset > scale.max_code:
+        m.d.comb += rounded.eq(self.key.exponent + (self.key.flag if any(rounds_up) else 0))
+        clamped = Mux(rounded < offset, 0, rounded - offset) if any(offsets) else rounded
+        largest_number = (1 << source.exp_bits) - 2
+        if any(largest_number + up - by > scale.max_code for up, by in zip(rounds_up, offsets)):
             clamped = Mux(rounded > scale.max_code + offset, scale.max_code, clamped)
 
         is_special = self.key.exponent.all()
@@ -45,5 +51,7 @@ class ScaleUnit(wiring.Component):
         if numerics.specials is Specials.INF_SCALE:
             m.d.comb += [self.nan.eq(is_special & self.key.flag), self.inf.eq(is_special & ~self.key.flag)]
             clamped = Mux(self.nan, scale.nan_code, Mux(self.inf, scale.max_code, clamped))
+        if numerics.specials is Specials.TE:  # the tree lets no NaN through, so this is Inf
+            clamped = Mux(is_special, scale.max_code, clamped)
         m.d.comb += self.scale.eq(clamped)
         return m

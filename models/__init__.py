@@ -1,6 +1,7 @@
 """What the right answer is: the golden model in NumPy, and the exact definition that it is held against."""
 
 from .block import Quantized, dequantize, quantize, quantize_blocks
+from .explain import explain
 from .statistics import Statistics, error_statistics
 
-__all__ = ["Quantized", "dequantize", "quantize", "quantize_blocks", "Statistics", "error_statistics"]
+__all__ = ["Quantized", "dequantize", "quantize", "quantize_blocks", "explain", "Statistics", "error_statistics"]

@@ -66,7 +66,8 @@ def error_statistics(x: np.ndarray, q: Quantized) -> Statistics:
     amax = blocked.max(axis=-1, initial=0)
     number = scales[..., None] != q.numerics.block.scale.nan_code
     good = finite & np.isfinite(y)
-    error = np.where(good, x.astype(np.float64) - y, 0)
+    with np.errstate(invalid="ignore"):  # Inf less Inf
+        error = np.where(good, x.astype(np.float64) - y, 0)
     return Statistics(
         elements=q.length * (x.size // x.shape[-1]) if x.size else 0, blocks=scales.size,
         saturated=int(np.count_nonzero((blocked > largest[..., None]) & number)),

@@ -15,8 +15,8 @@ from ..hdl import default_name, emit
 from ..hdl.host import ToolError, write_whole
 from ..spec import ConverterConfig
 from . import tools
+from .command import command_line
 from .stimuli import corner_cases
-from .verification import command_line
 
 __all__ = ["Regression", "SIMULATORS", "test"]
 
@@ -99,6 +99,8 @@ test.__test__ = False  # not a test of ours, whatever pytest may think of its na
 def _judged(config: ConverterConfig, simulator: str, results: Path, comparisons: Path, log: Path,
             waveform: Path | None, seed: int) -> Regression:
     expected = [*corner_cases(config.numerics), "boundary", "random"]
+    if config.alternatives:
+        expected = [f"{name} mode {number}" for number in range(len(config.modes)) for name in expected]
     lines = comparisons.read_text().splitlines() if comparisons.is_file() else []
     tests = {record["test"]: record["blocks"] for record in map(json.loads, lines)}
     failures = {record["test"]: record["report"] for record in map(json.loads, lines) if record["report"]}

@@ -8,7 +8,9 @@ import numpy as np
 
 from ..models.block import Quantized
 from ..models.element import element_values
-from ..spec import ConverterConfig
+from ..models.source import DTYPES, widen
+from ..spec import ConverterConfig, Numerics
+from .command import command_line
 
 __all__ = ["Scoreboard"]
 
@@ -30,8 +32,12 @@ class Scoreboard:
     mismatched_blocks: int = 0
     mismatches: list[str] = field(default_factory=list)
 
-    def compare(self, stimulus: str, patterns: np.ndarray, expected: Quantized, actual: Quantized) -> None:
-        """Compare blocks: (n, block_size) uint32 patterns with their (n, 1) scales and (n, block_size) codes."""
+    def compare(self, stimulus: str, patterns: np.ndarray, expected: Quantized, actual: Quantized,
+                random: np.ndarray | None = None) -> None:
+        """Compare blocks: (n, block_size) source patterns with their (n, 1) scales and (n, block_size) codes.
+
+        ``random`` are the random bits that both were given, (n, block_size).
+        """
         first = self.counts.get(stimulus, 0)
         self.counts[stimulus] = first + len(patterns)
         if np.array_equal(expected.scales, actual.scales) and np.array_equal(expected.codes, actual.codes):
@@ -42,24 +48,27 @@ class Scoreboard:
         self.mismatched_blocks += len(wrong)
         for row in wrong[:SHOWN - len(self.mismatches)]:
             self.mismatches.append(self._describe(
-                f"{stimulus} block {first + row}", patterns[row], int(expected.scales[row, 0]), expected.codes[row],
-                int(actual.scales[row, 0]), actual.codes[row]))
+                f"{stimulus} block {first + row}", expected.numerics, patterns[row], int(expected.scales[row, 0]),
+                expected.codes[row], int(actual.scales[row, 0]), actual.codes[row], None if random is None else random[row]))
 
-    def _describe(self, title: str, block: np.ndarray, scale: int, codes: np.ndarray, got_scale: int,
-                  got_codes: np.ndarray) -> str:
-        element = self.config.numerics.block.element
+    def _describe(self, title: str, numerics: Numerics, block: np.ndarray, scale: int, codes: np.ndarray, got_scale: int,
+                  got_codes: np.ndarray, random: np.ndarray | None) -> str:
+        element, source_digits = numerics.block.element, numerics.source.bits // 4
         values, digits = element_values(element), -(-element.bits // 4)
-        numbers = block.view(np.float32)
+        numbers = widen(block.view(DTYPES[numerics.source.name]), np.empty(block.shape, np.uint32)).view(np.float32)
         lines = [f"{title}: scale expected 0x{scale:02X}, got 0x{got_scale:02X}"
                  + (" (differs)" if scale != got_scale else "")]
         for lane in np.flatnonzero(codes != got_codes)[:4]:
             want, got = int(codes[lane]), int(got_codes[lane])
-            lines.append(f"    element {lane}: input 0x{block[lane]:08X} = {numbers[lane]:.9g}, expected 0x{want:0{digits}X}"
-                         f" ({values[want]:.9g}), got 0x{got:0{digits}X} ({values[got]:.9g})")
+            drawn = "" if random is None else f" with random bits {random[lane]:#x}"
+            lines.append(f"    element {lane}: input 0x{block[lane]:0{source_digits}X} = {numbers[lane]:.9g}{drawn}, "
+                         f"expected 0x{want:0{digits}X} ({values[want]:.9g}), got 0x{got:0{digits}X} ({values[got]:.9g})")
         more = int((codes != got_codes).sum()) - 4
         if more > 0:
             lines.append(f"    and {more} more elements of this block")
-        lines.append("    whole block: " + " ".join(f"{v:08X}" for v in block))
+        whole = ",".join(f"0x{v:0{source_digits}X}" for v in block)
+        drawn = "" if random is None else " --random " + ",".join(map(str, random))
+        lines.append(f"    to explain: mxcast explain {command_line(ConverterConfig(numerics=numerics))} --values {whole}{drawn}")
         return "\n".join(lines)
 
     @property
@@ -78,7 +87,6 @@ class Scoreboard:
             return ""
         if not self.counts or not all(self.counts.values()):
             return "nothing was compared, which is a failure" + "".join(f" ({s})" for s, n in self.counts.items() if not n)
-        rules = ", ".join(f"{k}={v}" for part in self.config.to_dict().values() for k, v in part.items())
-        return "\n".join([f"{self.mismatched_blocks} of {self.blocks} blocks differ ({rules})", *self.mismatches,
+        return "\n".join([f"{self.mismatched_blocks} of {self.blocks} blocks differ ({command_line(self.config)})", *self.mismatches,
                           *([f"to repeat: {self.repeat}"] if self.repeat else [])])
 

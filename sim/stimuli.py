@@ -1,7 +1,7 @@
 """Input blocks worth trying, as bit patterns: directed corners, neighbours of every boundary, and seeded random ones.
 
 Everything is derived from the numerics, so that a new format or rule brings its own stimuli. Blocks are
-(n, block_size) uint32 for sources of 32 bits.
+(n, block_size) source patterns: uint32, or uint16 for sources of 16 bits.
 """
 
 from __future__ import annotations
@@ -11,30 +11,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..spec import FixedFormat, Numerics
+from ..spec import BF16, FP32, FixedFormat, FloatFormat, Numerics
 
-__all__ = ["boundary_blocks", "corner_blocks", "corner_cases", "exhaustive_blocks", "exhaustive_total", "random_blocks",
-           "stratified_blocks", "significant_bits", "depth"]
+__all__ = ["boundary_blocks", "corner_blocks", "corner_cases", "exhaustive_blocks", "exhaustive_total", "random_bits",
+           "random_blocks", "stratified_blocks", "depth"]
+
+MANY = 1024
+"""Boundaries in a binade of which all are tried."""
 
 STRATUM = 1 << 16
 """Consecutive blocks of a sweep that are made at a time."""
-
-
-def significant_bits(numerics: Numerics) -> int:
-    """Fraction bits of an element in its top binade."""
-    element = numerics.block.element
-    return element.bits - 2 if isinstance(element, FixedFormat) else element.man_bits
 
 
 def depth(numerics: Numerics) -> int:
     """Distance in binades below a block's maximum from which on every element is zero.
 
     From the top of the element format to half its smallest number, one for a scale that is rounded up, and one for
-    a value that is rounded up to the next binade.
+    a value that is rounded up to the next binade; random bits reach as many binades further.
     """
     element = numerics.block.element
     smallest = -element.frac_bits if isinstance(element, FixedFormat) else element.emin - element.man_bits
-    return max(element.emax, element.bias) - smallest + 3
+    return max(element.emax, element.bias) - smallest + 3 + numerics.random_bits
 
 
 class _Source:
@@ -42,6 +39,7 @@ class _Source:
 
     def __init__(self, numerics: Numerics) -> None:
         self.source = numerics.source
+        self.dtype = np.dtype(np.uint32 if self.source.bits > 16 else np.uint16)
         self.special = (1 << self.source.exp_bits) - 1
         self.fraction_mask = (1 << self.source.man_bits) - 1
         self.quiet_nan = self.pattern(self.special, 1 << (self.source.man_bits - 1))
@@ -59,11 +57,15 @@ def _boundary_fractions(numerics: Numerics) -> np.ndarray:
     """Every fraction at which a rounding or scale decision can change, with both neighbours.
 
     Decisions look at the leading bits down to the guard bit, at a sticky bit below it, and at the largest element's
-    own fraction, which has no more bits: so at multiples of half a last place and one step to either side.
+    own fraction, which has no more bits: so at multiples of half a last place and one step to either side. Of the
+    fractions of elements with more than eight bits of it these are a choice.
     """
-    man_bits = numerics.source.man_bits
-    step = 1 << max(man_bits - significant_bits(numerics) - 1, 0)
+    man_bits, kept = numerics.source.man_bits, numerics.block.element.fraction_bits
+    step = 1 << max(man_bits - kept - 1, 0)
     grid = np.arange(0, (1 << man_bits) + 1, step, dtype=np.int64)
+    if len(grid) > MANY:  # of a long fraction: both ends, where carries run, and some between
+        between = np.random.default_rng(len(grid)).choice(grid[MANY // 4:-MANY // 4], MANY // 2, replace=False)
+        grid = np.concatenate([grid[:MANY // 4], between, grid[-MANY // 4:]])
     around = np.concatenate([grid - 1, grid, grid + 1])
     return np.unique(around[(around >= 0) & (around < 1 << man_bits)])
 
@@ -72,7 +74,7 @@ def _with_maximum(payload: np.ndarray, maximum: int, block_size: int) -> np.ndar
     """Blocks of ``payload`` patterns, each with ``maximum`` in one lane, a different one from block to block."""
     per_block = block_size - 1
     padded = np.resize(payload, -(-payload.size // per_block) * per_block).reshape(-1, per_block)
-    blocks = np.empty((len(padded), block_size), np.uint32)
+    blocks = np.empty((len(padded), block_size), np.int64)
     for lane in range(block_size):
         rows = padded[lane::block_size]
         blocks[lane::block_size] = np.insert(rows, lane, maximum, axis=1)
@@ -84,7 +86,8 @@ def _anchors(numerics: Numerics) -> list[int]:
     source, element = numerics.source, numerics.block.element
     clamp = max(element.emax, element.bias)
     top = (1 << source.exp_bits) - 2
-    chosen = {0, 1, 2, clamp // 2, clamp - 1, clamp, clamp + 1, clamp + 2, clamp + element.bias, source.bias, top - 1, top}
+    chosen = {0, 1, 2, clamp // 2, clamp - 1, clamp, clamp + 1, clamp + 2, clamp + element.bias, source.bias, top - 1, top,
+              element.emax, element.bias}
     return sorted(e for e in chosen if 0 <= e <= top)
 
 
@@ -92,11 +95,9 @@ def boundary_blocks(numerics: Numerics, anchors: list[int] | None = None) -> np.
     """Neighbours of every rounding boundary, under maxima at the bottom, middle and top of the range."""
     f, fractions = _Source(numerics), _boundary_fractions(numerics)
     element = numerics.block.element
-    largest = element.max_value / 2 ** element.emax - 1  # its fraction, where ceil goes one up
-    threshold = int(largest * (1 << f.source.man_bits))
     blocks = []
     for anchor in _anchors(numerics) if anchors is None else anchors:
-        for position, maximum_fraction in enumerate((0, threshold, min(threshold + 1, f.fraction_mask), f.fraction_mask)):
+        for position, maximum_fraction in enumerate(_scale_fractions(numerics)):
             distances = range(max(anchor - depth(numerics), 0), anchor + 1)
             if position:  # the element decisions do not depend on the maximum: the first round has them all
                 distances = [anchor, max(anchor - 1, 0)]
@@ -107,7 +108,18 @@ def boundary_blocks(numerics: Numerics, anchors: list[int] | None = None) -> np.
             # neighbours in the list fall into different blocks, so that no block's lanes are all alike
             stirred = np.random.default_rng(anchor).permutation(signed)
             blocks.append(_with_maximum(stirred, maximum | (f.negative if position % 2 else 0), numerics.block_size))
-    return np.concatenate(blocks)
+    return np.concatenate(blocks).astype(f.dtype)
+
+
+def _scale_fractions(numerics: Numerics) -> list[int]:
+    """Fractions of a maximum around which some scale rule goes one up: zero, the largest element's own (and, for a
+    rule that rounds on the way, one step more), half a last place below the next binade."""
+    f, element = _Source(numerics), numerics.block.element
+    largest = int((element.max_value / 2 ** element.emax - 1) * (1 << f.source.man_bits))
+    even = (1 << f.source.man_bits) - (1 << max(f.source.man_bits - element.fraction_bits - 1, 0))
+    subnormal = int(element.max_value / 2 * (1 << f.source.man_bits)) if element.emax == 0 else largest
+    chosen = {0, 1, largest, largest + 1, largest + 2, even - 1, even, subnormal + 1, subnormal + 2, f.fraction_mask}
+    return sorted(fraction for fraction in chosen if 0 <= fraction <= f.fraction_mask)
 
 
 def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
@@ -119,28 +131,28 @@ def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
     ramp[1::2] |= negative
 
     def rows(*blocks) -> np.ndarray:
-        return np.array([np.resize(np.asarray(b, np.int64), size) for b in blocks]).astype(np.uint32)
+        return np.array([np.resize(np.asarray(b, np.int64), size) for b in blocks]).astype(f.dtype)
 
     def everywhere(value: int, background: np.ndarray) -> np.ndarray:
         """``value`` in each lane in turn."""
         blocks = np.tile(background, (size, 1))
         np.fill_diagonal(blocks, value)
-        return blocks.astype(np.uint32)
+        return blocks.astype(f.dtype)
 
     half = f.pattern(f.source.bias - 1, 0)
-    half_place = 1 << max(f.source.man_bits - significant_bits(numerics) - 1, 0)
+    half_place = 1 << max(f.source.man_bits - element.fraction_bits - 1, 0)
     top = [f.pattern(e, fraction) for e in (f.special - 2, f.special - 1)
            for fraction in (0, 1, f.fraction_mask // 2, f.fraction_mask - 1, f.fraction_mask)]
     bottom = [*range(0, 4), smallest_normal // 2, smallest_normal - 1, smallest_normal, smallest_normal + 1,
               *(1 << i for i in range(f.source.man_bits)), *((2 << i) - 1 for i in range(f.source.man_bits)),
-              *(f.pattern(e, 0) for e in range(1, 2 + 2 * max(element.emax, element.bias)))]
+              *(f.pattern(e, 0) for e in range(1, min(2 + 2 * max(element.emax, element.bias), f.special)))]
     largest = element.max_value / 2 ** element.emax - 1
     mmax = int(largest * (1 << f.source.man_bits))
-    saturating = [f.pattern(f.source.bias, fraction & f.fraction_mask)
+    saturating = [f.pattern(f.source.bias, min(max(fraction, 0), f.fraction_mask))
                   for centre in (mmax - half_place, mmax, mmax + half_place)
                   for fraction in (centre - 1, centre, centre + 1)]
-    ties = [f.pattern(f.source.bias - d, (2 * i + 1) * half_place)
-            for d in range(1, 5) for i in range(1 << significant_bits(numerics))]
+    ties = [f.pattern(f.source.bias - d, (2 * i + 1) * half_place & f.fraction_mask)
+            for d in range(1, 5) for i in range(1 << min(element.fraction_bits, 8))]
     return {
         "zeros": rows([0], [negative], [0, negative], [negative] + [0] * (size - 1)),
         "one_element": np.concatenate([everywhere(v, np.zeros(size, np.int64)) for v in (one, one | negative, smallest)]),
@@ -155,7 +167,7 @@ def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
         "largest_scale": rows(*([v, one, v - 1] for v in top), *([v] for v in top)),
         "saturation": rows(*([f.pattern(f.source.bias, 0), v, v | negative] for v in saturating),
                            *([v] for v in saturating)),
-        "ties": _with_maximum(np.array(ties), one, size),
+        "ties": _with_maximum(np.array(ties), one, size).astype(f.dtype),
         "nan": np.concatenate([everywhere(v, ramp) for v in (f.quiet_nan, f.smallest_nan | negative)]
                               + [rows([f.quiet_nan], [f.smallest_nan, f.quiet_nan | negative],
                                       [f.infinity | f.fraction_mask])]),
@@ -181,20 +193,39 @@ def random_blocks(numerics: Numerics, blocks: int, seed: int) -> np.ndarray:
     """
     rng, f, size = np.random.default_rng(seed), _Source(numerics), numerics.block_size
     kind = rng.integers(0, 6, blocks)
-    patterns = rng.integers(0, 1 << f.source.bits, (blocks, size), dtype=np.uint64).astype(np.uint32)
+    patterns = rng.integers(0, 1 << f.source.bits, (blocks, size), dtype=np.uint64).astype(f.dtype)
     plain = kind <= 1
     exponents = rng.integers(1, f.special - 1, (blocks, 1))
-    gaussian = rng.standard_normal((int(plain.sum()), size), dtype=np.float32).view(np.uint32)
-    patterns[plain] = gaussian  # FP32 source
+    patterns[plain] = _as_patterns(rng.standard_normal((int(plain.sum()), size), dtype=np.float32), f.source)
     hard = (kind == 2) | (kind == 3)
-    maxima = np.where(rng.random((blocks, 1)) < 0.25, rng.integers(0, 40, (blocks, 1)), exponents)[hard]
+    maxima = np.where(rng.random((blocks, 1)) < 0.25, rng.integers(0, min(40, f.special), (blocks, 1)), exponents)[hard]
     exponent = np.maximum(maxima - rng.integers(0, depth(numerics), (len(maxima), size)), 0)
     fraction = rng.choice(_boundary_fractions(numerics), (len(maxima), size))
-    patterns[hard] = f.pattern(exponent, fraction) | (patterns[hard] & f.negative)
+    patterns[hard] = f.pattern(exponent, fraction) | (patterns[hard].astype(np.int64) & f.negative)
     finite = kind == 4
     numbers = patterns[finite]
-    patterns[finite] = np.where(numbers & f.infinity == f.infinity, numbers & ~np.uint32(1 << f.source.man_bits), numbers)
+    lower = numbers & f.dtype.type(~(1 << f.source.man_bits) & (1 << f.source.bits) - 1)
+    patterns[finite] = np.where(numbers & f.infinity == f.infinity, lower, numbers)
     return patterns
+
+
+def _as_patterns(numbers: np.ndarray, source: FloatFormat) -> np.ndarray:
+    """Patterns of float32 numbers in a source format, rounded in some way: these are random."""
+    if source is FP32:
+        return numbers.view(np.uint32)
+    if source is BF16:
+        return (numbers.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    return numbers.astype(np.float16).view(np.uint16)
+
+
+def random_bits(numerics: Numerics, shape: tuple[int, ...], seed: int) -> np.ndarray | None:
+    """Seeded random bits for the elements of blocks, with all zeros and all ones more often; None where the rounding
+    takes none."""
+    if not numerics.random_bits:
+        return None
+    rng, largest = np.random.default_rng(seed), (1 << numerics.random_bits) - 1
+    drawn, kind = rng.integers(0, largest + 1, shape, np.uint16), rng.integers(0, 16, shape)
+    return np.where(kind == 0, 0, np.where(kind == 1, largest, drawn)).astype(np.uint16)
 
 
 @dataclass(frozen=True)
@@ -224,12 +255,12 @@ def _sweeps(numerics: Numerics) -> list[_Sweep]:
 def _sweep_blocks(sweep: _Sweep, numerics: Numerics, first: int, count: int) -> np.ndarray:
     f = _Source(numerics)
     index = np.arange(first * sweep.lanes, (first + count) * sweep.lanes, dtype=np.int64)
-    if sweep.anchor is None:
-        return index.astype(np.uint32).reshape(count, sweep.lanes)
     index %= sweep.patterns  # the last block is completed from the beginning
+    if sweep.anchor is None:
+        return index.astype(f.dtype).reshape(count, sweep.lanes)
     lowest = f.pattern(max(sweep.anchor - depth(numerics), 0), 0)
     payload = (lowest + (index >> 1)) | ((index & 1) << (f.source.bits - 1))
-    return np.insert(payload.astype(np.uint32).reshape(count, sweep.lanes), 0, f.pattern(sweep.anchor, 0), axis=1)
+    return np.insert(payload.astype(f.dtype).reshape(count, sweep.lanes), 0, f.pattern(sweep.anchor, 0), axis=1)
 
 
 def exhaustive_blocks(numerics: Numerics) -> Iterator[np.ndarray]:
@@ -250,8 +281,9 @@ def exhaustive_total(numerics: Numerics) -> int:
 
 def stratified_blocks(numerics: Numerics, seed: int, share: int = 64) -> Iterator[np.ndarray]:
     """One block in ``share`` of `exhaustive_blocks`: a run at a seeded place in every stratum of 65,536 blocks."""
-    rng, run = np.random.default_rng(seed), STRATUM // share
+    rng = np.random.default_rng(seed)
     for sweep in _sweeps(numerics):
+        run = min(STRATUM // share, sweep.blocks)
         starts = [first + int(rng.integers(0, STRATUM - run + 1)) for first in range(0, sweep.blocks, STRATUM)]
         starts = [min(start, sweep.blocks - run) for start in starts]
         for group in range(0, len(starts), 32):

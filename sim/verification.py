@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models import quantize
-from ..spec import ConverterConfig
+from ..models.source import DTYPES, widen
+from ..spec import ConverterConfig, Numerics
 from . import stimuli as make
+from .command import command_line
 from .scoreboard import Scoreboard
 from .verilated import Verilated, verilate
 
-__all__ = ["STIMULI", "Verification", "command_line", "verify"]
+__all__ = ["STIMULI", "Verification", "verify"]
 
 CHUNK = 1 << 15
 """Blocks that are compared at a time."""
@@ -51,56 +53,66 @@ def verify(config: ConverterConfig, *, stimuli: str = "standard", blocks: int = 
 
     ``stimuli`` is one of `STIMULI`: ``standard`` is corner, boundary and ``blocks`` random blocks; ``exhaustive`` is
     every source pattern and every relevant distance below the maximum, ``stratified`` a 64th of that. ``tensors``, pairs of a name and
-    (n, block_size) float32 blocks, replaces them. ``design`` is what is verified instead of the emitted file.
+    (n, block_size) float32 blocks, replaces them. Every mode of the configuration is compared, on a share of the random
+    blocks. ``design`` is what is verified instead of the emitted file.
     ``progress`` is called with the blocks done and the blocks in all (0 where that is not known).
     """
     if stimuli not in STIMULI:
         raise ValueError(f"stimuli must be one of {', '.join(STIMULI)}, not {stimuli!r}")
-    numerics = config.numerics
+    if blocks < 1:
+        raise ValueError(f"blocks must be at least 1, not {blocks}")
     design = design or verilate(config)
     board = Scoreboard(config, repeat=f"mxcast verify {command_line(config)} --stimuli {stimuli} --blocks {blocks} --seed {seed}"
                        if tensors is None else "")
-    total = 0
-    if tensors is not None:
-        chosen: Iterator[Stimulus] = ((name, [array]) for name, array in tensors)
-    else:
-        total = make.exhaustive_total(numerics) if stimuli == "exhaustive" else 0
-        chosen = iter(_stimuli(config, stimuli, blocks, seed))
-    for name, arrays in chosen:
-        board.counts.setdefault(name, 0)
-        for array in arrays:
-            if array.dtype not in (np.float32, np.uint32) or array.shape[1:] != (numerics.block_size,):
-                raise ValueError(f"{name} must be float32 blocks of shape (n, {numerics.block_size}), not {array.dtype} of "
-                                 f"shape {array.shape}")
-            patterns = np.ascontiguousarray(array).view(np.uint32)
-            for start in range(0, len(patterns), CHUNK):
-                part = patterns[start:start + CHUNK]
-                x = part.view(np.float32)
-                board.compare(name, part, quantize(x, numerics), design(x))
-                if progress:
-                    progress(board.blocks, total)
+    total = sum(map(make.exhaustive_total, config.modes)) if tensors is None and stimuli == "exhaustive" else 0
+    tensors = None if tensors is None else list(tensors)
+    for number, numerics in enumerate(config.modes):
+        convert = design.mode(number)
+        chosen = _stimuli(numerics, stimuli, -(-blocks // len(config.modes)), seed) if tensors is None else (
+            (name, [array]) for name, array in tensors)
+        for name, arrays in chosen:
+            name = f"mode {number} {name}" if config.alternatives else name
+            board.counts.setdefault(name, 0)
+            for array in arrays:
+                patterns = _as_patterns(name, array, numerics)
+                for start in range(0, len(patterns), CHUNK):
+                    _compare(board, name, patterns[start:start + CHUNK], numerics, convert, seed + board.blocks)
+                    if progress:
+                        progress(board.blocks, total)
     return Verification(config=config, passed=board.passed, counts=board.counts,
                         mismatched_blocks=board.mismatched_blocks, report=board.report, seed=seed)
 
 
-def _stimuli(config: ConverterConfig, kind: str, blocks: int, seed: int) -> Iterator[Stimulus]:
-    numerics = config.numerics
+def _compare(board: Scoreboard, name: str, patterns: np.ndarray, numerics: Numerics, design: Verilated, seed: int) -> None:
+    x, random = patterns.view(DTYPES[numerics.source.name]), make.random_bits(numerics, patterns.shape, seed)
+    board.compare(name, patterns, quantize(x, numerics, random=random), design(x, random=random), random)
+
+
+def _as_patterns(name: str, array: np.ndarray, numerics: Numerics) -> np.ndarray:
+    """Source patterns of blocks: patterns themselves, or float32 numbers, which the source must hold exactly."""
+    source = DTYPES[numerics.source.name]
+    pattern = np.dtype(f"u{source.itemsize}")
+    if array.dtype not in (np.float32, pattern) or array.shape[1:] != (numerics.block_size,):
+        raise ValueError(f"{name} must be float32 blocks of shape (n, {numerics.block_size}), not {array.dtype} of "
+                         f"shape {array.shape}")
+    if array.dtype == np.float32 and pattern != np.uint32:
+        wide = np.ascontiguousarray(array).view(np.uint32)
+        short = (wide >> np.uint32(16)).astype(np.uint16) if source == np.uint16 else array.astype(source).view(np.uint16)
+        if not np.array_equal(widen(short.view(source), np.empty(short.shape, np.uint32)), wide):
+            raise ValueError(f"{name} has numbers that are not {numerics.source.name}")
+        return short
+    return np.ascontiguousarray(array).view(pattern)
+
+
+def _stimuli(numerics: Numerics, kind: str, blocks: int, seed: int) -> Iterator[Stimulus]:
     if kind in ("standard", "corner"):
         yield "corner", [make.corner_blocks(numerics)]
     if kind in ("standard", "boundary"):
         yield "boundary", [make.boundary_blocks(numerics)]
     if kind in ("standard", "random"):
-        if blocks < 1:
-            raise ValueError(f"blocks must be at least 1, not {blocks}")
         yield "random", (make.random_blocks(numerics, min(CHUNK, blocks - start), seed * 1_000_003 + start)
                          for start in range(0, blocks, CHUNK))
     if kind == "stratified":
         yield "stratified", make.stratified_blocks(numerics, seed)
     if kind == "exhaustive":
         yield "exhaustive", make.exhaustive_blocks(numerics)
-
-
-def command_line(config: ConverterConfig) -> str:
-    """The arguments by which the command line means this configuration."""
-    fields = {key: value for part in config.to_dict().values() for key, value in part.items() if key != "block"}
-    return " ".join([config.numerics.block.name, *(f"--set {key}={value}" for key, value in fields.items())])

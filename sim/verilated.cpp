@@ -14,32 +14,60 @@ namespace {
 constexpr unsigned BLOCK = MXCAST_BLOCK_SIZE;
 constexpr unsigned SOURCE_BYTES = MXCAST_SOURCE_BITS / 8;
 constexpr unsigned CODE_BITS = MXCAST_CODE_BITS;
+constexpr unsigned CODE_BYTES = (CODE_BITS + 7) / 8;
+constexpr unsigned RANDOM_BITS = MXCAST_RANDOM_BITS;
 
+constexpr unsigned packed_bytes(unsigned bits) { return (BLOCK * bits + 7) / 8; }
+
+// A field of up to 16 bits spans at most three bytes: buffers have bytes to spare.
 void unpack(const uint8_t* packed, uint8_t* codes) {
-    if (CODE_BITS == 8) {
-        std::memcpy(codes, packed, BLOCK);
+    if (CODE_BITS % 8 == 0) {
+        std::memcpy(codes, packed, BLOCK * CODE_BYTES);
         return;
     }
     for (unsigned lane = 0; lane < BLOCK; ++lane) {
         const unsigned bit = lane * CODE_BITS;
-        uint16_t word;  // a code never spans more than two bytes; the buffer has one to spare
-        std::memcpy(&word, packed + bit / 8, 2);
-        codes[lane] = static_cast<uint8_t>((word >> (bit % 8)) & ((1u << CODE_BITS) - 1));
+        uint32_t word;
+        std::memcpy(&word, packed + bit / 8, 4);
+        word = (word >> (bit % 8)) & ((1u << CODE_BITS) - 1);
+        std::memcpy(codes + lane * CODE_BYTES, &word, CODE_BYTES);
     }
 }
 
+#if MXCAST_RANDOM_BITS
+void pack(const uint16_t* random, uint8_t* packed) {
+    std::memset(packed, 0, packed_bytes(RANDOM_BITS) + 4);
+    for (unsigned lane = 0; lane < BLOCK; ++lane) {
+        const unsigned bit = lane * RANDOM_BITS;
+        uint32_t word;
+        std::memcpy(&word, packed + bit / 8, 4);
+        word |= static_cast<uint32_t>(random[lane]) << (bit % 8);
+        std::memcpy(packed + bit / 8, &word, 4);
+    }
+}
+#endif
+
 }  // namespace
 
-extern "C" void mxcast_convert(const uint8_t* x, uint8_t* scales, uint8_t* codes, uint64_t blocks) {
+extern "C" void mxcast_convert(const uint8_t* x, const uint16_t* random, uint32_t mode, uint8_t* scales, uint8_t* codes,
+                               uint64_t blocks) {
     VerilatedContext context;
     Vdut dut{&context};
-    uint8_t packed[BLOCK * CODE_BITS / 8 + 2] = {};
+    uint8_t packed[packed_bytes(CODE_BITS) + 4] = {};
+#if MXCAST_MODES > 1
+    dut.mode = mode;
+#endif
     for (uint64_t block = 0; block < blocks; ++block) {
         std::memcpy(&dut.x, x + block * BLOCK * SOURCE_BYTES, BLOCK * SOURCE_BYTES);
+#if MXCAST_RANDOM_BITS
+        uint8_t bits[packed_bytes(RANDOM_BITS) + 4];
+        pack(random + block * BLOCK, bits);
+        std::memcpy(&dut.random, bits, packed_bytes(RANDOM_BITS));
+#endif
         dut.eval();
         std::memcpy(scales + block, &dut.scale, 1);
-        std::memcpy(packed, &dut.p, BLOCK * CODE_BITS / 8);
-        unpack(packed, codes + block * BLOCK);
+        std::memcpy(packed, &dut.p, packed_bytes(CODE_BITS));
+        unpack(packed, codes + block * BLOCK * CODE_BYTES);
     }
     dut.final();
 }

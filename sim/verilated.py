@@ -12,6 +12,7 @@ import numpy as np
 from ..hdl import verilog
 from ..hdl.host import ToolError, cached_folder
 from ..models.block import Quantized, check_blocks, quantized
+from ..models.source import DTYPES, widen
 from ..spec import BlockFormat, ConverterConfig, Numerics, converter_config
 from . import tools
 
@@ -23,25 +24,37 @@ OPTIMISATION = "-O2"
 class Verilated:
     """A Verilated converter. Call it like `models.quantize`, on arrays of the same kinds; it returns the same.
 
-    Bit patterns reach the design untouched, NaN payloads and subnormals included.
+    Bit patterns reach the design untouched, NaN payloads and subnormals included; numbers shorter than the source are
+    widened first. ``numerics`` are those of mode 0; `mode` gives the design in another one.
     """
 
-    def __init__(self, library: Path, numerics: Numerics) -> None:
-        self.numerics = numerics
-        self.library = library
+    def __init__(self, library: Path, modes: tuple[Numerics, ...], number: int = 0) -> None:
+        self.modes, self.number, self.numerics, self.library = modes, number, modes[number], library
         self._convert = ctypes.CDLL(str(library)).mxcast_convert
         self._convert.restype = None
-        self._convert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
+        self._convert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p,
+                                  ctypes.c_uint64]
 
-    def __call__(self, x: np.ndarray, *, axis: int = -1, pad: bool = False) -> Quantized:
-        return quantized(x, self.numerics, self.convert_blocks, axis=axis, pad=pad)
+    def mode(self, number: int) -> Verilated:
+        """The same design in another mode."""
+        if not 0 <= number < len(self.modes):
+            raise ValueError(f"mode must be 0 to {len(self.modes) - 1}, not {number}")
+        return Verilated(self.library, self.modes, number)
 
-    def convert_blocks(self, blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray) -> None:
+    def __call__(self, x: np.ndarray, *, axis: int = -1, pad: bool = False,
+                 random: np.ndarray | np.random.Generator | None = None) -> Quantized:
+        return quantized(x, self.numerics, self.convert_blocks, axis=axis, pad=pad, random=random)
+
+    def convert_blocks(self, blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray,
+                       random: np.ndarray | None = None) -> None:
         """Convert whole blocks into given arrays, as `models.quantize_blocks` does."""
         if numerics != self.numerics:
             raise ValueError("a Verilated design converts under the numerics that it was built for only")
-        check_blocks(blocks, numerics, scales, codes)  # C++ would not
-        self._convert(blocks.ctypes.data, scales.ctypes.data, codes.ctypes.data, len(blocks))
+        check_blocks(blocks, numerics, scales, codes, random)  # C++ would not
+        if blocks.dtype != DTYPES[numerics.source.name]:
+            blocks = widen(blocks, np.empty(blocks.shape, np.uint32))
+        self._convert(blocks.ctypes.data, None if random is None else random.ctypes.data, self.number, scales.ctypes.data,
+                      codes.ctypes.data, len(blocks))
 
 
 def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object) -> Verilated:
@@ -55,14 +68,16 @@ def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = 
     array([119], dtype=uint8)
     """
     config = converter_config(config, profile, **overrides)
-    return verilate_text(verilog(config, "dut"), "dut", config.numerics)
+    return verilate_text(verilog(config, "dut"), "dut", *config.modes)
 
 
-def verilate_text(text: str, top: str, numerics: Numerics) -> Verilated:
-    """The Verilated design of any Verilog text whose module ``top`` has the ports ``x``, ``scale`` and ``p``."""
+def verilate_text(text: str, top: str, *modes: Numerics) -> Verilated:
+    """The Verilated design of any Verilog text whose module ``top`` has the ports ``x``, ``scale`` and ``p``, besides
+    ``random`` and ``mode`` where the numerics of its modes ask for them."""
+    numerics = modes[0]
     root, loop = tools.verilator_root(), (files(__package__) / "verilated.cpp").read_text()
     sizes = {"BLOCK_SIZE": numerics.block_size, "SOURCE_BITS": numerics.source.bits,
-             "CODE_BITS": numerics.block.element.bits}
+             "CODE_BITS": numerics.block.element.bits, "RANDOM_BITS": numerics.random_bits, "MODES": len(modes)}
     defines = [f"-DMXCAST_{name}={size}" for name, size in sizes.items()]
     runtime = _runtime(root)
 
@@ -80,7 +95,7 @@ def verilate_text(text: str, top: str, numerics: Numerics) -> Verilated:
                 path.unlink()
 
     key = [text, top, loop, *defines, OPTIMISATION, tools.verilator_version(), tools.compiler_version()]
-    return Verilated(cached_folder("verilated", key, make) / "dut.so", numerics)
+    return Verilated(cached_folder("verilated", key, make) / "dut.so", modes)
 
 
 def _includes(root: Path) -> list[str]:

@@ -1,0 +1,120 @@
+"""The values of one block as a person writes them: decimal numbers, bit patterns, or a slice of a tensor file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ..spec import FloatFormat, Numerics
+from .slices import is_slice, read_slice
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Values", "read_values", "read_random"]
+
+ITEM = re.compile(r"(?P<value>[^*]+)(?:\*(?P<count>\d+))?")
+PATTERN = re.compile(r"0x(?P<digits>[0-9a-f]+)", re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
+NOT_A_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<kind>nan|inf)", re.IGNORECASE)
+BEYOND = 1000
+"""Decimal exponents beyond this are zero or Inf in every format; spared the arithmetic."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values:
+    """The numbers of one block, as `models.explain` takes them, and where they came from or what was done to them."""
+
+    block: list[int] | np.ndarray
+    remarks: tuple[str, ...]
+
+
+def read_values(text: str, numerics: Numerics) -> Values:
+    """The values that a text stands for, at most a block of them.
+
+    Separated by commas or blanks: decimal numbers, rounded to the source format; patterns of all of its hexadecimal
+    digits after ``0x``; ``nan`` and ``inf`` with or without sign; each with ``*COUNT`` to repeat it. Or
+    ``FILE:TENSOR[ROW, BLOCK]`` (`read_slice`). Raises ValueError for anything else.
+    """
+    if is_slice(text):
+        block, where = read_slice(text, numerics)
+        return Values(block=block, remarks=(where,))
+    patterns, rounded = [], []
+    for item in _items(text, "--values"):
+        match = ITEM.fullmatch(item)
+        count = int(match["count"] or 1) if match else 0
+        if not count:
+            raise ValueError(f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {item!r}")
+        pattern, exact = _pattern(match["value"], numerics.source)
+        if len(patterns) + count > numerics.block_size:
+            raise ValueError(f"a block has {numerics.block_size} elements, and --values has more")
+        patterns += [pattern] * count
+        if not exact:
+            rounded.append((match["value"], pattern))
+    digits, name = numerics.source.bits // 4, numerics.source.name
+    shown = ", ".join(f"{number} to 0x{pattern:0{digits}X}" for number, pattern in rounded[:3])
+    more = f" and {len(rounded) - 3} more" if len(rounded) > 3 else ""
+    return Values(block=patterns, remarks=(f"rounded to {name}: {shown}{more}",) if rounded else ())
+
+
+def read_random(text: str) -> list[int]:
+    """Random numbers, decimal or hexadecimal after ``0x``, separated by commas or blanks."""
+    numbers = []
+    for item in _items(text, "--random"):
+        try:
+            numbers.append(int(item, 0))
+        except ValueError:
+            raise ValueError(f"--random takes whole numbers, not {item!r}") from None
+    return numbers
+
+
+def _items(text: str, option: str) -> list[str]:
+    items = text.replace(",", " ").split()
+    if not items:
+        raise ValueError(f"{option} is empty")
+    return items
+
+
+def _pattern(text: str, source: FloatFormat) -> tuple[int, bool]:
+    """The source pattern of one value, and whether it is exactly what was written."""
+    if match := PATTERN.fullmatch(text):
+        digits = -(-source.bits // 4)
+        if len(match["digits"]) != digits:
+            raise ValueError(f"patterns of {source.name} have {digits} hexadecimal digits after 0x, {text} has {len(match['digits'])}")
+        return int(match["digits"], 16), True
+    if match := NOT_A_NUMBER.fullmatch(text):
+        sign = source.sign_mask if match["sign"] == "-" else 0
+        infinity = source.max_code + 1
+        return sign | infinity | (0 if match["kind"].lower() == "inf" else 1 << (source.man_bits - 1)), True
+    if not NUMBER.fullmatch(text):
+        raise ValueError(f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {text!r}")
+    number = Decimal(text)
+    sign = source.sign_mask if number.is_signed() else 0
+    if number and abs(number.adjusted()) > BEYOND:
+        return sign | (source.max_code + 1 if number.adjusted() > 0 else 0), False
+    magnitude = abs(Fraction(number))
+    pattern = _nearest(magnitude, source)
+    return sign | pattern, pattern <= source.max_code and _value(pattern, source) == magnitude
+
+
+def _nearest(magnitude: Fraction, source: FloatFormat) -> int:
+    """The pattern nearest to a magnitude, ties to even; beyond the largest number as IEEE 754 has it, Inf.
+
+    Patterns are in the order of their values, so the last one that is not above is found by halving.
+    """
+    low, high = 0, source.max_code + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _value(middle, source) <= magnitude else (low, middle)
+    below, above = magnitude - _value(low, source), _value(high, source) - magnitude
+    return high if above < below or above == below and low & 1 else low
+
+
+def _value(pattern: int, source: FloatFormat) -> Fraction:
+    """The value of a pattern without sign; that of Inf is the number that would come next."""
+    field, fraction = divmod(pattern, 1 << source.man_bits)
+    significand = fraction + ((1 << source.man_bits) if field else 0)
+    return significand * Fraction(2) ** (max(field, 1) - source.bias - source.man_bits)

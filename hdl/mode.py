@@ -1,0 +1,29 @@
+"""Run-time modes: what depends on the mode is chosen from constants or signals, and costs nothing where all modes agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Mux, Value
+from amaranth.lib.wiring import In, Member
+
+from ..spec import ConverterConfig
+
+__all__ = ["mode_port", "by_mode"]
+
+
+def mode_port(config: ConverterConfig) -> dict[str, Member]:
+    """The mode input of a component, or none where there is one mode only."""
+    return {"mode": In(config.mode_bits)} if config.alternatives else {}
+
+
+def by_mode(component: object, choices: Sequence):
+    """The choice of the mode that the component is told, which is one for each mode; mode numbers without one of their
+    own choose the last."""
+    if all(isinstance(choice, int) for choice in choices) and len(set(choices)) == 1 or len(choices) == 1:
+        return choices[0]
+    *others, chosen = choices
+    for number, choice in reversed(list(enumerate(others))):
+        is_mode = component.mode == number if number else ~component.mode.any()  # a comparison with 0 is printed as !
+        chosen = Mux(is_mode, choice, chosen)
+    return Value.cast(chosen)

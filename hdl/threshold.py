@@ -1,0 +1,76 @@
+"""Where the fraction of the largest magnitude puts the scale one up: one comparison with a constant in every binade.
+
+With a = 2**(e - 127) * (1 + m / 2**23), every scale rule gives e - emax, or one more for fractions m above a constant,
+which is the same in all binades: for ``ceil`` that of the largest element; for ``rceil`` the last whose product rounds
+down to a power of two. Only the binade in which the byte leaves 0 can have a constant of its own, because there the
+product of ``rceil`` is subnormal, and because for elements below 2 that binade is the one of the FP32 subnormals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+from ..spec import FP32, TF32, Numerics, ScaleRule, Subnormals
+
+__all__ = ["Threshold"]
+
+NEVER = (1 << 23) - 1
+"""No fraction of FP32 is above it."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Fractions of the source above ``in_binade`` put the scale one up; in the binade of biased exponent ``bottom``,
+    those above ``at_bottom``."""
+
+    in_binade: int
+    bottom: int
+    at_bottom: int
+
+    @classmethod
+    def of(cls, numerics: Numerics) -> Threshold:
+        element, source = numerics.block.element, numerics.source
+        limits = {ScaleRule.CEIL: _ceil, ScaleRule.RCEIL: _rceil, ScaleRule.POW2_CEIL: _pow2_ceil, ScaleRule.EVEN: _even}
+        in_binade, at_bottom = limits.get(numerics.scale_rule, _never)(element)
+        if source is TF32:  # it holds widened numbers, all far above the bottom
+            at_bottom = in_binade
+        elif element.emax == 0 and numerics.input_subnormals is Subnormals.FLUSH:
+            at_bottom = NEVER
+        # numbers of a shorter source are those whose last bits are zero
+        dropped = FP32.man_bits - source.man_bits
+        return cls(in_binade >> dropped, element.emax, at_bottom >> dropped)
+
+
+def _never(element) -> tuple[int, int]:
+    return NEVER, NEVER
+
+
+def _ceil(element) -> tuple[int, int]:
+    in_binade = element.max_value / Fraction(2) ** element.emax - 1
+    at_bottom = in_binade if element.emax else element.max_value / 2  # a subnormal m is m / 2**22 of the smallest scale
+    return int(in_binade * 2**23), int(at_bottom * 2**23)
+
+
+def _rceil(element) -> tuple[int, int]:
+    # fl32(1 / destmax); Python rounds fractions to even
+    ratio = 1 / element.max_value
+    ulp = Fraction(2) ** -(element.emax + (1 if ratio < Fraction(2) ** -element.emax else 0) + 23)
+    reciprocal = round(ratio / ulp) * ulp
+    # a product rounds down to 2**k up to half a unit in the last place above it, ties being to even: 2**(k - 24), and
+    # 2**-150 for the subnormal 2**-127
+    largest = (1 + Fraction(1, 2**24)) / reciprocal
+    lowest = (1 + Fraction(1, 2**23)) / reciprocal
+    binade = Fraction(2) ** element.emax
+    at_bottom = lowest / binade - 1 if element.emax else lowest / 2
+    return floor((largest / binade - 1) * 2**23), floor(at_bottom * 2**23)
+
+
+def _pow2_ceil(element) -> tuple[int, int]:
+    return 0, 0
+
+
+def _even(element) -> tuple[int, int]:
+    last = (1 << 23) - (1 << (22 - element.fraction_bits)) - 1
+    return last, last

@@ -1,0 +1,201 @@
+"""One block, step by step: what a person needs to see why its bits are what they are.
+
+The numbers come from the exact definition. The fast model must give the same block, and the steps shown must lead to it;
+otherwise there is an error and no explanation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from ..spec import (FP32, BlockFormat, ElementFormat, FixedFormat, Numerics, ScaleRule, Specials, Subnormals, converter_config)
+from .block import quantize
+from .derivation import fp32_pattern, rounding_steps, scale_derivation
+from .element import element_values, largest_value
+from .exact import decode, quantize_block, signed_code
+from .explanation import CLASSES, ElementStep, Explanation, Largest, ScaleStep
+from .source import DTYPES, as_numbers, widen
+from .statistics import error_statistics
+
+__all__ = ["explain"]
+
+TWO = Fraction(2)
+
+
+def explain(block: Sequence[int] | np.ndarray, format: str | BlockFormat | ElementFormat | Numerics, profile: str | None = None, *,
+            random: Sequence[int] | None = None, **overrides: object) -> Explanation:
+    """Convert one block and keep every step.
+
+    ``block`` holds at most block_size numbers: source bit patterns as Python integers, or an array that `quantize` takes.
+    Zeros complete it, and the random bits too. The other arguments are those of `quantize`, and so are the errors.
+
+    >>> why = explain([0x3FF00000, 0x3F880000], "e4m3")     # 1.875 and 1.0625
+    >>> why.scale.arithmetic, why.scale.saturates
+    ('e - emax = 127 - 8 = 119', True)
+    >>> [(step.quotient, step.guard, step.sticky, step.action, step.fields) for step in why.elements[:2]]
+    [(480.0, None, None, 'saturated', '0|1111|110'), (272.0, 1, 0, 'tie, to even: down', '0|1111|000')]
+    """
+    config = converter_config(format, profile, **overrides)
+    if config.alternatives:
+        raise ValueError("explain takes one format and one scale rule")
+    numerics = config.numerics
+    size, patterns = numerics.block_size, _patterns(block, numerics)
+    given = len(patterns)
+    patterns += [0] * (size - given)
+    if numerics.random_bits:
+        random = list(random or ())
+        if len(random) > size:
+            raise ValueError(f"a block has {size} elements and as many random numbers, not {len(random)}")
+        random += [0] * (size - len(random))
+    kinds = [_kind(p, numerics) for p in patterns]
+    rules = tuple(_scale_step(numerics.replace(scale_rule=rule), patterns, kinds, random) for rule in ScaleRule)
+    byte, codes = quantize_block(patterns, numerics, random)
+    elements = tuple(_element_step(numerics, lane, patterns[lane], kinds, byte, codes[lane], random[lane] if random else 0)
+                     for lane in range(size))
+    return Explanation(numerics=numerics, profile=config.profile, given=given, classes={kind: kinds.count(kind) for kind in CLASSES},
+                       remarks=tuple(_remarks(numerics, patterns, kinds)), largest=_largest(numerics, patterns), rules=rules,
+                       elements=elements)
+
+
+def _patterns(block: Sequence[int] | np.ndarray, numerics: Numerics) -> list[int]:
+    source = numerics.source
+    if isinstance(block, list | tuple) and all(isinstance(p, int) for p in block):
+        patterns = list(block)
+        wrong = next((p for p in patterns if not 0 <= p < 1 << source.bits), None)
+        if wrong is not None:
+            raise ValueError(f"patterns of {source.name} must be numbers of {source.bits} bits, not {wrong:#x}")
+    else:
+        numbers = as_numbers(block, source)
+        if numbers.ndim != 1:
+            raise ValueError(f"a block must have one axis, not {numbers.ndim}")
+        if source is FP32:
+            patterns = widen(numbers, np.empty(numbers.size, np.uint32)).view(np.uint32).tolist()
+        else:
+            patterns = numbers.view(np.uint16).tolist()
+    if len(patterns) > numerics.block_size:
+        raise ValueError(f"a block has {numerics.block_size} elements, not {len(patterns)}")
+    return patterns
+
+
+def _kind(pattern: int, numerics: Numerics) -> str:
+    source = numerics.source
+    field, fraction = divmod(pattern & source.magnitude_mask, 1 << source.man_bits)
+    if field == (1 << source.exp_bits) - 1:
+        return "nan" if fraction else "inf"
+    return "normal" if field else "subnormal" if fraction else "zero"
+
+
+def _number(pattern: int, numerics: Numerics) -> float:
+    """The source number, exactly, before anything is done to it."""
+    number = decode(pattern, numerics.source)
+    magnitude = {"nan": math.nan, "inf": math.inf}.get(number.kind, float(number.magnitude))
+    return -magnitude if number.negative else magnitude
+
+
+def _largest(numerics: Numerics, patterns: list[int]) -> Largest | None:
+    numbers = [decode(p, numerics.source, numerics.input_subnormals) for p in patterns]
+    magnitudes = [n.magnitude if n.kind == "finite" else Fraction(0) for n in numbers]
+    lane = magnitudes.index(max(magnitudes))
+    if magnitudes[lane] == 0:
+        return None
+    return Largest(lane=lane, pattern=patterns[lane], fp32=fp32_pattern(magnitudes[lane]), value=float(magnitudes[lane]))
+
+
+def _specials_decide(numerics: Numerics, kinds: Sequence[str]) -> bool:
+    """Do the specials, and not the scale rule, give the byte of a block with elements of these classes?"""
+    special = {"inf"} if numerics.specials is Specials.TE else {"inf", "nan"}
+    return numerics.specials is not Specials.DROP and not special.isdisjoint(kinds)
+
+
+def _scale_step(numerics: Numerics, patterns: list[int], kinds: list[str], random: list[int] | None) -> ScaleStep:
+    byte, codes = quantize_block(patterns, numerics, random)
+    x = np.array(patterns, np.uint32 if numerics.source is FP32 else np.uint16).view(DTYPES[numerics.source.name])
+    q = quantize(x, numerics, random=None if random is None else np.array(random))
+    if (int(q.scales[0]), q.codes.tolist()) != (byte, codes):
+        raise AssertionError("the model disagrees with the exact definition")
+    largest = _largest(numerics, patterns)
+    if _specials_decide(numerics, kinds):
+        arithmetic = f"specials {numerics.specials}: byte 0x{byte:02X}"
+    else:
+        computed, arithmetic = scale_derivation(largest.fp32 if largest else 0, numerics)
+        if computed != byte:
+            raise AssertionError(f"the arithmetic shown, {arithmetic}, does not give the byte {byte}")
+    limit = math.inf if byte == 0xFF else largest_value(numerics) * 2.0 ** (byte - 127)
+    lost = error_statistics(np.array([_number(p, numerics) for p in patterns], np.float32), q)
+    return ScaleStep(rule=str(numerics.scale_rule), arithmetic=arithmetic, byte=byte, saturated=lost.saturated,
+                     saturates=largest is not None and largest.value > limit,
+                     relative_rms=math.sqrt(lost.noise / lost.signal) if lost.signal else None)
+
+
+def _element_step(numerics: Numerics, lane: int, pattern: int, kinds: Sequence[str], byte: int, code: int, random: int) -> ElementStep:
+    element, kind = numerics.block.element, kinds[lane]
+    number = decode(pattern, numerics.source, numerics.input_subnormals)
+    replaced = kind in ("inf", "nan") if numerics.specials is Specials.TE else _specials_decide(numerics, kinds)
+    quotient, steps = None, {"cut": None, "guard": None, "sticky": None, "tail": None, "random": None}
+    if replaced:
+        steps["action"] = "specials"
+    else:
+        quotient = number.magnitude / TWO ** (byte - 127)
+        steps |= rounding_steps(quotient, kind, numerics, random)
+        if signed_code(steps.pop("rounded"), number.negative, element) != code:
+            raise AssertionError(f"the steps shown for element {lane} do not lead to its code {code:#x}: {steps}")
+    signed = -1 if number.negative else 1
+    value, of_code = _number(pattern, numerics), float(element_values(element)[code])
+    decoded = of_code * 2.0 ** (byte - 127) if byte != 0xFF else math.nan
+    error = float(Fraction(decoded) - Fraction(value)) if math.isfinite(decoded) and math.isfinite(value) else None
+    return ElementStep(
+        lane=lane, pattern=pattern, kind=kind, value=_finite(value), quotient=None if quotient is None else float(quotient) * signed, **steps,
+        code=code, fields=_fields(code, element), element=_finite(of_code), decoded=_finite(decoded), error=error,
+        relative_error=error / abs(value) if error is not None and value else None)
+
+
+def _remarks(numerics: Numerics, patterns: list[int], kinds: list[str]) -> Iterator[str]:
+    """Sentences on what the specials and the subnormals of the input do to this block."""
+    element, specials = numerics.block.element, numerics.specials
+    lanes = {kind: [lane for lane, k in enumerate(kinds) if k == kind] for kind in ("nan", "inf")}
+    of = {"nan": f"NaN ({_lanes(lanes['nan'])})", "inf": f"Inf ({_lanes(lanes['inf'])})"}
+    there = [kind for kind in ("nan", "inf") if lanes[kind]]
+    both = " and ".join(of[kind] for kind in there)
+    if there and specials is Specials.NAN_BLOCK:
+        code = "its canonical NaN" if element.nan_code is not None else f"code 0, because {element.name} has no NaN"
+        yield f"{both}: nan_block gives the block byte 0xFF and every element {code}"
+    if there and specials is Specials.INF_SCALE:
+        byte, code = (0xFF, element.signal_nan_code) if lanes["nan"] else (0xFE, element.signal_inf_code)
+        yield f"{of[there[0]]}: inf_scale gives the block byte 0x{byte:02X} and every element its sign with the magnitude 0x{code:02X}"
+    if there and specials is Specials.DROP:
+        yield f"{both}: drop leaves them out of the maximum, then quantizes them as numbers of exponent 128"
+    if lanes["nan"] and specials is Specials.TE:
+        code = "the canonical NaN" if element.nan_code is not None else "the largest number"
+        yield f"{of['nan']}: te leaves them out of the maximum; their elements are {code}"
+    if lanes["inf"] and specials is Specials.TE:
+        yield f"{of['inf']}: te gives the block byte 0xFE and their elements the largest number of their sign"
+    if numerics.input_subnormals is Subnormals.FLUSH:
+        count = sum(0 < abs(_number(p, numerics)) < 2.0 ** FP32.emin for p in patterns)
+        if count:
+            yield f"{count} FP32 subnormal {'input counts as zero' if count == 1 else 'inputs count as zeros'}: input_subnormals flush"
+
+
+def _lanes(lanes: list[int]) -> str:
+    shown = ", ".join(map(str, lanes[:4])) + (f" and {len(lanes) - 4} more" if len(lanes) > 4 else "")
+    return f"lane{'s' if len(lanes) > 1 else ''} {shown}"
+
+
+def _fields(code: int, element: ElementFormat) -> str:
+    """The binary code with bars between its fields.
+
+    >>> from mxcast.spec import E4M3, INT8
+    >>> _fields(0xFC, E4M3), _fields(0x81, INT8)
+    ('1|1111|100', '1|0000001')
+    """
+    digits = f"{code:0{element.bits}b}"
+    if isinstance(element, FixedFormat):
+        return f"{digits[0]}|{digits[1:]}"
+    return "|".join(part for part in (digits[0], digits[1:1 + element.exp_bits], digits[1 + element.exp_bits:]) if part)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
