@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from . import check, convert, cost, doctor, generate, listing
-from .errors import explained
+from . import check, compare, convert, cost, doctor, explain, generate, listing
+from .errors import ExitCode, abandon_stdout, explained, reader_is_gone
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(name="mxcast", add_completion=False, pretty_exceptions_enable=False)
-for verb in (listing.list_, doctor.doctor, convert.quantize, convert.dequantize, generate.emit, check.verify, check.test,
-             cost.synth):
+for verb in (listing.list_, doctor.doctor, convert.quantize, convert.dequantize, explain.explain, compare.compare, generate.emit,
+             check.verify, check.test, cost.synth):
     app.command(verb.__name__.rstrip("_"))(verb)
 
 
@@ -48,10 +48,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = typer.main.get_command(app).main(args=arguments, prog_name="mxcast", standalone_mode=False) or 0
         sys.stdout.flush()  # a full disk shows here
         return code
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        if isinstance(error, SystemExit):  # what typer makes of a broken pipe, whosever that is
+            error = error.__context__ or error
+        if isinstance(error, BrokenPipeError) and reader_is_gone():
+            return int(ExitCode.PIPE)
         known = explained(error)
         if known is None:
-            raise
+            raise error
         code, sentence = known
+        try:
+            sys.stdout.flush()
+        except OSError:  # the disk is still full
+            abandon_stdout()
     print(f"mxcast: {sentence}", file=sys.stderr)
     return int(code)

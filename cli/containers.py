@@ -1,35 +1,50 @@
-"""Tensor files as memory maps: `.npy`, `.npz` and `.safetensors`, read in place and written whole or not at all."""
+"""Tensor files: `.npy`, `.npz` and `.safetensors`, read in place as memory maps, and written whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import json
+import mmap
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-__all__ = ["Stored", "Contents", "Layout", "CONVERTED", "DTYPES", "read", "written"]
+__all__ = ["Stored", "Contents", "Layout", "Write", "CONVERTED", "DTYPES", "read", "written"]
 
 CONVERTED = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 """Number types that are quantized, by their name in safetensors; NumPy has no BF16, so its bits."""
-DTYPES = {**CONVERTED, "U8": np.dtype("u1")}
-NAMES = {np.dtype("f4"): "F32", np.dtype("f2"): "F16", np.dtype("f8"): "F64"}
+DTYPES = {**CONVERTED, "U8": np.dtype("u1"), "U16": np.dtype("<u2")}
+NAMES = {np.dtype("f4"): "F32", np.dtype("f2"): "F16", np.dtype("f8"): "F64", np.dtype("u1"): "U8", np.dtype("u2"): "U16"}
 
 Layout = Mapping[str, tuple[str, tuple[int, ...], int]]
 """Of a file to be written: dtype, shape and number of bytes by name."""
+Write = Callable[[str, int, np.ndarray], None]
+"""Puts numbers into a tensor of a file to be written, by the tensor's name, from this element on in C order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stored:
-    """A tensor in a file; ``data`` is flat, in C order, and bytes for dtypes that nothing here looks into."""
+    """A tensor in a file; ``data`` is flat, in C order, and bytes for dtypes that nothing here looks into.
+
+    ``map`` is the memory map that it is part of, if it is.
+    """
 
     dtype: str
     shape: tuple[int, ...]
     data: np.ndarray
+    map: mmap.mmap | None = None
+
+    def release(self, start: int, count: int) -> None:
+        """Give back the memory of elements that have been read; they may be read again. Nothing happens without a map."""
+        if self.map is None or not count or not hasattr(mmap, "MADV_DONTNEED"):
+            return
+        first = self.data[start:].ctypes.data - np.frombuffer(self.map, np.uint8).ctypes.data
+        page = first // mmap.PAGESIZE * mmap.PAGESIZE
+        self.map.madvise(mmap.MADV_DONTNEED, page, first + count * self.data.itemsize - page)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +85,9 @@ def _read_npz(path: Path) -> Contents:
 
 
 def _stored(array: np.ndarray) -> Stored:
-    dtype = "U8" if array.dtype == np.uint8 else NAMES.get(array.dtype.newbyteorder("="), str(array.dtype))
-    return Stored(dtype=dtype, shape=array.shape, data=array.reshape(-1))
+    flat = array.reshape(-1)  # a copy, if it is in Fortran's order
+    return Stored(dtype=NAMES.get(array.dtype.newbyteorder("="), str(array.dtype)), shape=array.shape, data=flat,
+                  map=array.base if isinstance(array.base, mmap.mmap) and np.may_share_memory(flat, array) else None)
 
 
 def _read_safetensors(path: Path) -> Contents:
@@ -89,14 +105,13 @@ def _read_safetensors(path: Path) -> Contents:
     with open(path, "rb") as file:
         start = 8 + int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(start - 8))
+        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     metadata = header.pop("__metadata__", None) or {}
-    # an empty map is refused by the system
-    data = np.memmap(path, np.uint8, "r", offset=start) if path.stat().st_size > start else np.empty(0, np.uint8)
-    tensors = {}
+    data, tensors = np.frombuffer(whole, np.uint8)[start:], {}
     for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         first, last = entry["data_offsets"]
         raw = data[first:last]
-        tensors[name] = Stored(dtype=entry["dtype"], shape=tuple(entry["shape"]),
+        tensors[name] = Stored(dtype=entry["dtype"], shape=tuple(entry["shape"]), map=whole,
                                data=raw.view(DTYPES.get(entry["dtype"], np.uint8)))
     return Contents(tensors=tensors, metadata=metadata)
 
@@ -105,8 +120,8 @@ READERS = {".safetensors": _read_safetensors, ".npy": _read_npy, ".npz": _read_n
 
 
 @contextlib.contextmanager
-def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator[dict[str, np.ndarray]]:
-    """Flat arrays by name, to be filled; then the file appears under its name, replacing an older one.
+def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator[Write]:
+    """A function that fills the tensors of a new file; after that the file appears under its name, replacing an older one.
 
     After an exception nothing is left behind, and an older file is untouched. `.npy` holds one tensor and no
     metadata; `.npz` is collected in memory. Raises OSError in the words of the system, naming ``path``.
@@ -120,11 +135,11 @@ def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator
             with open(temporary, "wb") as file:
                 if path.suffix == ".npz":
                     arrays = {name: np.empty(shape, DTYPES[dtype]) for name, (dtype, shape, _) in layout.items()}
-                    yield {name: array.reshape(-1) for name, array in arrays.items()}
+                    yield _into_arrays(arrays)
                     np.savez(file, **arrays, **{key: np.array(text) for key, text in metadata.items()})
                 else:
                     header = _npy_header(layout) if path.suffix == ".npy" else _safetensors_header(layout, metadata)
-                    yield _mapped(file, header, layout)
+                    yield _into_file(file, header, layout)
             os.replace(temporary, final)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -135,21 +150,33 @@ def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator
         raise
 
 
-def _mapped(file: io.BufferedWriter, header: bytes, layout: Layout) -> dict[str, np.ndarray]:
-    """Arrays within a file whose data follow the header in the order of the layout."""
+def _into_arrays(arrays: Mapping[str, np.ndarray]) -> Write:
+    def write(name: str, start: int, numbers: np.ndarray) -> None:
+        arrays[name].reshape(-1)[start:start + numbers.size] = numbers.reshape(-1)
+
+    return write
+
+
+def _into_file(file: io.BufferedWriter, header: bytes, layout: Layout) -> Write:
+    """Into a file whose data follow the header in the order of the layout.
+
+    Written, not mapped: the system takes several times as long to hand out the pages of a map one by one.
+    """
+    starts, end = {}, len(header)
+    for name, (_, _, count) in layout.items():
+        starts[name], end = end, end + count
     file.write(header)
     file.flush()
-    size = len(header) + sum(count for _, _, count in layout.values())
     if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, size)  # a full disk is an error here, and a fatal signal in a map
+        os.posix_fallocate(file.fileno(), 0, end)  # a full disk is an error here, before anything is converted
     else:
-        file.truncate(size)
-    data, arrays = np.memmap(file.name, np.uint8, "r+"), {}
-    offset = len(header)
-    for name, (dtype, _, count) in layout.items():
-        arrays[name] = data[offset:offset + count].view(DTYPES.get(dtype, np.uint8))
-        offset += count
-    return arrays
+        file.truncate(end)
+
+    def write(name: str, start: int, numbers: np.ndarray) -> None:
+        file.seek(starts[name] + start * numbers.itemsize)
+        file.write(np.ascontiguousarray(numbers).data)
+
+    return write
 
 
 def _npy_header(layout: Layout) -> bytes:

@@ -17,13 +17,15 @@ __all__ = ["quantize", "dequantize"]
 
 Source = Annotated[Path, typer.Argument(metavar="IN", show_default=False)]
 Target = Annotated[Path, typer.Argument(metavar="OUT", show_default=False)]
+Jobs = Annotated[int | None, typer.Option("-j", "--jobs", min=1, show_default="one for each processor",
+                                          help="Threads that share the work; the result does not depend on it.")]
 
 
 def quantize(source: Source, target: Target,
              format: Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", show_default=False,
                                                         help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).")] = None,
              profile: Profile = None, set: Set = None, config: Config = None, pad: Pad = False,
-             json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+             jobs: Jobs = None, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy.
 
     F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied.
@@ -35,7 +37,7 @@ def quantize(source: Source, target: Target,
     from .files import quantize_file
 
     with output.progress(f"quantizing {source.name}") as progress:
-        report = quantize_file(source, target, chosen.numerics, chosen.profile, pad=pad, progress=progress)
+        report = quantize_file(source, target, chosen.numerics, chosen.profile, pad=pad, jobs=jobs, progress=progress)
     rows = [_row(t.name, " x ".join(map(str, t.shape)), t.statistics) for t in report.tensors]
     if len(rows) > 1:
         rows.append(_row("total", "", report.total))
@@ -52,13 +54,14 @@ def _row(name: str, shape: str, statistics: Statistics) -> dict[str, object]:
             "saturated": statistics.saturated, "flushed": statistics.flushed, "NaN": statistics.nan}
 
 
-def dequantize(source: Source, target: Target, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def dequantize(source: Source, target: Target, jobs: Jobs = None, json: Json = False, quiet: Quiet = False,
+               verbose: Verbose = False) -> None:
     """Turn a file that quantize wrote back into float32 tensors, under their names and in their shapes."""
     output = Output(json, quiet, verbose)
     from .files import dequantize_file
 
     with output.progress(f"dequantizing {source.name}") as progress:
-        report = dequantize_file(source, target, progress=progress)
+        report = dequantize_file(source, target, jobs=jobs, progress=progress)
     output.table([{"tensor": name, "shape": " x ".join(map(str, shape))} for name, shape in report.tensors.items()])
     if report.copied:
         output.say(f"copied unchanged: {', '.join(report.copied)}")

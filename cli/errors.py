@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import select
+import sys
 from enum import IntEnum
 
 import typer
 
-__all__ = ["ExitCode", "explained"]
+__all__ = ["ExitCode", "explained", "reader_is_gone", "abandon_stdout"]
 
 UsageError = typer.BadParameter.__base__  # typer brings its own, or that of click, and exports only this child
 
@@ -19,6 +22,8 @@ class ExitCode(IntEnum):
     USAGE = 2
     TOOL = 3
     INTERRUPTED = 130
+    PIPE = 141
+    """Who read the output has closed it, as ``head`` does: what a shell says of a program that SIGPIPE ended."""
 
 
 def explained(error: BaseException) -> tuple[ExitCode, str] | None:
@@ -27,6 +32,8 @@ def explained(error: BaseException) -> tuple[ExitCode, str] | None:
         return ExitCode.INTERRUPTED, "interrupted"
     if isinstance(error, UsageError):
         return ExitCode.USAGE, _sentence(error.format_message())
+    if isinstance(error, BrokenPipeError):
+        return None  # that to a tool: `reader_is_gone` has seen to that of stdout
     if isinstance(error, OSError) and error.strerror:
         return ExitCode.USAGE, _sentence(f"{error.filename or 'output'}: {error.strerror}")
     if isinstance(error, (ValueError, TypeError, OSError)):
@@ -37,6 +44,28 @@ def explained(error: BaseException) -> tuple[ExitCode, str] | None:
         if isinstance(error, ToolError):
             return ExitCode.TOOL, _sentence(str(error))
     return None
+
+
+def reader_is_gone() -> bool:
+    """Has the reader of stdout closed it? Then what is still to be printed goes nowhere.
+
+    A broken pipe may also be that to a tool, which is a defect and no reason for silence.
+    """
+    stdout = sys.__stdout__.fileno()  # not sys.stdout, which typer wraps so that it is silent
+    poll = select.poll()
+    poll.register(stdout, 0)
+    gone = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    if gone or os.path.samestat(os.fstat(stdout), os.stat(os.devnull)):  # where rich sends it of its own
+        abandon_stdout()
+        return True
+    return False
+
+
+def abandon_stdout() -> None:
+    """Send what is still to be printed nowhere, so that the interpreter does not try once more and complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.__stdout__.fileno())
+    os.close(nowhere)
 
 
 def _sentence(text: str) -> str:

@@ -11,9 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from ..models import Statistics
-from ..spec import BlockFormat, Numerics, numerics as resolve, profile_of
-from .containers import CONVERTED, DTYPES, Contents, Layout, Stored, read, written
-from .pieces import codes_and_scales_shapes, dequantize_tensor, float_blocks, quantize_tensor
+from ..models.element import code_dtype
+from ..models.parallel import available, checked_jobs, in_order
+from ..models.source import FORMATS
+from ..spec import FP32, BlockFormat, Numerics, numerics as resolve, profile_of
+from .containers import CONVERTED, DTYPES, Contents, Layout, Stored, Write, read, written
+from .pieces import CHUNK, Piece, codes_and_scales_shapes, dequantize_piece, float_blocks, pieces, quantize_piece
 from .reports import FileReport, TensorReport, WayBack
 
 __all__ = ["TensorReport", "FileReport", "WayBack", "quantize_file", "dequantize_file", "read_blocks"]
@@ -25,83 +28,103 @@ Progress = Callable[[int, int], None] | None
 
 
 def quantize_file(source: Path | str, target: Path | str, format: str | BlockFormat | Numerics,
-                  profile: str | None = "ocp", *, pad: bool = False, progress: Progress = None,
+                  profile: str | None = "ocp", *, pad: bool = False, jobs: int | None = None, progress: Progress = None,
                   **overrides: object) -> FileReport:
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
     ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
     ``overrides`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
-    holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``progress`` is called
-    with the elements done and the elements in all.
+    holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads work on
+    pieces of the tensors, as many as there are processors unless given. ``progress`` is called with the elements done
+    and the elements in all.
 
     Raises ValueError for other floating-point types, incomplete blocks, unknown names and damaged files. ``target``
     appears whole or not at all.
     """
     source, target = Path(source), Path(target)
+    jobs = available() if jobs is None else checked_jobs(jobs)
     numerics = format.replace(**overrides) if isinstance(format, Numerics) else resolve(format, profile, **overrides)
+    if numerics.random_bits:
+        raise ValueError("files are not quantized under the rounding sr, whose random bits nobody could repeat")
     _check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
     contents = read(source)
     if KEY in contents.metadata:
         raise ValueError(f"{source} has been quantized by mxcast already")
-    chosen = _converted(source, contents, numerics.block_size, pad)
+    size = numerics.block_size
+    chosen = _converted(source, contents, size, pad)
+    shapes = {name: stored.shape for name, stored in chosen.items()}
+    for name, stored in chosen.items():
+        if numerics.source not in (FP32, FORMATS[CONVERTED[stored.dtype].newbyteorder("=")]):
+            raise ValueError(f"tensor {name!r} is {stored.dtype}, which the source {numerics.source.name} does not take")
     copied = {name: stored for name, stored in contents.tensors.items() if name not in chosen}
     about = {KEY: json.dumps({
         "version": version("mxcast"), "profile": profile_of(numerics, profile), "numerics": numerics.to_dict(),
         "tensors": {name: {"dtype": stored.dtype, "shape": stored.shape} for name, stored in chosen.items()}})}
-    made: dict[str, tuple[int, ...]] = {}
+    made: dict[str, tuple[str, tuple[int, ...]]] = {}
     for name, stored in chosen.items():
         codes, scales = _parts(name, target)
         if scales in contents.tensors:
             raise ValueError(f"tensor {scales!r} of {source} has the name that the scales of {name!r} need")
-        made[codes], made[scales] = codes_and_scales_shapes(stored.shape, numerics.block_size)
-    with written(target, _layout("U8", made, copied), contents.metadata | about) as arrays:
-        _copy(copied, arrays)
+        codes_shape, scales_shape = codes_and_scales_shapes(stored.shape, size)
+        made[codes], made[scales] = (_code_name(numerics), codes_shape), ("U8", scales_shape)
+    lost = {name: Statistics() for name in chosen}
+    with written(target, _layout(made, copied), contents.metadata | about) as write:
+        _copy(copied, write)
         done, total = 0, sum(stored.data.size for stored in chosen.values())
-        reports = []
-        for name, stored in chosen.items():
-            codes, scales = (arrays[part] for part in _parts(name, target))
-            statistics = Statistics()
-            for part in quantize_tensor(stored, numerics, codes, scales):
-                statistics += part
-                if progress:
-                    progress(done + statistics.elements, total)
+
+        def convert(part: tuple[str, Piece]) -> tuple:
+            return *part, *quantize_piece(chosen[part[0]], part[1], numerics)
+
+        for name, piece, q, statistics in in_order(convert, _all_pieces(shapes, size), jobs):
+            codes, scales = _parts(name, target)
+            write(codes, piece.start(size) * size, q.codes)
+            write(scales, piece.start(size), q.scales)
+            lost[name] += statistics
             done += statistics.elements
-            reports.append(TensorReport(name=name, shape=stored.shape, statistics=statistics))
+            if progress:
+                progress(done, total)
+    reports = [TensorReport(name=name, shape=shapes[name], statistics=statistics) for name, statistics in lost.items()]
     return FileReport(path=target, numerics=numerics, profile=profile, tensors=tuple(reports), copied=tuple(copied))
 
 
-def dequantize_file(source: Path | str, target: Path | str, *, progress: Progress = None) -> WayBack:
+def dequantize_file(source: Path | str, target: Path | str, *, jobs: int | None = None,
+                    progress: Progress = None) -> WayBack:
     """Turn a file of `quantize_file` back into F32 tensors under their names, in their shapes.
 
     `.safetensors` and `.npz` become `.safetensors`, or `.npy` where there is one tensor and nothing else. Raises
     ValueError for files that are not of `quantize_file`. ``target`` appears whole or not at all.
     """
-    source, target = Path(source), Path(target)
+    source, target, jobs = Path(source), Path(target), available() if jobs is None else checked_jobs(jobs)
     _check_ends(source, target, dict.fromkeys((".safetensors", ".npz"), (".safetensors", ".npy")))
     contents = read(source)
     numerics, shapes = _about(source, contents)
-    copied = dict(contents.tensors)
+    copied, size = dict(contents.tensors), numerics.block_size
     for name, shape in shapes.items():
-        for part, wanted in zip(_parts(name, source), codes_and_scales_shapes(shape, numerics.block_size)):
+        for part, dtype, wanted in zip(_parts(name, source), (_code_name(numerics), "U8"), codes_and_scales_shapes(shape, size)):
             stored = copied.pop(part, None)
-            if stored is None or stored.dtype != "U8" or stored.shape != wanted:
-                raise ValueError(f"{source} has no U8 tensor {part!r} of shape {wanted}, which its metadata speak of")
+            if stored is None or stored.dtype != dtype or stored.shape != wanted:
+                raise ValueError(f"{source} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata speak of")
     if target.suffix == ".npy" and (len(shapes) != 1 or copied):
         count = len(shapes) + len(copied)
         raise ValueError(f"a .npy file holds one tensor, {source} has {count}: write a .safetensors file")
     metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
-    with written(target, _layout("F32", shapes, copied), metadata) as arrays:
-        _copy(copied, arrays)
+    with written(target, _layout({name: ("F32", shape) for name, shape in shapes.items()}, copied), metadata) as write:
+        _copy(copied, write)
         done, total = 0, sum(map(math.prod, shapes.values()))
-        for name, shape in shapes.items():
-            codes, scales = (contents.tensors[part].data for part in _parts(name, source))
+
+        def convert(part: tuple[str, Piece]) -> tuple:
+            name, piece = part
+            codes, scales = (contents.tensors[part] for part in _parts(name, source))
             try:
-                for count in dequantize_tensor(shape, numerics, codes, scales, arrays[name]):
-                    done += count
-                    if progress:
-                        progress(done, total)
+                return name, piece, dequantize_piece(codes, scales, piece, numerics)
             except ValueError as error:  # codes beyond the format
                 raise ValueError(f"tensor {name!r} of {source}: {error}") from None
+
+        for name, piece, values in in_order(convert, _all_pieces(shapes, size), jobs):
+            write(name, piece.start(), values)
+            done += values.size
+            if progress:
+                progress(done, total)
     return WayBack(path=target, numerics=numerics, tensors=shapes, copied=tuple(copied))
 
 
@@ -113,6 +136,14 @@ def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> It
     path = Path(path)
     chosen = _converted(path, read(path), block_size, pad)
     return ((name, blocks) for name, stored in chosen.items() for blocks in float_blocks(stored, block_size))
+
+
+def _all_pieces(shapes: Mapping[str, tuple[int, ...]], size: int) -> Iterator[tuple[str, Piece]]:
+    return ((name, piece) for name, shape in shapes.items() for piece in pieces(shape, size))
+
+
+def _code_name(numerics: Numerics) -> str:
+    return "U8" if code_dtype(numerics.block.element).itemsize == 1 else "U16"
 
 
 def _parts(name: str, path: Path) -> tuple[str, str]:
@@ -157,14 +188,17 @@ def _about(path: Path, contents: Contents) -> tuple[Numerics, dict[str, tuple[in
         raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
 
 
-def _layout(dtype: str, shapes: Mapping[str, tuple[int, ...]], copied: Mapping[str, Stored]) -> Layout:
-    """The tensors of a new file, those of wide elements first, so that all are aligned."""
+def _layout(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str, Stored]) -> Layout:
+    """The tensors of a new file, those of wide elements first, so that all are aligned; dtypes and shapes of those made."""
     layout = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
-    for name, shape in shapes.items():
+    for name, (dtype, shape) in made.items():
         layout[name] = (dtype, shape, math.prod(shape) * DTYPES[dtype].itemsize)
     return dict(sorted(layout.items(), key=lambda item: -(item[1][2] // max(math.prod(item[1][1]), 1))))
 
 
-def _copy(copied: Mapping[str, Stored], arrays: Mapping[str, np.ndarray]) -> None:
+def _copy(copied: Mapping[str, Stored], write: Write) -> None:
     for name, stored in copied.items():
-        arrays[name][...] = stored.data
+        for start in range(0, stored.data.size, CHUNK):
+            part = stored.data[start:start + CHUNK]
+            write(name, start, part)
+            stored.release(start, part.size)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..spec import BLOCKS, PROFILES, RULES, SOURCES, AmaxKey
+from ..spec import BLOCK_SIZES, BLOCKS, PROFILES, RULES, SOURCES, AmaxKey
 from ..spec.catalogue import unknown_name
 from .options import Json, Quiet, Verbose
 from .output import Output
@@ -16,45 +16,59 @@ __all__ = ["list_"]
 Rows = list[dict[str, object]]
 
 
-def _formats() -> dict[str, Rows]:
-    return {
-        "formats": [{"name": b.name, "short_name": b.short_name, "block": b.block_size, "element_bits": b.element.bits,
-                     "largest_element": float(b.element.max_value), "scale": b.scale.name, "source": b.element.source}
-                    for b in BLOCKS.values()],
-        "sources": [{"name": s.name, "bits": s.bits, "exponent_bits": s.exp_bits, "fraction_bits": s.man_bits,
-                     "source": s.source} for s in SOURCES.values()],
-    }
+OTHER_FORMATS = (
+    "Any other eXmY with 1 to 5 exponent and 0 to 10 fraction bits is a format by its name (e3m3, e5m0): bias 2^(X-1) - 1, "
+    "every code a number; eXmY_nan_only has NaN, and eXmY_ieee Inf and NaN in the top exponent field. "
+    "So is intN of 2 to 16 bits (int4).")
+"""How names spell formats that have no row (`spec.element_format`)."""
 
 
-def _profiles() -> dict[str, Rows]:
-    return {"profiles": [{"name": p.name, "rules": dict(p.rules), "date": p.date,
-                          "source": p.source, "remark": p.remark} for p in PROFILES.values()]}
+def _formats() -> Rows:
+    return [{"name": b.name, "short_name": b.short_name, "block": b.block_size, "element_bits": b.element.bits,
+             "largest_element": float(b.element.max_value), "scale": b.scale.name, "source": b.element.source}
+            for b in BLOCKS.values()]
 
 
-def _rules() -> dict[str, Rows]:
-    return {"rules": [{"key": key, "value": str(rule), "meaning": rule.__doc__}
-                      for key, rules in {**RULES, "amax_key": AmaxKey}.items() for rule in rules]}
+def _sources() -> Rows:
+    return [{"name": s.name, "bits": s.bits, "exponent_bits": s.exp_bits, "fraction_bits": s.man_bits, "source": s.source}
+            for s in SOURCES.values()]
 
 
-def _targets() -> dict[str, Rows]:
+def _profiles() -> Rows:
+    return [{"name": p.name, "source": p.source, "date": p.date, "rules": dict(p.rules), "remark": p.remark}
+            for p in PROFILES.values()]
+
+
+def _rules() -> Rows:
+    listed = [{"key": key, "value": str(rule), "meaning": rule.__doc__}
+              for key, rules in {**RULES, "amax_key": AmaxKey}.items() for rule in rules]
+    listed += [{"key": "source", "value": s.name, "meaning": f"the numbers that come in: {s.source}"} for s in SOURCES.values()]
+    return listed + [
+        {"key": "block_size", "value": f"{BLOCK_SIZES[0]} to {BLOCK_SIZES[-1]}",
+         "meaning": "elements that share a scale: a power of two"},
+        {"key": "random_bits", "value": "1 to 16", "meaning": "random bits of each element, under the rounding sr"}]
+
+
+def _targets() -> Rows:
     from ..synth import TARGETS
 
-    return {"targets": [{"name": name, "description": target.description} for name, target in TARGETS.items()]}
+    return [{"name": name, "description": target.description} for name, target in TARGETS.items()]
 
 
-SECTIONS = {"formats": _formats, "profiles": _profiles, "rules": _rules, "targets": _targets}
+SECTIONS = {"formats": _formats, "sources": _sources, "profiles": _profiles, "rules": _rules, "targets": _targets}
+NOTES = {"formats": OTHER_FORMATS}
 
 
 def list_(section: Annotated[str | None, typer.Argument(metavar="SECTION", show_default="all of them",
                                                         help=f"{', '.join(SECTIONS)}.")] = None,
           json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
-    """List formats, profiles, rules and synthesis targets."""
+    """List formats, sources, profiles, rules and synthesis targets."""
     output = Output(json, quiet, verbose)
     if section is not None and section not in SECTIONS:
         raise ValueError(unknown_name("list", section, SECTIONS))
-    tables: dict[str, Rows] = {}
-    for name in [section] if section else SECTIONS:
-        tables |= SECTIONS[name]()
+    tables = {name: SECTIONS[name]() for name in ([section] if section else SECTIONS)}
     for title, rows in tables.items():
         output.table(rows, title)
+        if title in NOTES:
+            output.say(NOTES[title])
     output.document(tables)

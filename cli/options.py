@@ -12,13 +12,15 @@ from ..spec import BLOCKS, PROFILES, ConverterConfig, converter_config
 from .settings import Settings, read_settings
 
 __all__ = ["Format", "Profile", "Set", "Config", "Name", "Out", "Seed", "Force", "Pad", "Json", "Quiet", "Verbose",
-           "Request", "request"]
+           "Request", "assignment", "request"]
 
 Format = Annotated[str | None, typer.Argument(metavar="FORMAT", show_default=False,
-                                              help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats), or all six: all.")]
+                                              help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats), or all six: all; "
+                                                   "with commas a converter with a mode for each.")]
 Profile = Annotated[str | None, typer.Option("--profile", show_default="ocp", help="Rules by name (mxcast list profiles).")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", show_default=False,
-                                               help="Replace one rule of the profile (mxcast list rules); repeatable.")]
+                                               help="Replace one rule of the profile (mxcast list rules); repeatable. "
+                                                    "scale_rule takes several with commas, a mode for each.")]
 Config = Annotated[Path | None, typer.Option("-c", "--config", metavar="FILE", show_default=False,
                                              help="TOML with format, profile, name and the tables numerics and microarchitecture.")]
 Name = Annotated[str | None, typer.Option("--name", show_default="FORMAT_PROFILE", help="Name of the top module.")]
@@ -51,24 +53,29 @@ def request(usage: str, format: str | None, profile: str | None, assignments: li
             *, name: str | None = None, allow_all: bool = True) -> Request:
     """What the options mean; those of the command line win over the file ``config``.
 
-    ``usage`` is an example for errors, in which ``{}`` stands for the format. Raises ValueError and TypeError.
+    ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
+    configuration, and of one mode. Raises ValueError and TypeError.
     """
     settings = read_settings(config) if config else Settings()
     format, name = format or settings.format, settings.name if name is None else name
     profile = profile or settings.profile or "ocp"
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
-    if format in PROFILES:
-        raise ValueError(f"{format!r} is a profile: mxcast {usage.format('e4m3')} --profile {format}")
-    fields = settings.fields | dict(map(_assignment, assignments or ()))
+    for one in format.split(","):
+        if one.strip() in PROFILES:
+            raise ValueError(f"{one.strip()!r} is a profile: mxcast {usage.format('e4m3')} --profile {one.strip()}")
+    fields = settings.fields | dict(map(assignment, assignments or ()))
     many = allow_all and format == ALL
     if many and name:
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
     configs = tuple(converter_config(block, profile, **fields) for block in (BLOCKS if many else [format]))
+    if not allow_all and configs[0].alternatives:
+        raise ValueError(f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes")
     return Request(configs=configs, many=many, name=name)
 
 
-def _assignment(text: str) -> tuple[str, str | int]:
+def assignment(text: str) -> tuple[str, str | int]:
+    """Key and value of KEY=VALUE."""
     key, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"--set takes KEY=VALUE, not {text!r}")

@@ -10,8 +10,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..spec import ConverterConfig
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["Output"]
 
@@ -41,8 +45,9 @@ class Output:
     def configuration(self, config: ConverterConfig) -> None:
         """Print the complete configuration to stderr, where ``--verbose`` asks for it."""
         if self.verbose:
-            fields = {key: value for part in config.to_dict().values() for key, value in part.items()}
-            print(f"configuration {config.config_id}: " + " ".join(f"{k}={v}" for k, v in fields.items()), file=sys.stderr)
+            for mode in config.modes:
+                fields = mode.to_dict() | config.microarchitecture.to_dict()
+                print(f"configuration {config.config_id}: " + " ".join(f"{k}={v}" for k, v in fields.items()), file=sys.stderr)
 
     @contextlib.contextmanager
     def own_stdout(self) -> Iterator[None]:
@@ -62,23 +67,26 @@ class Output:
         if self.as_json:
             print(json.dumps(value, indent=2, allow_nan=False))
 
+    @property
+    def width(self) -> int | None:
+        """Columns of the terminal; None in a pipe, where nothing is folded."""
+        return _console().width if sys.stdout.isatty() else None
+
     def table(self, rows: Sequence[Mapping[str, object]], title: str | None = None) -> None:
-        """Print rows, whose keys are the columns; numbers are aligned to the right."""
+        """Print rows, whose keys are the columns; numbers are aligned to the right, a `rich.text.Text` keeps its style."""
         if not self.talks or not rows:
             return
         from rich import box
-        from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
-        # a pipe has no width: nothing is folded or cut there
-        console = Console() if sys.stdout.isatty() else Console(width=10_000)
-        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        console = _console()
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for column, value in rows[0].items():
             justify = "right" if isinstance(value, (int, float)) and not isinstance(value, bool) else "left"
             table.add_column(column.replace("_", " "), justify=justify, overflow="fold")
         for row in rows:
-            table.add_row(*(Text(_cell(value)) for value in row.values()))
+            table.add_row(*(value if isinstance(value, Text) else Text(_cell(value)) for value in row.values()))
         console.print(table)
 
     @contextlib.contextmanager
@@ -92,6 +100,17 @@ class Output:
             return
         with contextlib.ExitStack() as stack:
             yield _late_bar(label, stack)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # the BrokenPipeError, which the command answers for all verbs alike
+
+    # a pipe has no width: nothing is folded or cut there
+    return Plain() if sys.stdout.isatty() else Plain(width=10_000)
 
 
 def _late_bar(label: str, stack: contextlib.ExitStack) -> Callable[[int, int], None]:

@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..models import Quantized, Statistics, dequantize, error_statistics, quantize_blocks
+from ..models.element import code_dtype
 from ..spec import Numerics
 from .containers import Stored
 
-__all__ = ["codes_and_scales_shapes", "float_blocks", "quantize_tensor", "dequantize_tensor"]
+__all__ = ["Piece", "codes_and_scales_shapes", "float_blocks", "pieces", "quantize_piece", "dequantize_piece"]
 
 CHUNK = 1 << 18
 """Elements at a time: enough to hide what a piece costs, few enough for the caches."""
 
 Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Part of a tensor of ``shape``, seen as (rows, columns) such that blocks lie within a row: contiguous in the tensor,
+    in its codes and in its scales."""
+
+    shape: tuple[int, int]
+    rows: slice
+    columns: slice
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Rows and columns of the piece itself."""
+        return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
+
+    def start(self, unit: int = 1) -> int:
+        """Where it starts in the tensor, or where its groups of ``unit`` columns do, the last of a row being completed."""
+        return self.rows.start * -(-self.shape[1] // unit) + self.columns.start // unit
 
 
 def codes_and_scales_shapes(shape: Shape, block_size: int) -> tuple[Shape, Shape]:
@@ -30,70 +51,56 @@ def codes_and_scales_shapes(shape: Shape, block_size: int) -> tuple[Shape, Shape
     return (*leading, blocks * block_size), (*leading, blocks)
 
 
-def float_blocks(stored: Stored, block_size: int) -> Iterator[np.ndarray]:
-    """The float32 blocks (n, block_size) of a tensor, the last of each row completed with zeros."""
-    rows = stored.data.reshape(_as_rows(stored.shape, block_size))
-    for piece in _pieces(rows.shape, block_size):
-        yield _complete(_widened(rows[piece], stored.dtype), block_size)
-
-
-def quantize_tensor(stored: Stored, numerics: Numerics, codes: np.ndarray, scales: np.ndarray) -> Iterator[Statistics]:
-    """Fill the flat arrays ``codes`` and ``scales``; yields the statistics of each piece when it is done."""
-    size = numerics.block_size
-    rows = stored.data.reshape(_as_rows(stored.shape, size))
-    codes_shape, scales_shape = codes_and_scales_shapes(rows.shape, size)
-    codes, scales = codes.reshape(codes_shape), scales.reshape(scales_shape)
-    for piece in _pieces(rows.shape, size):
-        x = _widened(rows[piece], stored.dtype)
-        q = _cut(piece, codes, scales, numerics, x.shape[-1])
-        quantize_blocks(_complete(x, size), numerics, q.scales.reshape(-1), q.codes.reshape(-1, size))
-        yield error_statistics(x, q)
-
-
-def dequantize_tensor(shape: Shape, numerics: Numerics, codes: np.ndarray, scales: np.ndarray,
-                      values: np.ndarray) -> Iterator[int]:
-    """Fill the flat float32 array ``values`` of a tensor of this shape; yields the elements of each piece when done."""
-    size = numerics.block_size
-    values = values.reshape(_as_rows(shape, size))
-    codes_shape, scales_shape = codes_and_scales_shapes(values.shape, size)
-    codes, scales = codes.reshape(codes_shape), scales.reshape(scales_shape)
-    for piece in _pieces(values.shape, size):
-        part = values[piece]
-        part[...] = dequantize(_cut(piece, codes, scales, numerics, part.shape[-1]))
-        yield part.size
-
-
-def _as_rows(shape: Shape, block_size: int) -> Shape:
-    """(rows, columns) such that blocks lie within a row: one row only, where no block of the tensor is incomplete."""
+def pieces(shape: Shape, block_size: int) -> Iterator[Piece]:
+    """All pieces of a tensor, in order: some whole rows at a time, or whole blocks of one row."""
     count, last = math.prod(shape), shape[-1]
-    return (1, count) if last % block_size == 0 or not count else (count // last, last)
-
-
-def _pieces(shape: Shape, block_size: int) -> Iterator[tuple[slice, slice]]:
-    """Slices of (rows, columns): some whole rows at a time, or whole blocks of one row.
-
-    Either is contiguous in the tensor, in its codes and in its scales.
-    """
-    rows, columns = shape
+    # one row only, where no block of the tensor is incomplete
+    rows, columns = (1, count) if last % block_size == 0 or not count else (count // last, last)
     height, width = max(1, CHUNK // max(columns, 1)), CHUNK // block_size * block_size
     for row in range(0, rows, height):
         for column in range(0, columns, width):
-            yield slice(row, min(row + height, rows)), slice(column, min(column + width, columns))
+            yield Piece(shape=(rows, columns), rows=slice(row, min(row + height, rows)),
+                        columns=slice(column, min(column + width, columns)))
 
 
-def _cut(piece: tuple[slice, slice], codes: np.ndarray, scales: np.ndarray, numerics: Numerics, length: int) -> Quantized:
-    """The blocks of a piece, ``length`` elements of each row being those of the tensor; views, to be filled or read."""
-    rows, columns = piece
-    first, blocks = columns.start // numerics.block_size, -(-length // numerics.block_size)
-    return Quantized(scales=scales[rows, first:first + blocks], numerics=numerics, length=length,
-                     codes=codes[rows, columns.start:columns.start + blocks * numerics.block_size])
+def float_blocks(stored: Stored, block_size: int) -> Iterator[np.ndarray]:
+    """The float32 blocks (n, block_size) of a tensor, the last of each row completed with zeros."""
+    for piece in pieces(stored.shape, block_size):
+        numbers = _numbers(stored, piece)
+        if stored.dtype == "BF16":
+            numbers = (numbers.astype(np.uint32) << np.uint32(16)).view(np.float32)  # the upper half of an FP32
+        yield _complete(numbers.astype(np.float32, copy=False), block_size)
 
 
-def _widened(part: np.ndarray, dtype: str) -> np.ndarray:
-    """float32 numbers, exactly, in the machine's byte order and alignment."""
-    if dtype == "BF16":
-        return (part.astype(np.uint32) << np.uint32(16)).view(np.float32)  # the upper half of an FP32
-    return np.require(part, np.float32, ["C", "A"])
+def quantize_piece(stored: Stored, piece: Piece, numerics: Numerics) -> tuple[Quantized, Statistics]:
+    """The blocks of a piece, and what was lost."""
+    x, size = _numbers(stored, piece), numerics.block_size
+    blocks = _complete(x, size)
+    scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
+    quantize_blocks(blocks, numerics, scales, codes)
+    q = Quantized(scales=scales.reshape(len(x), -1), codes=codes.reshape(len(x), -1), numerics=numerics, length=x.shape[1])
+    statistics = error_statistics(x, q)
+    stored.release(piece.start(), x.size)
+    return q, statistics
+
+
+def dequantize_piece(codes: Stored, scales: Stored, piece: Piece, numerics: Numerics) -> np.ndarray:
+    """The float32 numbers (rows, columns) of a piece of the tensor that these codes and scales stand for."""
+    (rows, columns), size = piece.size, numerics.block_size
+    blocks = -(-columns // size)
+    first, count = piece.start(size), rows * blocks
+    values = dequantize(Quantized(
+        scales=scales.data[first:first + count].reshape(rows, blocks), numerics=numerics, length=columns,
+        codes=codes.data[first * size:(first + count) * size].reshape(rows, blocks * size)))
+    codes.release(first * size, count * size)
+    return values
+
+
+def _numbers(stored: Stored, piece: Piece) -> np.ndarray:
+    """The numbers of a piece (rows, columns), in the machine's byte order and alignment; of BF16 the patterns."""
+    rows, columns = piece.size
+    part = stored.data[piece.start():piece.start() + rows * columns].reshape(rows, columns)
+    return np.require(part, part.dtype.newbyteorder("="), ["C", "A"])
 
 
 def _complete(x: np.ndarray, block_size: int) -> np.ndarray:

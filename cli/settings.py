@@ -7,10 +7,13 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..spec import Microarchitecture, Numerics, block_format
+from ..spec import BlockFormat, Microarchitecture, Numerics, block_format
 from ..spec.catalogue import unknown_name
 
 __all__ = ["Settings", "read_settings"]
+
+SETS = ("format", "block", "scale_rule")
+"""Keys that take a list of names too: the modes of a converter."""
 
 TABLES = {"numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size"],
           "microarchitecture": [f.name for f in dataclasses.fields(Microarchitecture)]}
@@ -18,7 +21,10 @@ TABLES = {"numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_s
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a configuration file says; ``fields`` are those of `Numerics` and `Microarchitecture`."""
+    """What a configuration file says; ``fields`` are those of `Numerics` and `Microarchitecture`.
+
+    Several formats or scale rules are one text with commas, as on the command line.
+    """
 
     format: str | None = None
     profile: str | None = None
@@ -43,12 +49,12 @@ def read_settings(path: Path) -> Settings:
             fields |= _table(path, key, value)
         elif key not in names:
             raise ValueError(f"{path}: {unknown_name('key', key, [*names, *TABLES])}")
-        elif not isinstance(value, str):
-            raise TypeError(f"{path}: {key} must be a string, not {value!r}")
         else:
-            chosen[key] = value
+            chosen[key] = _names(value) if key in SETS else value
+            if not isinstance(chosen[key], str):
+                raise TypeError(f"{path}: {key} must be a string{' or a list of strings' if key in SETS else ''}, not {value!r}")
     block = fields.pop("block", None)
-    if block is not None and block_format(chosen.setdefault("format", block)) != block_format(block):
+    if block is not None and _formats(chosen.setdefault("format", block)) != _formats(block):
         raise ValueError(f"{path} gives the format twice: {chosen['format']} and {block}")
     return Settings(**chosen, fields=fields)
 
@@ -59,6 +65,16 @@ def _table(path: Path, name: str, table: object) -> dict[str, object]:
     for key, value in table.items():
         if key not in TABLES[name]:
             raise ValueError(f"{path}: {unknown_name(f'key of [{name}]', key, TABLES[name])}")
-        if type(value) not in (str, int):
-            raise TypeError(f"{path}: {key} must be a string or a whole number, not {value!r}")
-    return table
+        if type(_names(value) if key in SETS else value) not in (str, int):
+            raise TypeError(f"{path}: {key} must be a string or a whole number{', or a list of strings' if key in SETS else ''}, "
+                            f"not {value!r}")
+    return {key: _names(value) if key in SETS else value for key, value in table.items()}
+
+
+def _names(value: object) -> object:
+    """A list of names as one text with commas; anything else as it is."""
+    return ",".join(value) if isinstance(value, list) and value and all(isinstance(name, str) for name in value) else value
+
+
+def _formats(names: str) -> list[BlockFormat]:
+    return [block_format(name.strip()) for name in names.split(",")]

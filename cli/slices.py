@@ -89,4 +89,5 @@ def _place(indices: str | None, shape: tuple[int, ...], size: int, what: str) ->
 
 def _few(names: Iterable[str]) -> str:
     names = list(names)
-    return f"it has {', '.join(names[:8])}" + (f" and {len(names) - 8} more" if len(names) > 8 else "") if names else "it has none"
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"it has {', '.join(names[:8]) or 'none'}{more}"

@@ -72,7 +72,7 @@ def read_random(text: str) -> list[int]:
 
 
 def _items(text: str, option: str) -> list[str]:
-    items = text.replace(",", " ").split()
+    items = re.sub(r"\s*\*\s*", "*", text).replace(",", " ").split()
     if not items:
         raise ValueError(f"{option} is empty")
     return items
@@ -83,7 +83,8 @@ def _pattern(text: str, source: FloatFormat) -> tuple[int, bool]:
     if match := PATTERN.fullmatch(text):
         digits = -(-source.bits // 4)
         if len(match["digits"]) != digits:
-            raise ValueError(f"patterns of {source.name} have {digits} hexadecimal digits after 0x, {text} has {len(match['digits'])}")
+            raise ValueError(f"patterns of {source.name} have {digits} hexadecimal digits after 0x, "
+                             f"{text} has {len(match['digits'])}")
         return int(match["digits"], 16), True
     if match := NOT_A_NUMBER.fullmatch(text):
         sign = source.sign_mask if match["sign"] == "-" else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -75,8 +75,11 @@ class BlockConverter(wiring.Component):
         x = [self.x[width * lane:width * (lane + 1)] for lane in lanes]
         if operand_config(self.config) is self.config:
             return x
-        widens = [Widen(self.config) for _ in lanes]
-        for lane, widen in enumerate(widens):
+        width = operand_config(self.config).numerics.source.bits
+        wide = Signal(numerics.block_size * width)
+        numbers = [wide[width * lane:width * (lane + 1)] for lane in lanes]
+        for lane in lanes:
+            widen = Widen(self.config)
             m.submodules[lane_name("widen", lane, numerics)] = placed(widen, platform)
-            m.d.comb += widen.x.eq(x[lane])
-        return [widen.o for widen in widens]
+            m.d.comb += [widen.x.eq(x[lane]), numbers[lane].eq(widen.wide)]
+        return numbers

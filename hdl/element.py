@@ -149,8 +149,10 @@ class ElementQuantizer(wiring.Component):
             m.d.comb += is_low.eq(_gated(field[-1] | ~field[:-1].any(), shifts))
             placed, lost = Mux(is_low, top[1:], placed), [is_low & top[0], tail]
         if any(shorter):
-            lost.append(by_mode(self, [placed[:by].any() if by else Const(0) for by in shorter]))
-            placed = by_mode(self, [Cat(placed[by:], Const(0, by)) for by in shorter])
+            longest = Signal(len(placed))  # as the mode of the longest fraction has it
+            m.d.comb += longest.eq(placed)
+            lost.append(by_mode(self, [longest[:by].any() if by else Const(0) for by in shorter]))
+            placed = by_mode(self, [Cat(longest[by:], Const(0, by)) for by in shorter])
         if not isinstance(shifts, Value) and not shifts:
             return placed[below:], placed[:below], reduce(or_, lost)
         # Fields 0, -1, ..., -last shift down by 1, 2, ..., 1 + last places; below that nothing is left to round.
@@ -179,7 +181,7 @@ class ElementQuantizer(wiring.Component):
         max_code = by_mode(self, [target.max_code for target in targets])
         is_kept = ~field[-1] & top[-1]  # otherwise the hidden bit is gone or has moved into the fraction
         truncated = Signal(targets[0].field_bits + targets[0].fraction_bits)
-        rounded = Signal(max(target.max_code.bit_length() for target in targets))
+        rounded = Signal(max(target.max_code.bit_length() for target in targets))  # less than a whole field if that is not used
         up = Signal()
         saturates = Signal()
         magnitude = Signal.like(rounded)
@@ -225,7 +227,8 @@ class ElementQuantizer(wiring.Component):
         if self.numerics.specials is Specials.TE:
             code = Mux(number.exponent.all(), by_mode(self, [e.max_code for e in elements]), magnitude)
         code = by_mode(self, [Mux(number.sign, -code, code)[:bits] if isinstance(e, FixedFormat)
-                              else Cat(Value.cast(code)[:bits - 1], number.sign) for e in elements])
+                              else Cat(Value.cast(code)[:bits - 1], Const(0, max(bits - 1 - len(Value.cast(code)), 0)), number.sign)
+                              for e in elements])
         if flags == ("nan",):
             code = Mux(self.nan, nan_code, code)
         if self.numerics.specials is Specials.TE:

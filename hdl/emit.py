@@ -12,6 +12,7 @@ from ..spec import ConverterConfig, converter_config
 from .block import BlockConverter
 from .host import write_whole
 from .modules import convert
+from .random_source import RandomSource
 
 __all__ = ["default_name", "describe", "emit", "verilog"]
 
@@ -36,7 +37,7 @@ super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throu
 tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire
 var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor""".split())
 
-SIGNALS = frozenset(("x", "mode", "random", "scale", "p", "amax", "key", "nan", "inf", "o"))
+SIGNALS = frozenset(("x", "mode", "random", "scale", "p", "amax", "magnitude", "key", "nan", "inf", "wide"))
 """Names of the top module's own signals, which a module of the same name would hide."""
 
 
@@ -119,10 +120,22 @@ def verilog(config: ConverterConfig, name: str | None = None) -> str:
     return f"{_header(about, config)}{WAIVER}\n{convert(BlockConverter(config), about['name'])}"
 
 
+def random_source(config: ConverterConfig, name: str) -> str:
+    """The Verilog file of the source of random bits for a converter with stochastic rounding."""
+    numerics = config.numerics
+    width = numerics.block_size * numerics.random_bits
+    header = [f"{name}_random_source: {width} random bits for {name}, new ones in every clock cycle with enable",
+              "SPDX-License-Identifier: Apache-2.0", "",
+              f"Made by mxcast {version('mxcast')}. xorshift32 generators side by side, seed 0; synchronous reset."]
+    text = convert(RandomSource(width), f"{name}_random_source")
+    return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"
+
+
 def emit(config: ConverterConfig, out: Path | str = "build", name: str | None = None) -> dict[str, Path]:
     """Write ``<out>/<name>-<config_id>/rtl/`` and its manifest; returns the files by kind.
 
-    ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` (an instantiation), ``json`` and ``manifest``.
+    ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` (an instantiation), ``json`` and ``manifest``; for
+    stochastic rounding also ``random_source``, a module that can feed its random bits.
     """
     about = describe(config, name)
     name = about["name"]
@@ -148,6 +161,8 @@ targets:
         "template": (f"{name}_inst.v", f"{declarations}\n{name} {name}_0 (\n{connections}\n);\n"),
         "json": (f"{name}.json", json.dumps(about, indent=2) + "\n"),
     }
+    if config.numerics.random_bits:
+        contents["random_source"] = (f"{name}_random_source.v", random_source(config, name))
     files = {kind: write_whole(folder / "rtl" / file, text) for kind, (file, text) in contents.items()}
     manifest = {**about, "sha256": {f"rtl/{file}": _sha256sum(text) for file, text in contents.values()}}
     files["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")

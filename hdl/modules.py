@@ -8,12 +8,13 @@ only prints what Amaranth made.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from amaranth.back import rtlil
 from amaranth.hdl import Instance, Value
 from amaranth.lib import wiring
 
-__all__ = ["ModuleLibrary", "placed", "convert", "body"]
+__all__ = ["ModuleLibrary", "placed", "convert", "convert_all", "body"]
 
 YOSYS_SCRIPT = "proc; opt_expr; wreduce; opt_expr; opt_clean; write_verilog -noattr"
 
@@ -49,15 +50,22 @@ def placed(component: wiring.Component, platform: object) -> wiring.Component | 
 
 def convert(component: wiring.Component, top: str) -> str:
     """Verilog of ``component`` as module ``top``, and after it the modules ``top_kind`` that it is made of."""
-    library = ModuleLibrary(top)
-    library.waiting.append((top, component))
-    rtl, ports = [], {}
-    while library.waiting:
-        name, part = library.waiting.pop(0)
-        rtl.append(_with_private_copies(rtlil.convert(part, name=name, platform=library, emit_src=False)))
-        ports[name] = list(part.signature.members)
+    return convert_all({top: component})[top]
+
+
+def convert_all(components: Mapping[str, wiring.Component]) -> dict[str, str]:
+    """Verilog of each component by the name of its top module, in one run of Yosys."""
+    rtl, ports = [], {top: {} for top in components}
+    for top, component in components.items():
+        library = ModuleLibrary(top)
+        library.waiting.append((top, component))
+        while library.waiting:
+            name, part = library.waiting.pop(0)
+            rtl.append(_with_private_copies(rtlil.convert(part, name=name, platform=library, emit_src=False)))
+            ports[top][name] = list(part.signature.members)
     modules = _print("\n".join(rtl))
-    return "\n".join(_with_port_order(modules[name], name, order) for name, order in ports.items())
+    return {top: "\n".join(_with_port_order(modules[name], name, order) for name, order in ports[top].items())
+            for top in components}
 
 
 def _with_private_copies(text: str) -> str:
@@ -79,9 +87,12 @@ def _print(text: str) -> dict[str, str]:
 
 
 def _with_port_order(verilog: str, name: str, ports: list[str]) -> str:
+    """The module with its ports in the order of its signature, after clock and reset where it has them."""
     head = re.compile(rf"^module {name}\(([^)]*)\);")
     found = head.match(verilog)
-    if found is None or sorted(found[1].replace(",", " ").split()) != sorted(ports):
+    present = found[1].replace(",", " ").split() if found else []
+    ports = [port for port in ("clk", "rst") if port in present and port not in ports] + ports
+    if sorted(present) != sorted(ports):
         raise RuntimeError(f"the Verilog of {name} does not have the ports {', '.join(ports)}")
     return head.sub(f"module {name}({', '.join(ports)});", verilog)
 

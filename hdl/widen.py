@@ -13,18 +13,18 @@ __all__ = ["Widen"]
 
 
 class Widen(wiring.Component):
-    """``x``, a number of the source, as ``o``, the same number with more exponent bits; combinational.
+    """``x``, a number of the source, as ``wide``, the same number with more exponent bits; combinational.
 
     Subnormals move up until their leading one is the hidden bit. NaN and Inf keep their fraction.
     """
 
     def __init__(self, config: ConverterConfig) -> None:
-        self.narrow, self.wide = config.numerics, operand_config(config).numerics
-        super().__init__({"x": In(self.narrow.source.bits), "o": Out(self.wide.source.bits)})
+        self.narrow, self.target = config.numerics, operand_config(config).numerics.source
+        super().__init__({"x": In(self.narrow.source.bits), "wide": Out(self.target.bits)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        source, target = self.narrow.source, self.wide.source
+        source, target = self.narrow.source, self.target
         number = data.View(operand_layout(self.narrow), self.x)
         is_subnormal = Signal()
         m.d.comb += is_subnormal.eq(~number.exponent.any())
@@ -42,7 +42,7 @@ class Widen(wiring.Component):
         exponent = Signal(target.exp_bits)
         m.d.comb += exponent.eq(Mux(is_subnormal, Mux(fraction[-1], rebias - Cat(reversed(places)), 0),
                                     Mux(number.exponent.all(), (1 << target.exp_bits) - 1, number.exponent + rebias)))
-        m.d.comb += self.o.eq(Cat(Const(0, target.man_bits - source.man_bits),
-                                  Mux(is_subnormal, Cat(Const(0, 1), fraction[:-1]), number.fraction),
-                                  exponent, number.sign))
+        m.d.comb += self.wide.eq(Cat(Const(0, target.man_bits - source.man_bits),
+                                     Mux(is_subnormal, Cat(Const(0, 1), fraction[:-1]), number.fraction),
+                                     exponent, number.sign))
         return m

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from ..spec import BlockFormat, ElementFormat, Numerics, Specials, Subnormals, converter_config
 from .amax import INFINITY, block_amax
 from .element import code_dtype, element_values, encode
-from .rounding import Workspace
-from .scale import scale_bytes, scale_reciprocals
+from .parallel import checked_jobs, in_order
+from .scale import scale_bytes, scale_reciprocals, spread
 from .source import as_numbers, widen
 from .special import special_blocks
+from .workspace import CHUNK, Workspace, workspace
 
 __all__ = ["Quantized", "quantize", "quantized", "quantize_blocks", "dequantize"]
 
 BlockFunction = Callable[[np.ndarray, Numerics, np.ndarray, np.ndarray, np.ndarray | None], None]
-Random = np.ndarray | np.random.Generator | None
-
-CHUNK = 32 * 1024
-"""Elements at a time: a few 128 KiB buffers, which stay in a second-level cache."""
+Random: TypeAlias = "np.ndarray | np.random.Generator | None"  # unevaluated: the import of numpy.random takes its time
 
 MAGNITUDE = np.uint32(0x7FFFFFFF)
 SMALLEST_NORMAL = np.uint32(0x00800000)
@@ -47,7 +47,7 @@ class Quantized:
 
 
 def quantize(x: np.ndarray, format: str | BlockFormat | ElementFormat | Numerics, profile: str | None = None, *,
-             axis: int = -1, pad: bool = False, random: Random = None, **overrides: object) -> Quantized:
+             axis: int = -1, pad: bool = False, random: Random = None, jobs: int = 1, **overrides: object) -> Quantized:
     """Quantize an array of float32, float16 or bfloat16 numbers into blocks along ``axis``.
 
     ``format`` is a block format by long or short name, an element format, or complete `Numerics`; the profile is
@@ -66,7 +66,7 @@ def quantize(x: np.ndarray, format: str | BlockFormat | ElementFormat | Numerics
     config = converter_config(format, profile, **overrides)
     if config.alternatives:
         raise ValueError("quantize takes one format and one scale rule")
-    return quantized(x, config.numerics, quantize_blocks, axis=axis, pad=pad, random=random)
+    return quantized(x, config.numerics, partial(quantize_blocks, jobs=jobs), axis=axis, pad=pad, random=random)
 
 
 def quantized(x: np.ndarray, numerics: Numerics, convert: BlockFunction, *, axis: int = -1, pad: bool = False,
@@ -85,16 +85,16 @@ def quantized(x: np.ndarray, numerics: Numerics, convert: BlockFunction, *, axis
     if length % size and not pad:
         raise ValueError(f"axis {axis} must be a multiple of the block size {size} long, not {length} "
                          "(padding with zeros has to be asked for)")
-    blocks = _as_blocks(x, axis, size)
+    blocks = as_blocks(x, axis, size)
     shape = (*np.moveaxis(x, axis, -1).shape[:-1], -(-length // size))
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
-    convert(blocks, numerics, scales, codes, None if random is None else _as_blocks(random, axis, size))
+    convert(blocks, numerics, scales, codes, None if random is None else as_blocks(random, axis, size))
     codes = codes.reshape(*shape[:-1], shape[-1] * size)
     return Quantized(scales=np.moveaxis(scales.reshape(shape), -1, axis), codes=np.moveaxis(codes, -1, axis),
                      numerics=numerics, axis=axis, length=length)
 
 
-def _as_blocks(x: np.ndarray, axis: int, size: int) -> np.ndarray:
+def as_blocks(x: np.ndarray, axis: int, size: int) -> np.ndarray:
     """Blocks (n, size) along an axis, the last of each row completed with zeros."""
     x = np.moveaxis(x, axis, -1)
     if x.shape[-1] % size:
@@ -108,10 +108,10 @@ def _random_bits(random: Random, shape: tuple[int, ...], numerics: Numerics) -> 
         raise ValueError("the rounding sr needs random bits: give random= an array or a numpy.random.Generator")
     if not bits and random is not None:
         raise ValueError(f"random bits are for the rounding sr, not for {numerics.rounding}")
-    if isinstance(random, np.random.Generator):
-        return random.integers(0, 1 << bits, shape, np.uint16)
     if random is None:
         return None
+    if isinstance(random, np.random.Generator):
+        return random.integers(0, 1 << bits, shape, np.uint16)
     random = np.asarray(random)
     if random.dtype.kind not in "ui":
         raise TypeError(f"random must be unsigned numbers, not {random.dtype}")
@@ -123,28 +123,40 @@ def _random_bits(random: Random, shape: tuple[int, ...], numerics: Numerics) -> 
 
 
 def quantize_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray,
-                    random: np.ndarray | None = None) -> None:
+                    random: np.ndarray | None = None, *, jobs: int = 1) -> None:
     """Quantize whole blocks into given arrays: (n, block_size) numbers -> (n,) uint8 and (n, block_size) codes.
 
     Numbers are float32, float16 or, as bit patterns of bfloat16, uint16; codes uint8 or, above eight bits, uint16;
     ``random``, under `Rounding.SR` only, (n, block_size) uint16. All must be C-contiguous; they may be memory maps.
-    Raises TypeError and ValueError where they do not fit.
+    ``jobs`` threads share the blocks; the bits do not depend on it. Raises TypeError and ValueError where arguments do
+    not fit.
     """
     check_blocks(blocks, numerics, scales, codes, random)
+    rows = CHUNK // numerics.block_size
+    share = -(-len(blocks) // (rows * checked_jobs(jobs))) * rows or rows
+
+    def work(start: int) -> None:
+        part = slice(start, start + share)
+        _quantize_part(blocks[part], numerics, scales[part], codes[part], None if random is None else random[part])
+
+    for _ in in_order(work, range(0, len(blocks), share), jobs):
+        pass
+
+
+def _quantize_part(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray,
+                   random: np.ndarray | None) -> None:
+    """What one thread does of `quantize_blocks`, a chunk at a time."""
     # Some libraries switch the processor to flush-to-zero for the whole process; then float32 is not IEEE 754.
     if np.float32(2.0 ** -149) * np.float32(2) != np.float32(2.0 ** -148):
         raise RuntimeError("this thread flushes subnormal numbers to zero (a library has changed the processor's "
                            "floating-point mode), so exact results are impossible")
-    size = numerics.block_size
-    rows = CHUNK // size
-    workspace = Workspace(CHUNK)
-    magnitudes, scaled, wide = np.empty(CHUNK, np.uint32), np.empty(CHUNK, np.float32), np.empty(CHUNK, np.uint32)
+    rows, space = CHUNK // numerics.block_size, workspace(min(CHUNK, blocks.size), numerics)
     for start in range(0, len(blocks), rows):
         part = slice(start, start + rows)
         numbers = blocks[part].reshape(-1)
-        chunk = widen(numbers, wide[:numbers.size])
-        _quantize_chunk(chunk, numerics, workspace, magnitudes[:chunk.size], scaled[:chunk.size], scales[part],
-                        codes[part].reshape(-1), None if random is None else random[part].reshape(-1))
+        bits = widen(numbers, space.wide[:numbers.size])
+        _quantize_chunk(bits, numerics, space, scales[part], codes[part].reshape(-1),
+                        None if random is None else random[part].reshape(-1))
 
 
 def check_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray,
@@ -165,9 +177,9 @@ def check_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, cod
             raise ValueError(f"{name} must be C-contiguous of shape {shape}, not of shape {array.shape}")
 
 
-def _quantize_chunk(bits: np.ndarray, numerics: Numerics, workspace: Workspace, magnitudes: np.ndarray,
-                    scaled: np.ndarray, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None) -> None:
-    np.bitwise_and(bits, MAGNITUDE, out=magnitudes)
+def _quantize_chunk(bits: np.ndarray, numerics: Numerics, space: Workspace, scales: np.ndarray, codes: np.ndarray,
+                    random: np.ndarray | None) -> None:
+    magnitudes = np.bitwise_and(bits, MAGNITUDE, out=space.magnitudes[:bits.size])
     if numerics.input_subnormals is Subnormals.FLUSH:
         np.multiply(magnitudes, magnitudes >= SMALLEST_NORMAL, out=magnitudes)
     amax = block_amax(magnitudes, numerics.block_size)
@@ -180,9 +192,9 @@ def _quantize_chunk(bits: np.ndarray, numerics: Numerics, workspace: Workspace, 
     np.copyto(scales, scale_bytes(amax, numerics))
     if special.size and numerics.specials is Specials.TE:
         scales[special[(rows == INFINITY).any(axis=1)]] = numerics.block.scale.max_code
-    reciprocals = np.repeat(scale_reciprocals(scales), numerics.block_size)
-    np.multiply(magnitudes.view(np.float32), reciprocals, out=scaled)
-    encode(scaled, bits, numerics, workspace, codes, random)
+    scaled = magnitudes.view(np.float32)
+    np.multiply(scaled, spread(scale_reciprocals(scales), numerics.block_size, space.factors[:bits.size]), out=scaled)
+    encode(scaled, bits, numerics, space, codes, random)
     if special.size:
         signs = bits.reshape(-1, numerics.block_size)[special]
         chosen = None if random is None else random.reshape(-1, numerics.block_size)[special]
@@ -198,18 +210,25 @@ def dequantize(q: Quantized) -> np.ndarray:
     >>> dequantize(quantize(np.full(32, 1.5, np.float32), "int8"))[0]
     np.float32(1.5)
     """
+    check_codes(q)
+    element, size = q.numerics.block.element, q.numerics.block_size
+    codes, scales = np.moveaxis(q.codes, q.axis, -1), np.moveaxis(q.scales, q.axis, -1)
+    factors = np.append(np.ldexp(np.float32(1), np.arange(-127, 128)).astype(np.float32), np.float32(np.nan))
+    with np.errstate(over="ignore", invalid="ignore"):
+        y = np.take(element_values(element), codes).reshape(*scales.shape, size)
+        y *= np.take(factors, scales)[..., None]
+    y = y.reshape(codes.shape)[..., :q.length]
+    return np.moveaxis(y, -1, q.axis)
+
+
+def check_codes(q: Quantized) -> None:
+    """Raise ValueError unless the codes are those of the format, and their shape, that of the scales and the length agree."""
     element, size = q.numerics.block.element, q.numerics.block_size
     codes, scales = np.moveaxis(q.codes, q.axis, -1), np.moveaxis(q.scales, q.axis, -1)
     if codes.size and int(codes.max()) >> element.bits:
         raise ValueError(f"codes of {element.name} must be below {1 << element.bits}, not {int(codes.max())}")
     if codes.shape != (*scales.shape[:-1], scales.shape[-1] * size):
         raise ValueError(f"codes of shape {q.codes.shape} must have {size} elements for each scale of {q.scales.shape}")
-    factors = np.append(np.ldexp(np.float32(1), np.arange(-127, 128)).astype(np.float32), np.float32(np.nan))
-    with np.errstate(over="ignore", invalid="ignore"):
-        y = np.take(element_values(element), codes).reshape(*scales.shape, size)
-        y *= np.take(factors, scales)[..., None]
-    length = codes.shape[-1] if q.length is None else q.length
-    if not 0 <= codes.shape[-1] - length < max(size, 1):
-        raise ValueError(f"length must be that of the axis before its last block of {codes.shape[-1]} was completed, not {length}")
-    y = y.reshape(codes.shape)[..., :length]
-    return np.moveaxis(y, -1, q.axis)
+    count = codes.shape[-1]
+    if q.length is not None and not 0 <= count - q.length < size:
+        raise ValueError(f"length must be that of the axis before its last block of {count} was completed, not {q.length}")

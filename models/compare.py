@@ -7,37 +7,28 @@ witness is a block on which `quantize` itself, called with both, gives different
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 
-import numpy as np
+from ..spec import FixedFormat, Numerics, Rounding
+from .population import Population, Task, common
+from .runs import Runs, merged
+from .side import COST, Outcome, Side
 
-from ..spec import FixedFormat, Numerics, Rounding, Subnormals
-from .block import SMALLEST_NORMAL, quantize
-from .population import Population, Task, as_source, common
-from .runs import Runs, merged, runs_of
-from .scale import scale_bytes
-
-__all__ = ["Certificate", "Finding", "Side", "Witness", "certificate", "compare"]
+__all__ = ["Certificate", "Finding", "Outcome", "Side", "Witness", "certificate", "compare", "compare_elements",
+           "compare_scales", "compare_specials"]
 
 Progress = Callable[[int, int], None]
 
-CHUNK = 1 << 16
 ONE, INF, NAN, MINUS = 0x3F800000, 0x7F800000, 0x7FC00000, 0x80000000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Witness:
-    """A block by its first numbers, as FP32 patterns, the rest of which is zero; under ``a`` and ``b`` the byte and, of
-    the numbers given, the codes."""
+    """A block on which `quantize` gives different bits under ``a`` and ``b``."""
 
-    block: tuple[int, ...]
-    a: tuple[int, ...]
-    b: tuple[int, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        return {"block": ",".join(f"0x{pattern:08X}" for pattern in self.block),
-                **{name: {"byte": byte, "codes": codes} for name, (byte, *codes) in (("a", self.a), ("b", self.b))}}
+    a: Outcome
+    b: Outcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +39,6 @@ class Finding:
     differing: int
     first: Witness | None = None
     last: Witness | None = None
-
-    def to_dict(self) -> dict[str, object]:
-        witnesses = {"first": self.first, "last": self.last} if self.differing else {}
-        return {"compared": self.compared, "differing": self.differing,
-                **{name: witness.to_dict() for name, witness in witnesses.items()}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,80 +67,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, object]:
         return {"a": self.a.to_dict(), "b": self.b.to_dict(), "numbers": self.numbers, "equal": self.equal,
-                **{name: finding.to_dict() for name, finding in self.findings.items()}}
-
-
-class Side:
-    """One numerics, evaluated on a whole population; results are kept, so that it can be compared with several others."""
-
-    def __init__(self, numerics: Numerics, population: Population, tick: Callable[[int], None] = lambda count: None) -> None:
-        self.numerics, self.population, self.tick = numerics, population, tick
-        self._kept: dict[object, Runs] = {}
-
-    def _once(self, key: object, evaluate: Callable[[int, int], np.ndarray], start: int, stop: int, chunk: int) -> Runs:
-        def and_tick(begin: int, end: int) -> np.ndarray:
-            self.tick(end - begin)
-            return evaluate(begin, end)
-
-        if key not in self._kept:
-            self._kept[key] = runs_of(and_tick, start, stop, chunk)
-        return self._kept[key]
-
-    def scales(self) -> Runs:
-        """Scale bytes by the rank of the largest magnitude."""
-        flush = self.numerics.input_subnormals is Subnormals.FLUSH
-
-        def evaluate(start: int, stop: int) -> np.ndarray:
-            amax = self.population.patterns(start, stop)
-            return scale_bytes(amax * (amax >= SMALLEST_NORMAL) if flush else amax, self.numerics)[None]
-
-        return self._once("scales", evaluate, 0, self.population.size, CHUNK)
-
-    def codes(self, task: Task, sign: int) -> Runs:
-        """Codes by rank, from the start of the task as far as this side's blocks of its byte go, at least to its end.
-
-        They come from real blocks, which hold the largest magnitude of that byte and, beside it, the numbers.
-        """
-        size = self.numerics.block_size
-        largest = _last_of_each(self.scales())[task.byte]
-        stop = min(largest + 1, max(task.stop, task.start + (1 << 23)))
-
-        def evaluate(start: int, stop: int) -> np.ndarray:
-            rows = -(-(stop - start) // (size - 1))
-            numbers = np.zeros(rows * (size - 1), np.uint32)
-            numbers[:stop - start] = self.population.patterns(start, stop) | np.uint32(sign)
-            blocks = np.empty((rows, size), np.uint32)
-            blocks[:, :-1], blocks[:, -1] = numbers.reshape(rows, size - 1), self.population.patterns(largest, largest + 1)
-            q = self.quantized(blocks)
-            assert (q.scales == task.byte).all(), "quantize and scale_bytes disagree"
-            return q.codes[:, :-1].reshape(1, -1)[:, :stop - start]
-
-        return self._once((task.byte, task.start, sign), evaluate, task.start, stop, 4 * CHUNK)
-
-    def specials(self, context: tuple[int, ...]) -> Runs:
-        """Byte and codes of the blocks that hold a special pattern, by its rank, and the numbers of the context.
-
-        Blocks of four numbers (two, if blocks are as small) stand for those of any size: what is added is zeros.
-        """
-        small = self.numerics.replace(block_size=len(context) + 1)
-
-        def evaluate(start: int, stop: int) -> np.ndarray:
-            blocks = np.empty((stop - start, len(context) + 1), np.uint32)
-            blocks[:, 0], blocks[:, 1:] = self.population.special_patterns(start, stop), context
-            q = quantize(as_source(blocks, small.source), small)
-            return np.concatenate([q.scales.T, q.codes.T])
-
-        return self._once(context, evaluate, 0, self.population.special_count, CHUNK // 4)
-
-    def quantized(self, blocks: np.ndarray):
-        return quantize(as_source(blocks, self.numerics.source), self.numerics)
-
-    def outcome(self, block: tuple[int, ...]) -> tuple[int, ...]:
-        """Byte and codes of one real block, which zeros complete."""
-        whole = np.zeros((1, self.numerics.block_size), np.uint32)
-        whole[0, :len(block)] = block
-        q = self.quantized(whole)
-        return tuple(map(int, (*q.scales[0], *q.codes[0, :len(block)])))
+                **{name: asdict(finding) for name, finding in self.findings.items()}}
 
 
 def compare(a: Numerics, b: Numerics, progress: Progress | None = None) -> Certificate:
@@ -181,20 +94,23 @@ def compare(a: Numerics, b: Numerics, progress: Progress | None = None) -> Certi
 
 def certificate(a: Side, b: Side) -> Certificate:
     """The certificate of two sides over the same population."""
-    return Certificate(a=a.numerics, b=b.numerics, numbers=a.population.name, scale=_scale(a, b), elements=_elements(a, b),
-                       specials=_specials(a, b))
+    return Certificate(a=a.numerics, b=b.numerics, numbers=a.population.name, scale=compare_scales(a, b),
+                       elements=compare_elements(a, b), specials=compare_specials(a, b))
 
 
-def _scale(a: Side, b: Side) -> Finding:
+def compare_scales(a: Side, b: Side) -> Finding:
+    """The bytes of all largest magnitudes; witnesses in increasing order."""
     population = a.population
 
     def witness(rank: int) -> Witness:
-        return _witness(a, b, (int(population.patterns(rank, rank + 1)[0]),), part=slice(0, 1))
+        return _witness(a, b, (int(population.patterns(rank, rank + 1)[0]),), *(side.scales().at(rank) for side in (a, b)))
 
     return _finding([(_differences(a.scales(), b.scales(), population.size), witness)], population.size)
 
 
-def _elements(a: Side, b: Side) -> Finding:
+def compare_elements(a: Side, b: Side) -> Finding:
+    """The codes of all classes that a block can hold whose byte both sides give; witnesses from saturation down (see
+    `Population.tasks`), the positive ones of a task first."""
     starts, ends, of_a, of_b = merged(a.scales(), b.scales(), a.population.size)
     shared = [(int(byte), int(start), int(end)) for byte, start, end, same in
               zip(of_a[0], starts, ends, of_a[0] == of_b[0], strict=True) if same]
@@ -220,34 +136,39 @@ def _element_witness(a: Side, b: Side, task: Task, sign: int, shared: list) -> C
     def witness(rank: int) -> Witness:
         largest = min(max(start, rank) for byte, start, end in shared if byte == task.byte and end > rank)
         number, beside = (int(a.population.patterns(r, r + 1)[0]) for r in (rank, largest))
-        return _witness(a, b, (number | sign,) if largest == rank else (number | sign, beside), part=slice(1, 2))
+        return _witness(a, b, (number | sign,) if largest == rank else (number | sign, beside),
+                        *((task.byte, *side.codes(task, sign).at(rank)) for side in (a, b)))
 
     return witness
 
 
-def _specials(a: Side, b: Side) -> Finding:
+def compare_specials(a: Side, b: Side) -> Finding:
+    """Blocks of every Inf and NaN pattern with each of six neighbourhoods; witnesses in this order, then by pattern."""
     population = a.population
     smallest, largest = int(population.patterns(1, 2)[0]), int(population.patterns(population.size - 1, population.size)[0])
-    beside = [(0,), (smallest,), (ONE,), (largest | MINUS,), (INF, ONE | MINUS), (NAN, ONE | MINUS)]
+    beside = [(), (smallest,), (ONE,), (largest | MINUS,), (INF, ONE | MINUS), (NAN, ONE | MINUS)]
     width = min(a.numerics.block_size, 4) - 1
     pieces = []
     for numbers in beside:
-        context = (*numbers, 0, 0)[:width]
+        context = (*numbers, 0, 0, 0)[:width]
         runs = [side.specials(context) for side in (a, b)]
 
-        def witness(rank: int, numbers: tuple[int, ...] = numbers[:width]) -> Witness:
+        def witness(rank: int, context: tuple[int, ...] = context, runs: list[Runs] = runs) -> Witness:
             pattern = int(population.special_patterns(rank, rank + 1)[0])
-            return _witness(a, b, (pattern, *(number for number in numbers if number)), part=slice(None))
+            return _witness(a, b, (pattern, *filter(None, context)), *(one.at(rank) for one in runs))
 
         pieces.append((_differences(*runs, population.special_count), witness))
     return _finding(pieces, len(beside) * population.special_count)
 
 
-def _witness(a: Side, b: Side, block: tuple[int, ...], part: slice) -> Witness:
-    found = Witness(block=block, a=a.outcome(block), b=b.outcome(block))
-    if found.a[part] == found.b[part]:
-        raise AssertionError(f"quantize gives the same bits on {found.to_dict()['block']}, where its parts differ")
-    return found
+def _witness(a: Side, b: Side, block: tuple[int, ...], of_a: tuple[int, ...], of_b: tuple[int, ...]) -> Witness:
+    """The real block, which must give what the walk gave: byte and, as far as it looked, codes."""
+    outcomes = [side.outcome(block) for side in (a, b)]
+    for outcome, walked in zip(outcomes, (of_a, of_b)):
+        bits = outcome.byte, *outcome.codes
+        if any(x != y for x, y in zip(bits, walked)):
+            raise AssertionError(f"quantize gives {bits} for {outcome.values}, where {walked} was found")
+    return Witness(a=outcomes[0], b=outcomes[1])
 
 
 def _finding(pieces: list[tuple[tuple[int, int, int], Callable[[int], Witness]]], compared: int) -> Finding:
@@ -275,16 +196,15 @@ def _all_zero(runs: Runs, stop: int, numerics: Numerics) -> bool:
     return not (codes if isinstance(element, FixedFormat) else codes & element.magnitude_mask).any()
 
 
-def _last_of_each(runs: Runs) -> dict[int, int]:
-    """The last rank at which each byte appears."""
-    return {int(byte): int(end) - 1 for byte, end in zip(runs.values[0], np.append(runs.starts[1:], runs.stop), strict=True)}
-
-
 def _meter(population: Population, numerics: Numerics, progress: Progress) -> Callable[[int], None]:
     """Adds up what is done; the number of classes is an estimate from the width of the element's grid."""
     element = numerics.block.element
-    grid = element.bits + 2 if isinstance(element, FixedFormat) else element.emax + 2 * (element.man_bits - element.emin) + 8
-    total = 2 * (population.size + population.special_count * 6 + min(grid << 24, population.size * 255))
+    if isinstance(element, FixedFormat):
+        binades = 2 * element.bits + 2
+    else:
+        binades = element.emax + 2 * (element.man_bits - element.emin) + 8
+    classes = min(binades << 24, population.size * 255)
+    total = 2 * (COST["scales"] * population.size + COST["codes"] * classes + COST["specials"] * 6 * population.special_count)
     done = 0
 
     def tick(count: int) -> None:

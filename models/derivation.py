@@ -19,8 +19,6 @@ __all__ = ["scale_derivation", "rounding_steps", "fp32_pattern"]
 FRACTION = 0x7FFFFF
 TWO = Fraction(2)
 
-TIES = {Rounding.RNE: "to even", Rounding.RNA: "away", Rounding.GUARD_HALF_UP: "half up"}
-
 
 def fp32_pattern(value: Fraction) -> int:
     """The bit pattern of a value >= 0 that is an FP32 number."""
@@ -46,31 +44,33 @@ def scale_derivation(a: int, numerics: Numerics) -> tuple[int, str]:
     if a == 0:
         return 0, "a = 0: byte 0"
     if rule is ScaleRule.FLOOR:
-        return _clamped("e - emax", e, -element.emax)
+        return _clamped("e - emax", e, element.emax)
     if rule is ScaleRule.BIAS_FLOOR:
-        return _clamped("e - bias", e, -element.bias)
+        return _clamped("e - bias", e, element.bias)
     if rule is ScaleRule.POW2_CEIL:
-        return _clamped("e - emax + (m > 0)", e, -element.emax, m > 0)
+        return _clamped("e - emax + (m > 0)", e, element.emax, m > 0)
     if rule is ScaleRule.EVEN:
         half = 1 << (22 - element.fraction_bits)
-        return _clamped(f"((a + 0x{half:X}) >> 23) - emax", (a + half) >> 23, -element.emax)
+        return _clamped(f"((a + 0x{half:X}) >> 23) - emax", (a + half) >> 23, element.emax)
     if rule is ScaleRule.CEIL:
         if e == 0 and element.emax > 0:
             return 0, "e = 0: a is below destmax * 2^-127, byte 0"
         # destmax in units of the last bit of a: in a binade of its own, and below FP32's normal numbers
         limit = int((element.max_value / 2 ** element.emax - 1) * 2**23 if e else element.max_value * 2**22)
-        return _clamped(f"e - emax + (m > 0x{limit:06X})", e, -element.emax, m > limit)
+        return _clamped(f"e - emax + (m > 0x{limit:06X})", e, element.emax, m > limit)
     reciprocal = fp32(1 / element.max_value)
     p = fp32_pattern(fp32(fp32_value(a) * reciprocal))
     limit = 0 if p >> 23 else 1 << 22  # the power of two below the smallest normal number is a subnormal one
-    byte, words = _clamped(f"e + (m > {f'0x{limit:X}' if limit else 0}) of p", p >> 23, p & FRACTION > limit)
-    return byte, f"p = fl32(a * 0x{fp32_pattern(reciprocal):08X}) = 0x{p:08X}; {words}"
+    up = p & FRACTION > limit
+    byte = min((p >> 23) + up, 254)
+    return byte, (f"p = fl32(a * 0x{fp32_pattern(reciprocal):08X}) = 0x{p:08X}; of p e + (m > {f'0x{limit:X}' if limit else 0}) "
+                  f"= {p >> 23} + {int(up)} = {byte}")
 
 
-def _clamped(formula: str, first: int, *others: int) -> tuple[int, str]:
-    total = first + sum(others)
+def _clamped(formula: str, field: int, less: int, more: bool | None = None) -> tuple[int, str]:
+    total = field - less + bool(more)
     byte = min(max(total, 0), 254)
-    numbers = str(first) + "".join(f" - {-n}" if n < 0 else f" + {int(n)}" for n in others)
+    numbers = f"{field} - {less}" + ("" if more is None else f" + {int(more)}")
     return byte, f"{formula} = {numbers} = {total}" + (f", clamped to {byte}" if byte != total else "")
 
 
@@ -97,11 +97,11 @@ def rounding_steps(quotient: Fraction, kind: str, numerics: Numerics, random: in
         up = {Rounding.RTZ: 0, Rounding.RNE: guard & (sticky | cut & 1)}.get(rounding, guard)
     rounded = min(cut + up, largest)
     action = "exact" if part == 0 and not up else "up" if up else "down"
-    if guard and not sticky and rounding in TIES:
-        action = f"tie, {TIES[rounding]}: {action}"
-    if isinstance(element, FloatFormat) and numerics.element_subnormals is Subnormals.FLUSH and rounding is not Rounding.GUARD_HALF_UP:
-        if rounded < 1 << element.man_bits:
-            action, rounded = "flushed", 0
+    if guard and not sticky and rounding in (Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP):
+        action = f"tie {action}"
+    flushes = numerics.element_subnormals is Subnormals.FLUSH and rounding is not Rounding.GUARD_HALF_UP
+    if flushes and isinstance(element, FloatFormat) and rounded < 1 << element.man_bits:
+        action, rounded = "flushed", 0
     return steps | {"action": "saturated" if beyond else action, "rounded": rounded}
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from ..spec import FixedFormat, Numerics, Rounding
-from .rounding import RandomBits, Workspace, carries, encode_magnitudes, largest_code
+from ..spec import ElementFormat, FixedFormat, Numerics, Rounding
+from .rounding import RandomBits, carries, encode_magnitudes, largest_code
+from .workspace import Workspace, code_dtype
 
-__all__ = ["encode", "signed_codes", "code_dtype", "element_values", "largest_value"]
+__all__ = ["encode", "give_signs", "code_dtype", "element_values", "largest_value"]
 
 
 def encode(y: np.ndarray, bits: np.ndarray, numerics: Numerics, workspace: Workspace, codes: np.ndarray,
@@ -19,53 +22,49 @@ def encode(y: np.ndarray, bits: np.ndarray, numerics: Numerics, workspace: Works
     """
     element = numerics.block.element
     added = None if random is None else RandomBits(random, numerics.random_bits)
+    np.minimum(y, workspace.limit[:y.size], out=y)
     if isinstance(element, FixedFormat):
-        magnitudes = _fixed_magnitudes(y, element, numerics.rounding, workspace, added)
+        _fixed_magnitudes(y, element, numerics.rounding, workspace, codes, added)
     else:
-        magnitudes = encode_magnitudes(y, element, numerics.rounding, numerics.element_subnormals, workspace, added)
-    signed_codes(magnitudes, bits, element, codes)
+        encode_magnitudes(y, element, numerics.rounding, numerics.element_subnormals, workspace, codes, added)
+    give_signs(codes, bits, element, workspace.flags[:y.size])
 
 
-def _fixed_magnitudes(y: np.ndarray, element: FixedFormat, rounding: Rounding, workspace: Workspace,
-                      random: RandomBits | None) -> np.ndarray:
-    """Magnitudes of fixed-point codes, saturated: (n,) float32 -> (n,) uint32 in a buffer of ``workspace``."""
-    magnitudes, whole, _ = workspace.take(y.size)
-    np.minimum(y, np.float32(element.max_value), out=y)
+def _fixed_magnitudes(y: np.ndarray, element: FixedFormat, rounding: Rounding, workspace: Workspace, codes: np.ndarray,
+                      random: RandomBits | None) -> None:
+    """Write the magnitudes of fixed-point codes: (n,) float32, not above the largest -> (n,) ``codes``."""
+    total = workspace.total[:y.size]
+    sum = total.view(np.float32)
     np.multiply(y, np.float32(2.0 ** element.frac_bits), out=y)
-    if rounding in (Rounding.GUARD_HALF_UP, Rounding.RNA):  # the bit below the last place decides in both
+    if rounding is Rounding.RNE:
+        np.add(y, np.float32(2.0 ** 23), out=sum)  # the machine's addition rounds to even
+        np.copyto(codes, total, casting="unsafe")
+    elif rounding in (Rounding.GUARD_HALF_UP, Rounding.RNA):  # the bit below the last place decides in both
         np.multiply(y, np.float32(2), out=y)
-        np.copyto(magnitudes, y, casting="unsafe")  # truncates: what is left below is the guard bit
-        np.add(magnitudes, np.uint32(1), out=magnitudes)
-        return np.right_shift(magnitudes, np.uint32(1), out=magnitudes)
-    if rounding in (Rounding.RTZ, Rounding.SR):
-        np.copyto(magnitudes, y, casting="unsafe")  # truncates
+        np.copyto(total, y, casting="unsafe")  # truncates: what is left below is the guard bit
+        np.add(total, np.uint32(1), out=total)
+        np.copyto(codes, np.right_shift(total, np.uint32(1), out=total), casting="unsafe")
+    else:
+        np.copyto(codes, np.trunc(y, out=sum), casting="unsafe")
         if random is not None:
-            whole = whole.view(np.float32)
-            np.subtract(y, np.trunc(y, out=whole), out=y)
-            np.add(magnitudes, carries(y, random), out=magnitudes)
-        return magnitudes
-    np.add(y, np.float32(2.0 ** 23), out=magnitudes.view(np.float32))  # the machine's addition rounds to even
-    return np.bitwise_and(magnitudes, np.uint32(0x7FFFFF), out=magnitudes)
+            np.subtract(y, sum, out=y)
+            np.add(codes, carries(y, random), out=codes)
 
 
-def signed_codes(magnitudes: np.ndarray, bits: np.ndarray, element, codes: np.ndarray) -> None:
-    """Give magnitudes (n,) uint32 the signs of ``bits`` (n,) uint32 and write them to ``codes`` (n,) uint8 or uint16."""
-    np.copyto(codes, magnitudes, casting="unsafe")
+def give_signs(codes: np.ndarray, bits: np.ndarray, element: ElementFormat, flags: np.ndarray | None = None) -> None:
+    """Turn magnitudes into codes, in place, by the signs of ``bits``: (n,) uint8 or uint16 and (n,) uint32.
+
+    ``flags`` (n,) bool is written to, if given, instead of fresh memory.
+    """
+    negative = np.less(bits.view(np.int32), np.int32(0), out=flags).view(np.uint8).astype(codes.dtype, copy=False)
     if isinstance(element, FixedFormat):
-        sign = (bits >> np.uint32(31)).astype(codes.dtype)
-        np.subtract(codes, sign, out=codes)  # -c is ~(c - 1), and ~ is an exclusive or with all ones
-        np.bitwise_xor(codes, np.negative(sign, out=sign), out=codes)
+        np.subtract(codes, negative, out=codes)  # -c is ~(c - 1), and ~ is an exclusive or with all ones
+        np.bitwise_xor(codes, np.negative(negative, out=negative), out=codes)
         if element.bits < 8 * codes.itemsize:
             np.bitwise_and(codes, codes.dtype.type((1 << element.bits) - 1), out=codes)
     else:
-        sign = (bits >> np.uint32(32 - element.bits)).astype(codes.dtype)
-        np.bitwise_and(sign, codes.dtype.type(element.sign_mask), out=sign)
-        np.bitwise_or(codes, sign, out=codes)
-
-
-def code_dtype(element) -> np.dtype:
-    """The dtype of right-aligned codes: uint8, or uint16 where they have more than eight bits."""
-    return np.dtype(np.uint8 if element.bits <= 8 else np.uint16)
+        np.multiply(negative, codes.dtype.type(element.sign_mask), out=negative)
+        np.bitwise_or(codes, negative, out=codes)
 
 
 def largest_value(numerics: Numerics) -> float:
@@ -75,12 +74,13 @@ def largest_value(numerics: Numerics) -> float:
     return float(element_values(element)[code])
 
 
-def element_values(element) -> np.ndarray:
-    """The value of every code: (2**bits,) float32, from the definition of the format."""
+@lru_cache(maxsize=64)
+def element_values(element: ElementFormat) -> np.ndarray:
+    """The value of every code: (2**bits,) float32, read-only, from the definition of the format."""
     codes = np.arange(1 << element.bits, dtype=np.int64)
     if isinstance(element, FixedFormat):
         signed = np.where(codes > element.max_code, codes - (1 << element.bits), codes)
-        return (signed * 2.0 ** -element.frac_bits).astype(np.float32)
+        return _read_only(signed * 2.0 ** -element.frac_bits)
     field = (codes & element.magnitude_mask) >> element.man_bits
     fraction = codes & ((1 << element.man_bits) - 1)
     significand = np.where(field > 0, (1 << element.man_bits) + fraction, fraction)
@@ -91,4 +91,10 @@ def element_values(element) -> np.ndarray:
     if element.specials == "ieee":
         values[magnitude == element.signal_inf_code] = np.inf
     values[codes >= element.sign_mask] *= -1
-    return values.astype(np.float32)
+    return _read_only(values)
+
+
+def _read_only(values: np.ndarray) -> np.ndarray:
+    values = values.astype(np.float32)
+    values.flags.writeable = False
+    return values

@@ -19,15 +19,14 @@ from .element import element_values, largest_value
 from .exact import decode, quantize_block, signed_code
 from .explanation import CLASSES, ElementStep, Explanation, Largest, ScaleStep
 from .source import DTYPES, as_numbers, widen
-from .statistics import error_statistics
 
 __all__ = ["explain"]
 
 TWO = Fraction(2)
 
 
-def explain(block: Sequence[int] | np.ndarray, format: str | BlockFormat | ElementFormat | Numerics, profile: str | None = None, *,
-            random: Sequence[int] | None = None, **overrides: object) -> Explanation:
+def explain(block: Sequence[int] | np.ndarray, format: str | BlockFormat | ElementFormat | Numerics, profile: str | None = None,
+            *, random: Sequence[int] | None = None, **overrides: object) -> Explanation:
     """Convert one block and keep every step.
 
     ``block`` holds at most block_size numbers: source bit patterns as Python integers, or an array that `quantize` takes.
@@ -37,7 +36,7 @@ def explain(block: Sequence[int] | np.ndarray, format: str | BlockFormat | Eleme
     >>> why.scale.arithmetic, why.scale.saturates
     ('e - emax = 127 - 8 = 119', True)
     >>> [(step.quotient, step.guard, step.sticky, step.action, step.fields) for step in why.elements[:2]]
-    [(480.0, None, None, 'saturated', '0|1111|110'), (272.0, 1, 0, 'tie, to even: down', '0|1111|000')]
+    [(480.0, None, None, 'saturated', '0|1111|110'), (272.0, 1, 0, 'tie down', '0|1111|000')]
     """
     config = converter_config(format, profile, **overrides)
     if config.alternatives:
@@ -51,14 +50,16 @@ def explain(block: Sequence[int] | np.ndarray, format: str | BlockFormat | Eleme
         if len(random) > size:
             raise ValueError(f"a block has {size} elements and as many random numbers, not {len(random)}")
         random += [0] * (size - len(random))
+    elif random is not None:
+        raise ValueError(f"random bits are for the rounding sr, not for {numerics.rounding}")
     kinds = [_kind(p, numerics) for p in patterns]
-    rules = tuple(_scale_step(numerics.replace(scale_rule=rule), patterns, kinds, random) for rule in ScaleRule)
+    scale_rules = tuple(_scale_step(numerics.replace(scale_rule=rule), patterns, kinds, random) for rule in ScaleRule)
     byte, codes = quantize_block(patterns, numerics, random)
     elements = tuple(_element_step(numerics, lane, patterns[lane], kinds, byte, codes[lane], random[lane] if random else 0)
                      for lane in range(size))
-    return Explanation(numerics=numerics, profile=config.profile, given=given, classes={kind: kinds.count(kind) for kind in CLASSES},
-                       remarks=tuple(_remarks(numerics, patterns, kinds)), largest=_largest(numerics, patterns), rules=rules,
-                       elements=elements)
+    return Explanation(numerics=numerics, profile=config.profile, given=given, largest=_largest(numerics, patterns),
+                       classes={kind: kinds.count(kind) for kind in CLASSES}, remarks=tuple(_remarks(numerics, patterns, kinds)),
+                       scale_rules=scale_rules, elements=elements)
 
 
 def _patterns(block: Sequence[int] | np.ndarray, numerics: Numerics) -> list[int]:
@@ -102,7 +103,7 @@ def _largest(numerics: Numerics, patterns: list[int]) -> Largest | None:
     lane = magnitudes.index(max(magnitudes))
     if magnitudes[lane] == 0:
         return None
-    return Largest(lane=lane, pattern=patterns[lane], fp32=fp32_pattern(magnitudes[lane]), value=float(magnitudes[lane]))
+    return Largest(lane=lane, fp32=fp32_pattern(magnitudes[lane]), value=float(magnitudes[lane]))
 
 
 def _specials_decide(numerics: Numerics, kinds: Sequence[str]) -> bool:
@@ -119,19 +120,28 @@ def _scale_step(numerics: Numerics, patterns: list[int], kinds: list[str], rando
         raise AssertionError("the model disagrees with the exact definition")
     largest = _largest(numerics, patterns)
     if _specials_decide(numerics, kinds):
-        arithmetic = f"specials {numerics.specials}: byte 0x{byte:02X}"
+        arithmetic = f"specials {numerics.specials} give byte 0x{byte:02X}"
     else:
         computed, arithmetic = scale_derivation(largest.fp32 if largest else 0, numerics)
         if computed != byte:
             raise AssertionError(f"the arithmetic shown, {arithmetic}, does not give the byte {byte}")
     limit = math.inf if byte == 0xFF else largest_value(numerics) * 2.0 ** (byte - 127)
-    lost = error_statistics(np.array([_number(p, numerics) for p in patterns], np.float32), q)
-    return ScaleStep(rule=str(numerics.scale_rule), arithmetic=arithmetic, byte=byte, saturated=lost.saturated,
+    values = [_number(p, numerics) for p in patterns]
+    pairs = [(Fraction(v), Fraction(y)) for v, y in zip(values, (_decoded(numerics, byte, code) for code in codes))
+             if math.isfinite(v) and math.isfinite(y)]
+    signal, noise = sum(v ** 2 for v, _ in pairs), sum((v - y) ** 2 for v, y in pairs)
+    return ScaleStep(rule=str(numerics.scale_rule), arithmetic=arithmetic, byte=byte,
+                     saturated=sum(math.isfinite(v) and abs(v) > limit for v in values),
                      saturates=largest is not None and largest.value > limit,
-                     relative_rms=math.sqrt(lost.noise / lost.signal) if lost.signal else None)
+                     relative_rms=math.sqrt(noise / signal) if signal else math.nan)
 
 
-def _element_step(numerics: Numerics, lane: int, pattern: int, kinds: Sequence[str], byte: int, code: int, random: int) -> ElementStep:
+def _decoded(numerics: Numerics, byte: int, code: int) -> float:
+    return math.nan if byte == 0xFF else float(element_values(numerics.block.element)[code]) * 2.0 ** (byte - 127)
+
+
+def _element_step(numerics: Numerics, lane: int, pattern: int, kinds: Sequence[str], byte: int, code: int,
+                  random: int) -> ElementStep:
     element, kind = numerics.block.element, kinds[lane]
     number = decode(pattern, numerics.source, numerics.input_subnormals)
     replaced = kind in ("inf", "nan") if numerics.specials is Specials.TE else _specials_decide(numerics, kinds)
@@ -144,12 +154,12 @@ def _element_step(numerics: Numerics, lane: int, pattern: int, kinds: Sequence[s
         if signed_code(steps.pop("rounded"), number.negative, element) != code:
             raise AssertionError(f"the steps shown for element {lane} do not lead to its code {code:#x}: {steps}")
     signed = -1 if number.negative else 1
-    value, of_code = _number(pattern, numerics), float(element_values(element)[code])
-    decoded = of_code * 2.0 ** (byte - 127) if byte != 0xFF else math.nan
+    value, decoded = _number(pattern, numerics), _decoded(numerics, byte, code)
     error = float(Fraction(decoded) - Fraction(value)) if math.isfinite(decoded) and math.isfinite(value) else None
     return ElementStep(
-        lane=lane, pattern=pattern, kind=kind, value=_finite(value), quotient=None if quotient is None else float(quotient) * signed, **steps,
-        code=code, fields=_fields(code, element), element=_finite(of_code), decoded=_finite(decoded), error=error,
+        lane=lane, pattern=pattern, kind=kind, value=value, **steps,
+        quotient=None if quotient is None else float(quotient) * signed, code=code, fields=_fields(code, element),
+        element=float(element_values(element)[code]), decoded=decoded, error=error,
         relative_error=error / abs(value) if error is not None and value else None)
 
 
@@ -161,22 +171,23 @@ def _remarks(numerics: Numerics, patterns: list[int], kinds: list[str]) -> Itera
     there = [kind for kind in ("nan", "inf") if lanes[kind]]
     both = " and ".join(of[kind] for kind in there)
     if there and specials is Specials.NAN_BLOCK:
-        code = "its canonical NaN" if element.nan_code is not None else f"code 0, because {element.name} has no NaN"
-        yield f"{both}: nan_block gives the block byte 0xFF and every element {code}"
+        code = "the canonical NaN" if element.nan_code is not None else f"code 0, as {element.name} has no NaN"
+        yield f"{both}: under nan_block the block has byte 0xFF, and every element is {code}"
     if there and specials is Specials.INF_SCALE:
         byte, code = (0xFF, element.signal_nan_code) if lanes["nan"] else (0xFE, element.signal_inf_code)
-        yield f"{of[there[0]]}: inf_scale gives the block byte 0x{byte:02X} and every element its sign with the magnitude 0x{code:02X}"
+        yield (f"{of[there[0]]}: under inf_scale the block has byte 0x{byte:02X}, and every element is its sign and "
+               f"magnitude 0x{code:X}")
     if there and specials is Specials.DROP:
-        yield f"{both}: drop leaves them out of the maximum, then quantizes them as numbers of exponent 128"
+        yield f"{both}: under drop left out of the maximum, then quantized as numbers of exponent 128"
     if lanes["nan"] and specials is Specials.TE:
-        code = "the canonical NaN" if element.nan_code is not None else "the largest number"
-        yield f"{of['nan']}: te leaves them out of the maximum; their elements are {code}"
+        code = "the canonical NaN" if element.nan_code is not None else f"the largest number, as {element.name} has no NaN"
+        yield f"{of['nan']}: under te left out of the maximum, and {code} as element"
     if lanes["inf"] and specials is Specials.TE:
-        yield f"{of['inf']}: te gives the block byte 0xFE and their elements the largest number of their sign"
+        yield f"{of['inf']}: under te the block has byte 0xFE; the largest number of its sign as element"
     if numerics.input_subnormals is Subnormals.FLUSH:
         count = sum(0 < abs(_number(p, numerics)) < 2.0 ** FP32.emin for p in patterns)
         if count:
-            yield f"{count} FP32 subnormal {'input counts as zero' if count == 1 else 'inputs count as zeros'}: input_subnormals flush"
+            yield f"{count} FP32 subnormal input{'s' * (count > 1)} taken for zero: input_subnormals flush"
 
 
 def _lanes(lanes: list[int]) -> str:
@@ -196,6 +207,3 @@ def _fields(code: int, element: ElementFormat) -> str:
         return f"{digits[0]}|{digits[1:]}"
     return "|".join(part for part in (digits[0], digits[1:1 + element.exp_bits], digits[1 + element.exp_bits:]) if part)
 
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

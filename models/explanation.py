@@ -1,4 +1,7 @@
-"""The steps of one block as a record: what `explain` returns, `mxcast explain` prints and its JSON holds."""
+"""The steps of one block as a record: what `explain` returns, `mxcast explain` prints and its JSON holds.
+
+Every number is exact in double precision, but for relative errors and decibels. What does not apply is None.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,27 @@ from ..spec import Numerics
 __all__ = ["CLASSES", "Largest", "ScaleStep", "ElementStep", "Explanation"]
 
 CLASSES = ("normal", "subnormal", "zero", "inf", "nan")
+"""Classes of source numbers, by their format's fields."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Largest:
-    """The largest magnitude of a block, a: where it is and its fields as an FP32 number."""
+    """The largest magnitude of a block, a: where it is, and its pattern as an FP32 number."""
 
     lane: int
-    pattern: int
-    """Source pattern of the element, with its sign."""
     fp32: int
-    """The FP32 pattern of the magnitude."""
     value: float
 
+    @property
+    def exponent_field(self) -> int:
+        return self.fp32 >> 23
+
+    @property
+    def fraction(self) -> int:
+        return self.fp32 & 0x7FFFFF
+
     def to_dict(self) -> dict[str, object]:
-        return {"lane": self.lane, "pattern": self.pattern, "fp32": self.fp32, "exponent_field": self.fp32 >> 23,
-                "fraction": self.fp32 & 0x7FFFFF, "value": self.value}
+        return {**vars(self), "exponent_field": self.exponent_field, "fraction": self.fraction}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +44,11 @@ class ScaleStep:
     arithmetic: str
     byte: int
     saturates: bool
-    """Whether the largest element is beyond the largest magnitude that an element can have."""
+    """Whether the largest magnitude is beyond that of every element."""
     saturated: int
-    """How many elements are."""
-    relative_rms: float | None
-    """Root of noise over signal of the finite elements; 0 without error, None without signal."""
+    """How many finite inputs are."""
+    relative_rms: float
+    """Root of noise over signal of what is finite; nan without signal."""
 
     @property
     def exponent(self) -> int | None:
@@ -48,71 +56,89 @@ class ScaleStep:
         return None if self.byte == 0xFF else self.byte - 127
 
     @property
-    def sqnr_db(self) -> float | None:
-        return -20 * math.log10(self.relative_rms) if self.relative_rms else None
+    def sqnr_db(self) -> float:
+        """Signal to quantization noise ratio in decibels; inf without noise, nan without signal."""
+        return 0.0 - 20 * math.log10(self.relative_rms) if self.relative_rms else math.inf  # and no -0.0
 
     def to_dict(self) -> dict[str, object]:
-        return {**self.__dict__, "exponent": self.exponent, "sqnr_db": self.sqnr_db}
+        return _finite({**vars(self), "exponent": self.exponent, "sqnr_db": self.sqnr_db})
 
 
 @dataclass(frozen=True, kw_only=True)
 class ElementStep:
-    """One element on its way. What does not apply is None: bits of an element that the specials decide, say."""
+    """One element on its way from V to its code. An element that the specials decide has no steps, only a code."""
 
     lane: int
     pattern: int
     kind: str
     """One of `CLASSES`."""
-    value: float | None
-    """The input; None for NaN and Inf."""
+    value: float
+    """V."""
     quotient: float | None
     """V / 2**X."""
     cut: int | None
-    """Magnitude code of the quotient cut off, before rounding."""
+    """The magnitude of the code, cut off; None beyond the largest code."""
     guard: int | None
     sticky: int | None
-    """The first bit cut off, and whether any bit below it is set."""
+    """The first bit cut off, and whether any bit below it is set; not under `Rounding.SR`."""
     tail: int | None
     random: int | None
-    """Under `Rounding.SR`: the first random_bits bits cut off, and the random bits that are added to them."""
+    """Under `Rounding.SR`, the first random_bits bits cut off and the random bits that are added to them."""
     action: str
+    """What the rounding did: exact, down, up, tie down, tie up, saturated, flushed, zero; or specials."""
     code: int
     fields: str
     """The code in binary: sign, exponent field and fraction, or sign and number."""
-    element: float | None
-    """Value of the code; None for NaN and Inf."""
-    decoded: float | None
-    """The same times 2**X; None also under the NaN byte."""
+    element: float
+    """Value of the code."""
+    decoded: float
+    """The same times 2**X."""
     error: float | None
-    """Decoded less input."""
+    """Decoded less V; None unless both are finite."""
     relative_error: float | None
+    """The same over the magnitude of V; None for V = 0."""
 
     def to_dict(self) -> dict[str, object]:
-        return dict(self.__dict__)
+        return _finite(vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """The outcome of `explain`."""
+    """A block with every step of its conversion."""
 
     numerics: Numerics
     profile: str | None
     given: int
     """Elements that were given; the others are zeros."""
     classes: dict[str, int]
+    """How many elements there are of each of `CLASSES`."""
     remarks: tuple[str, ...]
     """What the specials and the subnormals of the input do to this block."""
     largest: Largest | None
     """None where no finite number but zero is left."""
-    rules: tuple[ScaleStep, ...]
+    scale_rules: tuple[ScaleStep, ...]
+    """Every scale rule, the other rules being those of the block."""
     elements: tuple[ElementStep, ...]
 
     @property
     def scale(self) -> ScaleStep:
         """The step of the block's own rule."""
-        return next(step for step in self.rules if step.rule == self.numerics.scale_rule)
+        return next(step for step in self.scale_rules if step.rule == self.numerics.scale_rule)
+
+    @property
+    def patterns(self) -> list[str]:
+        """The source patterns in hexadecimal, as `mxcast explain --values` takes them."""
+        digits = -(-self.numerics.source.bits // 4)
+        return [f"0x{step.pattern:0{digits}X}" for step in self.elements]
 
     def to_dict(self) -> dict[str, object]:
-        return {"profile": self.profile, "numerics": self.numerics.to_dict(), "given": self.given, "classes": self.classes,
-                "remarks": self.remarks, "largest": self.largest and self.largest.to_dict(), "scale": self.scale.to_dict(),
-                "scale_rules": [step.to_dict() for step in self.rules], "elements": [step.to_dict() for step in self.elements]}
+        """For JSON: infinities and NaN, which JSON lacks, are None; ``values`` repeats the block."""
+        return {"profile": self.profile, "numerics": self.numerics.to_dict(), "values": ",".join(self.patterns),
+                "given": self.given, "classes": self.classes, "remarks": list(self.remarks),
+                "largest": self.largest and self.largest.to_dict(), "scale": self.scale.to_dict(),
+                "scale_rules": [step.to_dict() for step in self.scale_rules],
+                "elements": [step.to_dict() for step in self.elements]}
+
+
+def _finite(record: dict[str, object]) -> dict[str, object]:
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}

@@ -12,21 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..spec import FloatFormat, Rounding, Subnormals
+from .workspace import Workspace
 
-__all__ = ["RandomBits", "Workspace", "carries", "encode_magnitudes", "largest_code"]
+__all__ = ["RandomBits", "carries", "encode_magnitudes", "largest_code"]
 
 EXPONENT = np.uint32(0x7F800000)
-
-
-class Workspace:
-    """Three uint32 buffers of one chunk, and their float32 views, to be used again for every chunk."""
-
-    def __init__(self, size: int) -> None:
-        self.u = [np.empty(size, np.uint32) for _ in range(3)]
-
-    def take(self, size: int) -> tuple[np.ndarray, ...]:
-        """The first ``size`` elements of each buffer."""
-        return tuple(buffer[:size] for buffer in self.u)
 
 
 class RandomBits(NamedTuple):
@@ -34,29 +24,6 @@ class RandomBits(NamedTuple):
 
     numbers: np.ndarray
     width: int
-
-
-def encode_magnitudes(y: np.ndarray, element: FloatFormat, rounding: Rounding, subnormals: Subnormals,
-                      workspace: Workspace, random: RandomBits | None = None) -> np.ndarray:
-    """Codes of scaled magnitudes: (n,) float32, 0 <= y < 2**100 -> (n,) uint32 in a buffer of ``workspace``.
-
-    ``y`` is overwritten; ``random`` is for `Rounding.SR`. Saturates at the largest finite code.
-    """
-    if rounding is Rounding.GUARD_HALF_UP:
-        return _guard_half_up(y, element, subnormals, workspace)
-    if rounding is Rounding.RNE:
-        codes = _nearest_even(y, element, workspace)
-        if element.man_bits == 0:  # steps are powers of two: a tie went up to two steps, but the even code may be below
-            error, step = _error(y, element, workspace)
-            np.subtract(codes, (error == step * np.float32(-0.5)) & (codes & 1 == 1), out=codes)
-    elif rounding is Rounding.RNA:
-        codes = _nearest_away(y, element, workspace)
-    else:
-        codes = _toward_zero(y, element, workspace, random)
-    np.minimum(codes, np.uint32(largest_code(element, rounding)), out=codes)
-    if subnormals is Subnormals.FLUSH:
-        np.multiply(codes, codes >= np.uint32(1 << element.man_bits), out=codes)
-    return codes
 
 
 def largest_code(element: FloatFormat, rounding: Rounding) -> int:
@@ -67,60 +34,72 @@ def largest_code(element: FloatFormat, rounding: Rounding) -> int:
     return element.max_code
 
 
-def _nearest_even(y: np.ndarray, element: FloatFormat, workspace: Workspace) -> np.ndarray:
-    """Codes, to nearest and ties to even, not yet saturated.
+def encode_magnitudes(y: np.ndarray, element: FloatFormat, rounding: Rounding, subnormals: Subnormals,
+                      workspace: Workspace, codes: np.ndarray, random: RandomBits | None = None) -> None:
+    """Write the codes of scaled magnitudes: (n,) float32, not above the workspace's ``limit`` -> (n,) ``codes``.
+
+    ``y`` is overwritten; ``random`` is for `Rounding.SR`.
+    """
+    if rounding is Rounding.GUARD_HALF_UP:
+        return _guard_half_up(y, element, subnormals, workspace, codes)
+    if rounding is Rounding.RNE and element.man_bits > 0:
+        _nearest_even(y, element, workspace, codes)
+    else:
+        error, step = _nearest_even(y, element, workspace, codes, with_error=True)
+        if rounding is Rounding.RNE:  # steps are powers of two: a tie went up to two steps, but the even code may be below
+            np.subtract(codes, (error == step * np.float32(-0.5)) & (codes & 1 == 1), out=codes)
+        elif rounding is Rounding.RNA:
+            _away_from_zero(error, step, codes)
+        else:
+            _toward_zero(error, step, codes, random)
+    if subnormals is Subnormals.FLUSH:
+        np.multiply(codes, codes >= 1 << element.man_bits, out=codes)
+
+
+def _nearest_even(y: np.ndarray, element: FloatFormat, workspace: Workspace, codes: np.ndarray,
+                  with_error: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
+    """Write codes to nearest and ties to even; ``with_error`` gives what that cut off (negative: added) and the step.
 
     With E the exponent of y, not below emin, the sum y + 2**(E + 23 - man_bits) holds q = round(y / step) in its low
     bits, and the code is q plus (E - emin) << man_bits: the hidden one of q supplies the missing one of the exponent
-    field, and a q that has grown to the next power of two carries into it.
+    field, and a q that has grown to the next power of two carries into it. All of it fits the low bits of a code, so
+    the arithmetic goes on in the narrow dtype. The error, a difference of two numbers of one grid finer than float32's,
+    less than a step apart, is exact.
     """
-    exponent, total, _ = workspace.take(y.size)
+    power, total, narrow = workspace.power[:y.size], workspace.total[:y.size], workspace.narrow[:y.size]
     shift = 23 - element.man_bits
-    np.bitwise_and(y.view(np.uint32), EXPONENT, out=exponent)
-    np.maximum(exponent, np.uint32((element.emin + 127) << 23), out=exponent)
-    np.add(exponent, np.uint32(shift << 23), out=exponent)
-    np.add(y, exponent.view(np.float32), out=total.view(np.float32))
-    np.subtract(total, exponent, out=total)
-    np.right_shift(exponent, np.uint32(shift), out=exponent)
-    np.add(total, exponent, out=total)
-    return np.subtract(total, np.uint32((element.emin + 127 + shift) << element.man_bits), out=total)
+    np.bitwise_and(y.view(np.uint32), EXPONENT, out=power)
+    np.maximum(power, workspace.smallest_normal[:y.size], out=power)
+    np.add(power, np.uint32(shift << 23), out=power)
+    two, sum = power.view(np.float32), total.view(np.float32)
+    np.add(y, two, out=sum)
+    np.copyto(codes, total, casting="unsafe")
+    if with_error:
+        np.subtract(sum, two, out=sum)
+        np.subtract(y, sum, out=y)
+        np.multiply(two, np.float32(2.0 ** -23), out=sum)
+    np.right_shift(power, np.uint32(shift), out=power)
+    np.copyto(narrow, power, casting="unsafe")
+    np.add(codes, narrow, out=codes)
+    offset = ((element.emin + 127 + shift) << element.man_bits) % (1 << 8 * codes.itemsize)
+    np.subtract(codes, codes.dtype.type(offset), out=codes)
+    return (y, sum) if with_error else None
 
 
-def _error(y: np.ndarray, element: FloatFormat, workspace: Workspace) -> tuple[np.ndarray, np.ndarray]:
-    """What `_nearest_even` cut off or, negative, added, and the grid step: float32, in the buffers that are not the codes'.
-
-    The difference of two numbers of one grid finer than float32's, less than a step apart, is exact.
-    """
-    step, _, error = workspace.take(y.size)
-    shift = 23 - element.man_bits
-    np.bitwise_and(y.view(np.uint32), EXPONENT, out=step)
-    np.maximum(step, np.uint32((element.emin + 127) << 23), out=step)
-    np.add(step, np.uint32(shift << 23), out=step)
-    step, error = step.view(np.float32), error.view(np.float32)
-    np.add(y, step, out=error)
-    np.subtract(error, step, out=error)
-    np.multiply(step, np.float32(2.0 ** -23), out=step)
-    return np.subtract(y, error, out=error), step
-
-
-def _nearest_away(y: np.ndarray, element: FloatFormat, workspace: Workspace) -> np.ndarray:
-    """Codes, to nearest and ties away from zero, not yet saturated: to even, and one more after a tie went down."""
-    codes = _nearest_even(y, element, workspace)
-    error, step = _error(y, element, workspace)
+def _away_from_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray) -> None:
+    """To nearest and ties away from zero: one more after a tie went down."""
     np.multiply(step, np.float32(0.5), out=step)
-    return np.add(codes, error == step, out=codes)
+    np.add(codes, error == step, out=codes)
 
 
-def _toward_zero(y: np.ndarray, element: FloatFormat, workspace: Workspace, random: RandomBits | None) -> np.ndarray:
-    """Codes, not yet saturated: to even, and one less where that went up; with random bits, one more where they carry."""
-    codes = _nearest_even(y, element, workspace)
-    error, step = _error(y, element, workspace)
+def _toward_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random: RandomBits | None) -> None:
+    """One less where to nearest even went up; with random bits, one more where they carry."""
     went_up = error < 0
     np.subtract(codes, went_up, out=codes)
-    if random is None:
-        return codes
-    np.add(error, step, out=error, where=went_up)  # exact: a number that went up is at least half a step
-    return np.add(codes, carries(np.divide(error, step, out=error), random), out=codes)
+    if random is not None:
+        part = np.divide(error, step, out=error)
+        np.add(part, went_up, out=part)  # exact: a number that went up is at least half a step
+        np.add(codes, carries(part, random), out=codes)
 
 
 def carries(part: np.ndarray, random: RandomBits) -> np.ndarray:
@@ -131,20 +110,20 @@ def carries(part: np.ndarray, random: RandomBits) -> np.ndarray:
     return np.add(part, random.numbers, out=part) >= whole
 
 
-def _guard_half_up(y: np.ndarray, element: FloatFormat, subnormals: Subnormals, workspace: Workspace) -> np.ndarray:
+def _guard_half_up(y: np.ndarray, element: FloatFormat, subnormals: Subnormals, workspace: Workspace,
+                   codes: np.ndarray) -> None:
     """Codes under the FPGA paper's recipe (section III.C), saturated at its own largest code.
 
     In the binade of y, half up on the bit below the fraction is an addition to the bit pattern. An exponent field
     of 0 keeps the unshifted fraction, and everything below it is 0; with exact subnormals both are rounded properly.
     """
-    last = np.uint32(largest_code(element, Rounding.GUARD_HALF_UP))
     if subnormals is Subnormals.EXACT:
-        codes = _nearest_away(y, element, workspace)
+        _away_from_zero(*_nearest_even(y, element, workspace, codes, with_error=True), codes)
     else:
-        codes, _, _ = workspace.take(y.size)
-        shift, zero_field = np.uint32(23 - element.man_bits), np.uint32((127 - element.bias) << 23)
-        np.maximum(y.view(np.uint32), zero_field, out=codes)
-        np.subtract(codes, zero_field, out=codes)
-        np.add(codes, np.uint32(1 << (22 - element.man_bits)), out=codes)
-        np.right_shift(codes, shift, out=codes)
-    return np.minimum(codes, last, out=codes)
+        total, zero_field = workspace.total[:y.size], np.uint32((127 - element.bias) << 23)
+        np.maximum(y.view(np.uint32), zero_field, out=total)
+        np.subtract(total, zero_field, out=total)
+        np.add(total, np.uint32(1 << (22 - element.man_bits)), out=total)
+        np.right_shift(total, np.uint32(23 - element.man_bits), out=total)
+        np.copyto(codes, total, casting="unsafe")
+    np.minimum(codes, codes.dtype.type(largest_code(element, Rounding.GUARD_HALF_UP)), out=codes)

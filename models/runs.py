@@ -22,6 +22,10 @@ class Runs:
     def start(self) -> int:
         return int(self.starts[0])
 
+    def at(self, number: int) -> tuple[int, ...]:
+        """The results for one number."""
+        return tuple(self.values[:, np.searchsorted(self.starts, number, "right") - 1].tolist())
+
 
 def runs_of(evaluate: Callable[[int, int], np.ndarray], start: int, stop: int, chunk: int) -> Runs:
     """Evaluate every number from ``start`` to ``stop``, ``chunk`` at a time.

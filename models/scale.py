@@ -8,9 +8,11 @@ import numpy as np
 
 from ..spec import Numerics, ScaleRule
 
-__all__ = ["scale_bytes", "scale_reciprocals"]
+__all__ = ["scale_bytes", "scale_reciprocals", "spread"]
 
 FRACTION = np.uint32(0x7FFFFF)
+RECIPROCALS = np.append(np.ldexp(np.float32(1), 127 - np.arange(255)), np.float32(np.nan)).astype(np.float32)
+"""2**-X of every scale byte, exactly; that of 2**127 is subnormal."""
 
 
 def scale_bytes(amax: np.ndarray, numerics: Numerics) -> np.ndarray:
@@ -41,11 +43,15 @@ def scale_bytes(amax: np.ndarray, numerics: Numerics) -> np.ndarray:
         assert in_binade.denominator == at_bottom.denominator == 1
         limit = np.where(exponent > 0, np.uint32(in_binade), np.uint32(min(at_bottom, 2**32 - 1)))
         byte += (amax & FRACTION) > limit
-    return np.clip(byte, 0, 254).astype(np.uint8)
+    return np.minimum(np.maximum(byte, 0), 254).astype(np.uint8)
 
 
 def scale_reciprocals(scales: np.ndarray) -> np.ndarray:
-    """2**-X as float32, exactly, of scale bytes 0 to 254: (n,) uint8 -> (n,) float32."""
-    exponent = np.int32(254) - scales
-    # the reciprocal of 2**127 is subnormal: its one fraction bit instead of an exponent field
-    return np.where(exponent > 0, exponent << 23, 1 << 22).astype(np.uint32).view(np.float32)
+    """2**-X as float32, exactly, of scale bytes: (n,) uint8 -> (n,) float32, NaN for 0xFF."""
+    return np.take(RECIPROCALS, scales)
+
+
+def spread(factors: np.ndarray, block_size: int, out: np.ndarray) -> np.ndarray:
+    """The factor of its block for each element: (n,) float32 -> ``out`` (n * block_size,)."""
+    np.copyto(out.reshape(-1, block_size), factors[:, None])
+    return out

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..spec import Numerics, Specials
 from .amax import INFINITY
-from .element import encode, signed_codes
-from .rounding import Workspace
+from .element import encode, give_signs
+from .workspace import Workspace
 
 __all__ = ["special_blocks"]
 
@@ -31,7 +31,8 @@ def _signal_codes(amax: np.ndarray, bits: np.ndarray, codes: np.ndarray, numeric
     element = numerics.block.element
     is_nan = amax > INFINITY  # a NaN pattern is above that of Inf, so the maximum tells
     magnitude = np.where(is_nan, np.uint32(element.signal_nan_code), np.uint32(element.signal_inf_code))
-    signed_codes(np.repeat(magnitude, numerics.block_size), bits.reshape(-1), element, codes.reshape(-1))
+    codes[...] = magnitude[:, None]
+    give_signs(codes, bits, element)
     return np.where(is_nan, 0xFF, 0xFE).astype(np.uint8), codes
 
 
@@ -39,8 +40,8 @@ def _replaced(magnitudes: np.ndarray, bits: np.ndarray, codes: np.ndarray, numer
     """``codes`` with NaN and Inf inputs put in: NaN without sign, Inf as the largest number of its sign."""
     element = numerics.block.element
     infinite = magnitudes == INFINITY
-    largest = np.empty(np.count_nonzero(infinite), codes.dtype)
-    signed_codes(np.full(largest.size, element.max_code, np.uint32), bits[infinite], element, largest)
+    largest = np.full(np.count_nonzero(infinite), element.max_code, codes.dtype)
+    give_signs(largest, bits[infinite], element)
     codes[infinite] = largest
     codes[magnitudes > INFINITY] = element.max_code if element.nan_code is None else element.nan_code
     return codes
@@ -52,10 +53,10 @@ def _with_dropped(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, 
     where = magnitudes >= INFINITY
     exponent = 127.0 - np.repeat(scales, where.sum(axis=1))
     significand = 1 + (magnitudes[where] & np.uint32(0x7FFFFF)) * 2.0 ** -23
-    # beyond float32: scaled in double precision, which is exact, and cut to twice what saturates
+    # beyond float32: scaled in double precision, which is exact, and cut to what is beyond the format
     y = np.ldexp(significand, (exponent + 128).astype(np.int32))
     y = np.minimum(y, 2.0 ** (numerics.block.element.emax + 2)).astype(np.float32)
     new = np.empty(y.size, codes.dtype)
-    encode(y, bits[where], numerics, Workspace(y.size), new, None if random is None else random[where])
+    encode(y, bits[where], numerics, Workspace(y.size, numerics), new, None if random is None else random[where])
     codes[where] = new
     return codes

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from .block import Quantized, dequantize
-from .element import largest_value
+from ..spec import FP32, ElementFormat, Numerics
+from .amax import block_amax
+from .block import MAGNITUDE, Quantized, as_blocks, check_codes
+from .element import element_values, largest_value
+from .scale import scale_reciprocals, spread
+from .source import as_numbers, widen
+from .workspace import CHUNK, Workspace, workspace
 
 __all__ = ["Statistics", "error_statistics"]
+
+VANISHING = np.float32(2.0 ** -40)
+"""A block's largest magnitude, in units of its scale, is above this wherever the scale is its own."""
+TOP = np.uint32(0x7F000000)
+"""Pattern of 2**127. From here on a result may be 2**128, which float32 has not: such pairs are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +41,7 @@ class Statistics:
     """Smallest and largest of the blocks' largest finite magnitudes."""
     signal: float = 0.0
     noise: float = 0.0
-    """Sums of x**2 and (x - y)**2 over finite pairs, in double precision."""
+    """Sums of x**2 and (x - y)**2 over finite pairs: in single precision within a block, in double over all."""
 
     @property
     def sqnr_db(self) -> float:
@@ -51,27 +62,89 @@ class Statistics:
 
 
 def error_statistics(x: np.ndarray, q: Quantized) -> Statistics:
-    """Statistics of ``q`` as the conversion of ``x`` (float32, the array that was quantized)."""
-    size = q.numerics.block_size
-    x, scales = np.moveaxis(np.asarray(x), q.axis, -1), np.moveaxis(q.scales, q.axis, -1)
-    y = np.moveaxis(dequantize(q), q.axis, -1)
+    """Statistics of ``q`` as the conversion of ``x``, the array that was quantized, of any dtype that `quantize` takes."""
+    check_codes(q)
+    x, size = as_numbers(x, FP32), q.numerics.block_size
+    blocks, codes, scales = as_blocks(x, q.axis, size), as_blocks(q.codes, q.axis, size), as_blocks(q.scales, q.axis, 1)
+    length = x.shape[q.axis]
+    # in the last block of a row the elements beyond the length are padding
+    widths = np.full((x.size // max(length, 1), -(-length // size)), size)
+    widths[:, -1:] -= -length % size
+    space, total = workspace(min(CHUNK, blocks.size), q.numerics), Statistics(elements=x.size, blocks=len(blocks))
+    rows = CHUNK // size
+    for start in range(0, len(blocks), rows):
+        part = slice(start, start + rows)
+        numbers = blocks[part].reshape(-1)
+        bits = widen(numbers, space.wide[:numbers.size])
+        total += _of_chunk(bits, scales[part, 0], codes[part], widths.reshape(-1)[part], q.numerics, space)
+    return total
+
+
+def _of_chunk(bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray, numerics: Numerics,
+              space: Workspace) -> Statistics:
+    """What became of (n * size,) FP32 patterns in (n,) scales and (n, size) codes; elements and blocks are not counted.
+
+    Numbers are divided by the scale of their block first, exactly, so that no sum of squares overflows or vanishes.
+    Blocks whose scale does not fit their numbers, as where there is NaN or Inf, go another way.
+    """
+    size, length = numerics.block_size, bits.size
+    magnitudes = np.bitwise_and(bits, MAGNITUDE, out=space.magnitudes[:length])
+    amax = block_amax(magnitudes, size)
+    factors = scale_reciprocals(scales)
+    decoded = _decoded(codes, numerics.block.element, space.power[:length].view(np.float32))
+    scaled, error = spread(factors, size, space.factors[:length]), space.total[:length].view(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.multiply(bits.view(np.float32), scaled, out=scaled)
+        np.subtract(scaled, decoded, out=error)
+        signal, noise = (np.vecdot(x, x) for x in (scaled.reshape(-1, size), error.reshape(-1, size)))
+        reach = amax.view(np.float32) * factors
+    fits = ((reach > VANISHING) | (amax == 0)) & (amax < TOP) & np.isfinite(noise)
+    special = np.flatnonzero(~fits)
+    lost = Statistics()
+    if special.size:
+        lost, amax[special] = _of_special(bits.reshape(-1, size)[special], scales[special], codes[special], widths[special],
+                                          numerics)
+        signal[special] = noise[special] = 0
+        magnitudes.reshape(-1, size)[special] = 0
+        scaled.reshape(-1, size)[special] = 0
+    flags, others = space.flags[:length], space.narrow.view(bool)[:length]
+    saturated = np.count_nonzero(np.greater(np.abs(scaled, out=scaled), np.float32(largest_value(numerics)), out=flags))
+    np.logical_and(np.equal(decoded, 0, out=flags), np.not_equal(magnitudes, 0, out=others), out=flags)
+    weights = np.ldexp(1.0, 2 * (scales.astype(np.int32) - 127))
+    return lost + Statistics(saturated=saturated, flushed=np.count_nonzero(flags), amax_min=float(amax.view(np.float32).min()),
+                             amax_max=float(amax.view(np.float32).max()), signal=float(weights @ signal),
+                             noise=float(weights @ noise))
+
+
+def _decoded(codes: np.ndarray, element: ElementFormat, values: np.ndarray) -> np.ndarray:
+    """Values of codes (n, size), in ``values`` (n * size,) float32."""
+    if codes.dtype == np.uint8:  # two at once, as one complex number: a look-up costs the same
+        np.take(_pairs(element), codes.reshape(-1).view(np.uint16), out=values.view(np.complex64), mode="clip")
+    else:
+        np.take(element_values(element), codes.reshape(-1), out=values, mode="clip")
+    return values
+
+
+@lru_cache(maxsize=16)
+def _pairs(element: ElementFormat) -> np.ndarray:
+    """Values of each two neighbouring codes of up to eight bits, by their bytes read as one number: (65536,) complex64."""
+    codes = np.arange(1 << 16, dtype=np.uint16).view(np.uint8)
+    return np.take(element_values(element), codes, mode="clip").view(np.complex64)
+
+
+def _of_special(bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray,
+                numerics: Numerics) -> tuple[Statistics, np.ndarray]:
+    """Statistics of any blocks, and their largest finite magnitudes as patterns: slow, in double precision."""
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        x, values = bits.view(np.float32).astype(np.float64), element_values(numerics.block.element)[codes].astype(np.float64)
+    scale = np.where(scales == numerics.block.scale.nan_code, np.nan, np.ldexp(1.0, scales.astype(np.int32) - 127))[:, None]
+    y = values * scale
     finite = np.isfinite(x)
-    magnitude = np.abs(np.where(finite, x, 0), dtype=np.float64)
-    if q.length is not None and q.length % size:
-        widths = [(0, 0)] * (x.ndim - 1) + [(0, -q.length % size)]
-        magnitude, finite, y = np.pad(magnitude, widths), np.pad(finite, widths), np.pad(y, widths)
-        x = np.pad(x, widths)
-    largest = np.ldexp(largest_value(q.numerics), scales.astype(np.int32) - 127)
-    blocked = magnitude.reshape(*scales.shape, size)
-    amax = blocked.max(axis=-1, initial=0)
-    number = scales[..., None] != q.numerics.block.scale.nan_code
-    good = finite & np.isfinite(y)
-    with np.errstate(invalid="ignore"):  # Inf less Inf
-        error = np.where(good, x.astype(np.float64) - y, 0)
+    magnitude = np.abs(np.where(finite, x, 0))
+    good = finite & (np.abs(y) < 2.0 ** 128)
+    amax = magnitude.max(axis=1).astype(np.float32)
     return Statistics(
-        elements=q.length * (x.size // x.shape[-1]) if x.size else 0, blocks=scales.size,
-        saturated=int(np.count_nonzero((blocked > largest[..., None]) & number)),
+        saturated=int(np.count_nonzero(magnitude > largest_value(numerics) * scale)),
         flushed=int(np.count_nonzero((magnitude > 0) & (y == 0))),
-        nan=int(np.count_nonzero(np.isnan(y))),
-        amax_min=float(amax.min(initial=math.inf)), amax_max=float(amax.max(initial=0)),
-        signal=float(np.sum(np.where(good, magnitude, 0) ** 2)), noise=float(np.sum(error ** 2)))
+        nan=int(np.count_nonzero(np.isnan(y) & (np.arange(x.shape[1]) < widths[:, None]))),
+        signal=float(np.sum(x[good] ** 2)), noise=float(np.sum((x[good] - y[good]) ** 2))), amax.view(np.uint32)

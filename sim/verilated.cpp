@@ -16,16 +16,18 @@ constexpr unsigned SOURCE_BYTES = MXCAST_SOURCE_BITS / 8;
 constexpr unsigned CODE_BITS = MXCAST_CODE_BITS;
 constexpr unsigned CODE_BYTES = (CODE_BITS + 7) / 8;
 constexpr unsigned RANDOM_BITS = MXCAST_RANDOM_BITS;
+constexpr unsigned DESIGNS = MXCAST_DESIGNS;  // several converters side by side on one input, or one
+constexpr unsigned CODES = DESIGNS * BLOCK;
 
-constexpr unsigned packed_bytes(unsigned bits) { return (BLOCK * bits + 7) / 8; }
+constexpr unsigned packed_bytes(unsigned fields, unsigned bits) { return (fields * bits + 7) / 8; }
 
 // A field of up to 16 bits spans at most three bytes: buffers have bytes to spare.
 void unpack(const uint8_t* packed, uint8_t* codes) {
     if (CODE_BITS % 8 == 0) {
-        std::memcpy(codes, packed, BLOCK * CODE_BYTES);
+        std::memcpy(codes, packed, CODES * CODE_BYTES);
         return;
     }
-    for (unsigned lane = 0; lane < BLOCK; ++lane) {
+    for (unsigned lane = 0; lane < CODES; ++lane) {
         const unsigned bit = lane * CODE_BITS;
         uint32_t word;
         std::memcpy(&word, packed + bit / 8, 4);
@@ -36,7 +38,7 @@ void unpack(const uint8_t* packed, uint8_t* codes) {
 
 #if MXCAST_RANDOM_BITS
 void pack(const uint16_t* random, uint8_t* packed) {
-    std::memset(packed, 0, packed_bytes(RANDOM_BITS) + 4);
+    std::memset(packed, 0, packed_bytes(BLOCK, RANDOM_BITS) + 4);
     for (unsigned lane = 0; lane < BLOCK; ++lane) {
         const unsigned bit = lane * RANDOM_BITS;
         uint32_t word;
@@ -53,21 +55,21 @@ extern "C" void mxcast_convert(const uint8_t* x, const uint16_t* random, uint32_
                                uint64_t blocks) {
     VerilatedContext context;
     Vdut dut{&context};
-    uint8_t packed[packed_bytes(CODE_BITS) + 4] = {};
+    uint8_t packed[packed_bytes(CODES, CODE_BITS) + 4] = {};
 #if MXCAST_MODES > 1
     dut.mode = mode;
 #endif
     for (uint64_t block = 0; block < blocks; ++block) {
         std::memcpy(&dut.x, x + block * BLOCK * SOURCE_BYTES, BLOCK * SOURCE_BYTES);
 #if MXCAST_RANDOM_BITS
-        uint8_t bits[packed_bytes(RANDOM_BITS) + 4];
+        uint8_t bits[packed_bytes(BLOCK, RANDOM_BITS) + 4];
         pack(random + block * BLOCK, bits);
-        std::memcpy(&dut.random, bits, packed_bytes(RANDOM_BITS));
+        std::memcpy(&dut.random, bits, packed_bytes(BLOCK, RANDOM_BITS));
 #endif
         dut.eval();
-        std::memcpy(scales + block, &dut.scale, 1);
-        std::memcpy(packed, &dut.p, packed_bytes(CODE_BITS));
-        unpack(packed, codes + block * BLOCK * CODE_BYTES);
+        std::memcpy(scales + block * DESIGNS, &dut.scale, DESIGNS);
+        std::memcpy(packed, &dut.p, packed_bytes(CODES, CODE_BITS));
+        unpack(packed, codes + block * CODES * CODE_BYTES);
     }
     dut.final();
 }

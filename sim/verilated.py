@@ -16,7 +16,7 @@ from ..models.source import DTYPES, widen
 from ..spec import BlockFormat, ConverterConfig, Numerics, converter_config
 from . import tools
 
-__all__ = ["Verilated", "verilate", "verilate_text"]
+__all__ = ["Verilated", "build", "loaded", "verilate", "verilate_text"]
 
 OPTIMISATION = "-O2"
 
@@ -30,10 +30,7 @@ class Verilated:
 
     def __init__(self, library: Path, modes: tuple[Numerics, ...], number: int = 0) -> None:
         self.modes, self.number, self.numerics, self.library = modes, number, modes[number], library
-        self._convert = ctypes.CDLL(str(library)).mxcast_convert
-        self._convert.restype = None
-        self._convert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p,
-                                  ctypes.c_uint64]
+        self._convert = loaded(library)
 
     def mode(self, number: int) -> Verilated:
         """The same design in another mode."""
@@ -57,6 +54,14 @@ class Verilated:
                       codes.ctypes.data, len(blocks))
 
 
+def loaded(library: Path):
+    """The loop of a library that `build` made: (x, random, mode, scales, codes, blocks)."""
+    convert = ctypes.CDLL(str(library)).mxcast_convert
+    convert.restype = None
+    convert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
+    return convert
+
+
 def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object) -> Verilated:
     """The Verilated design of a `ConverterConfig`, or of a format with a profile and overrides.
 
@@ -74,10 +79,14 @@ def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = 
 def verilate_text(text: str, top: str, *modes: Numerics) -> Verilated:
     """The Verilated design of any Verilog text whose module ``top`` has the ports ``x``, ``scale`` and ``p``, besides
     ``random`` and ``mode`` where the numerics of its modes ask for them."""
-    numerics = modes[0]
+    return Verilated(build(text, top, modes[0], modes=len(modes)), modes)
+
+
+def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: int = 1) -> Path:
+    """The shared library of a Verilated text, with the loop over blocks of verilated.cpp around it."""
     root, loop = tools.verilator_root(), (files(__package__) / "verilated.cpp").read_text()
-    sizes = {"BLOCK_SIZE": numerics.block_size, "SOURCE_BITS": numerics.source.bits,
-             "CODE_BITS": numerics.block.element.bits, "RANDOM_BITS": numerics.random_bits, "MODES": len(modes)}
+    sizes = {"BLOCK_SIZE": numerics.block_size, "SOURCE_BITS": numerics.source.bits, "RANDOM_BITS": numerics.random_bits,
+             "CODE_BITS": numerics.block.element.bits, "MODES": modes, "DESIGNS": designs}
     defines = [f"-DMXCAST_{name}={size}" for name, size in sizes.items()]
     runtime = _runtime(root)
 
@@ -95,7 +104,7 @@ def verilate_text(text: str, top: str, *modes: Numerics) -> Verilated:
                 path.unlink()
 
     key = [text, top, loop, *defines, OPTIMISATION, tools.verilator_version(), tools.compiler_version()]
-    return Verilated(cached_folder("verilated", key, make) / "dut.so", modes)
+    return cached_folder("verilated", key, make) / "dut.so"
 
 
 def _includes(root: Path) -> list[str]:

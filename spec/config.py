@@ -58,7 +58,7 @@ class ConverterConfig:
             if mode.block.element.bits != first.block.element.bits:
                 raise ValueError(f"the element formats of one converter must have the same width, not {first.block.element.bits} "
                                  f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})")
-            if mode.replace(block=first.block, scale_rule=first.scale_rule) != first:
+            if (mode.replace(block=first.block, scale_rule=first.scale_rule), mode.block_size) != (first, first.block_size):
                 raise ValueError("the modes of one converter may differ in scale_rule and element format only")
 
     @property

@@ -221,7 +221,8 @@ class BlockFormat:
     def __post_init__(self) -> None:
         if not isinstance(self.element, FloatFormat | FixedFormat) or not isinstance(self.scale, ScaleFormat):
             raise TypeError(f"{self.name} must have an element format and a scale format")
-        _require(self.block_size in BLOCK_SIZES, f"block_size must be a power of two from 2 to 128, not {self.block_size!r}")
+        _require(type(self.block_size) is int and self.block_size in BLOCK_SIZES,
+                 f"block_size must be a power of two from 2 to 128, not {self.block_size!r}")
         element = self.element
         _require(re.fullmatch("[a-z][a-z0-9_]*", element.name) is not None,
                  f"an element format's name must be lower-case letters, digits and underscores, not {element.name!r}")
@@ -271,8 +272,9 @@ BLOCKS: dict[str, BlockFormat] = {
 """The six concrete formats of OCP MX v1.0, table 1, by name."""
 
 # What a name can spell: ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
-FLOAT_NAME = re.compile(r"(?:mxfp(?P<bits>\d+)_)?e(?P<exp>\d+)m(?P<man>\d+)(?:_(?P<specials>ieee|nan_only|none))?")
-FIXED_NAME = re.compile(r"(?:mx)?int(?P<bits>\d+)")
+N = "0|[1-9][0-9]*"  # without leading zeros: e04m3 is no e4m3
+FLOAT_NAME = re.compile(f"(?:mxfp(?P<bits>{N})_)?e(?P<exp>{N})m(?P<man>{N})(?:_(?P<specials>ieee|nan_only|none))?")
+FIXED_NAME = re.compile(f"(?:mx)?int(?P<bits>{N})")
 
 
 def source_format(name: str | FloatFormat) -> FloatFormat:

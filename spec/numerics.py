@@ -134,7 +134,7 @@ class Numerics:
         fields = dict(fields)
         block, element = fields.pop("block"), fields.pop("element", None)
         if element is not None:
-            block = _element_of(element)
+            block = dataclasses.replace(block_format(_element_of(element)), name=block)
         return cls(block=block).replace(**fields)
 
     def replace(self, **overrides: object) -> Numerics:

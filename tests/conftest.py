@@ -3,10 +3,15 @@
 from collections import defaultdict
 
 TITLES = {"test_model_equals_the_exact_definition": "model = exact definition",
-          "test_all_boundary_neighbours_under_ocp_and_nvidia": "model = exact definition, all boundary neighbours",
+          "test_all_boundary_neighbours": "model = exact definition, all boundary neighbours",
           "test_rtl_equals_the_model": "Verilog = model",
           "test_a_64th_of_all_inputs": "Verilog = model, a 64th of all inputs",
-          "test_every_microarchitecture_gives_the_same_bits": "Verilog = model, every micro-architecture",
+          "test_every_combination_of_rules": "Verilog = model = exact definition, combinations of rules",
+         "test_every_block_size": "Verilog = model = exact definition, block sizes",
+         "test_every_element_format": "Verilog = model = exact definition, element formats",
+         "test_every_number_of_random_bits": "Verilog = model = exact definition, random bits",
+         "test_every_mode_is_its_own_configuration": "Verilog = model, run-time modes",
+         "test_every_microarchitecture_gives_the_same_bits": "Verilog = model, every micro-architecture",
           "test_regression_passes_on_verilator": "cocotb on Verilator",
           "test_the_same_bench_passes_on_icarus": "cocotb on Icarus"}
 

@@ -1,16 +1,19 @@
 """The command as its users type it: verbs, options, configuration files, JSON, exit codes."""
 
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+from mxcast.cli.options import request
 from mxcast.models import quantize
-from mxcast.spec import BLOCKS, PROFILES, RULES
+from mxcast.spec import BLOCKS, PROFILES, RULES, SOURCES, block_format
 
 COMMAND = [sys.executable, "-m", "mxcast.cli"]
+VERBS = ("list", "doctor", "quantize", "dequantize", "explain", "compare", "emit", "verify", "test", "synth")
 
 
 def run(*arguments, **environment):
@@ -23,11 +26,11 @@ def test_help_is_light():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"
-    for verb in ("list", "doctor", "quantize", "dequantize", "emit", "verify", "test", "synth"):
+    for verb in VERBS:
         assert verb in done.stdout
 
 
-@pytest.mark.parametrize("verb", ["list", "doctor", "quantize", "dequantize", "emit", "verify", "test", "synth"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_and_the_common_flags(passes, verb):
     text = passes(verb, "--help")
     for flag in ("--json", "--quiet", "--verbose"):
@@ -43,7 +46,8 @@ def test_version_and_bare_command(passes):
 
 @pytest.mark.parametrize("arguments, words", [
     (["emit"], "mxcast emit e4m3"),
-    (["emit", "e4m4"], "unknown format 'e4m4': did you mean 'e4m3'?"),
+    (["emit", "f4m3"], "unknown format 'f4m3': did you mean 'e4m3'?"),
+    (["emit", "e6m1"], "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e6m1"),
     (["emit", "ocp"], "'ocp' is a profile: mxcast emit e4m3 --profile ocp"),
     (["verify", "nvidia"], "'nvidia' is a profile: mxcast verify e4m3 --profile nvidia"),
     (["quantize", "a.npy", "b.npz", "--format", "ocp"], "mxcast quantize a.npy b.npz --format e4m3 --profile ocp"),
@@ -54,7 +58,21 @@ def test_version_and_bare_command(passes):
     (["emit", "e4m3", "--set", "scale_rule=ceiling"], "unknown scale_rule 'ceiling': did you mean 'ceil'?"),
     (["emit", "e4m3", "--set", "ceil"], "--set takes KEY=VALUE, not 'ceil'"),
     (["emit", "e4m3", "--set", "block=e2m1"], "--set"),
-    (["emit", "e4m3", "--set", "block_size=16"], "block_size must be 32, not 16"),
+    (["emit", "e4m3", "--set", "block_size=24"], "block_size must be a power of two from 2 to 128, not 24"),
+    (["emit", "e4m3", "--set", "block_size=many"], "block_size must be a power of two from 2 to 128, not 'many'"),
+    (["emit", "e4m3", "--set", "random_bits=8"], "random_bits are for the rounding sr, not for rne"),
+    (["emit", "e4m3", "--set", "rounding=sr", "--set", "random_bits=17"], "random_bits must be 1 to 16, not 17"),
+    (["emit", "e4m3", "--set", "source=fp33"], "unknown source 'fp33': did you mean 'fp32'?"),
+    (["emit", "e4m3,e2m1"], "must have the same width, not 8 bits (e4m3) and 4 (e2m1)"),
+    (["emit", "e4m3,f5m2"], "unknown format 'f5m2': did you mean 'e5m2'?"),
+    (["emit", "e4m3,nvidia"], "'nvidia' is a profile: mxcast emit e4m3 --profile nvidia"),
+    (["emit", "e4m3,all"], "unknown format 'all'"),
+    (["emit", "e4m3", "--set", "scale_rule=floor,ceil,floor"], "the modes of a converter must differ from each other"),
+    (["emit", "e4m3", "--set", "scale_rule=floor,ceiling"], "unknown scale_rule 'ceiling': did you mean 'ceil'?"),
+    (["emit", "e4m3", "--set", "rounding=rne,sr"], "unknown rounding 'rne,sr'"),
+    (["quantize", "a.npy", "b.npz", "--format", "e4m3,e5m2"], "mxcast quantize takes one format and one scale rule, not 2 modes"),
+    (["quantize", "a.npy", "b.npz", "--format", "e4m3", "--set", "scale_rule=floor,ceil,even"],
+     "mxcast quantize takes one format and one scale rule, not 3 modes"),
     (["emit", "e4m3", "--name", "module"], "Verilog identifier"),
     (["emit", "all", "--name", "x"], "--name x is for one module"),
     (["emit", "e4m3", "-c", "no.toml"], "no.toml: No such file or directory"),
@@ -99,11 +117,62 @@ def test_list(passes):
     listed = {(row["key"], row["value"]) for row in everything["rules"]}
     assert listed >= {(key, str(rule)) for key, rules in RULES.items() for rule in rules}
     assert all(row["description"] for row in everything["targets"]) and everything["targets"]
-    for section in ("formats", "profiles", "rules", "targets"):
+    assert listed >= {("source", name) for name in SOURCES} | {("block_size", "2 to 128"), ("random_bits", "1 to 16")}
+    assert [row["name"] for row in everything["sources"]] == list(SOURCES)
+    for section in ("formats", "sources", "profiles", "rules", "targets"):
         text = passes("list", section)
         for row in everything[section]:
             assert next(iter(row.values())) in text
         assert passes("list", section, "-q") == ""
+
+
+def test_list_profiles_says_where_they_are_from(passes):
+    text = passes("list", "profiles")
+    assert text.split("name")[1].split("\n")[0].split() == ["source", "date", "rules", "remark"]
+    for profile in PROFILES.values():
+        row = next(line for line in text.splitlines() if line.startswith(f" {profile.name} "))
+        assert profile.source in row and profile.date in row and profile.remark in row
+        for key, value in profile.rules:
+            assert f"{key}={value}" in text
+
+
+def test_list_formats_says_how_others_are_spelt(passes):
+    """Every name that the note gives as an example is a format."""
+    note = passes("list", "formats").splitlines()[-1]
+    spelt = re.findall(r"\b(?:e\d+m\d+|int\d+)\b", note)
+    assert len(spelt) >= 3 and not {block_format(name).name for name in spelt} & set(BLOCKS)
+    for suffix in ("nan_only", "ieee"):
+        assert f"eXmY_{suffix}" in note and block_format(f"e3m3_{suffix}").element.specials == suffix
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["--help"], ["explain", "e4m3", "--values", "1", "--all"]])
+def test_a_reader_that_leaves(arguments, unbuffered):
+    """`mxcast list | head -1`: not a word on stderr, and no claim that all went well; a full disk is still an error."""
+    import os
+
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run([*COMMAND, *arguments], stdout=theirs, stderr=subprocess.PIPE, env=environment)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (141, b"")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, env=environment)
+    assert (done.returncode, done.stderr) == (2, b"mxcast: output: No space left on device\n")
+
+
+def test_the_broken_pipe_of_a_tool_is_no_reason_for_silence(monkeypatch):
+    from mxcast.cli import main
+
+    def broken(*_, **__):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    kept = sys.stdout, sys.stderr
+    monkeypatch.setattr("mxcast.hdl.emit", broken)
+    with pytest.raises(BrokenPipeError):
+        main(["emit", "e4m3"])
+    sys.stdout, sys.stderr = kept  # which typer has wrapped
 
 
 def test_doctor(passes, fails, monkeypatch):
@@ -172,6 +241,44 @@ def test_emit_all(passes, tmp_path):
     assert [one["numerics"]["block"] for one in everything] == list(BLOCKS)
 
 
+@pytest.mark.parametrize("format, assignments, fields", [
+    ("e4m3", ["rounding=sr", "random_bits=5"], {"rounding": "sr", "random_bits": 5}),
+    ("e4m3", ["random_bits=5", "rounding=sr"], {"rounding": "sr", "random_bits": 5}),       # in any order
+    ("e4m3", ["rounding=sr"], {"rounding": "sr", "random_bits": 8}),
+    ("int4", ["source=bf16", "block_size=16"], {"source": "bf16", "block_size": 16, "block": "mxint4"}),
+    ("mxfp7_e3m3", ["scale_rule=even", "scale_rule=rceil"], {"scale_rule": "rceil", "block": "mxfp7_e3m3"}),   # the last wins
+])
+def test_rules_on_the_command_line(format, assignments, fields):
+    config, = request("emit {}", format, None, assignments, None).configs
+    assert fields.items() <= config.numerics.to_dict().items() and not config.alternatives
+
+
+@pytest.mark.parametrize("format, assignments, modes", [
+    ("e4m3", ["scale_rule=floor,ceil"], ["e4m3 floor", "e4m3 ceil"]),
+    ("e5m2, e4m3", [], ["e5m2 floor", "e4m3 floor"]),
+    ("e3m2,e2m3", ["scale_rule=ceil, even", "block_size=8"], ["e3m2 ceil", "e3m2 even", "e2m3 ceil", "e2m3 even"]),
+])
+def test_modes_on_the_command_line(format, assignments, modes):
+    config, = request("emit {}", format, None, assignments, None).configs
+    assert [f"{mode.block.short_name} {mode.scale_rule}" for mode in config.modes] == modes
+    everything = request("emit {}", "all", None, assignments, None)
+    assert [config.numerics.block.element for config in everything.configs] == [block.element for block in BLOCKS.values()]
+
+
+@pytest.mark.parametrize("text, modes", [
+    ("format = ['e4m3', 'e5m2']", ["e4m3 floor", "e5m2 floor"]),
+    ("format = 'e4m3, e5m2'", ["e4m3 floor", "e5m2 floor"]),
+    ("format = 'e4m3'\n[numerics]\nscale_rule = ['ceil', 'floor']", ["e4m3 ceil", "e4m3 floor"]),
+    ("[numerics]\nblock = ['mxfp8_e4m3', 'e5m2']\nscale_rule = 'floor,ceil'",
+     ["e4m3 floor", "e4m3 ceil", "e5m2 floor", "e5m2 ceil"]),
+    ("format = ['e4m3']\n[numerics]\nblock = 'mxfp8_e4m3'\nblock_size = 16", ["e4m3 floor"]),
+])
+def test_modes_in_a_configuration_file(tmp_path, text, modes):
+    (tmp_path / "c.toml").write_text(text)
+    config, = request("emit {}", None, None, None, tmp_path / "c.toml").configs
+    assert [f"{mode.block.short_name} {mode.scale_rule}" for mode in config.modes] == modes
+
+
 def test_unwritable_build_folder(fails, tmp_path):
     (tmp_path / "file").write_text("")
     assert "Not a directory" in fails(2, "emit", "e4m3", "-o", tmp_path / "file")
@@ -211,7 +318,16 @@ def test_configuration_file_takes_what_json_gives(passes, tmp_path):
     ("[numerics]\nscale = 'ceil'", "unknown key of [numerics] 'scale': did you mean"),
     ("[numerics]\namax_key = 'reduced'", "unknown key of [numerics] 'amax_key'"),
     ("[microarchitecture]\namax = 'reduced'", "did you mean 'amax_key'?"),
-    ("format = 4", "format must be a string, not 4"),
+    ("format = 4", "format must be a string or a list of strings, not 4"),
+    ("format = []", "format must be a string or a list of strings, not []"),
+    ("format = ['e4m3', 5]", "format must be a string or a list of strings, not ['e4m3', 5]"),
+    ("profile = ['ocp']", "profile must be a string, not ['ocp']"),
+    ("[numerics]\nrounding = ['rne', 'rtz']", "rounding must be a string or a whole number, not ['rne', 'rtz']"),
+    ("[numerics]\nscale_rule = ['floor', 1]",
+     "scale_rule must be a string or a whole number, or a list of strings, not ['floor', 1]"),
+    ("[numerics]\nscale_rule = ['floor', 'up']", "unknown scale_rule 'up'"),
+    ("[numerics]\nblock_size = 16.0", "block_size must be a string or a whole number, not 16.0"),
+    ("format = ['e4m3', 'e5m2']\n[numerics]\nblock = 'e4m3'", "gives the format twice"),
     ("numerics = 4", "numerics must be a table, not 4"),
     ("[numerics]\nscale_rule = true", "scale_rule must be a string"),
     ("[numerics]\nscale_rule = 'up'", "unknown scale_rule 'up'"),

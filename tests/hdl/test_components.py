@@ -10,20 +10,17 @@ from fractions import Fraction
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import UnusedElaboratable, Value
-from amaranth.sim import Simulator
+from amaranth.hdl import UnusedElaboratable
 
 from mxcast.hdl import AmaxTree, BlockConverter, ElementQuantizer, ScaleUnit
+from mxcast.hdl.operand import operand_config
 from mxcast.spec import BLOCKS, converter_config
+
+from .published import BIAS, BITS, EMAX, MMAX
+from .simulation import outputs
 
 LANES = 32
 SHORT = [block.short_name for block in BLOCKS.values()]
-
-# numerics.md, tables A.1 and B.1: exponent, mantissa of the largest number, bias (the paper's int8 has none)
-EMAX = {"e5m2": 15, "e4m3": 8, "e3m2": 4, "e2m3": 2, "e2m1": 2, "int8": 0}
-MMAX = {"e5m2": 0x600000, "e4m3": 0x600000, "e3m2": 0x600000, "e2m3": 0x700000, "e2m1": 0x400000, "int8": 0x7E0000}
-BIAS = {"e5m2": 15, "e4m3": 7, "e3m2": 3, "e2m3": 1, "e2m1": 1, "int8": 0}
-BITS = {"e5m2": 8, "e4m3": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4, "int8": 8}
 
 
 # ---- ports
@@ -43,6 +40,7 @@ def ports(component) -> dict[str, tuple[str, int]]:
     ("nan_block", 8, 9, ["nan"]),          # an exponent, and one bit for the fraction where the rule asks
     ("inf_scale", 9, 9, ["nan", "inf"]),   # the bit tells NaN from Inf
     ("drop", 8, 9, []),
+    ("te", 8, 9, []),                      # the tree lets no NaN through
 ])
 @pytest.mark.parametrize("short", SHORT)
 def test_ports(short, specials, floor_key, ceil_key, flags):
@@ -54,6 +52,25 @@ def test_ports(short, specials, floor_key, ceil_key, flags):
                                                    "p": ("output", BITS[short])}
     whole = converter_config(short, scale_rule=rule, specials=specials, amax_key="magnitude")
     assert ports(AmaxTree(whole)) == {"x": ("input", 1024), "amax": ("output", 31)}
+
+
+@pytest.mark.parametrize("formats, fields, mode, random, key, x, width", [
+    ("e4m3,e5m2", {}, 1, 0, 8, 32, 8),
+    ("e4m3", {"scale_rule": "floor,ceil,even", "source": "bf16"}, 2, 0, 9, 16, 8),
+    ("int4,e2m1,e3m0", {"scale_rule": "floor,bias_floor", "rounding": "sr", "random_bits": 3}, 3, 3, 8, 32, 4),
+    ("int16", {"rounding": "sr", "source": "fp16"}, 0, 8, 8, 19, 16),              # eight random bits unless told, and widened numbers
+])
+def test_ports_of_modes_and_random_bits(formats, fields, mode, random, key, x, width):
+    config = converter_config(formats, block_size=8, **fields)
+    told, drawn = ({"mode": ("input", mode)} if mode else {}), ({"random": ("input", random)} if random else {})
+    behind = operand_config(config)                                                # as the converter makes its parts
+    assert ports(AmaxTree(behind)) == {"x": ("input", 8 * x), **told, "amax": ("output", key)}
+    assert ports(ScaleUnit(behind)) == {"key": ("input", key), **told, "scale": ("output", 8), "nan": ("output", 1)}
+    assert ports(ElementQuantizer(behind)) == {"x": ("input", x), "scale": ("input", 8), **told, **drawn, "nan": ("input", 1),
+                                               "p": ("output", width)}
+    assert ports(BlockConverter(config)) == {"x": ("input", 8 * config.numerics.source.bits), **told,
+                                             **({"random": ("input", 8 * random)} if random else {}),
+                                             "scale": ("output", 8), "p": ("output", 8 * width)}
 
 
 @pytest.mark.parametrize("short", SHORT)
@@ -70,7 +87,7 @@ def test_the_converter_takes_what_converter_config_takes():
         assert made.config == config
 
 
-@pytest.mark.parametrize("arguments, fields", [(("e4m4",), {}), (("e4m3", "ocpp"), {}), (("e4m3",), {"scale_rule": "flor"})])
+@pytest.mark.parametrize("arguments, fields", [(("e4m3x",), {}), (("e4m3", "ocpp"), {}), (("e4m3",), {"scale_rule": "flor"})])
 def test_refused_before_anything_is_built(arguments, fields):
     """Otherwise Amaranth says "created but never used" when the half-made component is collected."""
     with warnings.catch_warnings(record=True) as said:
@@ -83,39 +100,26 @@ def test_refused_before_anything_is_built(arguments, fields):
 
 # ---- simulation
 
-def outputs(component, stimuli: list[dict[str, int]], names: list[str]) -> list[tuple[int, ...]]:
-    """What a combinational component gives for each stimulus."""
-    found = []
-
-    async def bench(ctx):
-        for stimulus in stimuli:
-            for port, value in stimulus.items():
-                ctx.set(Value.cast(getattr(component, port)), value)
-            found.append(tuple(ctx.get(Value.cast(getattr(component, name))) for name in names))
-
-    simulator = Simulator(component)
-    simulator.add_testbench(bench)
-    simulator.run()
-    assert len(found) == len(stimuli) > 0
-    return found
-
-
-@pytest.mark.parametrize("rule, offset", [("floor", EMAX), ("ceil", EMAX), ("bias_floor", BIAS)])
-@pytest.mark.parametrize("specials", ["nan_block", "inf_scale", "drop"])
+@pytest.mark.parametrize("rule, offset", [("floor", EMAX), ("ceil", EMAX), ("rceil", EMAX), ("pow2_ceil", EMAX), ("even", EMAX),
+                                          ("bias_floor", BIAS)])
+@pytest.mark.parametrize("specials", ["nan_block", "inf_scale", "drop", "te"])
 @pytest.mark.parametrize("short", SHORT)
 def test_scale_unit(short, specials, rule, offset):
     """All keys: numerics.md, table B.1, clamped to 0..254, with the special bytes of section 0.1."""
     unit = ScaleUnit(converter_config(short, scale_rule=rule, specials=specials))
-    flags = {"nan_block": ["nan"], "inf_scale": ["nan", "inf"], "drop": []}[specials]
-    flag_bits = 1 if rule == "ceil" or specials == "inf_scale" else 0
+    flags = {"nan_block": ["nan"], "inf_scale": ["nan", "inf"]}.get(specials, [])
+    goes_up = rule not in ("floor", "bias_floor")
+    flag_bits = 1 if goes_up or specials == "inf_scale" else 0
     keys, expected = [], []
     for exponent in range(255 if specials == "drop" else 256):  # dropped: 255 never comes out of the tree
         for flag in range(1 << flag_bits):
             keys.append({"key": exponent << flag_bits | flag})
-            byte = exponent - offset[short] + (flag if rule == "ceil" else 0)
+            byte = exponent - offset[short] + (flag if goes_up else 0)
             nan = inf = 0
             if exponent == 255 and specials == "nan_block":
                 nan = 1
+            elif exponent == 255 and specials == "te":  # no NaN comes out of the tree
+                inf = 1
             elif exponent == 255:
                 nan, inf = flag, 1 - flag
             byte = 255 if nan else 254 if inf else max(0, min(byte, 254))
@@ -141,9 +145,7 @@ def blocks(short: str) -> list[list[int]]:
 
 def largest_key(short: str, rule: str, specials: str, subnormals: str, block: list[int]) -> tuple[int, int]:
     """Exponent and flag of the block's largest magnitude, by the definitions and not by comparing keys."""
-    magnitudes = [x & 0x7FFFFFFF for x in block]
-    if specials == "drop":
-        magnitudes = [0 if m >> 23 == 255 else m for m in magnitudes]
+    magnitudes = without_specials(specials, block)
     exponent, mantissa = divmod(max(magnitudes), 1 << 23)
     flag = 0
     if exponent == 255 and specials == "inf_scale":
@@ -156,6 +158,13 @@ def largest_key(short: str, rule: str, specials: str, subnormals: str, block: li
     return exponent, int(flag)
 
 
+def without_specials(specials: str, block: list[int]) -> list[int]:
+    """Magnitudes, without those that do not count in the maximum."""
+    magnitudes = [x & 0x7FFFFFFF for x in block]
+    left_out = {"drop": lambda m: m >> 23 == 255, "te": lambda m: m > 0x7F800000}.get(specials, lambda m: False)
+    return [0 if left_out(m) else m for m in magnitudes]
+
+
 @pytest.mark.parametrize("short, rule, specials, amax_key, subnormals", [
     ("e4m3", "floor", "nan_block", "reduced", "exact"),      # exponents alone
     ("e4m3", "ceil", "nan_block", "reduced", "exact"),
@@ -163,6 +172,8 @@ def largest_key(short: str, rule: str, specials: str, subnormals: str, block: li
     ("e2m1", "ceil", "inf_scale", "reduced", "exact"),       # both meanings of the flag
     ("e5m2", "floor", "inf_scale", "reduced", "exact"),      # the flag for specials only
     ("e3m2", "floor", "drop", "reduced", "exact"),
+    ("e4m3", "ceil", "te", "reduced", "exact"),              # Inf is a maximum, NaN is none
+    ("e4m3", "floor", "te", "magnitude", "exact"),
     ("int8", "ceil", "nan_block", "reduced", "exact"),       # a flag for subnormals
     ("int8", "ceil", "nan_block", "reduced", "flush"),       # and none
     ("int8", "ceil", "drop", "magnitude", "exact"),          # the magnitude itself
@@ -174,10 +185,23 @@ def test_amax_tree(short, rule, specials, amax_key, subnormals):
     stimuli = [{"x": sum(x << 32 * lane for lane, x in enumerate(block))} for block in cases]
     for block, (found,) in zip(cases, outputs(AmaxTree(config), stimuli, ["amax"])):
         if amax_key == "magnitude":
-            expected = max(0 if specials == "drop" and m >> 23 == 255 else m for m in (x & 0x7FFFFFFF for x in block))
+            expected = max(without_specials(specials, block))
         else:
             exponent, flag = largest_key(short, rule, specials, subnormals, block)
             expected = exponent << 1 | flag if rule == "ceil" or specials == "inf_scale" else exponent
         # a flag of a subnormal that the scale unit clamps away may be anything: no element but int8 has it
         if not (amax_key == "reduced" and rule == "ceil" and expected >> 1 == 0 and short != "int8"):
             assert found == expected, f"block {' '.join(f'{x:08x}' for x in block)}: expected {expected:#x}, got {found:#x}"
+
+
+@pytest.mark.parametrize("size", [2, 4, 128])
+@pytest.mark.parametrize("source", ["fp32", "bf16"])
+def test_amax_tree_of_other_sizes_and_sources(source, size):
+    """The largest in every lane in turn, among others just below it."""
+    bits = {"fp32": 32, "bf16": 16}[source]
+    seed, sign = random.Random(size), 1 << (bits - 1)
+    cases = [[(top if lane == winner else seed.randrange(top)) | sign * seed.getrandbits(1) for lane in range(size)]
+             for winner in range(size) for top in (seed.randrange(1, sign), 1, sign - 1)]
+    tree = AmaxTree(converter_config("e4m3", source=source, block_size=size, amax_key="magnitude"))
+    found = outputs(tree, [{"x": sum(x << bits * lane for lane, x in enumerate(block))} for block in cases], ["amax"])
+    assert [f for f, in found] == [max(x & (sign - 1) for x in block) for block in cases]

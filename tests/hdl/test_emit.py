@@ -16,7 +16,7 @@ import pytest
 
 from mxcast.hdl import default_name, describe, emit, verilog
 from mxcast.hdl.host import write_whole
-from mxcast.spec import converter_config
+from mxcast.spec import ConverterConfig, converter_config
 from mxcast.sim.tools import verilator_root
 
 CONFIG = converter_config("e4m3", "nvidia", specials="inf_scale")
@@ -36,7 +36,8 @@ def test_files(emitted):
     assert folder.name == f"{emitted.top}-{emitted.config.config_id}"
     assert {kind: str(path.relative_to(folder)) for kind, path in emitted.files.items()} == {
         "verilog": f"rtl/{emitted.top}.v", "filelist": f"rtl/{emitted.top}.f", "core": f"rtl/{emitted.top}.core",
-        "template": f"rtl/{emitted.top}_inst.v", "json": f"rtl/{emitted.top}.json", "manifest": "manifest.json"}
+        "template": f"rtl/{emitted.top}_inst.v", "json": f"rtl/{emitted.top}.json", "manifest": "manifest.json",
+        **({"random_source": f"rtl/{emitted.top}_random_source.v"} if emitted.config.numerics.random_bits else {})}
     assert {path for path in folder.rglob("*") if path.is_file()} == set(emitted.files.values())
 
 
@@ -53,12 +54,13 @@ def test_json_agrees_with_the_verilog(emitted):
     assert about == describe(emitted.config)
     assert about["name"] == emitted.top == default_name(emitted.config)
     assert (about["config_id"], about["profile"]) == (emitted.config.config_id, emitted.config.profile)
-    assert {key: about[key] for key in ("numerics", "microarchitecture")} == emitted.config.to_dict()
+    assert {key: about[key] for key in ("numerics", "alternatives", "microarchitecture") if key in about} == emitted.config.to_dict()
+    assert ConverterConfig.from_dict(about) == emitted.config
     assert f"// Latency: {about['latency']} cycles" in emitted.text
     commented = re.findall(r"^//   (input|output) +(\w+)\[(\d+):0\]", emitted.text, flags=re.M)
     assert [(p["direction"], p["name"], str(p["width"] - 1)) for p in about["ports"]] == commented
-    declared = re.findall(r"^  (input|output) \[(\d+):0\] (\w+);", emitted.code[:emitted.code.index("endmodule")], flags=re.M)
-    assert sorted((d, n, w) for d, w, n in declared) == sorted(commented)
+    declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", emitted.code[:emitted.code.index("endmodule")], flags=re.M)
+    assert sorted((d, n, w or "0") for d, w, n in declared) == sorted(commented)
 
 
 def test_file_list_and_core_name_the_verilog(emitted):
@@ -129,7 +131,8 @@ if "later" in sys.argv:
     time.localtime = time.gmtime = lambda *_: day
 from mxcast.hdl import emit
 from mxcast.spec import converter_config
-for block, fields in (("e4m3", {"specials": "inf_scale"}), ("e2m1", {"amax_key": "magnitude"}), ("int8", {})):
+for block, fields in (("e4m3", {"specials": "inf_scale"}), ("e2m1", {"amax_key": "magnitude"}), ("int8", {}),
+                      ("e2m1,int4", {"scale_rule": "even,rceil", "rounding": "sr", "source": "fp16", "block_size": 4})):
     emit(converter_config(block, "nvidia", **fields))  # to the folder that is the default, where the process is
 """
 
@@ -143,7 +146,7 @@ def _emitted_by_a_process(folder: Path, *arguments: str, **environment: str) -> 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory) -> dict[str, bytes]:
     files = _emitted_by_a_process(tmp_path_factory.mktemp("here") / "a", PYTHONHASHSEED="0")
-    assert len(files) == 18 and all(name.startswith("build/") for name in files)
+    assert len(files) == 3 * 6 + 7 and all(name.startswith("build/") for name in files)
     return files
 
 
@@ -223,17 +226,25 @@ def test_names_that_are_also_used_inside(tmp_path, name):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("name", ["x", "scale", "p", "amax", "nan"])
-def test_names_of_the_top_modules_signals_are_refused(tmp_path, name):
+def test_names_of_the_top_modules_signals_are_refused(emitted, tmp_path):
     """Verilator would warn that the signal hides the module."""
-    with pytest.raises(ValueError, match="must not be that of a signal"):
-        emit(CONFIG, tmp_path, name)
+    top = emitted.code[:emitted.code.index("endmodule")]
+    signals = set(re.findall(r"^  (?:wire|input|output) (?:\[\d+:0\] )?([a-z]\w*);", top, flags=re.M))
+    assert {"x", "scale", "p", "key"} <= signals
+    for name in signals:
+        with pytest.raises(ValueError, match="must not be that of a signal"):
+            emit(emitted.config, tmp_path, name)
 
 
 def test_different_converters_have_different_names(tmp_path):
     """Two modules of one name could not be in one design."""
     configs = [converter_config("e4m3"), converter_config("e4m3", "nvidia"), converter_config("e4m3", "nvidia", specials="drop"),
                converter_config("e4m3", amax_key="magnitude"), converter_config("e4m3", input_subnormals="flush")]
-    names = [emit(config, tmp_path)["verilog"].stem for config in configs]
+    configs += [converter_config("e4m3", block_size=16), converter_config("e4m3", source="bf16"), converter_config("e4m3,e5m2"),
+                converter_config("e5m2,e4m3"), converter_config("e4m3", scale_rule="floor,ceil"), converter_config("e4m3", scale_rule="ceil,floor"),
+                converter_config("e4m3", rounding="sr"), converter_config("e4m3", rounding="sr", random_bits=9)]
+    names = [default_name(config) for config in configs]
     assert names[:2] == ["mxfp8_e4m3_ocp", "mxfp8_e4m3_nvidia"] and len(set(names)) == len(names)
+    assert default_name(converter_config("e4m3,e5m2,int8")).startswith("mxfp8_e4m3_e5m2_int8_")
+    assert emit(configs[0], tmp_path)["verilog"].stem == names[0]
     assert emit(converter_config("e4m3", "ocp", scale_rule="ceil"), tmp_path)["verilog"].stem == "mxfp8_e4m3_nvidia"

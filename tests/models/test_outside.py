@@ -12,7 +12,7 @@ from gfloat.formats import (format_info_mxfp4_e2m1, format_info_mxfp6_e2m3, form
 
 from mxcast.models import dequantize, quantize
 from mxcast.sim import stimuli
-from mxcast.spec import numerics
+from mxcast.spec import PROFILES, FixedFormat, FloatFormat, SpecialCodes, numerics
 
 CASTS = {"e5m2": ml_dtypes.float8_e5m2, "e4m3": ml_dtypes.float8_e4m3fn, "e3m2": ml_dtypes.float6_e3m2fn,
          "e2m3": ml_dtypes.float6_e2m3fn, "e2m1": ml_dtypes.float4_e2m1fn}
@@ -72,3 +72,52 @@ def test_blocks_equal_gfloat(element):
         np.testing.assert_array_equal(codes, theirs)
         compared += codes.size
     assert compared >= 100 * 32
+
+
+def gfloat_format(element: FloatFormat | FixedFormat) -> gfloat.FormatInfo:
+    """The same format in gfloat's terms."""
+    if isinstance(element, FixedFormat):
+        return gfloat.FormatInfo(element.name, element.bits, element.bits, bias=0, is_signed=True, domain=gfloat.Domain.Finite,
+                                 has_nz=False, num_high_nans=0, has_subnormals=True, is_twos_complement=True)
+    nans = {SpecialCodes.NONE: 0, SpecialCodes.NAN_ONLY: 1, SpecialCodes.IEEE: (1 << element.man_bits) - 1}[element.specials]
+    domain = gfloat.Domain.Extended if element.specials is SpecialCodes.IEEE else gfloat.Domain.Finite
+    return gfloat.FormatInfo(element.name, element.bits, element.man_bits + 1, bias=element.bias, is_signed=True, domain=domain,
+                             has_nz=True, num_high_nans=nans, has_subnormals=True, is_twos_complement=False)
+
+
+OTHER_FORMATS = ["e2m0", "e3m0", "e1m2", "e2m2_nan_only", "e3m3", "e4m2", "e3m4_ieee", "e5m1_ieee", "e4m7", "e5m10", "int4",
+                 "int12"]
+MODES = {"rne": gfloat.RoundMode.TiesToEven, "rna": gfloat.RoundMode.TiesToAway, "rtz": gfloat.RoundMode.TowardZero,
+         "sr": gfloat.RoundMode.StochasticFastest}
+
+
+@pytest.mark.parametrize("rounding", MODES)
+@pytest.mark.parametrize("element", [*BLOCK_FORMATS, *OTHER_FORMATS])
+def test_every_rounding_to_every_kind_of_format_equals_gfloat(element, rounding):
+    """gfloat rounds numbers that were scaled exactly. Its "fastest" stochastic rounding adds the random bits to the part
+    below the last place, as ours does. Its fixed-point formats reach the most negative code, where ours stop before."""
+    rules = numerics(element, rounding=rounding, **({"random_bits": 5} if rounding == "sr" else {}))
+    x = finite_blocks(rules)
+    x = x[:: len(x) // 3000]
+    random = np.random.default_rng(13).integers(0, 32, x.shape) if rounding == "sr" else None
+    q = quantize(x, rules, random=random)
+    info, given = gfloat_format(rules.block.element), {} if random is None else {"srbits": random, "srnumbits": 5}
+    scaled = np.ldexp(x.astype(np.float64), 127 - q.scales.astype(np.int32))
+    rounded = gfloat.round_ndarray(info, scaled, MODES[rounding], sat=True, **given)
+    expected = gfloat.encode_ndarray(info, rounded).astype(np.int64)
+    if isinstance(rules.block.element, FixedFormat):
+        lowest = 1 << (rules.block.element.bits - 1)
+        expected %= 1 << rules.block.element.bits
+        expected = np.where(expected == lowest, lowest + 1, expected)
+    assert x.size > 50_000
+    np.testing.assert_array_equal(q.codes, expected)
+
+
+def test_fp32_log2_is_one_too_big_for_7404_largest_magnitudes():
+    """What the profile `microxcaling` says of the library: log2, rounded to FP32, of numbers just below a power of two."""
+    steps_below = np.tile(np.arange(1, 129, dtype=np.uint32), 254)
+    patterns = np.arange(2, 256, dtype=np.uint32).repeat(128) * np.uint32(1 << 23) - steps_below
+    log2 = np.log2(patterns.view(np.float32).astype(np.float64)).astype(np.float32)
+    too_big = np.floor(log2) > (patterns >> 23).astype(int) - 127
+    assert np.count_nonzero(too_big) == 7404 and not too_big[127::128].any()
+    assert "7404" in PROFILES["microxcaling"].remark

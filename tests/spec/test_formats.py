@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from fractions import Fraction
 
+import ml_dtypes
+import numpy as np
 import pytest
 
-from mxcast.spec import (BF16, BLOCKS, E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, FP16, FP32, INT8, SOURCES, BlockFormat, FixedFormat,
-                         FloatFormat, ScaleFormat, SpecialCodes, block_format, source_format)
+from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, FP16, FP32, INT8, SOURCES, TF32,
+                         BlockFormat, FixedFormat, FloatFormat, Numerics, ScaleFormat, SpecialCodes, block_format, element_format,
+                         source_format)
 
 F = Fraction
 
@@ -31,6 +35,7 @@ def value(element: FloatFormat, code: int) -> Fraction:
     (FP16, 16, 5, 10, 15, 15, 65504, 0x7BFF, F(2) ** -14, F(2) ** -24),                    # binary16
     (BF16, 16, 8, 7, 127, 127, F(255, 128) * 2 ** 127, 0x7F7F, F(2) ** -126, F(2) ** -133),
     (FP32, 32, 8, 23, 127, 127, (2 - F(2) ** -23) * 2 ** 127, 0x7F7FFFFF, F(2) ** -126, F(2) ** -149),  # binary32
+    (TF32, 19, 8, 10, 127, 127, (2 - F(2) ** -10) * 2 ** 127, 0x3FBFF, F(2) ** -126, F(2) ** -136),     # A100 whitepaper
 ], ids=lambda p: getattr(p, "name", None))
 def test_floating_point_table(element, bits, exp_bits, man_bits, bias, emax, max_value, max_code, min_normal, min_subnormal):
     assert (element.bits, element.exp_bits, element.man_bits, element.bias) == (bits, exp_bits, man_bits, bias)
@@ -105,8 +110,9 @@ def test_blocks(name, short, element):
     assert (block.element, block.scale, block.block_size, block.tensor_scaled) == (element, E8M0, 32, False)
 
 
-def test_there_is_nothing_else():
+def test_the_catalogue_is_that_of_the_standard():
     assert len(BLOCKS) == 6
+    assert BLOCK_SIZES == (2, 4, 8, 16, 32, 64, 128)
     assert list(SOURCES) == ["fp32", "bf16", "fp16"]
     assert source_format("fp32") is source_format(FP32) is FP32
 
@@ -122,15 +128,29 @@ BLOCK = {"name": "t", "element": E4M3, "scale": E8M0}
     (FloatFormat, FLOAT | {"man_bits": -1}, "man_bits must be 0 to 52, not -1"),
     (FloatFormat, FLOAT | {"man_bits": 53}, "man_bits must be 0 to 52, not 53"),
     (FloatFormat, FLOAT | {"specials": "iee"}, "unknown specials 'iee': did you mean 'ieee'?"),
-    (FloatFormat, FLOAT | {"exp_bits": 1, "man_bits": 0, "specials": "nan_only"}, "t has no positive number: all its codes are special"),
-    (FloatFormat, FLOAT | {"exp_bits": 1, "man_bits": 0, "specials": "ieee"}, "t has no positive number: all its codes are special"),
+    (FloatFormat, FLOAT | {"exp_bits": 1, "man_bits": 0, "specials": "nan_only"},           # 0 and NaN
+     "t has no normal number: its top exponent field is special"),
+    (FloatFormat, FLOAT | {"exp_bits": 1, "specials": "ieee"}, "t has no normal number: its top exponent field is special"),
+    (FloatFormat, FLOAT | {"man_bits": 0, "specials": "ieee"}, "t must have a fraction bit to tell NaN from Inf"),
     (FixedFormat, FIXED | {"bits": 1}, "bits must be 2 to 16, not 1"),                      # a sign and nothing else
     (FixedFormat, FIXED | {"bits": 17}, "bits must be 2 to 16, not 17"),
     (FixedFormat, FIXED | {"frac_bits": 8}, "frac_bits must be 0 to 7, not 8"),             # a fraction bit for the sign
     (FixedFormat, FIXED | {"frac_bits": -1}, "frac_bits must be 0 to 7, not -1"),
     (FixedFormat, FIXED | {"symmetric": False}, "fixed-point elements are symmetric in every rule of this package"),
-    (BlockFormat, BLOCK | {"block_size": 16}, "block_size must be 32, not 16"),
-    (BlockFormat, BLOCK | {"block_size": 0}, "block_size must be 32, not 0"),
+    *((BlockFormat, BLOCK | {"block_size": size}, f"block_size must be a power of two from 2 to 128, not {size!r}")
+      for size in (0, 1, 12, 256, -2, 32.0, "16", True)),
+    (BlockFormat, BLOCK | {"element": FloatFormat(**FLOAT | {"name": "E4M3"})},             # a part of module and file names
+     "an element format's name must be lower-case letters, digits and underscores, not 'E4M3'"),
+    (BlockFormat, BLOCK | {"element": FP32},                                                # what FP32 converters are made for
+     "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of fp32"),
+    (BlockFormat, BLOCK | {"element": FloatFormat(**FLOAT | {"man_bits": 11})},
+     "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of t"),
+    (BlockFormat, BLOCK | {"element": FloatFormat(**FLOAT | {"bias": -1})},
+     "the bias of an element must not be negative, not -1"),
+    (BlockFormat, BLOCK | {"element": FloatFormat(**FLOAT | {"bias": 16})},                 # largest 1.875 * 2**-1
+     "the largest t must be at least 1, so that no scale of FP32 data is out of range"),
+    (BlockFormat, BLOCK | {"element": FixedFormat(**FIXED | {"frac_bits": 7})},             # largest 127/128
+     "the largest t must be at least 1, so that no scale of FP32 data is out of range"),
 ])
 def test_impossible_formats(make, fields, sentence):
     with pytest.raises(ValueError) as error:
@@ -149,11 +169,128 @@ def test_any_exmy_is_a_format(exp_bits, man_bits, bias, max_value):
     assert made.max_value == max_value == value(made, made.max_code)
 
 
+@pytest.mark.parametrize("kind", [None, BLOCKS["mxint8"], "mxint8"])
+def test_a_block_has_an_element_and_a_scale(kind):
+    with pytest.raises(TypeError, match="^t must have an element format and a scale format$"):
+        BlockFormat(**BLOCK | {"element": kind})
+
+
+# ---- names that spell a format
+
+# The IEEE-like formats of ml_dtypes under their names there: bias, largest number, smallest normal and smallest subnormal number
+@pytest.mark.parametrize("name, dtype, bias, max_value, min_normal, min_subnormal", [
+    ("e3m4_ieee", "float8_e3m4", 3, 15.5, 2.0 ** -2, 2.0 ** -6),
+    ("e4m3_ieee", "float8_e4m3", 7, 240, 2.0 ** -6, 2.0 ** -9),
+    ("e5m2_ieee", "float8_e5m2", 15, 57344, 2.0 ** -14, 2.0 ** -16),
+    ("e4m3_nan_only", "float8_e4m3fn", 7, 448, 2.0 ** -6, 2.0 ** -9),
+    ("e3m2_none", "float6_e3m2fn", 3, 28, 2.0 ** -2, 2.0 ** -4),
+])
+def test_spelt_formats_are_those_of_ml_dtypes(name, dtype, bias, max_value, min_normal, min_subnormal):
+    element, theirs = element_format(name), getattr(ml_dtypes, dtype)
+    assert (element.bias, element.max_value, F(2) ** element.emin) == (bias, max_value, min_normal)
+    assert value(element, 1) == min_subnormal
+    info = ml_dtypes.finfo(theirs)
+    assert (info.nexp, info.nmant, info.bits) == (element.exp_bits, element.man_bits, element.bits)
+    assert [float(n) for n in (info.max, info.smallest_normal, info.smallest_subnormal)] == [max_value, min_normal, min_subnormal]
+    codes = np.arange(element.sign_mask, dtype=np.uint8)
+    numbers = codes.view(theirs).astype(np.float64)
+    assert [value(element, int(code)) for code in codes[:element.max_code + 1]] == list(map(F, numbers[:element.max_code + 1]))
+    infs, nans = np.flatnonzero(np.isinf(numbers)).tolist(), np.flatnonzero(np.isnan(numbers)).tolist()
+    assert infs == ([element.max_code + 1] if element.specials is SpecialCodes.IEEE else [])
+    assert infs + nans == list(range(element.max_code + 1, element.sign_mask))
+    assert (element.nan_code in nans) if nans else element.nan_code is None
+
+
+# name, its block format, bits, bias, emax, largest number and its code, smallest subnormal (by `element_format`)
+@pytest.mark.parametrize("name, block, bits, bias, emax, max_value, max_code, min_subnormal", [
+    ("e3m3", "mxfp7_e3m3", 7, 3, 4, 30, 0x3F, F(1, 32)),              # 1.875 * 2**4
+    ("e5m10", "mxfp16_e5m10", 16, 15, 16, 131008, 0x7FFF, F(2) ** -24),   # binary16 whose top field is one of numbers
+    ("e5m10_ieee", "mxfp16_e5m10_ieee", 16, 15, 15, 65504, 0x7BFF, F(2) ** -24),  # binary16
+    ("e3m0", "mxfp4_e3m0", 4, 3, 4, 16, 0x7, F(1, 4)),                # no fraction: code 1 is the smallest normal number
+    ("e2m0_nan_only", "mxfp3_e2m0_nan_only", 3, 1, 1, 2, 0x2, 1),
+    ("e1m2", "mxfp4_e1m2", 4, 0, 1, F(7, 2), 0x7, F(1, 2)),           # subnormals up to 1.5, then 2 to 3.5: fixed point
+    ("e4m3_none", "mxfp8_e4m3_none", 8, 7, 8, 480, 0x7F, F(2) ** -9), # every code a number
+    ("e2m1_ieee", "mxfp4_e2m1_ieee", 4, 1, 1, 3, 0x5, F(1, 2)),
+])
+def test_spelt_floating_point_formats(name, block, bits, bias, emax, max_value, max_code, min_subnormal):
+    made = block_format(name)
+    assert made == block_format(block) and (made.name, made.short_name) == (block, name)
+    element = made.element
+    assert (element.bits, element.bias, element.emax) == (bits, bias, emax)
+    assert (element.max_value, element.max_code) == (max_value, max_code)
+    assert value(element, max_code) == max_value and value(element, 1) == min_subnormal
+    assert (made.scale, made.block_size) == (E8M0, 32)
+
+
+@pytest.mark.parametrize("name, bits, max_value", [
+    ("int2", 2, 1),                          # -1, 0, 1
+    ("int4", 4, F(7, 4)),
+    ("int16", 16, F(32767, 16384)),
+    ("mxint6", 6, F(31, 16)),
+])
+def test_spelt_fixed_point_formats(name, bits, max_value):
+    element = element_format(name)
+    assert (element.name, element.bits, element.max_value, element.emax) == (f"int{bits}", bits, max_value, 0)
+    assert block_format(name).name == f"mxint{bits}"
+
+
+@pytest.mark.parametrize("name, standard", [
+    ("e4m3_nan_only", E4M3), ("e5m2_ieee", E5M2), ("e3m2_none", E3M2), ("e2m3_none", E2M3), ("e2m1_none", E2M1), ("mxint8", INT8),
+    ("mxfp8_e4m3_nan_only", E4M3)])
+def test_another_spelling_of_a_standard_format(name, standard):
+    assert element_format(name) is standard
+    assert block_format(name) is block_format(standard) is BLOCKS[block_format(name).name]
+
+
+# ---- formats of one's own
+
+OWN = [FloatFormat(**FLOAT | {"name": "e4m3b11", "bias": 11, "specials": "nan_only"}),     # another bias than its fields suggest
+       FloatFormat(**FLOAT | {"name": "log5", "exp_bits": 5, "man_bits": 0, "bias": 0}),
+       FixedFormat(**FIXED | {"name": "q4_4", "bits": 9, "frac_bits": 4})]
+
+
+@pytest.mark.parametrize("element", OWN, ids=lambda e: e.name)
+def test_a_format_of_ones_own(element):
+    block = block_format(element)
+    assert block.element == element and block.name.startswith("mx") and block.name.endswith(element.name)
+    rules = Numerics(block=element).replace(block_size=64)
+    written = json.loads(json.dumps(rules.to_dict()))
+    assert Numerics.from_dict(written) == rules and "element" in written
+    named = Numerics(block=BlockFormat(name="mine", element=element, scale=E8M0))
+    assert Numerics.from_dict(json.loads(json.dumps(named.to_dict()))) == named and named.to_dict()["block"] == "mine"
+
+
+@pytest.mark.parametrize("name", ["e3m3", "int4", "e4m3_none", "e5m10_ieee", *BLOCKS])
+def test_a_spelt_format_is_written_by_its_name(name):
+    rules = Numerics(block=name).replace(block_size=8)
+    assert Numerics.from_dict(json.loads(json.dumps(rules.to_dict()))) == rules
+    assert "element" not in rules.to_dict()
+
+
+@pytest.mark.parametrize("taken", ["e4m3", "int8", "e3m3"])
+def test_a_taken_name(taken):
+    with pytest.raises(ValueError) as error:
+        block_format(FloatFormat(**FLOAT | {"name": taken, "bias": 6}))
+    assert str(error.value) == f"{taken!r} is the name of another element format: give this one a name of its own"
+
+
+def test_where_a_format_was_published_does_not_matter():
+    assert block_format(dataclasses.replace(E4M3, source="elsewhere")) is BLOCKS["mxfp8_e4m3"]
+
+
 @pytest.mark.parametrize("lookup, name, sentence", [
-    (block_format, "e4m4", "unknown format 'e4m4': did you mean 'e4m3'?"),
-    (block_format, "mxfp8_e4m4", "unknown format 'mxfp8_e4m4': did you mean 'mxfp8_e4m3'?"),
+    (block_format, "f4m3", "unknown format 'f4m3': did you mean 'e4m3'?"),
+    (block_format, "mxfp8_e4n3", "unknown format 'mxfp8_e4n3': did you mean 'mxfp8_e4m3'?"),
     (block_format, "E4M3", "unknown format 'E4M3': did you mean 'e4m3'?"),           # names are in lower case
-    (block_format, "mxint4", "unknown format 'mxint4': did you mean 'mxint8'?"),
+    (block_format, "e04m3", "unknown format 'e04m3': did you mean 'e4m3'?"),         # and its special codes would be other ones
+    (block_format, "mxfp8_e4m4", "e4m4 has 9 bits, which mxfp8_e4m4 contradicts"),
+    (block_format, "e6m1", "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e6m1"),
+    (block_format, "e0m3", "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e0m3"),
+    (block_format, "e4m11", "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e4m11"),
+    (block_format, "e4m0_ieee", "e4m0_ieee must have a fraction bit to tell NaN from Inf"),
+    (block_format, "e1m0_nan_only", "e1m0_nan_only has no normal number: its top exponent field is special"),
+    (block_format, "int1", "INT formats have 2 to 16 bits, not 1"),
+    (block_format, "mxint17", "INT formats have 2 to 16 bits, not 17"),
     (block_format, "", "unknown format '': known are e5m2, e4m3, e3m2, e2m3, e2m1, int8, "
                        "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8"),
     (source_format, "fp33", "unknown source 'fp33': did you mean 'fp32'?"),
@@ -165,7 +302,7 @@ def test_unknown_names(lookup, name, sentence):
     assert str(error.value) == sentence
 
 
-@pytest.mark.parametrize("kind", [None, 8, E4M3, ["e4m3"]])  # an element alone is no block format
+@pytest.mark.parametrize("kind", [None, 8, E8M0, ["e4m3"]])
 def test_a_block_format_of_another_kind(kind):
     with pytest.raises(TypeError) as error:
         block_format(kind)

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from mxcast.spec import (BF16, BLOCKS, FP32, PROFILES, RULES, AmaxKey, ConverterConfig, Microarchitecture, Numerics, Rounding, Rule,
-                         ScaleRule, SpecialCodes, Specials, converter_config, numerics)
+from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, FP32, PROFILES, RULES, SOURCES, AmaxKey, ConverterConfig, FixedFormat,
+                         FloatFormat, Microarchitecture, Numerics, Rounding, Rule, ScaleRule, SpecialCodes, Specials,
+                         converter_config, numerics, profile_of)
 
 
 # ---- rules
@@ -42,7 +43,8 @@ def test_every_rule_is_documented(member):
 @pytest.mark.parametrize("rule", [ScaleRule, Rounding, Specials])
 def test_every_numeric_rule_has_a_source(rule):
     for member in rule:
-        assert re.search(r"\((OCP|NVIDIA|Gorodecky|torchao)", member.__doc__), f"{member} has no source"
+        sources = r"\((OCP|NVIDIA|Gorodecky|torchao|Transformer Engine|IEEE 754|PTX)"
+        assert re.search(sources, member.__doc__), f"{member} has no source"
 
 
 # ---- numerics
@@ -53,6 +55,21 @@ def test_defaults():
         "specials": "nan_block", "input_subnormals": "exact", "element_subnormals": "exact", "overflow": "saturate"}
 
 
+# numerics.md, section 0.1: the names, the default first
+@pytest.mark.parametrize("field, names", [
+    ("scale_rule", ["floor", "ceil", "rceil", "pow2_ceil", "even", "bias_floor"]),
+    ("rounding", ["rne", "rna", "rtz", "sr", "guard_half_up"]),
+    ("specials", ["nan_block", "te", "inf_scale", "drop"]),
+    ("input_subnormals", ["exact", "flush"]),
+    ("element_subnormals", ["exact", "flush"]),
+    ("overflow", ["saturate"]),
+])
+def test_the_named_choices(field, names):
+    assert list(RULES[field]) == names
+    assert getattr(Numerics(block="e4m3"), field) == names[0]
+    assert [str(getattr(Numerics(block="e4m3").replace(**{field: name}), field)) for name in names] == names
+
+
 def test_names_and_members_are_the_same():
     by_name = Numerics(block="int8", source="fp32", scale_rule="ceil", specials="drop")
     by_member = Numerics(block=BLOCKS["mxint8"], source=FP32, scale_rule=ScaleRule.CEIL, specials=Specials.DROP)
@@ -61,18 +78,21 @@ def test_names_and_members_are_the_same():
 
 
 @pytest.mark.parametrize("fields, sentence", [
-    ({"block": "e4m4"}, "unknown format 'e4m4': did you mean 'e4m3'?"),
+    ({"block": "f4m3"}, "unknown format 'f4m3': did you mean 'e4m3'?"),
     ({"scale_rule": "flor"}, "unknown scale_rule 'flor': did you mean 'floor'?"),
-    ({"scale_rule": "rceil"}, "unknown scale_rule 'rceil': did you mean 'ceil'?"),
+    ({"scale_rule": "rfloor"}, "unknown scale_rule 'rfloor': did you mean 'floor'?"),
     ({"rounding": "rnee"}, "unknown rounding 'rnee': did you mean 'rne'?"),
-    ({"specials": "nan"}, "unknown specials 'nan': known are nan_block, inf_scale, drop"),
+    ({"specials": "nan"}, "unknown specials 'nan': known are nan_block, te, inf_scale, drop"),
     ({"input_subnormals": "flushed"}, "unknown input_subnormals 'flushed': did you mean 'flush'?"),
     ({"element_subnormals": "exakt"}, "unknown element_subnormals 'exakt': did you mean 'exact'?"),
     ({"overflow": "saturated"}, "unknown overflow 'saturated': did you mean 'saturate'?"),
     ({"overflow": None}, "unknown overflow None: known are saturate"),
-    ({"source": "bf16"}, "source must be fp32, not bf16"),                     # a known format that nothing converts from yet
-    ({"source": BF16}, "source must be fp32, not bf16"),
+    ({"source": dataclasses.replace(BF16, name="bf17", man_bits=8)}, "source must be fp32, bf16 or fp16, not bf17"),
     ({"source": "fp23"}, "unknown source 'fp23': did you mean 'fp32'?"),
+    *(({"rounding": "sr", "random_bits": bits}, f"random_bits must be 1 to 16, not {bits!r}")
+      for bits in (17, -1, True, 8.0, "8")),
+    *(({"rounding": rounding, "random_bits": 8}, f"random_bits are for the rounding sr, not for {rounding}")
+      for rounding in ("rne", "rna", "rtz", "guard_half_up")),
 ])
 def test_impossible_numerics(fields, sentence):
     with pytest.raises(ValueError) as error:
@@ -89,34 +109,75 @@ def test_replace():
     old = Numerics(block="e4m3")
     new = old.replace(scale_rule="ceil", block="int8", block_size=32)
     assert (new.block.name, new.scale_rule, old.scale_rule) == ("mxint8", "ceil", "floor")
-    with pytest.raises(ValueError, match="^block_size must be 32, not 64$"):
-        old.replace(block_size=64)
+    assert old.replace(block_size=64).block_size == 64 and old.replace(block_size=64).replace(block="int8").block_size == 32
+    with pytest.raises(ValueError, match="^block_size must be a power of two from 2 to 128, not 48$"):
+        old.replace(block_size=48)
+
+
+def test_random_bits_come_and_go_with_the_rounding():
+    assert Numerics(block="e4m3", rounding="sr").random_bits == 8
+    sr = Numerics(block="e4m3").replace(rounding="sr", random_bits=5)
+    assert (sr.random_bits, sr.replace(scale_rule="ceil").random_bits, sr.replace(rounding="sr").random_bits) == (5, 5, 5)
+    assert sr.replace(rounding="rne") == Numerics(block="e4m3")
+    assert [Numerics(block="e4m3", rounding="sr", random_bits=bits).random_bits for bits in (1, 16)] == [1, 16]
+    assert sr.to_dict()["random_bits"] == 5 and "random_bits" not in Numerics(block="e4m3").to_dict()
+
+
+@pytest.mark.parametrize("made", [
+    numerics("e3m3", "te", source="fp16", block_size=2),
+    numerics("int12", "gorodecky_sousa", source="bf16", input_subnormals="flush"),
+    numerics("e2m1", rounding="sr", random_bits=3, block_size=128),
+    numerics(FloatFormat(name="mine", exp_bits=4, man_bits=3, bias=11, specials="ieee", source="a test"), "nvidia"),
+    numerics(FixedFormat(name="q3_4", bits=8, frac_bits=4, symmetric=True, source="a test"), scale_rule="even"),
+], ids=lambda made: made.block.short_name)
+def test_what_is_written_is_read(made):
+    assert Numerics.from_dict(json.loads(json.dumps(made.to_dict()))) == made
 
 
 # ---- profiles
 
-# numerics.md, section 0.1
+# numerics.md, section 0.1: what a profile has beside rne, nan_block and exact subnormals of FP32 numbers
 @pytest.mark.parametrize("name, rules", [
-    ("ocp", {"scale_rule": "floor", "rounding": "rne", "specials": "nan_block",
-             "input_subnormals": "exact", "element_subnormals": "exact", "overflow": "saturate"}),
-    ("nvidia", {"scale_rule": "ceil", "rounding": "rne", "specials": "nan_block",
-                "input_subnormals": "exact", "element_subnormals": "exact", "overflow": "saturate"}),
+    ("ocp", {"scale_rule": "floor"}),
+    ("nvidia", {"scale_rule": "ceil"}),
+    ("te", {"scale_rule": "rceil", "specials": "te"}),
+    ("torchao_floor", {"scale_rule": "floor"}),
+    ("torchao_rceil", {"scale_rule": "rceil"}),
+    ("torchao_ceil", {"scale_rule": "pow2_ceil"}),
+    ("torchao_even", {"scale_rule": "even"}),
+    ("microxcaling", {"scale_rule": "floor"}),
+    ("samson", {"scale_rule": "floor", "source": "bf16"}),
     ("gorodecky_sousa", {"scale_rule": "bias_floor", "rounding": "guard_half_up", "specials": "drop",
-                         "input_subnormals": "exact", "element_subnormals": "flush", "overflow": "saturate"}),
+                         "element_subnormals": "flush"}),
 ])
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("block", [*BLOCKS, "mxfp7_e3m3"])
 def test_profiles(block, name, rules):
-    made = numerics(block, name)
-    assert {field: str(getattr(made, field)) for field in RULES} == rules
-    assert made.block == BLOCKS[block] and made.source is FP32
+    usual = {"block": block, "block_size": 32, "source": "fp32", "rounding": "rne", "specials": "nan_block",
+             "overflow": "saturate", "input_subnormals": "exact", "element_subnormals": "exact"}
+    assert numerics(block, name).to_dict() == usual | rules
 
 
 def test_every_profile_is_dated_and_sourced():
-    assert list(PROFILES) == ["ocp", "nvidia", "gorodecky_sousa"]  # a new one needs a row above
+    assert list(PROFILES) == ["ocp", "nvidia", "te", "torchao_floor", "torchao_rceil", "torchao_ceil", "torchao_even",
+                              "microxcaling", "samson", "gorodecky_sousa"]  # a new one needs a row above
     for name, profile in PROFILES.items():
         assert profile.name == name
         assert re.fullmatch(r"20\d\d-\d\d", profile.date) and len(profile.source) > 10
-        assert {field for field, _ in profile.rules} <= set(RULES)
+        assert {field for field, _ in profile.rules} <= {*RULES, "source"}
+
+
+@pytest.mark.parametrize("rules, preferred, profile", [
+    ({}, None, "ocp"),
+    ({}, "torchao_floor", "torchao_floor"),                    # whose rules are the same
+    ({}, "nvidia", "ocp"),                                     # whose rules are not
+    ({"scale_rule": "rceil"}, None, "torchao_rceil"),
+    ({"scale_rule": "rceil", "specials": "te"}, None, "te"),
+    ({"source": "bf16"}, None, "samson"),
+    ({"block_size": 16}, None, "ocp"),                         # a profile is for any block format
+    ({"rounding": "rtz"}, "ocp", None),
+])
+def test_the_profile_of_rules(rules, preferred, profile):
+    assert profile_of(numerics("e4m3", **rules), preferred) == profile
 
 
 def test_overrides_go_over_the_profile():
@@ -142,8 +203,12 @@ def test_converter_config_sorts_the_overrides():
     ({"scale_rul": "ceil"}, ValueError, "unknown field 'scale_rul': did you mean 'scale_rule'?"),
     ({"amaxkey": "reduced"}, ValueError, "unknown field 'amaxkey': did you mean 'amax_key'?"),
     ({"amax_key": "magnitud"}, ValueError, "unknown amax_key 'magnitud': did you mean 'magnitude'?"),
-    ({"block_size": 16}, ValueError, "block_size must be 32, not 16"),
+    ({"block_size": 24}, ValueError, "block_size must be a power of two from 2 to 128, not 24"),
     ({"profile": "ocpp"}, ValueError, "unknown profile 'ocpp': did you mean 'ocp'?"),
+    ({"scale_rule": "floor,cell"}, ValueError, "unknown scale_rule 'cell': did you mean 'ceil'?"),
+    ({"scale_rule": "floor,"}, ValueError, "unknown scale_rule '': known are floor, ceil, rceil, pow2_ceil, even, bias_floor"),
+    ({"scale_rule": "floor,floor"}, ValueError, "the modes of a converter must differ from each other"),
+    ({"rounding": "rne,rtz"}, ValueError, "unknown rounding 'rne,rtz': did you mean 'rtz'?"),      # no mode differs in it
 ])
 def test_impossible_configurations(fields, kind, sentence):
     with pytest.raises(kind) as error:
@@ -160,7 +225,48 @@ def test_a_configuration_is_complete(arguments, fields):
         converter_config(converter_config("e4m3"), *arguments, **fields)
 
 
-@pytest.mark.parametrize("made", [numerics("e4m3"), Microarchitecture(), converter_config("e4m3")], ids=lambda m: type(m).__name__)
+# ---- modes
+
+@pytest.mark.parametrize("block, fields, modes", [
+    ("e4m3", {"scale_rule": "floor"}, ["e4m3 floor"]),
+    ("e4m3", {"scale_rule": "floor, ceil"}, ["e4m3 floor", "e4m3 ceil"]),
+    ("e4m3", {"scale_rule": ["ceil", "floor"]}, ["e4m3 ceil", "e4m3 floor"]),                # the first named is mode 0
+    ("e4m3", {"scale_rule": (ScaleRule.EVEN, "rceil")}, ["e4m3 even", "e4m3 rceil"]),
+    ("e5m2,int8,e4m3", {}, ["e5m2 floor", "int8 floor", "e4m3 floor"]),
+    (["e3m2", "e2m3"], {"scale_rule": "floor,ceil", "block_size": 16},
+     ["e3m2 floor", "e3m2 ceil", "e2m3 floor", "e2m3 ceil"]),
+    ("mxfp4_e2m1,e1m2,int4", {}, ["e2m1 floor", "e1m2 floor", "int4 floor"]),
+])
+def test_modes(block, fields, modes):
+    made = converter_config(block, **fields)
+    assert [f"{mode.block.short_name} {mode.scale_rule}" for mode in made.modes] == modes
+    assert made.modes == (made.numerics, *made.alternatives)
+    assert {mode.block_size for mode in made.modes} == {fields.get("block_size", 32)}
+    assert made.mode_bits == next(bits for bits in range(9) if 2 ** bits >= len(modes))
+    assert ConverterConfig.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+
+
+def test_the_profile_of_modes_is_the_one_that_all_have():
+    assert converter_config("e4m3,e5m2", "nvidia").profile == "nvidia"
+    assert converter_config("e4m3", "nvidia", scale_rule="floor,ceil").profile is None
+    assert converter_config("e4m3", "torchao_floor").profile == "torchao_floor"
+
+
+@pytest.mark.parametrize("other, sentence", [
+    (numerics("e2m1"), "the element formats of one converter must have the same width, not 8 bits (e4m3) and 4 (e2m1)"),
+    (numerics("e4m3"), "the modes of a converter must differ from each other"),
+    *((numerics("e5m2", **fields), "the modes of one converter may differ in scale_rule and element format only") for fields in (
+        {"rounding": "rtz"}, {"specials": "te"}, {"source": "bf16"}, {"block_size": 16}, {"input_subnormals": "flush"},
+        {"element_subnormals": "flush"})),
+])
+def test_impossible_modes(other, sentence):
+    with pytest.raises(ValueError) as error:
+        ConverterConfig(numerics=numerics("e4m3"), alternatives=(other,))
+    assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize("made", [numerics("e4m3"), Microarchitecture(), converter_config("e4m3"), converter_config("e4m3,e5m2")],
+                         ids=lambda m: type(m).__name__)
 def test_frozen_and_hashable(made):
     same = dataclasses.replace(made)
     assert same == made and hash(same) == hash(made) and same is not made
@@ -187,11 +293,21 @@ def variants() -> Iterator[tuple[str, ConverterConfig]]:
         old = getattr(plain.microarchitecture if field == "amax_key" else plain.numerics, field)
         for member in set(rule) - {old}:
             yield f"{field}={member}", converter_config("e4m3", **{field: member})
+    for source in set(SOURCES) - {"fp32"}:
+        yield f"source={source}", converter_config("e4m3", source=source)
+    for size in set(BLOCK_SIZES) - {32}:
+        yield f"block_size={size}", converter_config("e4m3", block_size=size)
+    yield "random_bits", converter_config("e4m3", rounding="sr", random_bits=7)
+    own = FloatFormat(name="mine", exp_bits=4, man_bits=3, bias=11, specials="nan_only", source="a test")
+    yield "bias", converter_config(own)
+    yield "modes", converter_config("e4m3", scale_rule="floor,ceil")
+    yield "modes in another order", converter_config("e4m3", scale_rule="ceil,floor")
 
 
 def test_config_id_tells_every_field():
     made = dict(variants())
-    assert len(made) == 1 + 5 + 2 + 1 + 2 + 1 + 1 + 0 + 1  # blocks, then the rules in their order, then amax_key
+    # blocks, then the rules in their order, then amax_key, sources, block sizes and the last four
+    assert len(made) == 1 + 5 + (5 + 4 + 3 + 1 + 1 + 0) + 1 + 2 + 6 + 4
     assert len({config.config_id for config in made.values()}) == len(made)
 
 
@@ -215,7 +331,7 @@ def test_config_id_is_the_same_in_every_process():
     printed = {subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True,
                               text=True, check=True).stdout for seed in ("1", "2", "random")}
     assert printed == {" ".join(converter_config(b, p).config_id for b in BLOCKS for p in PROFILES) + "\n"}
-    assert len(set(printed.pop().split())) == len(BLOCKS) * len(PROFILES)
+    assert len(set(printed.pop().split())) == len({numerics(block, profile) for block in BLOCKS for profile in PROFILES}) == 6 * 8
 
 
 def test_spec_imports_nothing_heavy():

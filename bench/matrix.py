@@ -1,0 +1,168 @@
+"""Compare every profile with every other in the six formats, keep the certificates as docs/differences.json, and write
+docs/differences.md from them.
+
+    python bench/matrix.py             compare; about twenty minutes on one core
+    python bench/matrix.py --render    only write the page from what is kept
+
+Profiles with the same rules are one row. Each profile is evaluated once per format and compared with all the others.
+"""
+
+import argparse
+import json
+import time
+from importlib.metadata import version
+from itertools import combinations
+from pathlib import Path
+
+from mxcast.models.compare import certificate
+from mxcast.models.population import common
+from mxcast.models.side import Side
+from mxcast.spec import BLOCKS, PROFILES, Numerics, numerics
+
+ROOT = Path(__file__).parent.parent
+KEPT = ROOT / "docs" / "differences.json"
+PAGE = ROOT / "docs" / "differences.md"
+FORMATS = [block.short_name for block in BLOCKS.values()]
+PARTS = {"scale": "largest magnitudes", "elements": "classes of elements", "specials": "blocks with NaN or Inf"}
+
+
+def groups() -> list[list[str]]:
+    """Names of profiles, those with the same rules together."""
+    same: dict[Numerics, list[str]] = {}
+    for name in PROFILES:
+        same.setdefault(numerics(FORMATS[0], name), []).append(name)
+    return list(same.values())
+
+
+def record(format: str, a: str, b: str, sides: dict | None = None) -> dict:
+    """The certificate of two profiles; ``sides`` keeps what was evaluated for one format, for the next pair."""
+    rules = [numerics(format, profile) for profile in (a, b)]
+    population = common(*(one.source for one in rules))
+    sides = {} if sides is None else sides
+    chosen = [sides.setdefault((name, population.name), Side(one, population)) for name, one in zip((a, b), rules)]
+    found = certificate(*chosen).to_dict()
+    return {"format": format, "profiles": [a, b], "numbers": found["numbers"], **{part: found[part] for part in PARTS}}
+
+
+def measure() -> dict:
+    start, records = time.perf_counter(), []
+    for format in FORMATS:
+        sides: dict = {}
+        for a, b in combinations((names[0] for names in groups()), 2):
+            records.append(record(format, a, b, sides))
+        print(f"{format}: {time.perf_counter() - start:.0f} s", flush=True)
+    return {"mxcast": version("mxcast"), "numpy": version("numpy"), "seconds": round(time.perf_counter() - start),
+            "rules": {names[0]: {k: v for k, v in numerics(FORMATS[0], names[0]).to_dict().items() if k != "block"}
+                      for names in groups()},
+            "same": {names[0]: names[1:] for names in groups() if names[1:]}, "records": records}
+
+
+def finding(results: dict, format: str, a: str, b: str, part: str) -> dict:
+    return next(r[part] for r in results["records"] if r["format"] == format and sorted(r["profiles"]) == sorted((a, b)))
+
+
+def _share(found: dict) -> str:
+    count, of = found["differing"], found["compared"]
+    percent = 100 * count / of
+    return f"{count:,}" + (" (all)" if count == of else f" ({percent:.1f}%)" if percent >= 0.05 else "")
+
+
+def _first(found: dict) -> str:
+    """The first witness: its block, then byte and codes under either side."""
+    if found["first"] is None:
+        return ""
+    sides = [found["first"][key] for key in "ab"]
+    block = max((side["values"] for side in sides), key=len)
+    bits = [f"{side['byte']}: " + " ".join(f"{code:02X}" for code in side["codes"]) for side in sides]
+    return f" `{block}` {bits[0]} / {bits[1]}"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _overview(results: dict, format: str) -> str:
+    names = list(results["rules"])
+    rows = [[f"`{a}`", *("" if a == b else _share(finding(results, format, a, b, "scale")) for b in names)] for a in names]
+    return _table(["", *(f"`{name}`" for name in names)], rows)
+
+
+def _format(results: dict, format: str) -> str:
+    records = [r for r in results["records"] if r["format"] == format]
+    rows = [[*(f"`{name}`" for name in r["profiles"]), *(_share(r[part]) + _first(r[part]) for part in PARTS)] for r in records]
+    return f"\n## {format.upper()}\n\n" + _table(["A", "B", *PARTS.values()], rows)
+
+
+def rendered(results: dict) -> str:
+    """The page."""
+    def percent(format: str, a: str, b: str) -> str:
+        found = finding(results, format, a, b, "scale")
+        return f"{100 * found['differing'] / found['compared']:.0f}%"
+
+    flushed = finding(results, "e5m2", "ocp", "gorodecky_sousa", "elements")["differing"]
+    known = ""
+    for format in FORMATS:
+        found = finding(results, format, "nvidia", "torchao_rceil", "scale")
+        first, last = (found[which]["a"]["values"] for which in ("first", "last"))
+        known += f"| {format.upper()} | {found['differing']} | `{first}` | `{last}` |\n"
+    same = "; ".join(", ".join(f"`{name}`" for name in [first, *others]) for first, others in results["same"].items())
+    return f"""# Where the profiles differ
+
+This page is written by `python bench/matrix.py` from [differences.json](differences.json), which has the last witnesses too;
+`mxcast compare A B` makes any other comparison. mxcast {results['mxcast']}, NumPy {results['numpy']}.
+
+"MXFP8" names a format, not the bytes that a library writes. OCP MX v1.0 fixes the elements and the scale, recommends one way to
+choose the scale, and leaves NaN and Inf open. Libraries have chosen differently in three places:
+
+* **The scale.** `ocp` takes the largest exponent of the block and lets the numbers above the largest element saturate. `nvidia`,
+  `te` and `torchao_rceil` take the smallest scale under which nothing saturates; `torchao_ceil` the next power of two;
+  `torchao_even` rounds the largest magnitude to the element's precision first; `gorodecky_sousa` subtracts the bias of the
+  element instead of its largest exponent. In E4M3 `ocp` and `nvidia` disagree about the byte of {percent('e4m3', 'ocp', 'nvidia')}
+  of all FP32 largest magnitudes, `ocp` and `torchao_ceil` of {percent('e4m3', 'ocp', 'torchao_ceil')}. A byte that is one more
+  doubles the step between the elements of the whole block; one that is one less saturates its largest numbers.
+* **The elements.** Under the same byte all of them round to nearest even, but for `gorodecky_sousa`, which rounds half up on one
+  bit and flushes: in E5M2, where it chooses the same bytes as `ocp`, {flushed:,} classes of elements differ.
+* **NaN and Inf.** `te` ignores NaN in the maximum and saturates Inf; `gorodecky_sousa` leaves both out of the maximum; the others
+  make the whole block NaN. A NaN that one library reports is a number in another.
+
+Two that are meant to be equal are not quite. `te` and `torchao_rceil` compute NVIDIA's rule in FP32 arithmetic. Against the exact
+rule, `nvidia`, the byte is one too small for exactly one largest magnitude of each floating-point format, where the quotient is
+subnormal and rounds down to 2^-127. INT8 has 254: the FP32 constant 64/127 is rounded down, so the product of a number just above
+127/64 of a power of two is that power of two. That is fraction 0x7E0001 in each of 254 binades, of which the last is hidden,
+because both bytes are clamped to 254 there, and 0x007F0001 among the subnormal numbers.
+
+| format | `nvidia` against `torchao_rceil`: largest magnitudes that differ | first | last |
+| --- | --- | --- | --- |
+{known}
+The same rules, so equal everywhere: {same}.
+
+## How to read the tables
+
+Each pair was compared on everything, without sampling:
+
+* every finite largest magnitude, 2^31 - 2^23 patterns in FP32: is the scale byte the same;
+* every class of elements that a block can hold whose byte is the same on both sides: a normal number counts by sign, fraction and
+  distance of its exponent field from the byte, on which alone its code depends, an FP32 subnormal number by pattern and byte;
+* every NaN and Inf pattern, 2^24 with signs, in six blocks each: alone, beside the smallest number, beside 1, beside the largest
+  number with a minus sign, beside Inf and -1, beside NaN and -1.
+
+`samson` takes BF16; it is compared on the BF16 numbers, and its classes are pairs of number and byte. A cell gives how many
+differ and the first block that does, by the numbers it begins with, zeros completing it, with byte and codes under A / B.
+`mxcast explain e4m3 --profile nvidia --values 0x04600001` shows such a block step by step.
+
+## Share of largest magnitudes with another byte, E4M3
+
+{_overview(results, 'e4m3')}""" + "".join(_format(results, format) for format in FORMATS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--render", action="store_true", help="do not compare")
+    if not parser.parse_args().render:
+        KEPT.write_text(json.dumps(measure(), indent=1) + "\n")
+    PAGE.write_text(rendered(json.loads(KEPT.read_text())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Other libraries that convert to MX formats, as functions to be timed beside the golden model.
+
+A peer takes nothing and returns codes and scales, or the numbers that they stand for, of the array that it was made for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+
+import ml_dtypes
+import numpy as np
+
+from mxcast.spec import BlockFormat, FixedFormat
+
+__all__ = ["ASIDE", "peers", "versions"]
+
+Peer = Callable[[], tuple[np.ndarray, ...]]
+
+ASIDE = "torchao_parts"
+"""The peer that is no library call, but a way of calling one that is found by trying."""
+
+CASTS = {"e5m2": ml_dtypes.float8_e5m2, "e4m3": ml_dtypes.float8_e4m3fn, "e3m2": ml_dtypes.float6_e3m2fn,
+         "e2m3": ml_dtypes.float6_e2m3fn, "e2m1": ml_dtypes.float4_e2m1fn}
+ROWS = 1024
+"""Blocks in a chunk of the ml_dtypes peer, and of torchao's in `ASIDE`: the fastest powers of two."""
+TORCHAO_ROWS = 16 * ROWS
+
+
+def peers(x: np.ndarray, block: BlockFormat) -> dict[str, Peer]:
+    """Everything installed that converts (n, 32) finite float32 numbers into this format under OCP's rules, by name."""
+    return {"ml_dtypes": _ml_dtypes(x, block), **_torchao(x, block), **_microxcaling(x, block)}
+
+
+def versions() -> dict[str, str]:
+    """Versions of those that are installed."""
+    found = {}
+    for name in ("numpy", "ml_dtypes", "torch", "torchao", "mx"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            pass
+    return found
+
+
+def _ml_dtypes(x: np.ndarray, block: BlockFormat) -> Peer:
+    element, codes, scales = block.element, np.empty(x.shape, np.uint8), np.empty(len(x), np.uint8)
+    limit = np.float32(element.max_value)
+
+    def convert() -> tuple[np.ndarray, ...]:
+        for start in range(0, len(x), ROWS):
+            rows = slice(start, start + ROWS)
+            byte = np.maximum((np.abs(x[rows]).max(axis=1).view(np.uint32) >> 23).astype(np.int32) - element.emax, 0)
+            scaled = x[rows] * np.ldexp(np.float32(1), 127 - byte)[:, None]
+            np.clip(scaled, -limit, limit, out=scaled)
+            scales[rows] = byte
+            if isinstance(element, FixedFormat):
+                codes[rows] = np.rint(scaled * np.float32(1 << element.frac_bits)).astype(np.int8).view(np.uint8)
+            else:
+                codes[rows] = scaled.astype(CASTS[element.name]).view(np.uint8)
+        return codes, scales
+
+    return convert
+
+
+def _torchao(x: np.ndarray, block: BlockFormat) -> dict[str, Peer]:
+    """`to_mx` in eager mode: release 0.18 does not compile for a CPU, whose code generator lacks E8M0."""
+    try:
+        import torch
+        from torchao.prototype.mx_formats import constants
+        from torchao.prototype.mx_formats.config import ScaleCalculationMode
+        from torchao.prototype.mx_formats.mx_tensor import to_mx
+    except ImportError:
+        return {}
+    dtype = {"e5m2": torch.float8_e5m2, "e4m3": torch.float8_e4m3fn, "e3m2": constants.DTYPE_FP6_E3M2,
+             "e2m3": constants.DTYPE_FP6_E2M3, "e2m1": torch.float4_e2m1fn_x2}.get(block.element.name)
+    if dtype is None:
+        return {}
+    torch.set_num_threads(1)
+    tensor = torch.from_numpy(x)
+
+    def convert(rows: int) -> tuple[np.ndarray, ...]:
+        parts = [to_mx(part, dtype, block.block_size, ScaleCalculationMode.FLOOR) for part in tensor.split(rows)]
+        scales, codes = (np.concatenate([part[i].view(torch.uint8).numpy() for part in parts]) if len(parts) > 1
+                         else parts[0][i].view(torch.uint8).numpy() for i in (0, 1))
+        return codes, scales[:, 0]
+
+    return {"torchao": lambda: convert(len(tensor)), ASIDE: lambda: convert(TORCHAO_ROWS)}
+
+
+def _microxcaling(x: np.ndarray, block: BlockFormat) -> dict[str, Peer]:
+    try:
+        import torch
+        from mx.mx_ops import _quantize_mx
+    except ImportError:
+        return {}
+    name = {"e2m1": "fp4_e2m1", "int8": "int8"}.get(block.element.name, f"fp{block.element.bits}_{block.element.name}")
+    tensor = torch.from_numpy(x)
+    return {"microxcaling": lambda: (_quantize_mx(tensor, 8, name, axes=[-1], block_size=block.block_size, round="even").numpy(),)}

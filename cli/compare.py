@@ -1,0 +1,118 @@
+"""`mxcast compare`: where two rules differ, over everything."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..spec import BLOCKS, ConverterConfig, Numerics, block_format, numerics
+from .errors import ExitCode
+from .options import ALL, Force, Json, Quiet, Set, Verbose, assignment
+from .output import Output
+
+__all__ = ["compare"]
+
+SIDE = "A profile, with fields replaced after a colon: ocp:scale_rule=ceil,specials=te."
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one argument means: a profile and the fields that replace its own."""
+
+    text: str
+    profile: str
+    fields: dict[str, str | int]
+
+    def numerics(self, block: str) -> Numerics:
+        return numerics(block, self.profile, **self.fields)
+
+    def explain(self, block: str, values: str) -> str:
+        """The command that shows a witness step by step."""
+        replaced = "".join(f" --set {key}={value}" for key, value in self.fields.items())
+        return f"mxcast explain {block} --profile {self.profile}{replaced} --values {values}"
+
+
+def compare(a: Annotated[str, typer.Argument(metavar="A", show_default=False, help=SIDE)],
+            b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The other one, written alike.")],
+            format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="e4m3, int8, ... or all six.")] = ALL,
+            set: Set = None,
+            expect_equal: Annotated[bool, typer.Option("--expect-equal", help="Differences are a failure: exit code 1.")] = False,
+            force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+    """Compare two profiles on every largest magnitude, every element and every NaN and Inf: equal on all, or how many differ.
+
+    Takes about a minute a format, once; results are kept. Differences are a finding, not a failure. --set replaces a
+    rule on both sides.
+    """
+    output = Output(json, quiet, verbose)
+    both = dict(map(assignment, set or ()))
+    sides = [_side(text, both) for text in (a, b)]
+    names = [block_format(name).short_name for name in (BLOCKS if format == ALL else [format])]
+    pairs = [[side.numerics(name) for side in sides] for name in names]  # all errors before the first long run
+    results = []
+    for name, (first, second) in zip(names, pairs):
+        for side in (first, second):
+            output.configuration(ConverterConfig(numerics=side))
+        with output.progress(f"comparing on {name}") as progress:
+            result = _certificate(first, second, force, progress)
+        results.append(result)
+        _show(name, sides, result, output)
+    output.document(results if format == ALL else results[0])
+    if expect_equal and not all(result["equal"] for result in results):
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _side(text: str, both: dict[str, str | int]) -> Side:
+    profile, colon, replaced = text.partition(":")
+    parts = replaced.split(",") if colon else []
+    if not profile or not all("=" in part for part in parts):
+        raise ValueError(f"a side is PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not {text!r}")
+    return Side(text, profile, both | dict(map(assignment, parts)))
+
+
+def _certificate(a: Numerics, b: Numerics, force: bool, progress) -> dict:
+    """`Certificate.to_dict`, kept by its content: both sides, and the text of everything that decides a bit."""
+    from importlib.metadata import version
+
+    from ..hdl.host import cached_folder
+    from ..models import compare
+
+    def make(folder: Path) -> None:
+        (folder / "certificate.json").write_text(json.dumps(compare(a, b, progress).to_dict()))
+
+    rooms = [Path(__file__).parents[1] / room for room in ("spec", "models")]
+    texts = [path.read_bytes() for room in rooms for path in sorted(room.glob("*.py"))]
+    key = [*(json.dumps(side.to_dict()) for side in (a, b)), *(f"{name} {version(name)}" for name in ("mxcast", "numpy")), *texts]
+    return json.loads((cached_folder("compare", key, make, force) / "certificate.json").read_text())
+
+
+def _show(name: str, sides: list[Side], result: dict, output: Output) -> None:
+    parts = {"scale": "largest magnitudes", "elements": "classes of elements", "specials": "blocks with NaN or Inf"}
+    counts = ", ".join(f"{result[part]['compared']:,} {what}" for part, what in parts.items())
+    if result["equal"]:
+        output.say(f"{name}: equal on all {counts}; numbers of {result['numbers']}")
+        return
+    a, b = (side.text for side in sides)
+    output.say(f"{name}: A, {a}, and B, {b}, differ; compared were {counts}; numbers of {result['numbers']}")
+    rows, commands = [], []
+    for part in parts:
+        finding = result[part]
+        rows += [{"part": part, "differ": f"{finding['differing']:,}", **_cells("first", finding)}]
+        if finding["differing"]:
+            rows += [{"part": "", "differ": "", **_cells("last", finding)}]
+            commands += [side.explain(name, finding["first"][key]["values"]) for side, key in zip(sides, "ab")]
+    output.table(rows)
+    output.say("\n".join(f"  {command}" for command in commands))
+
+
+def _cells(which: str, finding: dict) -> dict[str, str]:
+    """The cells of a witness: its block, whose zeros are left out, and byte and codes under either side."""
+    witness = finding[which]
+    if witness is None:
+        return {"block": "", "A": "", "B": ""}
+    block = max((witness[key]["values"] for key in "ab"), key=len)  # of two sources the wider
+    bits = {key: f"{witness[key]['byte']}: " + " ".join(f"{code:02X}" for code in witness[key]["codes"]) for key in "ab"}
+    return {"block": f"{which} {block}", "A": bits["a"], "B": bits["b"]}

@@ -1,0 +1,68 @@
+"""Arrays of other libraries by the DLPack protocol, without a copy and without the library.
+
+NumPy reads DLPack too, but it has no BF16. Here a BF16 tensor becomes an array of its bit patterns.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+__all__ = ["from_dlpack"]
+
+CPU_MEMORY = {1, 3, 11}
+"""Device types whose memory the processor reads: the CPU's own, and host memory that CUDA or ROCm has pinned."""
+KINDS = ("int", "uint", "float", "opaque", "bfloat", "complex", "bool")
+"""Names of DLPack's type codes; those from 7 on are eight bits and less."""
+DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16, "uint16": np.uint16}
+
+
+class Tensor(ctypes.Structure):
+    """`DLTensor` of dlpack.h, with which a `DLManagedTensor` begins."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+class Exported:
+    """Memory of another library as NumPy asks for it; the array made from it keeps it, and it keeps the capsule.
+
+    The capsule is not marked as used, so that its own end gives the memory back.
+    """
+
+    def __init__(self, capsule: object, interface: dict[str, object]) -> None:
+        self.capsule, self.__array_interface__ = capsule, interface
+
+
+pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
+def from_dlpack(x: object) -> np.ndarray:
+    """The numbers of an object with ``__dlpack__`` as a read-only array on its own memory, whatever its strides.
+
+    float32, float16, and as uint16 bfloat16. Raises TypeError for what is not in the processor's memory, is part of a
+    gradient computation, has another dtype, or cannot be exported.
+    """
+    if getattr(x, "requires_grad", False):
+        raise TypeError("x must not require a gradient: give x.detach()")
+    try:
+        device = x.__dlpack_device__()[0]
+        capsule = x.__dlpack__() if device in CPU_MEMORY else None
+    except Exception as error:  # each library has its own
+        raise TypeError(f"x cannot be read: {error}") from error
+    if capsule is None:
+        raise TypeError(f"x must be on the CPU, not on {getattr(x, 'device', f'a device of DLPack type {int(device)}')}")
+    tensor = Tensor.from_address(pointer_of(capsule, b"dltensor"))
+    kind = KINDS[tensor.code] if tensor.code < len(KINDS) else "float"
+    name = ("bool" if kind == "bool" else f"{kind}{tensor.bits}") + (f" x {tensor.lanes}" if tensor.lanes != 1 else "")
+    if name not in DTYPES:
+        raise TypeError(f"x must be float32, float16 or bfloat16, not {name}")
+    dtype, shape = np.dtype(DTYPES[name]), tuple(tensor.shape[:tensor.ndim])
+    if 0 in shape:  # there need not be any memory
+        return np.empty(shape, dtype)
+    strides = tuple(dtype.itemsize * step for step in tensor.strides[:tensor.ndim]) if tensor.strides else None
+    return np.asarray(Exported(capsule, {"version": 3, "typestr": dtype.str, "shape": shape, "strides": strides,
+                                         "data": (tensor.data + tensor.byte_offset, True)}))

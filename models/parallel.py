@@ -1,0 +1,52 @@
+"""Work over many parts by a few threads: NumPy lets other threads run while it computes."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+__all__ = ["available", "checked_jobs", "in_order"]
+
+Part, Result = TypeVar("Part"), TypeVar("Result")
+
+AHEAD = 2
+"""Parts that are begun or wait to be, for each thread: what bounds the memory."""
+
+
+def available() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def checked_jobs(jobs: int) -> int:
+    """``jobs`` if it is a number of threads; raises TypeError or ValueError if not."""
+    if not isinstance(jobs, int) or isinstance(jobs, bool):
+        raise TypeError(f"jobs must be a whole number, not {jobs!r}")
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, not {jobs}")
+    return jobs
+
+
+def in_order(work: Callable[[Part], Result], parts: Iterable[Part], jobs: int) -> Iterator[Result]:
+    """``map(work, parts)`` by so many threads; parts are fetched a few at a time, and results come in their order.
+
+    >>> list(in_order(abs, [-1, 2, -3], jobs=2))
+    [1, 2, 3]
+    """
+    if jobs == 1:
+        yield from map(work, parts)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    parts = iter(parts)
+    with ThreadPoolExecutor(jobs) as pool:
+        begun = deque(pool.submit(work, part) for part in islice(parts, AHEAD * jobs))
+        try:
+            while begun:
+                yield begun.popleft().result()
+                begun.extend(pool.submit(work, part) for part in islice(parts, 1))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,130 @@
+"""Where scale rules go one up: the constants against the exact definition, and the hardware against the published table."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from amaranth.hdl import Elaboratable, Module, Signal
+
+from mxcast.hdl import ScaleUnit
+from mxcast.hdl.amax import ReduceKey
+from mxcast.hdl.threshold import Threshold
+from mxcast.models.exact import decode, shared_exponent
+from mxcast.sim.families import every_element
+from mxcast.spec import BLOCKS, TF32, Numerics, ScaleRule, block_format, converter_config, source_format
+
+from .published import BIAS, EMAX, EVEN, MMAX, MULTIPLICATION
+from .simulation import outputs
+
+EVERY = [element for elements in every_element().values() for element in elements]
+OCP = [block.element for block in BLOCKS.values()]
+ROUNDS_UP = ("ceil", "rceil", "pow2_ceil", "even")
+
+
+def limits(rules: Numerics, exponent: int) -> int:
+    """The last fraction of a binade that does not put the scale one up."""
+    threshold = Threshold.of(rules)
+    return threshold.at_bottom if exponent == threshold.bottom else threshold.in_binade
+
+
+@pytest.mark.parametrize("source, subnormals", [("fp32", "exact"), ("fp32", "flush"), ("bf16", "exact"), ("fp16", "exact")])
+@pytest.mark.parametrize("rule", ROUNDS_UP)
+def test_thresholds_are_exact(rule, source, subnormals):
+    """Of every format that a name spells: the last fraction below and the first above, and both ends of the binade.
+
+    All binades of the OCP formats, some of the others; FP16 numbers stand in those of 2**-24 to 2**15.
+    """
+    assert len(EVERY) == 164
+    format = TF32 if source == "fp16" else source_format(source)
+    highest = (1 << format.man_bits) - 1
+    for element in EVERY:
+        rules = Numerics(block=block_format(element), source=format, scale_rule=rule, input_subnormals=subnormals)
+        bottom = Threshold.of(rules).bottom
+        binades = range(103, 143) if source == "fp16" else range(255)
+        if element not in OCP:
+            binades = {103, 104, 127, 142} if source == "fp16" else {0, 1, bottom, bottom + 1, 127, 254}
+        for exponent in binades:
+            limit = limits(rules, exponent)
+            for fraction in {0, limit, min(limit + 1, highest), highest}:
+                byte = min(max(exponent - element.emax + (fraction > limit), 0), 254)
+                amax = decode(exponent << format.man_bits | fraction, format, rules.input_subnormals).magnitude
+                assert byte == shared_exponent(amax, rules) + 127, (element.name, exponent, hex(fraction))
+
+
+@pytest.mark.parametrize("rule", ["floor", "bias_floor"])
+def test_rules_that_never_go_up_have_no_threshold(rule):
+    for element in EVERY:
+        threshold = Threshold.of(Numerics(block=block_format(element), scale_rule=rule))
+        assert threshold.in_binade == threshold.at_bottom == 0x7FFFFF
+
+
+# ---- the hardware: table B.1 of numerics.md, and its exceptions in table B.3
+
+def published_byte(short: str, rule: str, a: int) -> int:
+    """The byte of the FP32 pattern ``a`` of a largest magnitude."""
+    e, m = a >> 23, a & 0x7FFFFF
+    if rule == "even":
+        byte = (a + (0x800000 - EVEN[short]) >> 23) - EMAX[short]
+    elif rule == "pow2_ceil":
+        byte = e - EMAX[short] + (m != 0)
+    elif rule in ("ceil", "rceil"):
+        byte = e - EMAX[short] + (m > MMAX[short])
+        if e == 0:
+            byte = int(short == "int8" and m > 0x7F0000)
+        if rule == "rceil" and (a in MULTIPLICATION[short] or short == "int8" and e and m == 0x7E0001):
+            byte -= 1
+    else:
+        byte = e - (BIAS if rule == "bias_floor" else EMAX)[short]
+    return min(max(byte, 0), 254)
+
+
+class Scale(Elaboratable):
+    """A reduced key and the scale unit behind it: largest magnitude in, scale byte out."""
+
+    def __init__(self, config) -> None:
+        self.parts = ReduceKey(config), ScaleUnit(config)
+        self.magnitude, self.scale = Signal.like(self.parts[0].magnitude), Signal(8)
+        self.mode = Signal(max(config.mode_bits, 1))
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.key, m.submodules.unit = key, unit = self.parts
+        m.d.comb += [key.magnitude.eq(self.magnitude), unit.key.eq(key.key), self.scale.eq(unit.scale)]
+        m.d.comb += [part.mode.eq(self.mode) for part in self.parts if "mode" in part.signature.members]
+        return m
+
+
+def largest_magnitudes(short: str) -> list[int]:
+    """FP32 patterns around all that tables B.1 and B.3 name."""
+    mantissas = {0, 0x7F0000, MMAX[short], EVEN[short], 0x7FFFFF}
+    around = sorted({m + d for m in mantissas for d in (-1, 0, 1, 2) if 0 <= m + d <= 0x7FFFFF})
+    bottom = EMAX[short]
+    exponents = sorted({0, 1, 2, max(bottom - 1, 0), bottom, bottom + 1, bottom + 2, 127, 253, 254})
+    return [e << 23 | m for e, m in product(exponents, around)] + sorted(MULTIPLICATION[short])
+
+
+@pytest.mark.parametrize("source", ["fp32", "bf16"])
+@pytest.mark.parametrize("short", [block.short_name for block in BLOCKS.values()])
+def test_scales_are_the_published_ones(short, source):
+    """Under each rule alone, and under all six as modes of one converter."""
+    patterns = largest_magnitudes(short)
+    if source == "bf16":  # every fraction of these binades
+        patterns = sorted({e << 23 | m << 16 for e in (0, 1, EMAX[short], EMAX[short] + 1, 127, 254) for m in range(128)})
+    dropped = 32 - {"fp32": 32, "bf16": 16}[source]
+    every = converter_config(short, source=source, scale_rule=list(ScaleRule))
+    together = iter(outputs(Scale(every), [{"mode": mode, "magnitude": a >> dropped} for mode in range(6) for a in patterns], ["scale"]))
+    for rule in ScaleRule:
+        alone = outputs(Scale(converter_config(short, source=source, scale_rule=rule)), [{"magnitude": a >> dropped} for a in patterns],
+                        ["scale"])
+        for a, found in zip(patterns, alone):
+            assert (found, next(together)) == ((published_byte(short, rule, a),),) * 2, (rule, hex(a))
+
+
+def test_ceil_and_rceil_differ_where_it_is_published():
+    for short, patterns in MULTIPLICATION.items():
+        assert len(patterns) == 1
+        for a in patterns:
+            (ceil,), (rceil,) = (outputs(Scale(converter_config(short, scale_rule=rule)), [{"magnitude": a}], ["scale"])[0]
+                                 for rule in ("ceil", "rceil"))
+            assert (ceil, rceil) == (1, 0), (short, hex(a))

@@ -1,0 +1,243 @@
+"""What `quantize` takes for an array: NumPy's own, and those of other libraries by DLPack or ``__array__``."""
+
+import ctypes
+import gc
+import sys
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from mxcast.models import error_statistics, quantize, quantize_blocks
+from mxcast.models import block as block_module
+from mxcast.models.dlpack import Tensor
+from mxcast.models.parallel import in_order
+from mxcast.models.source import as_numbers, widen
+from mxcast.spec import BF16, FP16, FP32, Rounding, numerics
+
+PATTERNS = np.random.default_rng(3).integers(0, 1 << 16, (6, 4, 64), dtype=np.uint16)
+"""Numbers of every kind, as bit patterns of 16-bit formats."""
+
+
+class Managed(ctypes.Structure):
+    """`DLManagedTensor` of dlpack.h."""
+
+    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]
+
+
+DESTRUCTOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, DESTRUCTOR)(
+    ("PyCapsule_New", ctypes.pythonapi))
+
+
+class Foreign:
+    """An array of another library: exports its memory by DLPack, and counts what was given back."""
+
+    def __init__(self, array: np.ndarray, code: int = 2, bits: int = 0, place: int = 1, lanes: int = 1, offset: int = 0):
+        self.array, self.given_back = array, 0
+        shape, strides = ((ctypes.c_int64 * array.ndim)(*numbers) for numbers in (
+            array.shape, (stride // array.itemsize for stride in array.strides)))
+        compact = array.flags.c_contiguous
+        self.managed = Managed(tensor=Tensor(
+            data=array.ctypes.data - offset, device_type=place, ndim=array.ndim, code=code, bits=bits or 8 * array.itemsize,
+            lanes=lanes, shape=shape, strides=None if compact else strides, byte_offset=offset))
+        self.place, self.kept = place, (shape, strides)
+        self.destructor = DESTRUCTOR(self.end)
+
+    def end(self, _: int) -> None:
+        self.given_back += 1
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.place, 0
+
+    def __dlpack__(self, stream=None) -> object:
+        return new_capsule(ctypes.addressof(self.managed), b"dltensor", self.destructor)
+
+
+def same(got, expected) -> None:
+    np.testing.assert_array_equal(got.codes, expected.codes)
+    np.testing.assert_array_equal(got.scales, expected.scales)
+
+
+LAYOUTS = {"contiguous": lambda x: x, "every other row": lambda x: x[::2], "backwards": lambda x: x[:, ::-1, ::-1],
+           "transposed": lambda x: x.transpose(1, 0, 2), "columns": lambda x: np.moveaxis(x, 0, -1)[..., :4],
+           "one axis": lambda x: x[0, 0], "empty": lambda x: x[:0]}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("code, dtype", [(2, np.float32), (2, np.float16), (4, np.uint16)], ids=["float32", "float16", "bfloat16"])
+def test_a_capsule_is_read_in_place(code, dtype, layout):
+    """Type codes of dlpack.h: 2 float, 4 bfloat."""
+    x = LAYOUTS[layout](PATTERNS.astype(np.float32) - 30000 if dtype is np.float32 else PATTERNS.view(dtype))
+    foreign = Foreign(x, code, offset=4 if layout == "contiguous" else 0)
+    numbers = as_numbers(foreign, FP32)
+    np.testing.assert_array_equal(numbers.tobytes(), x.tobytes())
+    assert numbers.dtype == dtype and numbers.shape == x.shape
+    assert not x.size or np.shares_memory(numbers, x) and not numbers.flags.writeable
+    same(quantize(foreign, "e4m3", pad=True), quantize(x, "e4m3", pad=True))
+
+
+def test_the_memory_is_kept_as_long_as_the_array():
+    foreign = Foreign(np.ones(64, np.float32))
+    part = as_numbers(foreign, FP32)[32:]
+    gc.collect()
+    assert not foreign.given_back
+    assert part.sum() == 32
+    del part
+    gc.collect()
+    assert foreign.given_back == 1
+
+
+@pytest.mark.parametrize("foreign, sentence", [
+    (Foreign(np.ones(32), 2), "x must be float32, float16 or bfloat16, not float64"),
+    (Foreign(np.ones(32, np.int8), 0), "x must be float32, float16 or bfloat16, not int8"),
+    (Foreign(np.ones(32, np.complex64), 5), "x must be float32, float16 or bfloat16, not complex64"),
+    (Foreign(np.ones(32, bool), 6), "x must be float32, float16 or bfloat16, not bool"),
+    (Foreign(np.ones(32, np.uint8), 10), "x must be float32, float16 or bfloat16, not float8"),
+    (Foreign(np.ones(32, np.float32), 2, bits=16, lanes=2), "x must be float32, float16 or bfloat16, not float16 x 2"),
+    (Foreign(np.ones(32, np.float32), place=2), "x must be on the CPU, not on a device of DLPack type 2"),
+    (np.ones(32), "x must be float32, float16 or bfloat16, not float64"),
+    (np.ones(32, np.int32), "x must be float32, float16 or bfloat16, not int32"),
+    (np.ones(32, np.complex64), "x must be float32, float16 or bfloat16, not complex64"),
+    ([1.0] * 32, "x must be float32, float16 or bfloat16, not float64")], ids=lambda value: value if isinstance(value, str) else "")
+def test_what_cannot_be_taken_is_said_in_one_sentence(foreign, sentence):
+    with pytest.raises(TypeError) as error:
+        quantize(foreign, "e4m3")
+    assert str(error.value) == sentence
+
+
+def test_an_export_that_fails_is_told_in_its_words():
+    class Sparse:
+        def __dlpack_device__(self):
+            return 1, 0
+
+        def __dlpack__(self, stream=None):
+            raise BufferError("no strides here")
+
+    with pytest.raises(TypeError, match="x cannot be read: no strides here"):
+        quantize(Sparse(), "e4m3")
+
+
+def test_sources_take_their_own_numbers_only():
+    x = np.ones(32, np.float32)
+    for source, bad in ((BF16, x), (FP16, x), (BF16, x.astype(np.float16)), (FP16, x.view(np.uint16))):
+        with pytest.raises(TypeError, match=f"x must be {'bfloat16' if source is BF16 else 'fp16'}"):
+            as_numbers(bad, source)
+        with pytest.raises(TypeError):
+            as_numbers(Foreign(bad, 4 if bad.dtype == np.uint16 else 2), source)
+
+
+def test_bfloat16_by_array():
+    """JAX arrays give NumPy an ml_dtypes array; an object with nothing but ``__array__`` is taken alike."""
+    class Wrapped:
+        def __array__(self, dtype=None, copy=None):
+            return PATTERNS.view(ml_dtypes.bfloat16)
+
+    for x in (PATTERNS.view(ml_dtypes.bfloat16), Wrapped()):
+        same(quantize(x, "e4m3"), quantize(PATTERNS, "e4m3"))
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
+def test_torch_tensors(name):
+    torch = pytest.importorskip("torch", reason="PyTorch is an optional peer")
+    x = torch.from_numpy(PATTERNS.astype(np.float32) - 30000).to(getattr(torch, name))
+    wide = x.to(torch.float32).numpy()  # exact
+    for tensor, array in ((x, wide), (x[::2, :, ::2], wide[::2, :, ::2]), (x.transpose(0, 1), wide.swapaxes(0, 1)),
+                          (torch.nn.Parameter(x).detach(), wide)):
+        same(quantize(tensor, "e4m3"), quantize(array, "e4m3"))
+        assert as_numbers(tensor, FP32).ctypes.data == tensor.data_ptr()
+    q = quantize(x, "e2m3")
+    assert error_statistics(x, q) == error_statistics(wide, q)
+
+
+@pytest.mark.parametrize("make, sentence", [
+    (lambda t: t.ones(32, requires_grad=True), "x must not require a gradient: give x.detach()"),
+    (lambda t: t.ones(32, dtype=t.float64), "x must be float32, float16 or bfloat16, not float64"),
+    (lambda t: t.ones(32, dtype=t.int64), "x must be float32, float16 or bfloat16, not int64"),
+    (lambda t: t.ones(32, dtype=t.complex64), "x must be float32, float16 or bfloat16, not complex64"),
+    (lambda t: t.ones(32).to_sparse(), "x cannot be read: "),
+    (lambda t: t.ones(32, device="meta"), "x cannot be read: ")], ids=["grad", "float64", "int64", "complex64", "sparse", "meta"])
+def test_torch_tensors_that_cannot_be_taken(make, sentence):
+    torch = pytest.importorskip("torch", reason="PyTorch is an optional peer")
+    with pytest.raises(TypeError) as error:
+        quantize(make(torch), "e4m3")
+    assert str(error.value).startswith(sentence) and "\n" not in str(error.value)
+
+
+def test_torch_is_not_imported():
+    """Nothing of ours needs it."""
+    import subprocess
+
+    program = "import sys, numpy, mxcast.models as m; m.quantize(numpy.ones(32, 'f'), 'e4m3'); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_every_half_precision_pattern_is_widened_exactly():
+    """Finite ones by arithmetic, and all of them with Inf and NaN among them by NumPy, which keeps NaN payloads."""
+    every = np.arange(1 << 16, dtype=np.uint16)
+    finite = every[(every & 0x7C00) != 0x7C00]
+    for patterns in (finite, every):
+        got = widen(patterns.view(np.float16), np.empty(patterns.shape, np.uint32))
+        with np.errstate(invalid="ignore"):
+            expected = patterns.view(np.float16).astype(np.float32)
+        np.testing.assert_array_equal(got, expected.view(np.uint32))
+    values = [(-1) ** (p >> 15) * (p & 1023 | (1024 if p >> 10 & 31 else 0)) * 2.0 ** (max(p >> 10 & 31, 1) - 25)
+              for p in finite.tolist()]
+    np.testing.assert_array_equal(widen(finite.view(np.float16), np.empty(finite.shape, np.uint32)).view(np.float32), values)
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 5, 400])
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_jobs_do_not_show(monkeypatch, blocks, jobs):
+    monkeypatch.setattr(block_module, "CHUNK", 1024)  # many chunks, and shares of several
+    x = np.random.default_rng(2).integers(0, 1 << 32, (blocks, 32), dtype=np.uint32).view(np.float32)
+    for rules in (numerics("e4m3"), numerics("e5m10", "te"), numerics("int8", rounding="sr", random_bits=5)):
+        random = np.random.default_rng(4).integers(0, 32, x.shape, np.uint16) if rules.rounding is Rounding.SR else None
+        same(quantize(x, rules, random=random, jobs=jobs), quantize(x, rules, random=random))
+
+
+@pytest.mark.parametrize("jobs, error", [(0, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError), ("2", TypeError)])
+def test_jobs_are_a_number_of_threads(jobs, error):
+    with pytest.raises(error, match="jobs must be"):
+        quantize(np.ones(32, np.float32), "e4m3", jobs=jobs)
+
+
+def test_errors_of_threads_arrive():
+    def work(part):
+        if part == 7:
+            raise ValueError("seven")
+        return part
+
+    done = []
+    with pytest.raises(ValueError, match="seven"):
+        for result in in_order(work, range(100), 3):
+            done.append(result)
+    assert done == list(range(7))
+
+
+def test_threads_fetch_a_few_parts_ahead():
+    fetched = []
+    results = in_order(str, (fetched.append(i) or i for i in range(1000)), 2)
+    assert next(results) == "0" and len(fetched) <= 4
+    assert next(results) == "1" and len(fetched) == 5
+    results.close()
+    assert len(fetched) == 5
+
+
+def test_a_workspace_of_other_rules_or_of_fewer_elements_is_not_used():
+    """Small and large arrays under changing rules, in one thread: each as in a fresh one."""
+    rng = np.random.default_rng(12)
+    for blocks, format in ((1, "e4m3"), (300, "e4m3"), (2, "e5m2"), (200, "int16"), (3, "int16"), (40, "e2m1"), (41, "e4m3")):
+        x = rng.standard_normal((blocks, 32), dtype=np.float32)
+        rules = numerics(format)
+        fresh = next(in_order(lambda y, rules=rules: quantize(y, rules), [x], 2))
+        same(quantize(x, rules), fresh)
+
+
+def test_given_arrays_are_checked():
+    rules, x = numerics("e4m3"), np.ones((2, 32), np.float32)
+    scales, codes = np.empty(2, np.uint8), np.empty((2, 32), np.uint8)
+    quantize_blocks(x, rules, scales, codes, jobs=2)
+    same(quantize(x, rules), type("", (), {"codes": codes, "scales": scales[:, None]}))
+    with pytest.raises(ValueError, match="codes must be C-contiguous"):
+        quantize_blocks(x, rules, scales, codes.T)
