@@ -25,7 +25,9 @@ def quantize(source: Source, target: Target,
              format: Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", show_default=False,
                                                         help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).")] = None,
              profile: Profile = None, set: Set = None, config: Config = None, pad: Pad = False,
-             jobs: Jobs = None, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+             jobs: Jobs = None,
+             seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random bits of the rounding sr.")] = 0,
+             json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy.
 
     F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied.
@@ -37,7 +39,8 @@ def quantize(source: Source, target: Target,
     from .files import quantize_file
 
     with output.progress(f"quantizing {source.name}") as progress:
-        report = quantize_file(source, target, chosen.numerics, chosen.profile, pad=pad, jobs=jobs, progress=progress)
+        report = quantize_file(source, target, chosen.numerics, chosen.profile, pad=pad, jobs=jobs, seed=seed,
+                               progress=progress)
     rows = [_row(t.name, " x ".join(map(str, t.shape)), t.statistics) for t in report.tensors]
     if len(rows) > 1:
         rows.append(_row("total", "", report.total))

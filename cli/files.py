@@ -28,15 +28,15 @@ Progress = Callable[[int, int], None] | None
 
 
 def quantize_file(source: Path | str, target: Path | str, format: str | BlockFormat | Numerics,
-                  profile: str | None = "ocp", *, pad: bool = False, jobs: int | None = None, progress: Progress = None,
-                  **overrides: object) -> FileReport:
+                  profile: str | None = "ocp", *, pad: bool = False, jobs: int | None = None, seed: int = 0,
+                  progress: Progress = None, **overrides: object) -> FileReport:
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
     ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
     ``overrides`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
     holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads work on
-    pieces of the tensors, as many as there are processors unless given. ``progress`` is called with the elements done
-    and the elements in all.
+    pieces of the tensors, as many as there are processors unless given. ``seed`` is that of the random bits of
+    stochastic rounding, which depend on nothing else. ``progress`` is called with the elements done and the elements in all.
 
     Raises ValueError for other floating-point types, incomplete blocks, unknown names and damaged files. ``target``
     appears whole or not at all.
@@ -44,8 +44,6 @@ def quantize_file(source: Path | str, target: Path | str, format: str | BlockFor
     source, target = Path(source), Path(target)
     jobs = available() if jobs is None else checked_jobs(jobs)
     numerics = format.replace(**overrides) if isinstance(format, Numerics) else resolve(format, profile, **overrides)
-    if numerics.random_bits:
-        raise ValueError("files are not quantized under the rounding sr, whose random bits nobody could repeat")
     _check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
     contents = read(source)
     if KEY in contents.metadata:
@@ -59,6 +57,7 @@ def quantize_file(source: Path | str, target: Path | str, format: str | BlockFor
     copied = {name: stored for name, stored in contents.tensors.items() if name not in chosen}
     about = {KEY: json.dumps({
         "version": version("mxcast"), "profile": profile_of(numerics, profile), "numerics": numerics.to_dict(),
+        **({"seed": seed} if numerics.random_bits else {}),
         "tensors": {name: {"dtype": stored.dtype, "shape": stored.shape} for name, stored in chosen.items()}})}
     made: dict[str, tuple[str, tuple[int, ...]]] = {}
     for name, stored in chosen.items():
@@ -67,13 +66,15 @@ def quantize_file(source: Path | str, target: Path | str, format: str | BlockFor
             raise ValueError(f"tensor {scales!r} of {source} has the name that the scales of {name!r} need")
         codes_shape, scales_shape = codes_and_scales_shapes(stored.shape, size)
         made[codes], made[scales] = (_code_name(numerics), codes_shape), ("U8", scales_shape)
-    lost = {name: Statistics() for name in chosen}
+    lost, numbers = {name: Statistics() for name in chosen}, {name: number for number, name in enumerate(chosen)}
     with written(target, _layout(made, copied), contents.metadata | about) as write:
         _copy(copied, write)
         done, total = 0, sum(stored.data.size for stored in chosen.values())
 
         def convert(part: tuple[str, Piece]) -> tuple:
-            return *part, *quantize_piece(chosen[part[0]], part[1], numerics)
+            name, piece = part
+            random = np.random.default_rng([seed, numbers[name], piece.start()])
+            return name, piece, *quantize_piece(chosen[name], piece, numerics, random)
 
         for name, piece, q, statistics in in_order(convert, _all_pieces(shapes, size), jobs):
             codes, scales = _parts(name, target)

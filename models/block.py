@@ -1,7 +1,7 @@
 """The golden model: arrays of numbers to blocks of scales and codes, and back.
 
-Data are worked through in chunks that fit the processor's second-level cache, with buffers that are used again: every
-step below is one NumPy call over a chunk, on uint32 or float32.
+Data are worked through in chunks that fit the processor's caches, in memory that is used again: every step below is one
+NumPy call over a chunk, on uint32 or float32, and on the narrow dtype of the codes as soon as they fit it.
 """
 
 from __future__ import annotations
@@ -46,18 +46,19 @@ class Quantized:
     length: int | None = None
 
 
-def quantize(x: np.ndarray, format: str | BlockFormat | ElementFormat | Numerics, profile: str | None = None, *,
+def quantize(x: object, format: str | BlockFormat | ElementFormat | Numerics, profile: str | None = None, *,
              axis: int = -1, pad: bool = False, random: Random = None, jobs: int = 1, **overrides: object) -> Quantized:
     """Quantize an array of float32, float16 or bfloat16 numbers into blocks along ``axis``.
 
+    ``x`` is an array, or anything on the CPU that gives one by DLPack or ``__array__``, as PyTorch's and JAX's do.
     ``format`` is a block format by long or short name, an element format, or complete `Numerics`; the profile is
     ``ocp`` unless given; ``overrides`` are fields of `Numerics` that replace its rules. The 16-bit numbers are
     widened, which is exact; uint16 is taken for the bit patterns of bfloat16. The axis must be a multiple of the block
     size long; with ``pad`` zeros complete the last block. Any bit pattern is accepted, NaN payloads and subnormals
     included. Under the rounding ``sr``, ``random`` gives each element's random bits: an array of unsigned numbers of
-    the shape of ``x``, or a generator that draws them.
+    the shape of ``x``, or a generator that draws them. ``jobs`` threads share the blocks, and the bits are the same.
 
-    Raises TypeError for other dtypes, ValueError for an incomplete block or an unknown name.
+    Raises TypeError for other dtypes and for tensors on a GPU or with a gradient, ValueError for an incomplete block or an unknown name.
 
     >>> q = quantize(np.linspace(-2, 2, 32, dtype=np.float32), "e2m1")
     >>> q.scales, q.codes[:4]
@@ -69,7 +70,7 @@ def quantize(x: np.ndarray, format: str | BlockFormat | ElementFormat | Numerics
     return quantized(x, config.numerics, partial(quantize_blocks, jobs=jobs), axis=axis, pad=pad, random=random)
 
 
-def quantized(x: np.ndarray, numerics: Numerics, convert: BlockFunction, *, axis: int = -1, pad: bool = False,
+def quantized(x: object, numerics: Numerics, convert: BlockFunction, *, axis: int = -1, pad: bool = False,
               random: Random = None) -> Quantized:
     """Cut an array into blocks along ``axis``, have ``convert`` fill scales and codes, and shape them like the array.
 

@@ -61,7 +61,7 @@ class Statistics:
         return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
 
 
-def error_statistics(x: np.ndarray, q: Quantized) -> Statistics:
+def error_statistics(x: object, q: Quantized) -> Statistics:
     """Statistics of ``q`` as the conversion of ``x``, the array that was quantized, of any dtype that `quantize` takes."""
     check_codes(q)
     x, size = as_numbers(x, FP32), q.numerics.block_size

@@ -113,12 +113,12 @@ def boundary_blocks(numerics: Numerics, anchors: list[int] | None = None) -> np.
 
 def _scale_fractions(numerics: Numerics) -> list[int]:
     """Fractions of a maximum around which some scale rule goes one up: zero, the largest element's own (and, for a
-    rule that rounds on the way, one step more), half a last place below the next binade."""
+    rule that rounds on the way, up to two steps more), half a last place below the next binade."""
     f, element = _Source(numerics), numerics.block.element
     largest = int((element.max_value / 2 ** element.emax - 1) * (1 << f.source.man_bits))
     even = (1 << f.source.man_bits) - (1 << max(f.source.man_bits - element.fraction_bits - 1, 0))
     subnormal = int(element.max_value / 2 * (1 << f.source.man_bits)) if element.emax == 0 else largest
-    chosen = {0, 1, largest, largest + 1, largest + 2, even - 1, even, subnormal + 1, subnormal + 2, f.fraction_mask}
+    chosen = {0, 1, *range(largest, largest + 4), even - 1, even, *range(subnormal, subnormal + 4), f.fraction_mask}
     return sorted(fraction for fraction in chosen if 0 <= fraction <= f.fraction_mask)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .published import NOTE as PUBLISHED_NOTE, PUBLISHED
-from .synthesis import Synthesis
+from ..spec import FP32, ConverterConfig
+from .published import NOTE as PUBLISHED_NOTE, PUBLISHED, Published
+from .synthesis import STAGES, Synthesis
 
 __all__ = ["NOTE", "table"]
 
@@ -13,15 +14,24 @@ NOTE = ("Whole converters are flattened; a tree, a scale unit and an element qua
 
 def table(results: list[Synthesis]) -> list[dict[str, object]]:
     """One row a converter: column heading -> value; None where there is no figure."""
+    stages = [name for name in STAGES if any(name in result.stages for result in results)]
     rows = []
     for result in results:
-        element, whole = result.config.numerics.block.element.name, result.whole
-        published = PUBLISHED.get(element)
+        config, whole, published = result.config, result.whole, _published(result.config)
         rows.append({
-            "format": result.config.numerics.block.name, "profile": result.config.profile or "-", "target": result.target,
+            "format": " or ".join(dict.fromkeys(mode.block.name for mode in config.modes)), "profile": config.profile or "-",
+            "target": result.target,
             "LUTs": whole.luts, "carries": whole.carries, "muxes": whole.muxes, "FFs": whole.ffs, "LCs": whole.logic_cells,
             "levels": whole.levels,
-            **{f"{name} LUTs": cost.luts for name, cost in result.stages.items()},
+            **{f"{name} LUTs": result.stages[name].luts if name in result.stages else None for name in stages},
             "paper LUTs": published and published.luts, "paper ns": published and published.ns,
         })
     return rows
+
+
+def _published(config: ConverterConfig) -> Published | None:
+    """The paper's converter of this format: of 32 FP32 numbers, without modes."""
+    numerics = config.numerics
+    if config.alternatives or numerics.source is not FP32 or numerics.block_size != 32:
+        return None
+    return PUBLISHED.get(numerics.block.element.name)

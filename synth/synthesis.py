@@ -18,8 +18,8 @@ from .yosys import run, yosys_version
 
 __all__ = ["STAGES", "Synthesis", "synth", "synth_all"]
 
-STAGES = {"tree": "amax_tree", "scale": "scale_unit", "element": "element_quantizer"}
-"""Stages by name, and the module of each in the emitted Verilog."""
+STAGES = {"widen": "widen", "tree": "amax_tree", "scale": "scale_unit", "element": "element_quantizer"}
+"""Stages by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened."""
 
 TOP = "converter"
 
@@ -33,8 +33,8 @@ class Synthesis:
     whole: Cost
     """The whole converter, flattened."""
     stages: dict[str, Cost]
-    """One tree, one scale unit and one element quantizer, each on its own; they do not add up to the whole, which is
-    optimised across their borders. Empty unless asked for."""
+    """One of each of `STAGES` that the converter has, on its own; they do not add up to the whole, which is optimised
+    across their borders. Empty unless asked for."""
     yosys: str
 
     def to_dict(self) -> dict:
@@ -50,9 +50,9 @@ def synth(config: ConverterConfig, target: str = "xcu", *, stages: bool = True, 
     if target not in TARGETS:
         raise ValueError(unknown_name("target", target, TARGETS))
     text, chosen = verilog(config, TOP), TARGETS[target]
-    return Synthesis(
-        config=config, target=target, whole=_cost(text, TOP, chosen, force), yosys=yosys_version(),
-        stages={name: _cost(text, f"{TOP}_{module}", chosen, force) for name, module in STAGES.items()} if stages else {})
+    modules = {name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"\nmodule {TOP}_{module}(" in text}
+    return Synthesis(config=config, target=target, whole=_cost(text, TOP, chosen, force), yosys=yosys_version(),
+                     stages={name: _cost(text, module, chosen, force) for name, module in modules.items()})
 
 
 def synth_all(configs: list[ConverterConfig], target: str = "xcu", *, stages: bool = True, jobs: int = 2,

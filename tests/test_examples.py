@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.spec import BLOCKS, PROFILES, converter_config
+from mxcast.spec import BLOCKS, converter_config
 
 ROOT = Path(__file__).parent.parent
 
@@ -60,7 +60,7 @@ def test_exhausted_verilog_is_the_verilog_of_today():
     """A change of the hardware asks for new exhaustive runs before the page may claim them."""
     exhaustive = loaded(ROOT / "bench" / "exhaustive.py")
     records = json.loads(exhaustive.KEPT.read_text())
-    assert {(r["format"], r["profile"]) for r in records} == set(product(BLOCKS, PROFILES))
+    assert {(r["format"], r["profile"]) for r in records} == set(product(BLOCKS, exhaustive.PROFILES))
     assert not any(r["mismatched_blocks"] for r in records)
     for r in records:
         assert r["verilog"] == exhaustive.fingerprint(converter_config(r["format"], r["profile"])), (r["format"], r["profile"])

@@ -58,7 +58,7 @@ def test_ports(short, specials, floor_key, ceil_key, flags):
     ("e4m3,e5m2", {}, 1, 0, 8, 32, 8),
     ("e4m3", {"scale_rule": "floor,ceil,even", "source": "bf16"}, 2, 0, 9, 16, 8),
     ("int4,e2m1,e3m0", {"scale_rule": "floor,bias_floor", "rounding": "sr", "random_bits": 3}, 3, 3, 8, 32, 4),
-    ("int16", {"rounding": "sr", "source": "fp16"}, 0, 8, 8, 19, 16),              # eight random bits unless told, and widened numbers
+    ("int16", {"rounding": "sr", "source": "fp16"}, 0, 8, 8, 19, 16),              # eight random bits unless told; widened
 ])
 def test_ports_of_modes_and_random_bits(formats, fields, mode, random, key, x, width):
     config = converter_config(formats, block_size=8, **fields)

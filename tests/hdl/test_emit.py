@@ -240,9 +240,10 @@ def test_different_converters_have_different_names(tmp_path):
     """Two modules of one name could not be in one design."""
     configs = [converter_config("e4m3"), converter_config("e4m3", "nvidia"), converter_config("e4m3", "nvidia", specials="drop"),
                converter_config("e4m3", amax_key="magnitude"), converter_config("e4m3", input_subnormals="flush")]
-    configs += [converter_config("e4m3", block_size=16), converter_config("e4m3", source="bf16"), converter_config("e4m3,e5m2"),
-                converter_config("e5m2,e4m3"), converter_config("e4m3", scale_rule="floor,ceil"), converter_config("e4m3", scale_rule="ceil,floor"),
-                converter_config("e4m3", rounding="sr"), converter_config("e4m3", rounding="sr", random_bits=9)]
+    configs += [converter_config("e4m3", **fields) for fields in (
+        {"block_size": 16}, {"source": "bf16"}, {"scale_rule": "floor,ceil"}, {"scale_rule": "ceil,floor"}, {"rounding": "sr"},
+        {"rounding": "sr", "random_bits": 9})]
+    configs += [converter_config("e4m3,e5m2"), converter_config("e5m2,e4m3")]
     names = [default_name(config) for config in configs]
     assert names[:2] == ["mxfp8_e4m3_ocp", "mxfp8_e4m3_nvidia"] and len(set(names)) == len(names)
     assert default_name(converter_config("e4m3,e5m2,int8")).startswith("mxfp8_e4m3_e5m2_int8_")

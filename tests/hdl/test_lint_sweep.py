@@ -73,5 +73,6 @@ def test_bits_that_nothing_drives_are_found():
 
 
 def test_what_cocotbs_build_would_say_is_found(tmp_path):
-    (tmp_path / "t.v").write_text("module t(input [1:0] a, output [1:0] y); assign y[0] = a[0]; assign y[1] = y[0] & a[1]; endmodule\n")
+    loop = "module t(input [1:0] a, output [1:0] y); assign y[0] = a[0]; assign y[1] = y[0] & a[1]; endmodule\n"
+    (tmp_path / "t.v").write_text(loop)
     assert "UNOPTFLAT" in lint(*COCOTB, tmp_path, tmp_path / "t.v")

@@ -87,8 +87,10 @@ def test_the_file_can_be_read(files, tmp_path):
     assert lint("--lint-only", "-Wall", files["random_source"]) == lint(*COCOTB, tmp_path, files["random_source"]) == ""
     script = "\n".join((
         "from pyosys import libyosys", "design = libyosys.Design()",
-        f"for command in ('read_verilog {files['random_source']}', 'hierarchy -check -top cast_random_source', 'proc', 'check -assert',",
-        "    'flatten', 'simplemap', 'select -assert-count 96 t:$_*DFF*', 'select -assert-none t:$_DLATCH*', 'log it came to the end'):",
+        "for command in (",
+        f"    'read_verilog {files['random_source']}', 'hierarchy -check -top cast_random_source', 'proc', 'check -assert',",
+        "    'flatten', 'simplemap', 'select -assert-count 96 t:$_*DFF*', 'select -assert-none t:$_DLATCH*',",
+        "    'log it came to the end'):",
         "    libyosys.run_pass(command, design)"))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0 and "it came to the end" in done.stdout, (done.stdout + done.stderr)[-1500:]
@@ -113,7 +115,7 @@ endmodule
 """
 
 
-@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is optional, nothing was simulated: apt-get install iverilog")
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is absent, nothing was simulated: apt-get install iverilog")
 def test_the_file_gives_the_numbers_of_the_model(files, tmp_path):
     """Behind a reset, beside the converter that it is for."""
     (tmp_path / "bench.v").write_text(BENCH)

@@ -54,7 +54,8 @@ EXACTLY = {
 """What a magnitude in units of its last place becomes; ``drawn`` is a random part of 1."""
 
 
-@pytest.mark.parametrize("rounding, bits", [*((rounding, 1) for rounding in Rounding), *((Rounding.SR, bits) for bits in (2, 3, 5))])
+@pytest.mark.parametrize("rounding, bits", [
+    *((rounding, 1) for rounding in Rounding), (Rounding.SR, 2), (Rounding.SR, 3), (Rounding.SR, 5)])
 def test_rounding_decisions(rounding, bits):
     """All truth tables; what a sticky bit stands for lies anywhere between two numbers of the bits above it."""
     cases = [dict(zip(("last", "below", "sticky", "random"), chosen))

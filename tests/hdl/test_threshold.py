@@ -113,10 +113,10 @@ def test_scales_are_the_published_ones(short, source):
         patterns = sorted({e << 23 | m << 16 for e in (0, 1, EMAX[short], EMAX[short] + 1, 127, 254) for m in range(128)})
     dropped = 32 - {"fp32": 32, "bf16": 16}[source]
     every = converter_config(short, source=source, scale_rule=list(ScaleRule))
-    together = iter(outputs(Scale(every), [{"mode": mode, "magnitude": a >> dropped} for mode in range(6) for a in patterns], ["scale"]))
+    stimuli = [{"magnitude": a >> dropped} for a in patterns]
+    together = iter(outputs(Scale(every), [stimulus | {"mode": mode} for mode in range(6) for stimulus in stimuli], ["scale"]))
     for rule in ScaleRule:
-        alone = outputs(Scale(converter_config(short, source=source, scale_rule=rule)), [{"magnitude": a >> dropped} for a in patterns],
-                        ["scale"])
+        alone = outputs(Scale(converter_config(short, source=source, scale_rule=rule)), stimuli, ["scale"])
         for a, found in zip(patterns, alone):
             assert (found, next(together)) == ((published_byte(short, rule, a),),) * 2, (rule, hex(a))
 

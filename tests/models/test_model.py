@@ -101,7 +101,7 @@ def test_chunks_do_not_show():
 
 @pytest.mark.parametrize("x, message, error", [
     (np.zeros(33, np.float32), "multiple of the block size 32", ValueError),
-    (np.zeros(32), "must be float32, not float64", TypeError),
+    (np.zeros(32), "must be float32, float16 or bfloat16, not float64", TypeError),
     (np.float32(1), "must have at least one axis", ValueError)])
 def test_bad_arrays_get_one_sentence(x, message, error):
     with pytest.raises(error, match=message):

@@ -1,35 +1,35 @@
 """Tests of the tests: planted bugs must make the cocotb regression and `verify` fail.
 
-Three bugs are planted in the generator, three in the emitted text; each planting checks that it changed something.
+Some are planted in the generator, some in the emitted text; each planting checks that it changed something.
 """
 
 import re
 from collections.abc import Callable
-from itertools import product
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import pytest
 
-from mxcast.hdl import element, verilog
+from mxcast.hdl import amax, element, threshold, verilog
+from mxcast.hdl.threshold import Threshold
 from mxcast.sim import test as regress
 from mxcast.sim import verify
 from mxcast.sim.verilated import verilate_text
-from mxcast.spec import Subnormals, converter_config
+from mxcast.spec import ConverterConfig, Specials, Subnormals, converter_config
 
-CONFIG = converter_config("e4m3")
 NAME = "planted"
 
 
-def flipped_tie(monkeypatch) -> str:
-    monkeypatch.setattr(element, "rounds_up", lambda rounding, last, guard, sticky: guard & (~last | sticky))
-    return verilog(CONFIG, NAME)
+def rounding_by(rule: Callable) -> Callable:
+    """``rule`` takes the arguments of `rounds_up` but the first."""
+    def plant(monkeypatch, config) -> str:
+        monkeypatch.setattr(element, "rounds_up", lambda rounding, *bits: rule(*bits))
+        return verilog(config, NAME)
+
+    return plant
 
 
-def lost_sticky_bit(monkeypatch) -> str:
-    monkeypatch.setattr(element, "rounds_up", lambda rounding, last, guard, sticky: guard & last)
-    return verilog(CONFIG, NAME)
-
-
-def subnormal_not_normalised(monkeypatch) -> str:
+def subnormal_not_normalised(monkeypatch, config) -> str:
     normalise = element.ElementQuantizer.normalise
 
     def without(self, m, number):
@@ -40,47 +40,109 @@ def subnormal_not_normalised(monkeypatch) -> str:
             self.numerics = rules
 
     monkeypatch.setattr(element.ElementQuantizer, "normalise", without)
-    return verilog(CONFIG, NAME)
+    return verilog(config, NAME)
+
+
+def threshold_moved(**by: int) -> Callable:
+    def plant(monkeypatch, config) -> str:
+        of = Threshold.of.__func__
+
+        def moved(cls, rules) -> Threshold:
+            right = of(cls, rules)
+            return replace(right, **{name: getattr(right, name) + places for name, places in by.items()})
+
+        monkeypatch.setattr(Threshold, "of", classmethod(moved))
+        return verilog(config, NAME)
+
+    return plant
+
+
+def rceil_in_exact_arithmetic(monkeypatch, config) -> str:
+    """One largest magnitude in two thousand million differs."""
+    monkeypatch.setattr(threshold, "_rceil", threshold._ceil)
+    return verilog(config, NAME)
+
+
+def nan_in_the_maximum(monkeypatch, config) -> str:
+    monkeypatch.setattr(amax, "Specials", SimpleNamespace(DROP=Specials.DROP, INF_SCALE=Specials.INF_SCALE, TE=None))
+    return verilog(config, NAME)
 
 
 def edited(pattern: str, replacement: str | Callable) -> Callable:
-    def plant(monkeypatch) -> str:
-        text, count = re.subn(pattern, replacement, verilog(CONFIG, NAME))
+    def plant(monkeypatch, config) -> str:
+        text, count = re.subn(pattern, replacement, verilog(config, NAME))
         assert count == 1, f"{pattern} occurs {count} times"
         return text
 
     return plant
 
 
-off_by_one_scale = edited(r"(assign \w+ = (?:key|rounded) - \d'h)8;", r"\g<1>7;")
-nan_ignored = edited(r"assign nan = & key;", "assign nan = 1'h0;")
-swapped_lane = edited(r"(element_00 \([^;]*?\.x\(x\[)31:0(\]\)[^;]*;[^;]*element_01 \([^;]*?\.x\(x\[)63:32", r"\g<1>63:32\g<2>31:0")
+@dataclass(frozen=True)
+class Bug:
+    plant: Callable
+    config: ConverterConfig
+    missed_by: tuple[str, ...] = ()
+    """Stimuli that do not have what it takes."""
 
-BUGS = {"flipped_tie": flipped_tie, "lost_sticky_bit": lost_sticky_bit, "off_by_one_scale": off_by_one_scale,
-        "subnormal_not_normalised": subnormal_not_normalised, "swapped_lane": swapped_lane, "nan_ignored": nan_ignored}
+
+def bug(plant: Callable, block: str = "e4m3", *missed_by: str, **rules: object) -> Bug:
+    return Bug(plant, converter_config(block, block_size=4, **rules), missed_by)
 
 
-@pytest.mark.parametrize("bug", BUGS)
-def test_the_cocotb_regression_finds_it(bug, monkeypatch, tmp_path):
-    text = BUGS[bug](monkeypatch)
-    assert text != _sound(monkeypatch)
+BUGS = {
+    "flipped_tie": bug(rounding_by(lambda last, below, sticky, random: below & (~last | sticky))),
+    "lost_sticky_bit": bug(rounding_by(lambda last, below, sticky, random: below & last)),
+    "off_by_one_scale": bug(edited(r"(assign \w+ = (?:key|rounded) - \d'h)8;", r"\g<1>7;")),
+    "subnormal_not_normalised": bug(subnormal_not_normalised),
+    "swapped_lane": bug(edited(r"(element_0 \([^;]*?\.x\(x\[)31:0(\]\)[^;]*;[^;]*element_1 \([^;]*?\.x\(x\[)63:32",
+                               r"\g<1>63:32\g<2>31:0")),
+    "nan_ignored": bug(edited(r"assign nan = & key;", "assign nan = 1'h0;"), "e4m3", "boundary"),  # it has numbers only
+    # the other rules
+    "ceil_above_its_threshold": bug(threshold_moved(in_binade=1), scale_rule="ceil"),
+    "rceil_below_its_threshold": bug(threshold_moved(in_binade=-1), scale_rule="rceil"),
+    "even_above_its_threshold": bug(threshold_moved(in_binade=1, at_bottom=1), "e2m1", scale_rule="even", source="bf16"),
+    "int8_ceil_of_subnormals": bug(threshold_moved(at_bottom=1), "int8", "corner", "random", scale_rule="ceil"),
+    "rceil_in_exact_arithmetic": bug(rceil_in_exact_arithmetic, "e4m3", "corner", "random", scale_rule="rceil"),
+    "rna_tie_to_even": bug(rounding_by(lambda last, below, sticky, random: below & (last | sticky)), rounding="rna"),
+    "rtz_rounds_up": bug(rounding_by(lambda last, below, sticky, random: below & sticky), rounding="rtz"),
+    "sr_carry_lost": bug(rounding_by(lambda last, below, sticky, random: (below + random)[len(below) - 1]),
+                         rounding="sr", random_bits=5),
+    "sr_random_of_another_lane": bug(edited(r"random\[9:5\]", "random[4:0]"), rounding="sr", random_bits=5),
+    "te_nan_in_the_maximum": bug(nan_in_the_maximum, "e2m1", "boundary", specials="te"),
+    "widen_off_by_one": bug(edited(r"= 7'h70 - \{ up8", "= 7'h6f - { up8"), source="fp16"),
+    "mode_swapped": bug(edited(r"(scale_unit scale_unit \([^;]*\.mode\()mode\)", r"\g<1>~mode)"), "e4m3,e5m2"),
+}
+
+IN_COCOTB = ("flipped_tie", "off_by_one_scale", "swapped_lane", "nan_ignored",
+             "sr_random_of_another_lane", "widen_off_by_one", "mode_swapped")
+"""What its bench does by itself: cut and join lanes, see specials, give random bits, numbers of 16 bits and modes. Each run
+compiles a simulator, which takes longer than all of `verify`."""
+
+
+def planted(name: str, monkeypatch) -> str:
+    """The Verilog with the bug in it."""
+    bug = BUGS[name]
+    sound, text = verilog(bug.config, NAME), bug.plant(monkeypatch, bug.config)
+    monkeypatch.undo()
+    assert text != sound
+    return text
+
+
+@pytest.mark.parametrize("name", IN_COCOTB)
+def test_the_cocotb_regression_finds_it(name, monkeypatch, tmp_path):
     file = tmp_path / "planted.v"
-    file.write_text(text)
-    result = regress(CONFIG, out=tmp_path, name=NAME, verilog=file, random_blocks=500)
-    assert not result.passed and result.failures, f"the regression passed with {bug}"
+    file.write_text(planted(name, monkeypatch))
+    result = regress(BUGS[name].config, out=tmp_path, name=NAME, verilog=file, random_blocks=500)
+    assert not result.passed and result.failures, f"the regression passed with {name}"
     assert "expected 0x" in result.report and "to repeat: mxcast test mxfp8_e4m3" in result.report
 
 
-@pytest.mark.parametrize("bug, stimuli", [
-    (bug, stimuli) for bug, stimuli in product(BUGS, ("corner", "boundary", "random"))
-    if (bug, stimuli) != ("nan_ignored", "boundary")])                   # boundary blocks are numbers only
-def test_verify_finds_it(bug, stimuli, monkeypatch):
-    text = BUGS[bug](monkeypatch)
-    result = verify(CONFIG, stimuli=stimuli, blocks=20_000, design=verilate_text(text, NAME, CONFIG.numerics))
-    assert not result.passed and result.mismatched_blocks, f"{stimuli} stimuli do not find {bug}"
-    assert "element" in result.report or "scale expected" in result.report
-
-
-def _sound(monkeypatch) -> str:
-    monkeypatch.undo()
-    return verilog(CONFIG, NAME)
+@pytest.mark.parametrize("name", BUGS)
+def test_verify_finds_it(name, monkeypatch):
+    bug = BUGS[name]
+    design = verilate_text(planted(name, monkeypatch), NAME, *bug.config.modes)
+    for stimuli in ("corner", "boundary", "random"):
+        result = verify(bug.config, stimuli=stimuli, blocks=20_000, design=design)
+        if stimuli not in bug.missed_by:
+            assert not result.passed and result.mismatched_blocks, f"{stimuli} stimuli do not find {name}"
+            assert "element" in result.report or "scale expected" in result.report

@@ -26,8 +26,26 @@ def test_regression_passes_on_verilator(element, tmp_path, record_property):
     assert min(result.tests.values()) > 0 and result.comparisons > 2500
 
 
+@pytest.mark.parametrize("formats, rules", [
+    ("e5m2", {"scale_rule": "even", "source": "bf16"}),                                      # sixteen bits in
+    ("e4m3", {"scale_rule": "rceil", "specials": "te", "source": "fp16"}),                   # and widened
+    ("e2m1", {"rounding": "sr", "random_bits": 5}),                                          # random bits, cut across bytes
+    ("e2m1,int4", {"scale_rule": "floor,ceil"}),                                             # four modes
+], ids=str)
+def test_other_ports_pass_on_verilator(formats, rules, tmp_path, record_property):
+    config = converter_config(formats, block_size=4, **rules)
+    result = regress(config, out=tmp_path, random_blocks=500)
+    record_property("blocks", result.comparisons)
+    assert result.passed, result.report
+    modes = [f" mode {number}" for number in range(len(config.modes))] if config.alternatives else [""]
+    assert set(result.tests) == {name + mode for mode in modes for name in (*corner_cases(config.numerics), "boundary", "random")}
+    assert min(result.tests.values()) > 0 and all(result.tests[f"random{mode}"] == 500 for mode in modes)
+
+
 @needs_icarus
-@pytest.mark.parametrize("element, rules", [("e4m3", {"specials": "inf_scale"}), ("e2m1", {}), ("int8", {"scale_rule": "ceil"})])
+@pytest.mark.parametrize("element, rules", [
+    ("e4m3", {"specials": "inf_scale"}), ("e2m1", {}), ("int8", {"scale_rule": "ceil"}),
+    ("e3m2,e2m3,int6", {"rounding": "sr", "random_bits": 3, "source": "fp16", "specials": "te", "block_size": 4})])
 def test_the_same_bench_passes_on_icarus(element, rules, tmp_path, record_property):
     """Four states: an unknown bit in an output would be reported."""
     result = regress(converter_config(element, **rules), simulator="icarus", out=tmp_path)
@@ -76,7 +94,8 @@ def test_scoreboard_report_says_what_an_engineer_needs():
     board = _compared(converter_config("e4m3"), flip)
     assert board.mismatched_blocks == 2 and not board.passed
     for part in ("directed block 0: scale expected 0x78, got 0x79 (differs)", "element 7: input 0x3F", "expected 0x", "got 0x",
-                 "whole block:", "to repeat: mxcast verify e4m3 --seed 1", "scale_rule=floor"):
+                 "to explain: mxcast explain mxfp8_e4m3 --set block_size=32", "--values 0x3D430C31,",
+                 "to repeat: mxcast verify e4m3 --seed 1", "scale_rule=floor"):
         assert part in board.report, board.report
 
 

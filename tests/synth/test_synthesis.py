@@ -55,9 +55,15 @@ def test_what_is_synthesised(fake, cache):
 
 
 def test_every_stage_is_a_module_of_the_verilog():
-    text = verilog(CONFIG, synthesis.TOP)
+    text = verilog(converter_config("e2m1", source="fp16"), synthesis.TOP)
     for module in STAGES.values():
-        assert f"module {synthesis.TOP}_{module}(" in text
+        assert f"\nmodule {synthesis.TOP}_{module}(" in text
+
+
+def test_numbers_are_widened_where_they_are_fp16(fake):
+    found = synth(converter_config("e2m1", source="fp16"), "lut6")
+    assert fake.tops == ["converter", "converter_widen", "converter_amax_tree", "converter_scale_unit", "converter_element_quantizer"]
+    assert list(found.stages) == ["widen", "tree", "scale", "element"]
 
 
 def test_results_are_kept(fake):
@@ -135,8 +141,19 @@ def test_table(fake):
     rows = table([synth(CONFIG, "lut6"), synth(converter_config("int8", "nvidia"), "lut6")])
     assert [(row["format"], row["profile"], row["target"], row["paper LUTs"], row["paper ns"]) for row in rows] == [
         ("mxfp4_e2m1", "ocp", "lut6", 1896, 65.2), ("mxint8", "nvidia", "lut6", 1614, 50.6)]
-    assert [rows[0][f"{stage} LUTs"] for stage in STAGES] == [2, 3, 4]
+    assert {heading: value for heading, value in rows[0].items() if heading.endswith(" LUTs") and heading != "paper LUTs"} == {
+        "tree LUTs": 2, "scale LUTs": 3, "element LUTs": 4}
     assert rows[0]["LCs"] is None
+
+
+def test_table_of_different_kinds(fake):
+    """One set of columns; and the paper's figures beside what they are figures of."""
+    configs = [CONFIG, converter_config("e2m1", source="fp16"), converter_config("e2m1,int4"), converter_config("e2m1", block_size=16)]
+    rows = table([synth(config, "lut6") for config in configs])
+    assert len({tuple(row) for row in rows}) == 1
+    assert [row["widen LUTs"] is None for row in rows] == [True, False, True, True]
+    assert [row["format"] for row in rows] == ["mxfp4_e2m1", "mxfp4_e2m1", "mxfp4_e2m1 or mxint4", "mxfp4_e2m1"]
+    assert [row["paper LUTs"] for row in rows] == [1896, None, None, None]
 
 
 def test_published():
@@ -145,17 +162,34 @@ def test_published():
         "e5m2": (2319, 51.4), "e4m3": (2776, 80.2), "e3m2": (2230, 52.8), "e2m3": (2039, 62.6), "e2m1": (1896, 65.2), "int8": (1614, 50.6)}
 
 
-def test_a_real_synthesis(cache):
-    """The one of this suite that takes long."""
-    found = synth(CONFIG, "lut4")
+@pytest.mark.parametrize("formats, rules", [
+    ("e2m1", {"block_size": 16}),
+    ("e2m1,int4", {"block_size": 4, "source": "fp16", "scale_rule": "floor,ceil", "rounding": "sr", "random_bits": 3}),
+], ids=["plain", "everything"])
+def test_a_real_synthesis(cache, formats, rules):
+    config = converter_config(formats, **rules)
+    found, lanes = synth(config, "lut4"), rules["block_size"]
     assert set(found.whole.cells) == {"$lut"}
+    assert list(found.stages) == [name for name in STAGES if name != "widen" or "source" in rules]
     assert all(isinstance(part, Cost) and part.luts > 0 for part in (found.whole, *found.stages.values()))
     # not the sum of the stages, and not far from it
-    together = found.stages["tree"].luts + found.stages["scale"].luts + 32 * found.stages["element"].luts
+    times = {"widen": lanes, "element": lanes}
+    together = sum(times.get(name, 1) * part.luts for name, part in found.stages.items())
     assert together / 2 < found.whole.luts < 2 * together
-    # five levels of eight-bit comparators, then the rest: a wrong `levels` would be 1 or hundreds
+    # levels of eight-bit comparators, then the rest: a wrong `levels` would be 1 or hundreds
     assert max(part.levels for part in found.stages.values()) <= found.whole.levels <= sum(p.levels for p in found.stages.values())
-    assert found.stages["tree"].levels >= 10
+    assert found.stages["tree"].levels >= 2 * (lanes.bit_length() - 1)
     scripts = {path.read_text().splitlines()[1] for path in cache.rglob("script.ys")}
-    tops = [synthesis.TOP, *(f"{synthesis.TOP}_{module}" for module in STAGES.values())]
+    tops = [synthesis.TOP, *(f"{synthesis.TOP}_{STAGES[name]}" for name in found.stages)]
     assert scripts == {TARGETS["lut4"].script.format(top=top) for top in tops}
+
+
+def test_modes_share_their_cost(cache):
+    """A converter with modes costs what the most expensive one of them does, and less than a third of the others."""
+    def luts(formats: str, rules: str) -> int:
+        return synth(converter_config(formats, scale_rule=rules, block_size=4), "lut6", stages=False).whole.luts
+
+    for formats, rules in (("e4m3,e5m2", "floor"), ("e4m3", "floor,ceil"), ("e4m3,e5m2", "floor,ceil"), ("int4,e2m1", "rceil")):
+        alone = [luts(element, rule) for element in formats.split(",") for rule in rules.split(",")]
+        together = luts(formats, rules)
+        assert max(alone) < together < max(alone) + (sum(alone) - max(alone)) / 3, (formats, rules, alone, together)
