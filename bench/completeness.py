@@ -46,10 +46,12 @@ def walk(name: str) -> dict:
 
 def rendered(page: str, records: list[dict]) -> str:
     """The page with its table."""
-    lines = ["| product | combinations | blocks, RTL = model | blocks, model = exact | that differ |", "| --- | ---: | ---: | ---: | ---: |"]
-    lines += [f"| {r['what'].rstrip('.')} | {r['numerics']:,} | {r['rtl_blocks']:,} | {r['exact_blocks']:,} | {r['mismatched_blocks']} |"
-              for r in records]
-    return re.sub(r"(<!-- completeness -->\n).*?(<!-- end -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2], page, flags=re.S)
+    lines = ["| product | combinations | blocks, RTL = model | blocks, model = exact | that differ |",
+             "| --- | ---: | ---: | ---: | ---: |"]
+    lines += [f"| {r['what'].rstrip('.')} | {r['numerics']:,} | {r['rtl_blocks']:,} | {r['exact_blocks']:,} | "
+              f"{r['mismatched_blocks']} |" for r in records]
+    table = "\n".join(lines) + "\n"
+    return re.sub(r"(<!-- completeness -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.S)
 
 
 if __name__ == "__main__":

@@ -96,4 +96,5 @@ def _microxcaling(x: np.ndarray, block: BlockFormat) -> dict[str, Peer]:
         return {}
     name = {"e2m1": "fp4_e2m1", "int8": "int8"}.get(block.element.name, f"fp{block.element.bits}_{block.element.name}")
     tensor = torch.from_numpy(x)
-    return {"microxcaling": lambda: (_quantize_mx(tensor, 8, name, axes=[-1], block_size=block.block_size, round="even").numpy(),)}
+    rules = {"axes": [-1], "block_size": block.block_size, "round": "even"}
+    return {"microxcaling": lambda: (_quantize_mx(tensor, 8, name, **rules).numpy(),)}

@@ -30,6 +30,7 @@ from peers import ASIDE, peers, versions
 from mxcast.models import Quantized, dequantize, quantize
 from mxcast.spec import BLOCKS, BlockFormat, numerics
 
+
 def check(name: str, got: tuple[np.ndarray, ...], ours: Quantized) -> None:
     """Stop unless a peer's codes and scales, or its numbers, are ours."""
     codes = ours.codes

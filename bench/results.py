@@ -43,7 +43,8 @@ def markdown(rows: list[dict]) -> str:
     return "".join("| " + " | ".join("-" if cell is None else str(cell) for cell in line) + " |\n" for line in lines)
 
 
-VERSIONS = {"numpy": "NumPy", "ml_dtypes": "ml_dtypes", "torch": "torch", "torchao": "torchao", "mx": "microxcaling", "python": "Python"}
+VERSIONS = {"numpy": "NumPy", "ml_dtypes": "ml_dtypes", "torch": "torch", "torchao": "torchao", "mx": "microxcaling",
+            "python": "Python"}
 
 
 def _rate(row: dict, peer: str) -> str | None:

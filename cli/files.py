@@ -73,7 +73,7 @@ def quantize_file(source: Path | str, target: Path | str, format: str | BlockFor
 
         def convert(part: tuple[str, Piece]) -> tuple:
             name, piece = part
-            random = np.random.default_rng([seed, numbers[name], piece.start()])
+            random = np.random.default_rng([seed, numbers[name], piece.start()]) if numerics.random_bits else None
             return name, piece, *quantize_piece(chosen[name], piece, numerics, random)
 
         for name, piece, q, statistics in in_order(convert, _all_pieces(shapes, size), jobs):

@@ -72,12 +72,13 @@ def float_blocks(stored: Stored, block_size: int) -> Iterator[np.ndarray]:
         yield _complete(numbers.astype(np.float32, copy=False), block_size)
 
 
-def quantize_piece(stored: Stored, piece: Piece, numerics: Numerics, random: np.random.Generator) -> tuple[Quantized, Statistics]:
+def quantize_piece(stored: Stored, piece: Piece, numerics: Numerics,
+                   random: np.random.Generator | None) -> tuple[Quantized, Statistics]:
     """The blocks of a piece, and what was lost; ``random`` draws the random bits of stochastic rounding."""
     x, size = _numbers(stored, piece), numerics.block_size
     blocks = _complete(x, size)
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
-    drawn = random.integers(0, 1 << numerics.random_bits, blocks.shape, np.uint16) if numerics.random_bits else None
+    drawn = None if random is None else random.integers(0, 1 << numerics.random_bits, blocks.shape, np.uint16)
     quantize_blocks(blocks, numerics, scales, codes, drawn)
     q = Quantized(scales=scales.reshape(len(x), -1), codes=codes.reshape(len(x), -1), numerics=numerics, length=x.shape[1])
     statistics = error_statistics(x, q)

@@ -226,9 +226,10 @@ class ElementQuantizer(wiring.Component):
                        Mux(self.inf, by_mode(self, [e.signal_inf_code for e in elements]), magnitude))
         if self.numerics.specials is Specials.TE:
             code = Mux(number.exponent.all(), by_mode(self, [e.max_code for e in elements]), magnitude)
+        magnitude = Value.cast(code)
+        padding = Const(0, max(bits - 1 - len(magnitude), 0))
         code = by_mode(self, [Mux(number.sign, -code, code)[:bits] if isinstance(e, FixedFormat)
-                              else Cat(Value.cast(code)[:bits - 1], Const(0, max(bits - 1 - len(Value.cast(code)), 0)), number.sign)
-                              for e in elements])
+                              else Cat(magnitude[:bits - 1], padding, number.sign) for e in elements])
         if flags == ("nan",):
             code = Mux(self.nan, nan_code, code)
         if self.numerics.specials is Specials.TE:

@@ -77,6 +77,7 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict:
 def _header(about: dict, config: ConverterConfig) -> str:
     block, numerics = config.numerics.block, config.numerics
     elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in config.modes))
+    blocks = " or ".join(dict.fromkeys(mode.block.name for mode in config.modes))
     ports = {
         "x": f"{block.block_size} {numerics.source.name} numbers, element 0 in the low bits",
         "mode": "; ".join(f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(config.modes)),
@@ -87,7 +88,7 @@ def _header(about: dict, config: ConverterConfig) -> str:
     rules = {**about["numerics"], **about["microarchitecture"]}
     element = rules.pop("element", None)  # a format that its name does not spell
     lines = [
-        f"{about['name']}: {numerics.source.name} to {' or '.join(dict.fromkeys(m.block.name for m in config.modes))} block converter",
+        f"{about['name']}: {numerics.source.name} to {blocks} block converter",
         "SPDX-License-Identifier: Apache-2.0",
         "",
         "Made by " + ", ".join(f"{tool} {number}" for tool, number in about["generator"].items()) + ".",

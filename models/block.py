@@ -58,7 +58,8 @@ def quantize(x: object, format: str | BlockFormat | ElementFormat | Numerics, pr
     included. Under the rounding ``sr``, ``random`` gives each element's random bits: an array of unsigned numbers of
     the shape of ``x``, or a generator that draws them. ``jobs`` threads share the blocks, and the bits are the same.
 
-    Raises TypeError for other dtypes and for tensors on a GPU or with a gradient, ValueError for an incomplete block or an unknown name.
+    Raises TypeError for other dtypes and for tensors on a GPU or with a gradient, ValueError for an incomplete block or
+    an unknown name.
 
     >>> q = quantize(np.linspace(-2, 2, 32, dtype=np.float32), "e2m1")
     >>> q.scales, q.codes[:4]

@@ -111,9 +111,10 @@ def _of_chunk(bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: n
     saturated = np.count_nonzero(np.greater(np.abs(scaled, out=scaled), np.float32(largest_value(numerics)), out=flags))
     np.logical_and(np.equal(decoded, 0, out=flags), np.not_equal(magnitudes, 0, out=others), out=flags)
     weights = np.ldexp(1.0, 2 * (scales.astype(np.int32) - 127))
-    return lost + Statistics(saturated=saturated, flushed=np.count_nonzero(flags), amax_min=float(amax.view(np.float32).min()),
-                             amax_max=float(amax.view(np.float32).max()), signal=float(weights @ signal),
-                             noise=float(weights @ noise))
+    return lost + Statistics(
+        saturated=int(saturated), flushed=int(np.count_nonzero(flags)),
+        signal=float(weights @ signal), noise=float(weights @ noise),
+        amax_min=float(amax.view(np.float32).min()), amax_max=float(amax.view(np.float32).max()))
 
 
 def _decoded(codes: np.ndarray, element: ElementFormat, values: np.ndarray) -> np.ndarray:

@@ -38,8 +38,8 @@ class ConverterArray:
         self.family, first = list(family), family[0]
         tops = {f"c{number}": ConverterConfig(numerics=numerics) for number, numerics in enumerate(family)}
         text = convert_all({top: BlockConverter(config) for top, config in tops.items()})
-        library = build("\n".join([WAIVER, _side_by_side(list(tops), first), *text.values()]), "side_by_side", first, designs=len(tops))
-        self._convert = loaded(library)
+        whole = "\n".join([WAIVER, _side_by_side(list(tops), first), *text.values()])
+        self._convert = loaded(build(whole, "side_by_side", first, designs=len(tops)))
 
     def __call__(self, patterns: np.ndarray, random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Source patterns (n, block_size) to scales (n, designs) and codes (n, designs, block_size)."""

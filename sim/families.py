@@ -32,10 +32,12 @@ def rules() -> Iterator[Family]:
 
 
 def sizes() -> Iterator[Family]:
-    """For each block size, source and OCP format: every scale rule, with specials in turn."""
-    for size, source, element in product(BLOCK_SIZES, SOURCES, ELEMENTS):
-        yield [_numerics(element, source, size, scale_rule=rule, specials=specials)
-               for rule, specials in zip(ScaleRule, cycle(Specials))]
+    """For each block size, source and OCP format: a scale rule that looks at the fraction and one that does not, and
+    specials, in turn."""
+    without = (ScaleRule.FLOOR, ScaleRule.BIAS_FLOOR)
+    pairs = list(zip((rule for rule in ScaleRule if rule not in without), cycle(without)))
+    for (size, source, element), (specials, pair) in zip(product(BLOCK_SIZES, SOURCES, ELEMENTS), cycle(product(Specials, pairs))):
+        yield [_numerics(element, source, size, scale_rule=rule, specials=specials) for rule in pair]
 
 
 def every_element() -> dict[int, list[ElementFormat]]:
@@ -59,8 +61,8 @@ def formats() -> Iterator[Family]:
     for source, elements in product(SOURCES, every_element().values()):
         chosen = [(element, rule, *next(turns)) for element, rule in product(elements, ScaleRule)]
         for stochastic in (False, True):
-            family = [_numerics(element, source, 2, scale_rule=rule, rounding=rounding, specials=specials, element_subnormals=subnormals,
-                                random_bits=7 if stochastic else 0)
+            family = [_numerics(element, source, 2, scale_rule=rule, rounding=rounding, specials=specials,
+                                element_subnormals=subnormals, random_bits=7 if stochastic else 0)
                       for element, rule, rounding, specials, subnormals in chosen if (rounding is Rounding.SR) == stochastic]
             if family:
                 yield family

@@ -3,8 +3,8 @@
 from .catalogue import Rule
 from .config import AmaxKey, ConverterConfig, Microarchitecture, converter_config
 from .formats import (BF16, BLOCK_SIZES, BLOCKS, E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, ELEMENTS, FP16, FP32, INT8, SOURCES, TF32,
-                      BlockFormat, ElementFormat, FixedFormat, FloatFormat, ScaleFormat, SpecialCodes, block_format,
-                      element_format, source_format)
+                      BlockFormat, ElementFormat, FixedFormat, FloatFormat, ScaleFormat, SpecialCodes)
+from .names import block_format, element_format, source_format
 from .numerics import RULES, Numerics, Overflow, Rounding, ScaleRule, Specials, Subnormals
 from .profiles import PROFILES, Profile, numerics, profile_of
 

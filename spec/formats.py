@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .catalogue import Rule, unknown_name
+from .catalogue import Rule
 
 __all__ = [
     "SpecialCodes", "FloatFormat", "FixedFormat", "ElementFormat", "ScaleFormat", "BlockFormat",
     "FP32", "BF16", "FP16", "TF32", "E5M2", "E4M3", "E3M2", "E2M3", "E2M1", "INT8", "E8M0",
-    "SOURCES", "ELEMENTS", "BLOCKS", "source_format", "element_format", "block_format",
+    "BLOCK_SIZES", "SOURCES", "ELEMENTS", "BLOCKS", "block_name",
 ]
 
 OCP_MX = "OCP Microscaling Formats (MX) v1.0, 2023"
@@ -261,91 +261,13 @@ ELEMENTS: dict[str, ElementFormat] = {e.name: e for e in (E5M2, E4M3, E3M2, E2M3
 """Element formats of OCP MX v1.0 by name."""
 
 
-def _block_name(element: ElementFormat) -> str:
+def block_name(element: ElementFormat) -> str:
+    """The name of the block format of an element: its family, for floating point its width, and the element."""
     if isinstance(element, FixedFormat):
         return f"mx{element.name}"
     return f"mxfp{element.bits}_{element.name}"
 
 
 BLOCKS: dict[str, BlockFormat] = {
-    _block_name(element): BlockFormat(name=_block_name(element), element=element, scale=E8M0) for element in ELEMENTS.values()}
+    block_name(element): BlockFormat(name=block_name(element), element=element, scale=E8M0) for element in ELEMENTS.values()}
 """The six concrete formats of OCP MX v1.0, table 1, by name."""
-
-# What a name can spell: ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
-N = "0|[1-9][0-9]*"  # without leading zeros: e04m3 is no e4m3
-FLOAT_NAME = re.compile(f"(?:mxfp(?P<bits>{N})_)?e(?P<exp>{N})m(?P<man>{N})(?:_(?P<specials>ieee|nan_only|none))?")
-FIXED_NAME = re.compile(f"(?:mx)?int(?P<bits>{N})")
-
-
-def source_format(name: str | FloatFormat) -> FloatFormat:
-    """The source format of this name."""
-    if isinstance(name, FloatFormat):
-        return name
-    if name not in SOURCES:
-        raise ValueError(unknown_name("source", name, list(SOURCES)))
-    return SOURCES[name]
-
-
-def element_format(name: str) -> ElementFormat:
-    """The element format that a name spells: ``eXmY`` and ``intN``, with or without the family's prefix.
-
-    ``e4m3`` and the other OCP names are the OCP formats. Any other ``eXmY`` has the bias 2**(X - 1) - 1 and no special
-    codes, unless ``_nan_only`` or ``_ieee`` follows (`SpecialCodes`); ``_none`` says it aloud. ``intN`` is symmetric
-    and has N - 2 fraction bits, as INT8 has.
-
-    >>> element_format("e3m3").max_value, element_format("e3m4_ieee").nan_code, element_format("int4").max_value
-    (Fraction(30, 1), 127, Fraction(7, 4))
-    """
-    if name in ELEMENTS:
-        return ELEMENTS[name]
-    if name in BLOCKS:
-        return BLOCKS[name].element
-    if match := FIXED_NAME.fullmatch(name):
-        bits = int(match["bits"])
-        _require(2 <= bits <= 16, f"INT formats have 2 to 16 bits, not {bits}")
-        made: ElementFormat = FixedFormat(name=f"int{bits}", bits=bits, frac_bits=bits - 2, symmetric=True,
-                                          source="INT8 of OCP MX v1.0, at another width")
-    elif match := FLOAT_NAME.fullmatch(name):
-        exp_bits, man_bits = int(match["exp"]), int(match["man"])
-        _require(1 <= exp_bits <= 5 and man_bits <= 10, f"ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not {name}")
-        plain, specials = f"e{exp_bits}m{man_bits}", match["specials"] or "none"
-        made = FloatFormat(name=plain if specials == "none" and plain not in ELEMENTS else f"{plain}_{specials}",
-                           exp_bits=exp_bits, man_bits=man_bits, bias=(1 << (exp_bits - 1)) - 1,
-                           specials=SpecialCodes(specials), source="IEEE 754 field layout, OCP MX v1.0 subnormals")
-        _require(match["bits"] is None or int(match["bits"]) == made.bits, f"{plain} has {made.bits} bits, which {name} contradicts")
-        standard = ELEMENTS.get(plain)
-        if standard is not None and (standard.bias, standard.specials) == (made.bias, made.specials):
-            return standard
-    else:
-        raise ValueError(unknown_name("format", name, [*ELEMENTS, *BLOCKS]))
-    return made
-
-
-def block_format(name: str | BlockFormat | ElementFormat) -> BlockFormat:
-    """The block format of this name (see `element_format`), or of this element under an E8M0 scale.
-
-    >>> block_format("e4m3") is block_format("mxfp8_e4m3")
-    True
-    >>> block_format("e3m3").name
-    'mxfp7_e3m3'
-    """
-    if isinstance(name, BlockFormat):
-        return name
-    if isinstance(name, FloatFormat | FixedFormat):
-        element = name
-        try:
-            spelt = element_format(element.name)
-        except ValueError:
-            spelt = element  # a name of its own
-        _require(_same_codes(spelt, element), f"{element.name!r} is the name of another element format: give this one a name of its own")
-    elif isinstance(name, str):
-        element = element_format(name)
-    else:
-        raise TypeError(f"a block format is given by name or as a BlockFormat, not {type(name).__name__}")
-    block = BLOCKS.get(_block_name(element))
-    return block or BlockFormat(name=_block_name(element), element=element, scale=E8M0)
-
-
-def _same_codes(a: ElementFormat, b: ElementFormat) -> bool:
-    """Do two formats have the same codes with the same values? Where they were published does not matter."""
-    return {**vars(a), "source": ""} == {**vars(b), "source": ""}

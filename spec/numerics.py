@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .catalogue import Rule, unknown_name
-from .formats import (BF16, FP16, FP32, TF32, BlockFormat, ElementFormat, FixedFormat, FloatFormat, SpecialCodes, block_format,
-                      source_format)
+from .formats import BF16, FP16, FP32, TF32, BlockFormat, ElementFormat, FixedFormat, FloatFormat, SpecialCodes
+from .names import block_format, source_format
 
 __all__ = ["ScaleRule", "Rounding", "Specials", "Subnormals", "Overflow", "Numerics"]
 

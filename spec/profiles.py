@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .catalogue import unknown_name
-from .formats import BlockFormat, ElementFormat, block_format
+from .formats import BlockFormat, ElementFormat
+from .names import block_format
 from .numerics import Numerics
 
 __all__ = ["Profile", "PROFILES", "numerics", "profile_of"]

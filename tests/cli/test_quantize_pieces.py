@@ -26,7 +26,8 @@ def model(tmp_path):
 def test_jobs_do_not_show(model, tmp_path, monkeypatch, jobs):
     monkeypatch.setattr(pieces, "CHUNK", 128)
     calls = {1: [], jobs: []}
-    reports = {n: quantize_file(model, tmp_path / f"q{n}.safetensors", "e3m2", jobs=n, progress=lambda *call, n=n: calls[n].append(call))
+    reports = {n: quantize_file(model, tmp_path / f"q{n}.safetensors", "e3m2", jobs=n,
+                                progress=lambda *call, n=n: calls[n].append(call))
                for n in calls}
     assert (tmp_path / "q1.safetensors").read_bytes() == (tmp_path / f"q{jobs}.safetensors").read_bytes()
     assert calls[1] == calls[jobs] and calls[1][-1] == (3776, 3776) and len(calls[1]) > 20
@@ -61,7 +62,8 @@ def test_sixteen_bit_sources(raw_safetensors, tmp_path, numbers, fails):
     source = raw_safetensors({"w": ("BF16", (6, 64), patterns.tobytes())})
     quantize_file(source, tmp_path / "q.safetensors", "e2m3", "samson")
     assert np.array_equal(load_file(tmp_path / "q.safetensors")["w"], quantize(patterns, "e2m3", "samson").codes)
-    wide = raw_safetensors({"ok": ("BF16", (6, 64), patterns.tobytes()), "w": ("F32", (6, 64), numbers.tobytes())}, name="f.safetensors")
+    wide = raw_safetensors({"ok": ("BF16", (6, 64), patterns.tobytes()), "w": ("F32", (6, 64), numbers.tobytes())},
+                           name="f.safetensors")
     sentence = fails(2, "quantize", wide, tmp_path / "no.safetensors", "-f", "e2m3", "--profile", "samson")
     assert sentence == "tensor 'w' is F32, which the source bf16 does not take"
     assert not (tmp_path / "no.safetensors").exists()
@@ -91,7 +93,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path, verb):
         if verb == "dequantize":
             quantize_file(*arguments, "e4m3")
             arguments = tmp_path / "q.safetensors", tmp_path / "y.npy"
-        done = subprocess.run([sys.executable, "-c", program, verb, *map(str, arguments)], capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-c", program, verb, *map(str, arguments)], capture_output=True, text=True,
+                              check=True)
         peaks.append(int(done.stdout) / 1024)
     assert peaks[1] - peaks[0] < (sizes[1] - sizes[0]) / 5, f"{peaks} MiB"
 

@@ -65,7 +65,7 @@ LAYOUTS = {"contiguous": lambda x: x, "every other row": lambda x: x[::2], "back
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("code, dtype", [(2, np.float32), (2, np.float16), (4, np.uint16)], ids=["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("code, dtype", [(2, np.float32), (2, np.float16), (4, np.uint16)], ids=["fp32", "fp16", "bf16"])
 def test_a_capsule_is_read_in_place(code, dtype, layout):
     """Type codes of dlpack.h: 2 float, 4 bfloat."""
     x = LAYOUTS[layout](PATTERNS.astype(np.float32) - 30000 if dtype is np.float32 else PATTERNS.view(dtype))
@@ -99,7 +99,8 @@ def test_the_memory_is_kept_as_long_as_the_array():
     (np.ones(32), "x must be float32, float16 or bfloat16, not float64"),
     (np.ones(32, np.int32), "x must be float32, float16 or bfloat16, not int32"),
     (np.ones(32, np.complex64), "x must be float32, float16 or bfloat16, not complex64"),
-    ([1.0] * 32, "x must be float32, float16 or bfloat16, not float64")], ids=lambda value: value if isinstance(value, str) else "")
+    ([1.0] * 32, "x must be float32, float16 or bfloat16, not float64")],
+    ids=lambda value: value if isinstance(value, str) else "")
 def test_what_cannot_be_taken_is_said_in_one_sentence(foreign, sentence):
     with pytest.raises(TypeError) as error:
         quantize(foreign, "e4m3")
@@ -196,7 +197,8 @@ def test_jobs_do_not_show(monkeypatch, blocks, jobs):
         same(quantize(x, rules, random=random, jobs=jobs), quantize(x, rules, random=random))
 
 
-@pytest.mark.parametrize("jobs, error", [(0, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError), ("2", TypeError)])
+@pytest.mark.parametrize("jobs, error", [(0, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError),
+                                         ("2", TypeError)])
 def test_jobs_are_a_number_of_threads(jobs, error):
     with pytest.raises(error, match="jobs must be"):
         quantize(np.ones(32, np.float32), "e4m3", jobs=jobs)

@@ -18,7 +18,7 @@ def reference(x: np.ndarray, q: Quantized) -> dict[str, float]:
     """The definitions of `Statistics`, element by element in Python's own numbers; along the last axis."""
     y, size = dequantize(q), q.numerics.block_size
     found = dict.fromkeys(COUNTS, 0) | {"signal": 0.0, "noise": 0.0, "amax": []}
-    for numbers, values, scales in zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]), q.scales.reshape(-1, q.scales.shape[-1])):
+    for numbers, values, scales in zip(*(array.reshape(-1, array.shape[-1]) for array in (x, y, q.scales))):
         for i, byte in enumerate(scales.tolist()):
             block = numbers[i * size:(i + 1) * size].astype(np.float64).tolist()
             got = values[i * size:(i + 1) * size].astype(np.float64).tolist()

@@ -15,7 +15,7 @@ from mxcast.spec import (BLOCK_SIZES, ELEMENTS, SOURCES, ConverterConfig, Roundi
                          converter_config, numerics)
 
 # of each family every n-th; the steps share no factor with the numbers of rules, so that all pairs of values occur
-STEPS = {"rules": 7, "sizes": 5, "formats": 11, "random_bits": 1}
+STEPS = {"rules": 7, "sizes": 2, "formats": 11, "random_bits": 1}
 SHARE = {name: [family[number % step::step] for number, family in enumerate(FAMILIES[name]())] for name, step in STEPS.items()}
 
 
