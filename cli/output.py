@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ..spec import ConverterConfig
@@ -76,6 +77,9 @@ class Output:
         """Print rows, whose keys are the columns; numbers are aligned to the right, a `rich.text.Text` keeps its style."""
         if not self.talks or not rows:
             return
+        if not sys.stdout.isatty():
+            print(_plain_table(rows, title))
+            return
         from rich import box
         from rich.table import Table
         from rich.text import Text
@@ -83,8 +87,7 @@ class Output:
         console = _console()
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for column, value in rows[0].items():
-            justify = "right" if isinstance(value, (int, float)) and not isinstance(value, bool) else "left"
-            table.add_column(column.replace("_", " "), justify=justify, overflow="fold")
+            table.add_column(column.replace("_", " "), justify="right" if _is_number(value) else "left", overflow="fold")
         for row in rows:
             table.add_row(*(value if isinstance(value, Text) else Text(_cell(value)) for value in row.values()))
         console.print(table)
@@ -100,6 +103,26 @@ class Output:
             return
         with contextlib.ExitStack() as stack:
             yield _late_bar(label, stack)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _plain_table(rows: Sequence[Mapping[str, object]], title: str | None) -> str:
+    """The table for a pipe, where nothing is folded: rich would take longer than a conversion."""
+    right = [_is_number(value) for value in rows[0].values()]
+    head = [[column.replace("_", " ")] for column in rows[0]]
+    body = [[(value.plain if hasattr(value, "plain") else _cell(value)).split("\n") for value in row.values()] for row in rows]
+    widths = [max(len(line) for cell in column for line in cell) for column in zip(head, *body)]
+
+    def lines(cells: list[list[str]]) -> Iterator[str]:
+        for texts in zip_longest(*cells, fillvalue=""):
+            yield "  ".join(text.rjust(width) if to_right else text.ljust(width)
+                            for text, width, to_right in zip(texts, widths, right)).rstrip()
+
+    rule = "─" * (sum(widths) + 2 * len(widths) - 2)
+    return "\n".join([*([title] if title else []), *lines(head), rule, *(line for cells in body for line in lines(cells)), ""])
 
 
 def _console() -> Console:

@@ -24,4 +24,4 @@ def pytest_terminal_summary(terminalreporter):
         if report.when == "call" and "blocks" in properties:
             counts[report.nodeid.split("::")[-1].split("[")[0]].append(properties["blocks"])
     for test, blocks in counts.items():
-        terminalreporter.write_line(f"{TITLES[test]}: {sum(blocks):,} blocks equal in {len(blocks)} runs")
+        terminalreporter.write_line(f"{TITLES.get(test, test)}: {sum(blocks):,} blocks equal in {len(blocks)} runs")

@@ -130,7 +130,7 @@ def test_list_profiles_says_where_they_are_from(passes):
     text = passes("list", "profiles")
     assert text.split("name")[1].split("\n")[0].split() == ["source", "date", "rules", "remark"]
     for profile in PROFILES.values():
-        row = next(line for line in text.splitlines() if line.startswith(f" {profile.name} "))
+        row = next(line for line in text.splitlines() if line.strip().startswith(f"{profile.name} "))
         assert profile.source in row and profile.date in row and profile.remark in row
         for key, value in profile.rules:
             assert f"{key}={value}" in text

@@ -18,15 +18,17 @@ from .lint import COCOTB, lint
 
 
 def of_family(name: str, count: int, size: int | None = None) -> list[ConverterConfig]:
-    """``count`` numerics of a family, an equal number from each of as many strata, on a tree of either key."""
-    draw, every = random.Random(f"{name} {size}"), [rules for family in FAMILIES[name]() for rules in family]
+    """``count`` numerics of a family, one from each of as many strata, on a tree of either key; all in blocks of ``size``, if
+    given."""
+    draw, sized = random.Random(f"{name} {size}"), {} if size is None else {"block_size": size}
+    every = list(dict.fromkeys(rules.replace(**sized) for family in FAMILIES[name]() for rules in family))
     strata = [every[len(every) * i // count:len(every) * (i + 1) // count] for i in range(count)]
-    return [ConverterConfig(numerics=draw.choice(stratum).replace(**({"block_size": size} if size else {})),
+    return [ConverterConfig(numerics=draw.choice(stratum),
                             microarchitecture=Microarchitecture(amax_key=draw.choice(list(AmaxKey)))) for stratum in strata]
 
 
 def with_modes(count: int, size: int) -> list[ConverterConfig]:
-    """Up to three element formats of one width, under up to three scale rules."""
+    """Two element formats of one width, under up to three scale rules."""
     draw = random.Random(f"modes {size}")
     widths = [elements for elements in every_element().values() if len(elements) > 1]
     found = []
