@@ -51,9 +51,10 @@ def test_tables_are_those_of_the_kept_results():
         text = page.read_text()
         assert results.rendered(text, kept) == text, f"{page.name} does not show the kept results: bench/results.py --render"
         assert "<!-- results: synth -->\n<!-- end -->" not in text
-    exhaustive = loaded(ROOT / "bench" / "exhaustive.py")
-    text = exhaustive.PAGE.read_text()
-    assert exhaustive.rendered(text, json.loads(exhaustive.KEPT.read_text())) == text
+    for script in ("exhaustive.py", "completeness.py"):
+        record = loaded(ROOT / "bench" / script)
+        text = record.PAGE.read_text()
+        assert record.rendered(text, json.loads(record.KEPT.read_text())) == text
 
 
 def test_exhausted_verilog_is_the_verilog_of_today():
@@ -66,7 +67,7 @@ def test_exhausted_verilog_is_the_verilog_of_today():
         assert r["verilog"] == exhaustive.fingerprint(converter_config(r["format"], r["profile"])), (r["format"], r["profile"])
 
 
-@pytest.mark.parametrize("script", ["quantize.py", "verilated.py", "results.py", "exhaustive.py"])
+@pytest.mark.parametrize("script", ["quantize.py", "verilated.py", "results.py", "exhaustive.py", "completeness.py", "matrix.py"])
 def test_benchmarks_explain_themselves(script):
     done = subprocess.run([sys.executable, ROOT / "bench" / script, "--help"], capture_output=True, text=True)
     assert done.returncode == 0 and "usage:" in done.stdout, done.stderr
