@@ -63,4 +63,4 @@ if __name__ == "__main__":
     for product in [] if asked.render else asked.products:
         kept[product] = walk(product)
         KEPT.write_text(json.dumps([kept[name] for name in FAMILIES if name in kept], indent=1) + "\n")
-    PAGE.write_text(rendered(PAGE.read_text(), list(kept.values())))
+    PAGE.write_text(rendered(PAGE.read_text(), json.loads(KEPT.read_text())))

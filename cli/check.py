@@ -36,14 +36,14 @@ def verify(format: Format = None,
     results = []
     for chosen in asked.configs:
         output.configuration(chosen)
-        with output.progress(f"verifying {chosen.numerics.block.name}") as progress:
+        with output.progress(f"verifying {chosen.formats}") as progress:
             if tensors is None:
                 result = verify(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress)
             else:
                 result = verify(chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress)
         results.append(result)
         output.table([{"stimulus": name, "blocks": count} for name, count in result.counts.items()])
-        output.say(f"{chosen.numerics.block.name}: " + (f"passed, {result.blocks} blocks equal" if result.passed else
+        output.say(f"{chosen.formats}: " + (f"passed, {result.blocks} blocks equal" if result.passed else
                                                         f"FAILED\n{result.report}"))
     output.document(asked.of([result.to_dict() for result in results]))
     _judge(results)
@@ -66,7 +66,7 @@ def test(format: Format = None,
             result = test(chosen, simulator=simulator, out=out, name=asked.name, seed=seed, waves=waves)
         results.append(result)
         output.table([{"test": name, "comparisons": count} for name, count in result.tests.items()])
-        output.say(f"{chosen.numerics.block.name}: " + (
+        output.say(f"{chosen.formats}: " + (
             f"passed, {len(result.tests)} tests, {result.comparisons} comparisons" if result.passed else
             f"FAILED\n{result.report}"))
         output.say(f"log {result.log}")

@@ -66,6 +66,8 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict:
         "config_id": config.config_id,
         "profile": config.profile,
         **config.to_dict(),
+        **({"modes": [{"mode": number, "block": mode.block.name, "scale_rule": str(mode.scale_rule)}
+                      for number, mode in enumerate(config.modes)]} if config.alternatives else {}),
         "latency": LATENCY,
         "ports": [{"name": port, "direction": "input" if member.flow.name == "In" else "output",
                    "width": member.shape if isinstance(member.shape, int) else member.shape.width}
@@ -77,7 +79,7 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict:
 def _header(about: dict, config: ConverterConfig) -> str:
     block, numerics = config.numerics.block, config.numerics
     elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in config.modes))
-    blocks = " or ".join(dict.fromkeys(mode.block.name for mode in config.modes))
+    blocks = config.formats.replace(",", " or ")
     ports = {
         "x": f"{block.block_size} {numerics.source.name} numbers, element 0 in the low bits",
         "mode": "; ".join(f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(config.modes)),
@@ -145,7 +147,7 @@ def emit(config: ConverterConfig, out: Path | str = "build", name: str | None = 
     declarations = "".join(f"wire [{p['width'] - 1}:0] {p['name']};\n" for p in about["ports"])
     core = f"""CAPI=2:
 name: ::{name}:{version('mxcast')}
-description: {about['numerics']['source']} to {about['numerics']['block']} block converter ({about['config_id']})
+description: {about['numerics']['source']} to {config.formats.replace(",", " or ")} block converter ({about['config_id']})
 filesets:
   rtl:
     files: [{name}.v]

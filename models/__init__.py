@@ -3,7 +3,8 @@
 from .block import Quantized, dequantize, quantize, quantize_blocks
 from .compare import Certificate, compare
 from .explain import explain
+from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
 
-__all__ = ["Quantized", "dequantize", "quantize", "quantize_blocks", "Certificate", "compare", "explain", "Statistics",
+__all__ = ["Quantized", "dequantize", "quantize", "quantize_blocks", "Certificate", "compare", "explain", "source_numbers", "Statistics",
            "error_statistics"]

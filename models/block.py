@@ -18,7 +18,7 @@ from .amax import INFINITY, block_amax
 from .element import code_dtype, element_values, encode
 from .parallel import checked_jobs, in_order
 from .scale import scale_bytes, scale_reciprocals, spread
-from .source import as_numbers, widen
+from .source import as_numbers, require_subnormals, widen
 from .special import special_blocks
 from .workspace import CHUNK, Workspace, workspace
 
@@ -53,7 +53,7 @@ def quantize(x: object, format: str | BlockFormat | ElementFormat | Numerics, pr
     ``x`` is an array, or anything on the CPU that gives one by DLPack or ``__array__``, as PyTorch's and JAX's do.
     ``format`` is a block format by long or short name, an element format, or complete `Numerics`; the profile is
     ``ocp`` unless given; ``overrides`` are fields of `Numerics` that replace its rules. The 16-bit numbers are
-    widened, which is exact; uint16 is taken for the bit patterns of bfloat16. The axis must be a multiple of the block
+    widened, which is exact; where the source is bf16, uint16 is taken for bit patterns. The axis must be a multiple of the block
     size long; with ``pad`` zeros complete the last block. Any bit pattern is accepted, NaN payloads and subnormals
     included. Under the rounding ``sr``, ``random`` gives each element's random bits: an array of unsigned numbers of
     the shape of ``x``, or a generator that draws them. ``jobs`` threads share the blocks, and the bits are the same.
@@ -148,10 +148,7 @@ def quantize_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, 
 def _quantize_part(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray,
                    random: np.ndarray | None) -> None:
     """What one thread does of `quantize_blocks`, a chunk at a time."""
-    # Some libraries switch the processor to flush-to-zero for the whole process; then float32 is not IEEE 754.
-    if np.float32(2.0 ** -149) * np.float32(2) != np.float32(2.0 ** -148):
-        raise RuntimeError("this thread flushes subnormal numbers to zero (a library has changed the processor's "
-                           "floating-point mode), so exact results are impossible")
+    require_subnormals()
     rows, space = CHUNK // numerics.block_size, workspace(min(CHUNK, blocks.size), numerics)
     for start in range(0, len(blocks), rows):
         part = slice(start, start + rows)
@@ -164,7 +161,7 @@ def _quantize_part(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, c
 def check_blocks(blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray,
                  random: np.ndarray | None = None) -> None:
     """Raise TypeError or ValueError unless the arrays are what `quantize_blocks` takes."""
-    as_numbers(blocks, numerics.source)
+    as_numbers(blocks, numerics.source, patterns=True)
     shape = (len(blocks), numerics.block_size)
     arrays = {"blocks": (blocks, shape, blocks.dtype), "scales": (scales, shape[:1], np.dtype(np.uint8)),
               "codes": (codes, shape, code_dtype(numerics.block.element))}
@@ -212,6 +209,7 @@ def dequantize(q: Quantized) -> np.ndarray:
     >>> dequantize(quantize(np.full(32, 1.5, np.float32), "int8"))[0]
     np.float32(1.5)
     """
+    require_subnormals()
     check_codes(q)
     element, size = q.numerics.block.element, q.numerics.block_size
     codes, scales = np.moveaxis(q.codes, q.axis, -1), np.moveaxis(q.scales, q.axis, -1)

@@ -16,8 +16,8 @@ def source_numbers(numerics: Numerics, blocks: int, seed: int = 0) -> np.ndarray
     Block i is the one that is converted i enabled clock cycles after reset.
 
     >>> from mxcast.spec import numerics
-    >>> source_numbers(numerics("e4m3", rounding="sr", random_bits=4), 1)[0, :4]  # of 0x9E3779B9, lowest digits first
-    array([ 9, 11,  9,  7], dtype=uint16)
+    >>> source_numbers(numerics("e4m3", rounding="sr", random_bits=4), 1000).shape
+    (1000, 32)
     """
     count = numerics.random_bits
     if not count:

@@ -7,7 +7,7 @@ import numpy as np
 from ..spec import BF16, FP16, FP32, FloatFormat
 from .dlpack import from_dlpack
 
-__all__ = ["FORMATS", "DTYPES", "as_numbers", "widen"]
+__all__ = ["FORMATS", "DTYPES", "require_subnormals", "as_numbers", "widen"]
 
 FORMATS: dict[np.dtype, FloatFormat] = {np.dtype(np.float32): FP32, np.dtype(np.uint16): BF16, np.dtype(np.float16): FP16}
 """The format of an array's dtype. NumPy has no BF16: it travels as its bit patterns."""
@@ -17,21 +17,37 @@ DTYPES: dict[str, np.dtype] = {source.name: dtype for dtype, source in FORMATS.i
 HALF_EXPONENT = np.uint16(0x7C00)
 
 
-def as_numbers(x: object, source: FloatFormat) -> np.ndarray:
+def require_subnormals() -> None:
+    """Raise RuntimeError where this thread's float32 is not IEEE 754: some libraries switch the processor to
+    flush-to-zero. Seen on patterns, because comparisons of numbers take subnormals for zero then, too."""
+    smallest = np.array([1], np.uint32).view(np.float32)
+    if (smallest * np.float32(2)).view(np.uint32)[0] != 2:
+        raise RuntimeError("this thread flushes subnormal numbers to zero (a library has changed the processor's "
+                           "floating-point mode), so exact results are impossible")
+
+
+def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False) -> np.ndarray:
     """``x`` as an array of one of the dtypes of `FORMATS`, in the machine's byte order, and without a copy where it can be.
 
     ``x`` is an array, or anything on the CPU with ``__dlpack__`` or ``__array__``: a PyTorch tensor, a JAX array. BF16
-    becomes its bit patterns. Raises TypeError unless every number of the array's format is one of ``source``, which for
-    FP32 are all three formats.
+    becomes its bit patterns; uint16 is taken for those only where the source is BF16 or ``patterns`` says so. Raises
+    TypeError unless every number of the array's format is one of ``source``, which for FP32 are all three formats.
     """
-    array = from_dlpack(x) if hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray) else np.asarray(x)
-    if array.dtype.name == "bfloat16":
+    array = from_dlpack(x) if _is_foreign(x) else np.asarray(x)
+    given = array.dtype.name
+    if given == "bfloat16":
         array = array.view(np.uint16)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype not in FORMATS or source not in (FP32, FORMATS[array.dtype]):
-        wanted = {FP32: "float32, float16 or bfloat16", BF16: "bfloat16 (or its patterns as uint16)"}.get(source, source.name)
-        raise TypeError(f"x must be {wanted}, not {array.dtype}")
+    is_number = given != "uint16" or patterns or source is BF16 or _is_foreign(x)
+    if array.dtype not in FORMATS or source not in (FP32, FORMATS[array.dtype]) or not is_number:
+        wanted = {FP32: "float32, float16 or bfloat16", BF16: "bfloat16 (or its patterns as uint16)", FP16: "float16"}[source]
+        raise TypeError(f"x must be {wanted}, not {'bfloat16' if given == 'uint16' and _is_foreign(x) else given}")
     return array
+
+
+def _is_foreign(x: object) -> bool:
+    """Whether an array came by DLPack, where uint16 is what `from_dlpack` makes of bfloat16 only."""
+    return hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
 
 
 def widen(numbers: np.ndarray, out: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ class Statistics:
 def error_statistics(x: object, q: Quantized) -> Statistics:
     """Statistics of ``q`` as the conversion of ``x``, the array that was quantized, of any dtype that `quantize` takes."""
     check_codes(q)
-    x, size = as_numbers(x, FP32), q.numerics.block_size
+    x, size = as_numbers(x, FP32, patterns=True), q.numerics.block_size
     blocks, codes, scales = as_blocks(x, q.axis, size), as_blocks(q.codes, q.axis, size), as_blocks(q.scales, q.axis, 1)
     length = x.shape[q.axis]
     # in the last block of a row the elements beyond the length are padding

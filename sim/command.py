@@ -17,5 +17,4 @@ def command_line(config: ConverterConfig) -> str:
     fields = {**config.numerics.to_dict(), **config.microarchitecture.to_dict()}
     fields = {key: value for key, value in fields.items() if key not in ("block", "element")}
     fields["scale_rule"] = ",".join(dict.fromkeys(str(mode.scale_rule) for mode in config.modes))
-    formats = ",".join(dict.fromkeys(mode.block.name for mode in config.modes))
-    return " ".join([formats, *(f"--set {key}={value}" for key, value in fields.items())])
+    return " ".join([config.formats, *(f"--set {key}={value}" for key, value in fields.items())])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..models import quantize
 from ..models.source import DTYPES, widen
-from ..spec import ConverterConfig, Numerics
+from ..spec import ConverterConfig, Numerics, converter_config
 from . import stimuli as make
 from .command import command_line
 from .scoreboard import Scoreboard
@@ -46,11 +46,13 @@ class Verification:
                 "counts": self.counts, "mismatched_blocks": self.mismatched_blocks, "report": self.report, "seed": self.seed}
 
 
-def verify(config: ConverterConfig, *, stimuli: str = "standard", blocks: int = 1_000_000, seed: int = 0,
-           tensors: Iterable[tuple[str, np.ndarray]] | None = None, design: Verilated | None = None,
-           progress: Callable[[int, int], None] | None = None) -> Verification:
-    """Compare the Verilated design with `models.quantize`, bit for bit.
+def verify(config: ConverterConfig | Numerics | str, profile: str | None = None, *, stimuli: str = "standard",
+           blocks: int = 1_000_000, seed: int = 0, tensors: Iterable[tuple[str, np.ndarray]] | None = None,
+           design: Verilated | None = None, progress: Callable[[int, int], None] | None = None,
+           **overrides: object) -> Verification:
+    """Compare the Verilated design of a configuration with `models.quantize`, bit for bit.
 
+    The configuration is given as to `spec.converter_config`: complete, or as a format with a profile and overrides.
     ``stimuli`` is one of `STIMULI`: ``standard`` is corner, boundary and ``blocks`` random blocks; ``exhaustive`` is
     every source pattern and every relevant distance below the maximum, ``stratified`` a 64th of that. ``tensors``, pairs of a name and
     (n, block_size) float32 blocks, replaces them. Every mode of the configuration is compared, on a share of the random
@@ -61,11 +63,13 @@ def verify(config: ConverterConfig, *, stimuli: str = "standard", blocks: int = 
         raise ValueError(f"stimuli must be one of {', '.join(STIMULI)}, not {stimuli!r}")
     if blocks < 1:
         raise ValueError(f"blocks must be at least 1, not {blocks}")
+    config = converter_config(config, profile, **overrides)
     design = design or verilate(config)
     board = Scoreboard(config, repeat=f"mxcast verify {command_line(config)} --stimuli {stimuli} --blocks {blocks} --seed {seed}"
                        if tensors is None else "")
     total = sum(map(make.exhaustive_total, config.modes)) if tensors is None and stimuli == "exhaustive" else 0
-    tensors = None if tensors is None else list(tensors)
+    if tensors is not None and config.alternatives:  # they are read once for each mode
+        tensors = list(tensors)
     for number, numerics in enumerate(config.modes):
         convert = design.mode(number)
         chosen = _stimuli(numerics, stimuli, -(-blocks // len(config.modes)), seed) if tensors is None else (

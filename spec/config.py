@@ -67,6 +67,11 @@ class ConverterConfig:
         return (self.numerics, *self.alternatives)
 
     @property
+    def formats(self) -> str:
+        """The names of the block formats of all modes, as `converter_config` takes them."""
+        return ",".join(dict.fromkeys(mode.block.name for mode in self.modes))
+
+    @property
     def mode_bits(self) -> int:
         """Width of the mode input; 0 where there is none."""
         return len(self.alternatives).bit_length()

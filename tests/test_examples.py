@@ -67,7 +67,7 @@ def test_exhausted_verilog_is_the_verilog_of_today():
         assert r["verilog"] == exhaustive.fingerprint(converter_config(r["format"], r["profile"])), (r["format"], r["profile"])
 
 
-@pytest.mark.parametrize("script", ["quantize.py", "verilated.py", "results.py", "exhaustive.py", "completeness.py", "matrix.py"])
+@pytest.mark.parametrize("script", ["quantize.py", "verilated.py", "results.py", "exhaustive.py", "completeness.py", "matrix.py", "file.py"])
 def test_benchmarks_explain_themselves(script):
     done = subprocess.run([sys.executable, ROOT / "bench" / script, "--help"], capture_output=True, text=True)
     assert done.returncode == 0 and "usage:" in done.stdout, done.stderr

@@ -123,6 +123,10 @@ def test_states_of_the_source_differ_and_are_never_zero():
     for seed in (0, 1, (-SPREAD) % 2**32, (-7 * SPREAD) % 2**32):  # the last two would give a state of 0
         states = initial_states(32 * 64, seed)
         assert len(set(states)) == 64 and 0 not in states
+        # neighbours have nothing to do with each other: about half of their bits differ, in place or moved by one
+        for shift in (0, 1):
+            unlike = [((a << shift ^ b) % 2**32).bit_count() for a, b in zip(states, states[1:])]
+            assert 14 < np.mean(unlike) < 18 and min(unlike) >= 4
     for width, seed, message in ((0, 0, "width must be"), (32, 1 << 32, "seed must be")):
         with pytest.raises(ValueError, match=message):
             initial_states(width, seed)
