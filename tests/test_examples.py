@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mxcast.sim.families import FAMILIES
 from mxcast.spec import BLOCKS, converter_config
 
 ROOT = Path(__file__).parent.parent
@@ -71,3 +72,11 @@ def test_exhausted_verilog_is_the_verilog_of_today():
 def test_benchmarks_explain_themselves(script):
     done = subprocess.run([sys.executable, ROOT / "bench" / script, "--help"], capture_output=True, text=True)
     assert done.returncode == 0 and "usage:" in done.stdout, done.stderr
+
+
+def test_completeness_was_run_for_every_combination_of_today():
+    """A new rule or format asks for a new run before the page may claim it."""
+    records = {r["product"]: r for r in json.loads(loaded(ROOT / "bench" / "completeness.py").KEPT.read_text())}
+    assert list(records) == list(FAMILIES)
+    for name, families in FAMILIES.items():
+        assert records[name]["numerics"] == sum(map(len, families())) and records[name]["mismatched_blocks"] == 0
