@@ -10,6 +10,7 @@ import numpy as np
 
 from ..models import Quantized, Statistics, dequantize, error_statistics, quantize_blocks
 from ..models.element import code_dtype
+from ..models.source import widen
 from ..spec import Numerics
 from .containers import Stored
 
@@ -67,9 +68,7 @@ def float_blocks(stored: Stored, block_size: int) -> Iterator[np.ndarray]:
     """The float32 blocks (n, block_size) of a tensor, the last of each row completed with zeros."""
     for piece in pieces(stored.shape, block_size):
         numbers = _numbers(stored, piece)
-        if stored.dtype == "BF16":
-            numbers = (numbers.astype(np.uint32) << np.uint32(16)).view(np.float32)  # the upper half of an FP32
-        yield _complete(numbers.astype(np.float32, copy=False), block_size)
+        yield _complete(widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32), block_size)
 
 
 def quantize_piece(stored: Stored, piece: Piece, numerics: Numerics,

@@ -7,12 +7,8 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..spec import FP32, Numerics
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = ["is_slice", "read_slice"]
 
@@ -33,6 +29,8 @@ def read_slice(text: str, numerics: Numerics) -> tuple[np.ndarray, str]:
     """
     match = SLICE.fullmatch(text)
     path, name, size = Path(match["path"]), match["name"], numerics.block_size
+    import numpy as np
+
     from .containers import CONVERTED, read
 
     tensors = read(path).tensors
@@ -47,7 +45,7 @@ def read_slice(text: str, numerics: Numerics) -> tuple[np.ndarray, str]:
     if stored.dtype not in CONVERTED or not math.prod(stored.shape) or not stored.shape:
         raise ValueError(f"tensor {name!r} of {path} must hold F32, F16 or BF16 numbers along an axis, not be "
                          f"{stored.dtype} of shape {stored.shape}")
-    from ..models.source import DTYPES
+    from ..models.source import DTYPES, widen
 
     if numerics.source is not FP32 and CONVERTED[stored.dtype] != DTYPES[numerics.source.name]:
         raise ValueError(f"tensor {name!r} of {path} is {stored.dtype}, which the source {numerics.source.name} does not take")
@@ -56,7 +54,10 @@ def read_slice(text: str, numerics: Numerics) -> tuple[np.ndarray, str]:
     first = row * length + block * size
     widened = ", widened to fp32" if numerics.source is FP32 and stored.dtype != "F32" else ""
     where = f"{path}: {stored.dtype} tensor {name!r} of shape {stored.shape}, row {row}, block {block}{widened}"
-    return stored.data[first:min(first + size, (row + 1) * length)], where
+    numbers = stored.data[first:min(first + size, (row + 1) * length)]
+    if numerics.source is FP32:
+        numbers = widen(numbers.astype(numbers.dtype.newbyteorder("=")), np.empty(numbers.shape, np.uint32)).view(np.float32)
+    return numbers, where
 
 
 def _place(indices: str | None, shape: tuple[int, ...], size: int, what: str) -> tuple[int, int]:

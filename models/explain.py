@@ -70,7 +70,7 @@ def _patterns(block: Sequence[int] | np.ndarray, numerics: Numerics) -> list[int
         if wrong is not None:
             raise ValueError(f"patterns of {source.name} must be numbers of {source.bits} bits, not {wrong:#x}")
     else:
-        numbers = as_numbers(block, source, patterns=True)  # like a list of whole numbers
+        numbers = as_numbers(block, source)
         if numbers.ndim != 1:
             raise ValueError(f"a block must have one axis, not {numbers.ndim}")
         if source is FP32:

@@ -12,7 +12,7 @@ from ..spec import BF16, FP32, FloatFormat
 from .amax import INFINITY
 from .source import DTYPES, widen
 
-__all__ = ["Population", "Task", "as_source", "common"]
+__all__ = ["Population", "Task", "common"]
 
 BINADE = 1 << 23
 """FP32 patterns with the same exponent field."""
@@ -107,15 +107,3 @@ def common(a: FloatFormat, b: FloatFormat) -> Population:
         return narrow
     return Population(f"{wide.name} and {narrow.name}", max(wide.nan_step, narrow.nan_step),
                       np.intersect1d(wide.table, narrow.table))
-
-
-def as_source(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
-    """FP32 patterns as an array that `quantize` takes as this source, which must have these numbers; bits of NaN are kept."""
-    if source == FP32:
-        return patterns.view(np.float32)
-    if source == BF16:
-        return (patterns >> np.uint32(16)).astype(np.uint16)
-    special = patterns & INFINITY == INFINITY
-    halves = np.where(special, np.uint32(0), patterns).view(np.float32).astype(np.float16).view(np.uint16)
-    sign_and_fraction = (patterns >> np.uint32(16) & np.uint32(0x8000)) | (patterns >> np.uint32(13) & np.uint32(0x3FF))
-    return np.where(special, np.uint32(0x7C00) | sign_and_fraction, halves).astype(np.uint16).view(np.float16)

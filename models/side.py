@@ -9,9 +9,10 @@ import numpy as np
 
 from ..spec import Numerics, Subnormals
 from .block import SMALLEST_NORMAL, Quantized, quantize
-from .population import Population, Task, as_source
+from .population import Population, Task
 from .runs import Runs, runs_of
 from .scale import scale_bytes
+from .source import narrow
 
 __all__ = ["COST", "Outcome", "Side"]
 
@@ -90,21 +91,21 @@ class Side:
         def evaluate(start: int, stop: int) -> np.ndarray:
             blocks = np.empty((stop - start, len(context) + 1), np.uint32)
             blocks[:, 0], blocks[:, 1:] = self.population.special_patterns(start, stop), context
-            q = quantize(as_source(blocks, small.source), small)
+            q = quantize(narrow(blocks, small.source), small)
             return np.concatenate([q.scales.T, q.codes.T])
 
         return self._once("specials", context, evaluate, 0, self.population.special_count, CHUNK // 4)
 
     def quantized(self, blocks: np.ndarray) -> Quantized:
         """`quantize` of FP32 patterns (n, block_size), as numbers of this side's source."""
-        return quantize(as_source(blocks, self.numerics.source), self.numerics)
+        return quantize(narrow(blocks, self.numerics.source), self.numerics)
 
     def outcome(self, block: tuple[int, ...]) -> Outcome:
         """What becomes of one real block, which zeros complete."""
         whole = np.zeros((1, self.numerics.block_size), np.uint32)
         whole[0, :len(block)] = block
         q, bits = self.quantized(whole), self.numerics.source.bits
-        patterns = as_source(whole, self.numerics.source).view(f"uint{bits}")[0, :len(block)]
+        patterns = narrow(whole, self.numerics.source).view(f"uint{bits}")[0, :len(block)]
         return Outcome(values=",".join(f"0x{pattern:0{bits // 4}X}" for pattern in patterns), byte=int(q.scales[0, 0]),
                        codes=tuple(q.codes[0, :len(block)].tolist()))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..spec import BF16, FP16, FP32, FloatFormat
+from .amax import INFINITY
 from .dlpack import from_dlpack
 
-__all__ = ["FORMATS", "DTYPES", "require_subnormals", "as_numbers", "widen"]
+__all__ = ["FORMATS", "DTYPES", "require_subnormals", "as_numbers", "widen", "narrow"]
 
 FORMATS: dict[np.dtype, FloatFormat] = {np.dtype(np.float32): FP32, np.dtype(np.uint16): BF16, np.dtype(np.float16): FP16}
 """The format of an array's dtype. NumPy has no BF16: it travels as its bit patterns."""
@@ -66,3 +67,18 @@ def widen(numbers: np.ndarray, out: np.ndarray) -> np.ndarray:
     np.bitwise_and(out, np.uint32(0x8FFFFFFF), out=out)
     np.multiply(out.view(np.float32), np.float32(2.0 ** 112), out=out.view(np.float32))  # from the bias 127 to that of FP16
     return out
+
+
+def narrow(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
+    """Numbers of a source by their FP32 patterns, (n,) uint32 -> (n,) of its dtype: the way back from `widen`.
+
+    Numbers that the source lacks are rounded in some way. The bits of NaN are kept.
+    """
+    if source == FP32:
+        return patterns.view(np.float32)
+    if source == BF16:
+        return (patterns >> np.uint32(16)).astype(np.uint16)
+    special = patterns & INFINITY == INFINITY
+    halves = np.where(special, np.uint32(0), patterns).view(np.float32).astype(np.float16).view(np.uint16)
+    sign_and_fraction = (patterns >> np.uint32(16) & np.uint32(0x8000)) | (patterns >> np.uint32(13) & np.uint32(0x3FF))
+    return np.where(special, np.uint32(HALF_EXPONENT) | sign_and_fraction, halves).astype(np.uint16).view(np.float16)

@@ -10,8 +10,9 @@ from ..spec import ElementFormat, FixedFormat, Numerics, Rounding
 
 __all__ = ["CHUNK", "Workspace", "code_dtype", "workspace"]
 
-CHUNK = 128 * 1024
-"""Elements at a time: arrays of 512 KiB at most, which the caches hold, and enough to hide what a NumPy call costs."""
+CHUNK = 256 * 1024
+"""Elements at a time: arrays of 1 MiB at most, which the caches hold, and enough to hide what a NumPy call costs and what
+threads lose when they hand the interpreter over between two calls."""
 
 
 class Workspace:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..spec import BF16, FP32, FixedFormat, FloatFormat, Numerics
+from ..models.source import narrow
+from ..spec import FixedFormat, Numerics
 
 __all__ = ["boundary_blocks", "corner_blocks", "corner_cases", "exhaustive_blocks", "exhaustive_total", "random_bits",
            "random_blocks", "stratified_blocks", "depth"]
@@ -196,7 +197,8 @@ def random_blocks(numerics: Numerics, blocks: int, seed: int) -> np.ndarray:
     patterns = rng.integers(0, 1 << f.source.bits, (blocks, size), dtype=np.uint64).astype(f.dtype)
     plain = kind <= 1
     exponents = rng.integers(1, f.special - 1, (blocks, 1))
-    patterns[plain] = _as_patterns(rng.standard_normal((int(plain.sum()), size), dtype=np.float32), f.source)
+    gaussian = rng.standard_normal((int(plain.sum()), size), dtype=np.float32)
+    patterns[plain] = narrow(gaussian.view(np.uint32), f.source).view(f.dtype)
     hard = (kind == 2) | (kind == 3)
     maxima = np.where(rng.random((blocks, 1)) < 0.25, rng.integers(0, min(40, f.special), (blocks, 1)), exponents)[hard]
     exponent = np.maximum(maxima - rng.integers(0, depth(numerics), (len(maxima), size)), 0)
@@ -207,15 +209,6 @@ def random_blocks(numerics: Numerics, blocks: int, seed: int) -> np.ndarray:
     lower = numbers & f.dtype.type(~(1 << f.source.man_bits) & (1 << f.source.bits) - 1)
     patterns[finite] = np.where(numbers & f.infinity == f.infinity, lower, numbers)
     return patterns
-
-
-def _as_patterns(numbers: np.ndarray, source: FloatFormat) -> np.ndarray:
-    """Patterns of float32 numbers in a source format, rounded in some way: these are random."""
-    if source is FP32:
-        return numbers.view(np.uint32)
-    if source is BF16:
-        return (numbers.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
-    return numbers.astype(np.float16).view(np.uint16)
 
 
 def random_bits(numerics: Numerics, shape: tuple[int, ...], seed: int) -> np.ndarray | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models import quantize
-from ..models.source import DTYPES, widen
+from ..models.source import DTYPES, narrow, widen
 from ..spec import ConverterConfig, Numerics, converter_config
 from . import stimuli as make
 from .command import command_line
@@ -101,10 +101,10 @@ def _as_patterns(name: str, array: np.ndarray, numerics: Numerics) -> np.ndarray
                          f"shape {array.shape}")
     if array.dtype == np.float32 and pattern != np.uint32:
         wide = np.ascontiguousarray(array).view(np.uint32)
-        short = (wide >> np.uint32(16)).astype(np.uint16) if source == np.uint16 else array.astype(source).view(np.uint16)
-        if not np.array_equal(widen(short.view(source), np.empty(short.shape, np.uint32)), wide):
+        short = narrow(wide, numerics.source)
+        if not np.array_equal(widen(short, np.empty(short.shape, np.uint32)), wide):
             raise ValueError(f"{name} has numbers that are not {numerics.source.name}")
-        return short
+        return short.view(pattern)
     return np.ascontiguousarray(array).view(pattern)
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from mxcast.models import compare, exact, quantize
 from mxcast.models.compare import Finding, compare_elements, compare_scales, compare_specials
-from mxcast.models.population import Population, as_source, common
+from mxcast.models.population import Population, common
+from mxcast.models.source import narrow
 from mxcast.models.side import Side
 from mxcast.spec import BF16, FP16, FP32, ScaleRule, numerics
 
@@ -174,7 +175,7 @@ def test_fp32_classes_stand_for_every_number_under_every_byte(element, a, b):
         twin = task.start + (v & 0x7FFFFF)
         assert twin < task.stop
         for one in rules:
-            shown = quantize(as_source(np.array([[twin, reach[task.byte]] + [0] * 30], np.uint32), FP32), one)
+            shown = quantize(narrow(np.array([[twin, reach[task.byte]] + [0] * 30], np.uint32), FP32), one)
             assert shown.scales[0, 0] == task.byte
             assert int(shown.codes[0, 0]) == exact.quantize_block([v, amax] + [0] * 30, one)[1][0]
         checked += 1
