@@ -17,15 +17,15 @@ __all__ = ["quantize", "dequantize"]
 
 Source = Annotated[Path, typer.Argument(metavar="IN", show_default=False)]
 Target = Annotated[Path, typer.Argument(metavar="OUT", show_default=False)]
-Jobs = Annotated[int | None, typer.Option("-j", "--jobs", min=1, show_default="one for each processor",
-                                          help="Threads that share the work; the result does not depend on it.")]
+Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1,
+                                   help="Threads that share the work; the result does not depend on it.")]
 
 
 def quantize(source: Source, target: Target,
              format: Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", show_default=False,
                                                         help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).")] = None,
              profile: Profile = None, set: Set = None, config: Config = None, pad: Pad = False,
-             jobs: Jobs = None,
+             jobs: Jobs = 1,
              seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random bits of the rounding sr.")] = 0,
              json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy.
@@ -57,7 +57,7 @@ def _row(name: str, shape: str, statistics: Statistics) -> dict[str, object]:
             "saturated": statistics.saturated, "flushed": statistics.flushed, "NaN": statistics.nan}
 
 
-def dequantize(source: Source, target: Target, jobs: Jobs = None, json: Json = False, quiet: Quiet = False,
+def dequantize(source: Source, target: Target, jobs: Jobs = 1, json: Json = False, quiet: Quiet = False,
                verbose: Verbose = False) -> None:
     """Turn a file that quantize wrote back into float32 tensors, under their names and in their shapes."""
     output = Output(json, quiet, verbose)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..models import Statistics
 from ..models.element import code_dtype
-from ..models.parallel import available, checked_jobs, in_order
+from ..models.parallel import checked_jobs, in_order
 from ..models.source import FORMATS
 from ..spec import FP32, BlockFormat, Numerics, numerics as resolve, profile_of
 from .containers import CONVERTED, DTYPES, Contents, Layout, Stored, Write, read, written
@@ -28,21 +28,21 @@ Progress = Callable[[int, int], None] | None
 
 
 def quantize_file(source: Path | str, target: Path | str, format: str | BlockFormat | Numerics,
-                  profile: str | None = "ocp", *, pad: bool = False, jobs: int | None = None, seed: int = 0,
+                  profile: str | None = "ocp", *, pad: bool = False, jobs: int = 1, seed: int = 0,
                   progress: Progress = None, **overrides: object) -> FileReport:
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
     ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
     ``overrides`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
     holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads work on
-    pieces of the tensors, as many as there are processors unless given. ``seed`` is that of the random bits of
+    pieces of the tensors. ``seed`` is that of the random bits of
     stochastic rounding, which depend on nothing else. ``progress`` is called with the elements done and the elements in all.
 
     Raises ValueError for other floating-point types, incomplete blocks, unknown names and damaged files. ``target``
     appears whole or not at all.
     """
     source, target = Path(source), Path(target)
-    jobs = available() if jobs is None else checked_jobs(jobs)
+    jobs = checked_jobs(jobs)
     numerics = format.replace(**overrides) if isinstance(format, Numerics) else resolve(format, profile, **overrides)
     _check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
     contents = read(source)
@@ -88,14 +88,14 @@ def quantize_file(source: Path | str, target: Path | str, format: str | BlockFor
     return FileReport(path=target, numerics=numerics, profile=profile, tensors=tuple(reports), copied=tuple(copied))
 
 
-def dequantize_file(source: Path | str, target: Path | str, *, jobs: int | None = None,
+def dequantize_file(source: Path | str, target: Path | str, *, jobs: int = 1,
                     progress: Progress = None) -> WayBack:
     """Turn a file of `quantize_file` back into F32 tensors under their names, in their shapes.
 
     `.safetensors` and `.npz` become `.safetensors`, or `.npy` where there is one tensor and nothing else. Raises
     ValueError for files that are not of `quantize_file`. ``target`` appears whole or not at all.
     """
-    source, target, jobs = Path(source), Path(target), available() if jobs is None else checked_jobs(jobs)
+    source, target, jobs = Path(source), Path(target), checked_jobs(jobs)
     _check_ends(source, target, dict.fromkeys((".safetensors", ".npz"), (".safetensors", ".npy")))
     contents = read(source)
     numerics, shapes = _about(source, contents)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-__all__ = ["available", "checked_jobs", "in_order"]
+__all__ = ["checked_jobs", "in_order"]
 
 Part, Result = TypeVar("Part"), TypeVar("Result")
 
 AHEAD = 2
 """Parts that are begun or wait to be, for each thread: what bounds the memory."""
-
-
-def available() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def checked_jobs(jobs: int) -> int:
