@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..hdl.host import ToolError
 
-__all__ = ["run", "yosys_version"]
+__all__ = ["execute", "run", "yosys_version"]
 
 ADVICE = "pip install 'mxcast[synth]'"
 RUNNER = """
@@ -30,29 +30,40 @@ def yosys_version() -> str:
         raise ToolError(f"Yosys is missing: {ADVICE}") from None
 
 
+def execute(commands: list[str], folder: Path) -> None:
+    """Run Yosys commands in ``folder``, where they are kept as ``script.ys`` and the output as ``yosys.log``.
+
+    Raises `ToolError` with the first error of the log. That it does not is no proof that the script ran to its end:
+    look for what it should have written.
+    """
+    yosys_version()
+    (folder / "script.ys").write_text("\n".join(commands) + "\n")
+    with open(folder / "yosys.log", "w") as log:
+        done = subprocess.run([sys.executable, "-c", RUNNER], input="\n".join(commands), text=True, cwd=folder,
+                              stdout=log, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise ToolError(f"Yosys stopped: {_first_error(folder, done.returncode)}")
+
+
+def _first_error(folder: Path, status: int) -> str:
+    lines = (folder / "yosys.log").read_text().splitlines()
+    return next((line.strip() for line in lines if "ERROR" in line or "Error" in line), f"exit status {status}")
+
+
 def run(commands: list[str], folder: Path, technology: str | None = None) -> tuple[dict, dict]:
     """Run Yosys commands in ``folder``; returns the netlist and the statistics as Yosys writes them in JSON.
 
     With a ``technology`` the statistics have an estimate of its logic cells.
-
-    The commands are kept as ``script.ys`` and the output as ``yosys.log``.
     """
-    yosys_version()
     stat = "stat -json" + (f" -tech {technology}" if technology else "")
-    script = [*commands, f"tee -q -o stat.json {stat}", "write_json netlist.json"]
     for stale in ("stat.json", "netlist.json"):
         (folder / stale).unlink(missing_ok=True)
-    (folder / "script.ys").write_text("\n".join(script) + "\n")
-    with open(folder / "yosys.log", "w") as log:
-        done = subprocess.run([sys.executable, "-c", RUNNER], input="\n".join(script), text=True, cwd=folder,
-                              stdout=log, stderr=subprocess.STDOUT)
     try:
-        if done.returncode:
-            raise ValueError
+        execute([*commands, f"tee -q -o stat.json {stat}", "write_json netlist.json"], folder)
         netlist = json.loads((folder / "netlist.json").read_text())
         statistics = json.loads((folder / "stat.json").read_text())
     except (OSError, ValueError):
-        lines = (folder / "yosys.log").read_text().splitlines()
-        error = next((line for line in lines if "ERROR" in line or "Error" in line), f"exit status {done.returncode}")
-        raise ToolError(f"Yosys wrote no netlist: {error.strip()}") from None
+        raise ToolError(f"Yosys wrote no netlist: {_first_error(folder, 0)}") from None
+    except ToolError as error:
+        raise ToolError(f"Yosys wrote no netlist: {str(error).removeprefix('Yosys stopped: ')}") from None
     return netlist, statistics

@@ -20,7 +20,8 @@ ALLOWED = {
     "hdl": {"spec"},                                             # and the hardware of the reference
     "sim": {"spec", "models", "hdl"},                            # where the two meet
     "synth": {"spec", "models", "hdl"},                          # models: accuracy columns of an exploration
-    "cli": {"spec", "models", "hdl", "sim", "synth"},            # thin, over everything
+    "proof": {"spec", "models", "hdl", "sim", "synth"},          # where they are proved equal; synth runs Yosys
+    "cli": {"spec", "models", "hdl", "sim", "synth", "proof"},   # thin, over everything
 }
 """Folders of ours that a folder may import, beside itself."""
 

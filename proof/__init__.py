@@ -1,0 +1,5 @@
+"""Where hardware and specification are proved equal for every input: statements of SMT-LIB about the written Verilog."""
+
+from .prove import Proof, prove
+
+__all__ = ["Proof", "prove"]

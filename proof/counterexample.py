@@ -1,0 +1,85 @@
+"""A counterexample as a block: converted by the golden model and by the design, and kept for the regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..hdl.host import write_whole
+from ..models import quantize
+from ..models.source import DTYPES
+from ..sim.scoreboard import Scoreboard
+from ..sim.verilated import verilate_text
+from ..spec import ConverterConfig, Numerics
+from .design import Design
+
+__all__ = ["Counterexample", "replayed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterexample:
+    """A block of source patterns that the design converts otherwise than the golden model."""
+
+    block: list[int]
+    random: list[int] | None
+    mode: int
+    confirmed: bool
+    """Whether model and Verilated design differ on it. If not, the fault is one of the specification or of a tool."""
+    report: str
+    """What differs, in words, with the command that explains the block."""
+    vectors: Path
+    """The block as a file for the cocotb regression (`mxcast test --vectors`)."""
+
+    def to_dict(self) -> dict:
+        return {"block": [f"{pattern:#x}" for pattern in self.block], "random": self.random, "mode": self.mode,
+                "confirmed": self.confirmed, "report": self.report, "vectors": self.vectors.name}
+
+
+def replayed(config: ConverterConfig, mode: int, values: dict[str, int], design: Design, folder: Path) -> Counterexample:
+    """What a solver's values mean for a block.
+
+    The values are those of a whole block, or of one element and of the largest of its block.
+    """
+    numerics = config.modes[mode]
+    blocks, random = _candidates(numerics, values)
+    dut = verilate_text(design.verilog(), design.top, *config.modes).mode(mode)
+    patterns = np.array(blocks, f"uint{numerics.source.bits}")
+    x = patterns.view(DTYPES[numerics.source.name])
+    expected, actual = quantize(x, numerics, random=random), dut(x, random=random)
+    differs = (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
+    row = int(np.flatnonzero(differs)[0]) if differs.any() else 0
+    board = Scoreboard(config)
+    part = slice(row, row + 1)
+    board.compare("counterexample", patterns[part], quantize(x[part], numerics, random=None if random is None else random[part]),
+                  dut(x[part], random=None if random is None else random[part]), None if random is None else random[part])
+    vectors = folder / "counterexample.npz"
+    _save(vectors, patterns[part], None if random is None else random[part])
+    return Counterexample(block=patterns[row].tolist(), random=None if random is None else random[row].tolist(), mode=mode,
+                          confirmed=bool(differs.any()), report=board.report, vectors=vectors)
+
+
+def _candidates(numerics: Numerics, values: dict[str, int]) -> tuple[list[list[int]], np.ndarray | None]:
+    """Blocks that hold what a solver found, and their random bits: one lane beside the largest element, beside Inf, or
+    beside NaN, whichever gives it its byte and flags; or a whole block."""
+    size, source = numerics.block_size, numerics.source
+    if "x0" in values:
+        blocks = [[values[f"x{lane}"] for lane in range(size)]]
+        drawn = [[values.get(f"r{lane}", 0) for lane in range(size)]]
+    else:
+        infinity = ((1 << source.exp_bits) - 1) << source.man_bits
+        companions = [values["largest"], infinity, infinity | 1]
+        rest = [0] * (size - 2)
+        blocks = [[values["x"], companion, *rest] for companion in companions]
+        blocks += [[companion, values["x"], *rest] for companion in companions]
+        drawn = [[values.get("r", 0)] * size for _ in blocks]
+    return blocks, np.array(drawn, np.uint16) if numerics.random_bits else None
+
+
+def _save(path: Path, patterns: np.ndarray, random: np.ndarray | None) -> None:
+    import io
+
+    buffer = io.BytesIO()
+    np.savez(buffer, x=patterns, **({} if random is None else {"random": random}))
+    write_whole(path, buffer.getvalue())

@@ -1,0 +1,94 @@
+"""Written Verilog as a proof sees it: read by Yosys, as functions of SMT-LIB and as a netlist of cells and wires."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ..hdl.host import ToolError
+from ..spec.catalogue import unknown_name
+from ..synth.yosys import execute
+
+__all__ = ["NETLISTS", "Design", "Part"]
+
+NETLISTS = {
+    "xcu": ("synth_xilinx -family xcu -noiopad -noclkbuf -top {top}", ["+/xilinx/cells_sim.v"]),
+    "ecp5": ("synth_ecp5 -noflatten -top {top}", ["+/ecp5/cells_sim.v"]),
+}
+"""Targets whose netlists can be proved: how they are mapped, module by module, and what their cells do."""
+
+READ = "read_verilog -sv {file}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A combinational module as functions of SMT-LIB over one bit-vector, the state, which holds its inputs."""
+
+    name: str
+    text: str
+
+    def state(self, symbol: str) -> str:
+        """The declaration of a state."""
+        return f"(declare-const {symbol} |{self.name}_s|)\n"
+
+    def wire(self, name: str, symbol: str) -> str:
+        """A port or named wire in a state: a bit-vector, or Bool where it has one bit."""
+        if f"|{self.name}_n {name}|" not in self.text:
+            raise ToolError(f"the module {self.name} has no wire {name}")
+        return f"(|{self.name}_n {name}| {symbol})"
+
+
+class Design:
+    """Verilog files with a top module, or with ``netlist`` what synthesis for that target makes of them.
+
+    Works in ``folder``, where Yosys' scripts and logs stay. Raises `ToolError` where Yosys cannot read the files, and for
+    wires that nothing or two things drive.
+    """
+
+    def __init__(self, files: list[Path], top: str, folder: Path, netlist: str | None = None) -> None:
+        if netlist is not None and netlist not in NETLISTS:
+            raise ValueError(unknown_name("netlist", netlist, NETLISTS))
+        self.files, self.top, self.folder = files, top, folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.reading = [READ.format(file=Path(file).resolve()) for file in files]
+        if netlist:
+            script, models = NETLISTS[netlist]
+            mapped = folder / f"{netlist}.v"
+            execute([*self.reading, script.format(top=top), f"write_verilog -noattr {mapped.name}"], folder)
+            # a model of a cell is a module like any other, so that proofs see through it
+            self.reading = [READ.format(file=mapped.resolve()), *(f"read_verilog -D NO_IOB {model}" for model in models)]
+
+    def verilog(self) -> str:
+        """The text that is proved, for a simulator; of a netlist the design that it was made from."""
+        return "\n".join(Path(file).read_text() for file in self.files)
+
+    @cached_property
+    def modules(self) -> dict[str, dict]:
+        """The modules below the top, as `write_json` has them, processes being cells already."""
+        file = self.folder / "structure.json"
+        file.unlink(missing_ok=True)
+        execute([*self.reading, f"hierarchy -check -top {self.top}", "proc", "check -assert", f"write_json {file.name}"], self.folder)
+        modules = json.loads(file.read_text())["modules"]
+        file.unlink()
+        return modules
+
+    def parts(self, *cuts: tuple[str, list[str]]) -> list[Part]:
+        """Modules as functions: pairs of a module and the cells to leave out of it, whose outputs then are unknown."""
+        commands = [*self.reading, f"hierarchy -check -top {self.top}", "proc", "design -save whole"]
+        files = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
+        for (module, without), file in zip(cuts, files):
+            file.unlink(missing_ok=True)
+            commands += ["design -load whole", *(f"delete {module}/{cell}" for cell in without), f"hierarchy -top {module}",
+                         "flatten", "opt_clean", f"write_smt2 -stbv -wires {file.name}"]
+        execute(commands, self.folder)
+        parts = []
+        for (module, _), file in zip(cuts, files):
+            text = file.read_text()
+            file.unlink()
+            if re.search(r"^; yosys-smt2-(register|memory|clock)", text, re.M):
+                raise ToolError(f"the module {module} has registers: only combinational modules can be proved as they are")
+            parts.append(Part(module, text))
+        return parts

@@ -1,0 +1,133 @@
+"""The proof of a written converter: questions asked, answers judged, everything kept beside the Verilog."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from ..hdl import default_name, emit
+from ..hdl.host import write_whole
+from ..spec import ConverterConfig
+from ..synth.yosys import yosys_version
+from .counterexample import Counterexample, replayed
+from .design import Design
+from .questions import Question, composed, monolithic
+from .solver import Answer, solve, solver_version
+
+__all__ = ["Proof", "Status", "Step", "prove"]
+
+
+class Status(StrEnum):
+    """What became of a proof, the worst of its steps."""
+
+    PASS = "PASS"
+    UNKNOWN = "UNKNOWN"
+    TIMEOUT = "TIMEOUT"
+    FAIL = "FAIL"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One question and its answer."""
+
+    question: Question
+    answer: Answer
+    file: Path
+
+    @property
+    def status(self) -> Status:
+        if self.answer.result in ("unknown", "timeout"):
+            return Status[self.answer.result.upper()]
+        return Status.PASS if self.answer.result == self.question.expected else Status.FAIL
+
+    def to_dict(self) -> dict:
+        return {"question": self.question.name, "says": self.question.says, "file": self.file.name, "status": self.status,
+                "expected": self.question.expected, "result": self.answer.result, "seconds": self.answer.seconds}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """The outcome of `prove`."""
+
+    config: ConverterConfig
+    verilog: Path
+    way: str
+    """``composed`` or ``monolithic``."""
+    netlist: str | None
+    solver: str
+    version: str
+    steps: list[Step]
+    counterexample: Counterexample | None
+    folder: Path
+
+    @property
+    def status(self) -> Status:
+        found = {step.status for step in self.steps}
+        return next(status for status in (Status.FAIL, Status.TIMEOUT, Status.UNKNOWN, Status.PASS) if status in found)
+
+    @property
+    def passed(self) -> bool:
+        return self.status is Status.PASS
+
+    @property
+    def seconds(self) -> float:
+        """Of the solver, in all."""
+        return round(sum(step.answer.seconds for step in self.steps), 2)
+
+    def to_dict(self) -> dict:
+        return {**self.config.to_dict(), "config_id": self.config.config_id, "profile": self.config.profile,
+                "verilog": self.verilog.name, "sha256": hashlib.sha256(self.verilog.read_bytes()).hexdigest(),
+                "way": self.way, "netlist": self.netlist, "solver": self.solver, "solver_version": self.version,
+                "yosys": yosys_version(), "status": self.status, "seconds": self.seconds,
+                "steps": [step.to_dict() for step in self.steps],
+                "counterexample": self.counterexample.to_dict() if self.counterexample else None}
+
+
+def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str | None = None, out: Path | str = "build",
+          whole: bool = False, netlist: str | None = None, solver: str = "bitwuzla", timeout: float = 900, force: bool = False,
+          progress: Callable[[str], None] | None = None) -> Proof:
+    """Prove that the emitted file, or the file ``rtl`` with the module ``name``, is what the configuration's numerics say, for
+    every block.
+
+    It is proved in parts that are put together (see `questions.composed`), or with ``whole`` in one question. ``netlist``
+    is a target of `design.NETLISTS`: then what synthesis makes of the file is proved, cells and all. ``timeout``, in
+    seconds, is that of each question. The questions, with the outcome, stay beside the Verilog, in ``proof/``.
+    ``progress`` is told what is done next.
+
+    A counterexample is converted by the golden model and by the Verilated file. Raises `ToolError` where a tool is missing
+    or the file cannot be read, `StructureError` where the parts of a file make no proof of the whole.
+    """
+    version = solver_version(solver)
+    if rtl is None:
+        name = default_name(config) if name is None else name
+        verilog = emit(config, out, name)["verilog"]
+    else:
+        verilog, name = Path(rtl), name or Path(rtl).stem
+        verilog.open().close()  # an error with its name, if there is none
+    beside = verilog.parent.parent if verilog.parent.name == "rtl" else verilog.parent
+    folder = beside / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
+    say = progress or (lambda text: None)
+    say("reading the Verilog" if netlist is None else f"mapping to {netlist}")
+    design = Design([verilog], name, folder, netlist)
+    questions = (monolithic if whole else composed)(config, design)
+    steps = []
+    for question in questions:
+        say(question.says)
+        file = write_whole(folder / f"{question.name}.smt2", question.text + "(check-sat)\n")
+        steps.append(Step(question=question, file=file, answer=solve(
+            question.text, question.names, solver=solver, timeout=timeout, force=force)))
+        if steps[-1].status is Status.FAIL:
+            break
+    counterexample = None
+    if steps[-1].status is Status.FAIL and steps[-1].question.name.endswith(("element", "scale", "block")):
+        say("replaying the counterexample")
+        last = steps[-1]
+        counterexample = replayed(config, last.question.mode, last.answer.values, design, folder)
+    proof = Proof(config=config, verilog=verilog, way="monolithic" if whole else "composed", netlist=netlist, solver=solver,
+                  version=version, steps=steps, counterexample=counterexample, folder=folder)
+    write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
+    return proof

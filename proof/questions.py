@@ -1,0 +1,169 @@
+"""The questions whose answers make the proof of a block; each is a file for any solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..spec import ConverterConfig, Numerics
+from .design import Design, Part
+from .specification import Specification, bits
+from .structure import wiring
+
+__all__ = ["Question", "composed", "monolithic"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """SMT-LIB text without its last command, and the answer that is hoped for: ``unsat`` where a counterexample is
+    sought, ``sat`` where something must be possible."""
+
+    name: str
+    says: str
+    """What the hoped-for answer means, in words."""
+    text: str
+    expected: str
+    names: tuple[str, ...]
+    mode: int = 0
+
+
+def _text(about: str, *parts: str) -> str:
+    return "".join([f"; {about}\n", "(set-logic ALL)\n", "(set-option :produce-models true)\n", *parts])
+
+
+def _vector(wire: str, width: int) -> str:
+    """A wire as a bit-vector: Yosys makes one bit a Bool."""
+    return f"(ite {wire} #b1 #b0)" if width == 1 else wire
+
+
+def _constant(name: str, width: int, term: str) -> str:
+    """A name that a solver gives a value for."""
+    return f"(declare-const {name} {f'(_ BitVec {width})' if width else 'Bool'})\n(assert (= {name} {term}))\n"
+
+
+def _sanity(s: Specification, prefix: str, mode: int) -> list[Question]:
+    """The specification itself: it allows one answer only, and what it assumes can happen."""
+    source, width = s.source.bits, s.code_bits
+    flags = {flag: f"told_{flag}" for flag in s.flags}
+    free = "".join(f"(declare-const {name} (_ BitVec {size}))\n" for name, size in
+                   (("x", source), ("largest", source), ("b", 8), ("b2", 8), ("p", width), ("p2", width)))
+    free += "".join(f"(declare-const {flag} Bool)\n" for flag in flags.values())
+    random = None
+    if s.random_bits:
+        free, random = free + f"(declare-const r (_ BitVec {s.random_bits}))\n", "r"
+    meets = f"(assert {s.may_meet('x', 'largest', 'b', flags)})\n"
+    plain = "".join(f"(assert (not {flag}))\n" for flag in flags.values())
+
+    def question(name: str, says: str, expected: str, names: tuple[str, ...], *asserts: str) -> Question:
+        return Question(name=f"{prefix}{name}", says=says, expected=expected, names=names, mode=mode,
+                        text=_text(says, s.definitions, free, *asserts))
+
+    return [
+        question("one-byte", "the specification allows one byte only", "unsat", ("largest", "b", "b2"),
+                 f"(assert (and (scale_of largest b) (scale_of largest b2) {s.counts('largest')} (distinct b b2)))\n"),
+        question("one-code", "the specification allows one code only", "unsat", ("x", "largest", "b", "p", "p2"), meets,
+                 f"(assert {s.lane('x', 'b', 'p', flags, random)})\n(assert {s.lane('x', 'b', 'p2', flags, random)})\n",
+                 "(assert (distinct p p2))\n"),
+        question("can-happen", "an ordinary element meets what the lemma about elements assumes", "sat", ("x", "largest", "b"), meets, plain,
+                 f"(assert (and (not (special x)) (not (fp.isZero (magnitude x))) (bvugt b #x00) (bvult b #xfe) {s.counts('largest')} (scale_of largest b)))\n"),
+    ]
+
+
+def composed(config: ConverterConfig, design: Design) -> list[Question]:
+    """A lemma about one lane, for whatever it can meet, and one about the byte and flags of a block.
+
+    Raises `StructureError` where the block is not wired so that they make a proof.
+    """
+    flags = Specification(config.numerics).flags
+    wires = wiring(design.modules, design.top, config, flags)
+    cuts = [(wires.element, []), (design.top, wires.element_cells), *([(wires.widen, [])] if wires.widen else [])]
+    element, rest, *widen = design.parts(*cuts)
+    questions = []
+    for number, numerics in enumerate(config.modes):
+        s = Specification(numerics)
+        prefix = f"mode{number}-" if config.alternatives else ""
+        questions += [*_sanity(s, prefix, number), _lane(s, element, widen, config, number, prefix),
+                      _scale(s, rest, wires.flags, config, number, prefix)]
+    return questions
+
+
+def _mode(part: Part, symbol: str, config: ConverterConfig, number: int) -> str:
+    if not config.alternatives:
+        return ""
+    return f"(assert (= {_vector(part.wire('mode', symbol), config.mode_bits)} {bits(number, config.mode_bits)}))\n"
+
+
+def _lane(s: Specification, element: Part, widen: list[Part], config: ConverterConfig, number: int, prefix: str) -> Question:
+    x, texts = element.wire("x", "s"), [element.text, element.state("s")]
+    if widen:
+        texts += [widen[0].text, widen[0].state("w"), f"(assert (= {x} {widen[0].wire('wide', 'w')}))\n"]
+        x = widen[0].wire("x", "w")
+    values = [_constant("x", s.source.bits, x), _constant("b", 8, element.wire("scale", "s")),
+              _constant("p", s.code_bits, _vector(element.wire("p", "s"), s.code_bits)),
+              f"(declare-const largest (_ BitVec {s.source.bits}))\n"]
+    names, random = ["x", "b", "p", "largest"], None
+    for flag in s.flags:
+        values.append(_constant(f"told_{flag}", 0, element.wire(flag, "s")))
+        names.append(f"told_{flag}")
+    flags = {flag: f"told_{flag}" for flag in s.flags}
+    if s.random_bits:
+        values.append(_constant("r", s.random_bits, _vector(element.wire("random", "s"), s.random_bits)))
+        names, random = [*names, "r"], "r"
+    says = f"every element of a block of {s.element.name} has its code, whatever its block's byte"
+    return Question(name=f"{prefix}element", says=says, expected="unsat", names=tuple(names), mode=number, text=_text(
+        says, s.definitions, *texts, _mode(element, "s", config, number), *values,
+        f"(assert {s.may_meet('x', 'largest', 'b', flags)})\n(assert (not {s.lane('x', 'b', 'p', flags, random)}))\n"))
+
+
+def _lanes(s: Specification, x: str) -> tuple[list[str], list[str]]:
+    """Names of the numbers of a block, and their definitions."""
+    width, count = s.source.bits, s.numerics.block_size
+    names = [f"x{lane}" for lane in range(count)]
+    return names, [_constant(name, width, f"((_ extract {width * lane + width - 1} {width * lane}) {x})")
+                   for lane, name in enumerate(names)]
+
+
+def _scale(s: Specification, rest: Part, flags: dict[str, str], config: ConverterConfig, number: int, prefix: str) -> Question:
+    lanes, defined = _lanes(s, rest.wire("x", "s"))
+    goals = [s.block_scale(lanes, "largest", "b"), *(f"(= told_{flag} {s.flag(flag, lanes)})" for flag in s.flags)]
+    says = f"every block of {s.numerics.block_size} numbers has its byte" + (f", and its flags {', '.join(s.flags)}" if s.flags else "")
+    return Question(
+        name=f"{prefix}scale", says=says, expected="unsat", mode=number,
+        names=(*lanes, "b", "largest", *(f"told_{flag}" for flag in s.flags)),
+        text=_text(says, s.definitions, rest.text, rest.state("s"), _mode(rest, "s", config, number), *defined,
+                   _constant("b", 8, rest.wire("scale", "s")), f"(declare-const largest (_ BitVec {s.source.bits}))\n",
+                   *(_constant(f"told_{flag}", 0, rest.wire(flags[flag], "s")) for flag in s.flags),
+                   f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and true {' '.join(goals)})))\n"))
+
+
+def monolithic(config: ConverterConfig, design: Design) -> list[Question]:
+    """One question about the whole block, which assumes nothing about its inside."""
+    whole, = design.parts((design.top, []))
+    questions = []
+    for number, numerics in enumerate(config.modes):
+        s = Specification(numerics)
+        prefix = f"mode{number}-" if config.alternatives else ""
+        questions += [*_sanity(s, prefix, number), _block(s, whole, config, number, prefix)]
+    return questions
+
+
+def _block(s: Specification, whole: Part, config: ConverterConfig, number: int, prefix: str) -> Question:
+    lanes, values = _lanes(s, whole.wire("x", "s"))
+    names, goals = [*lanes, "b", "largest"], [s.block_scale(lanes, "largest", "b")]
+    values += [_constant("b", 8, whole.wire("scale", "s")), f"(declare-const largest (_ BitVec {s.source.bits}))\n"]
+    values += [_constant(f"told_{flag}", 0, s.flag(flag, lanes)) for flag in s.flags]
+    flags = {flag: f"told_{flag}" for flag in s.flags}
+    for lane, x in enumerate(lanes):
+        def of_lane(port: str, width: int) -> str:
+            return f"((_ extract {width * (lane + 1) - 1} {width * lane}) {whole.wire(port, 's')})"
+
+        random = None
+        if s.random_bits:
+            random = f"r{lane}"
+            names.append(random)
+            values.append(_constant(random, s.random_bits, of_lane("random", s.random_bits)))
+        values.append(_constant(f"p{lane}", s.code_bits, of_lane("p", s.code_bits)))
+        goals.append(s.lane(x, "b", f"p{lane}", flags, random))
+    says = f"every block of {s.numerics.block_size} numbers has its byte and its codes"
+    return Question(name=f"{prefix}block", says=says, expected="unsat", names=tuple(names), mode=number, text=_text(
+        says, s.definitions, whole.text, whole.state("s"), _mode(whole, "s", config, number), *values,
+        f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and {' '.join(goals)})))\n"))

@@ -1,0 +1,101 @@
+"""SMT solvers from PyPI, each in a child process: a crash or a long time there is an answer here."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ..hdl.host import ToolError, cached_folder
+from ..spec.catalogue import unknown_name
+
+__all__ = ["SOLVERS", "Answer", "solve", "solver_version"]
+
+SOLVERS = {
+    "bitwuzla": ("bitwuzla", """
+import sys, bitwuzla
+options = bitwuzla.Options()
+options.set(bitwuzla.Option.PRODUCE_MODELS, True)
+bitwuzla.Parser(bitwuzla.TermManager(), options, base=2).parse(sys.argv[1], False, True)
+"""),
+    "z3": ("z3-solver", """
+import sys, z3
+print(z3.Z3_eval_smtlib2_string(z3.main_ctx().ref(), open(sys.argv[1]).read()))
+"""),
+}
+"""Solvers by name: their package, and a program that answers a file of SMT-LIB."""
+
+VALUE = re.compile(r"\(\s*([A-Za-z_]\w*)\s+(#b[01]+|#x[0-9a-fA-F]+|true|false)\s*\)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a solver says: ``sat``, ``unsat``, ``unknown`` or ``timeout``; with ``sat`` a number for each of the names asked for."""
+
+    result: str
+    seconds: float
+    values: dict[str, int]
+
+
+def solver_version(solver: str) -> str:
+    """Version of a solver's package. Raises ValueError for an unknown name, `ToolError` where it is missing."""
+    if solver not in SOLVERS:
+        raise ValueError(unknown_name("solver", solver, SOLVERS))
+    try:
+        return version(SOLVERS[solver][0])
+    except PackageNotFoundError:
+        raise ToolError(f"the solver {solver} is missing: pip install {SOLVERS[solver][0]}") from None
+
+
+def solve(text: str, names: tuple[str, ...], *, solver: str = "bitwuzla", timeout: float = 900, force: bool = False) -> Answer:
+    """Answer SMT-LIB ``text``, which asks nothing itself; with ``sat`` come the values of the constants ``names``.
+
+    Answers are kept by content, all but that there was no time.
+    """
+    if not names:
+        raise ValueError("a question needs names, so that its answer can be read")
+    late: list[Answer] = []
+
+    def make(folder: Path) -> None:
+        start = time.monotonic()
+        result, values = _ask(folder / "question.smt2", text + "(check-sat)\n", solver, timeout), {}
+        if result == "sat":
+            left = max(timeout - (time.monotonic() - start), 1.0) + timeout
+            values = _ask(folder / "question.smt2", f"{text}(check-sat)\n(get-value ({' '.join(names)}))\n", solver, left)
+            if isinstance(values, str) or set(values) != set(names):
+                raise ToolError(f"{solver} found an answer but gave no values for it")
+        answer = Answer(result=result, seconds=round(time.monotonic() - start, 2), values=values)
+        if result == "timeout":
+            late.append(answer)
+            raise TimeoutError
+        (folder / "question.smt2").unlink()
+        (folder / "answer.json").write_text(json.dumps(asdict(answer)))
+
+    try:
+        folder = cached_folder("proofs", [text, *names, solver, solver_version(solver)], make, force)
+    except TimeoutError:
+        return late[0]
+    return Answer(**json.loads((folder / "answer.json").read_text()))
+
+
+def _ask(path: Path, text: str, solver: str, timeout: float) -> str | dict[str, int]:
+    """``unsat``, ``unknown`` or ``timeout``; ``sat``, or the values if the text asks for them."""
+    path.write_text(text)
+    try:
+        done = subprocess.run([sys.executable, "-c", SOLVERS[solver][1], str(path)], capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return "timeout"
+    lines = done.stdout.split("\n", 1)
+    result = lines[0].strip()
+    if done.returncode or result not in ("sat", "unsat", "unknown"):
+        said = (done.stderr + done.stdout).strip().splitlines()
+        raise ToolError(f"{solver} failed: {said[-1] if said else f'exit status {done.returncode}'}")
+    if result == "sat" and "(get-value" in text:
+        return {name: int(value[2:], 2 if value[1] == "b" else 16) if value[0] == "#" else int(value == "true")
+                for name, value in VALUE.findall(lines[1])}
+    return result

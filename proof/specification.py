@@ -1,0 +1,267 @@
+"""What a converter must do, as statements of SMT-LIB about numbers; nothing here computes a conversion.
+
+Numbers are IEEE 754 binary64, in which every source number, every element, every midpoint of two elements and their
+multiples by a scale are exact. A scale byte is described by an inequality ("the smallest byte whose 2**X reaches the
+largest magnitude"), a code by the numbers that it stands for ("no other code is nearer"), so that the statements hold for
+one byte and one code. Notation of the texts below: ``x`` a source pattern, ``b`` a scale byte, ``p`` a code, ``c`` its
+magnitude, ``r`` random bits.
+
+Two rules are arithmetic by definition and are stated as that arithmetic: `ScaleRule.RCEIL` multiplies in binary32, and
+`ScaleRule.POW2_CEIL` and `ScaleRule.EVEN` read an FP32 subnormal as a number of the binade below the normal ones.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ..spec import BF16, FP16, FP32, FixedFormat, FloatFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals
+
+__all__ = ["Specification"]
+
+DOUBLE, DOUBLE_BIAS = "(_ FloatingPoint 11 53)", 1023
+TO_DOUBLE = "(_ to_fp 11 53)"
+
+
+def bits(value: int, width: int) -> str:
+    """A bit-vector constant."""
+    return f"(_ bv{value} {width})"
+
+
+def rational(value: Fraction) -> str:
+    return f"(/ {value.numerator} {value.denominator})"
+
+
+def double(value: Fraction | int) -> str:
+    """A constant that binary64 holds exactly."""
+    value = Fraction(value)
+    if Fraction(float(value)) != value:
+        raise ValueError(f"{value} is not a binary64 number")
+    return f"({TO_DOUBLE} RNE {rational(value)})"
+
+
+def shifted(vector: str, width: int, to: int) -> str:
+    """A bit-vector with zeros below, ``to`` bits wide."""
+    return vector if width == to else f"(concat {vector} {bits(0, to - width)})"
+
+
+def extended(vector: str, width: int, to: int) -> str:
+    """A bit-vector with zeros above, ``to`` bits wide."""
+    return vector if width == to else f"((_ zero_extend {to - width}) {vector})"
+
+
+class Specification:
+    """The statements for one `Numerics`.
+
+    ``definitions`` are functions of SMT-LIB; the methods give terms that use them.
+    """
+
+    def __init__(self, numerics: Numerics) -> None:
+        self.numerics = numerics
+        self.source, self.element, self.scale = numerics.source, numerics.block.element, numerics.block.scale
+        self.is_fixed = isinstance(self.element, FixedFormat)
+        self.code_bits = self.element.bits
+        self.magnitude_bits = self.code_bits if self.is_fixed else self.code_bits - 1
+        self.random_bits = numerics.random_bits
+        self.definitions = "\n".join([*self._source(), *self._scale(), *self._values(), *self._rounding(), *self._element()]) + "\n"
+
+    def _source(self):
+        """Classes of source patterns, and their magnitudes as numbers."""
+        s = self.source
+        top, mantissa = s.exp_bits + s.man_bits, s.man_bits
+        yield f"; --- the source, {s.name}"
+        yield f"(define-fun field ((x (_ BitVec {s.bits}))) (_ BitVec {s.exp_bits}) ((_ extract {top - 1} {mantissa}) x))"
+        yield f"(define-fun fraction ((x (_ BitVec {s.bits}))) (_ BitVec {mantissa}) ((_ extract {mantissa - 1} 0) x))"
+        yield f"(define-fun negative ((x (_ BitVec {s.bits}))) Bool (= ((_ extract {top} {top}) x) #b1))"
+        yield f"(define-fun special ((x (_ BitVec {s.bits}))) Bool (= (field x) {bits((1 << s.exp_bits) - 1, s.exp_bits)}))"
+        yield f"(define-fun is_nan ((x (_ BitVec {s.bits}))) Bool (and (special x) (not (= (fraction x) {bits(0, mantissa)}))))"
+        yield f"(define-fun is_inf ((x (_ BitVec {s.bits}))) Bool (and (special x) (= (fraction x) {bits(0, mantissa)})))"
+        subnormal = f"(= (field x) {bits(0, s.exp_bits)})"
+        binary = {FP32: "(_ to_fp 8 24) x", BF16: f"(_ to_fp 8 24) {shifted('x', 16, 32)}", FP16: "(_ to_fp 5 11) x"}[s]
+        number = f"(fp.abs ({TO_DOUBLE} RNE ({binary})))"
+        if self.numerics.input_subnormals is Subnormals.FLUSH and s is not FP16:
+            number = f"(ite {subnormal} (_ +zero 11 53) {number})"
+        if self.numerics.specials is Specials.DROP:  # left-out inputs read as numbers of the binade above all others
+            beyond = f"(fp #b0 {bits(DOUBLE_BIAS + s.bias + 1, 11)} {shifted('(fraction x)', mantissa, 52)})"
+            number = f"(ite (special x) {beyond} {number})"
+        yield f"(define-fun magnitude ((x (_ BitVec {s.bits}))) {DOUBLE} {number})"
+
+    def _scale(self):
+        """``covers``: is a byte large enough for a magnitude? A larger byte is large enough too, and so is the byte of
+        a larger magnitude for a smaller one."""
+        n, e, s = self.numerics, self.element, self.source
+        yield f"; --- the scale, {n.scale_rule}"
+        yield (f"(define-fun power ((b (_ BitVec 8))) {DOUBLE} (fp #b0 (bvadd ((_ zero_extend 3) b) "
+               f"{bits(DOUBLE_BIAS - self.scale.bias, 11)}) {bits(0, 52)}))")
+        rule, number = n.scale_rule, "(magnitude x)"
+        if rule in (ScaleRule.POW2_CEIL, ScaleRule.EVEN) and s is not FP16 and n.input_subnormals is Subnormals.EXACT:
+            as_normal = f"(fp #b0 {bits(DOUBLE_BIAS - s.bias, 11)} {shifted('(fraction x)', s.man_bits, 52)})"
+            number = (f"(ite (and (= (field x) {bits(0, s.exp_bits)}) (not (= (fraction x) {bits(0, s.man_bits)}))) "
+                      f"{as_normal} (magnitude x))")
+        if rule is ScaleRule.RCEIL:
+            number = (f"({TO_DOUBLE} RNE (fp.mul RNE ((_ to_fp 8 24) RNE (magnitude x)) "
+                      f"((_ to_fp 8 24) RNE {rational(1 / Fraction(e.max_value))})))")
+        strict, limit = {
+            ScaleRule.FLOOR: (True, Fraction(2) ** (e.emax + 1)),
+            ScaleRule.CEIL: (False, Fraction(e.max_value)),
+            ScaleRule.RCEIL: (False, Fraction(1)),
+            ScaleRule.POW2_CEIL: (False, Fraction(2) ** e.emax),
+            ScaleRule.EVEN: (True, Fraction(2) ** (e.emax + 1) * (1 - Fraction(1, 1 << e.fraction_bits + 2))),
+            ScaleRule.BIAS_FLOOR: (True, Fraction(2) ** (e.bias + 1)),
+        }[rule]
+        yield (f"(define-fun covers ((x (_ BitVec {s.bits})) (b (_ BitVec 8))) Bool ({'fp.lt' if strict else 'fp.leq'} "
+               f"{number} (fp.mul RNE (power b) {double(limit)})))")
+        yield f"""(define-fun scale_of ((x (_ BitVec {s.bits})) (b (_ BitVec 8))) Bool ; the byte of a block whose largest magnitude is that of x
+  (and (bvule b {bits(self.scale.max_code, 8)})
+    (or (covers x b) (= b {bits(self.scale.max_code, 8)}))
+    (or (= b #x00) (not (covers x (bvsub b #x01))))))"""
+
+    def _values(self):
+        """``number``: the number of an element whose magnitude code has more bits below, so that codes between two codes are numbers between them."""
+        e = self.element
+        yield f"; --- the element, {e.name}"
+        more = max(self.random_bits, 1)
+        width = self.magnitude_bits + 1 + more
+        self.fine_bits, self.more = width, more
+        if self.is_fixed:
+            unit = Fraction(1, 1 << e.frac_bits + more)
+            yield f"(define-fun number ((k (_ BitVec {width}))) {DOUBLE} (fp.mul RNE ((_ to_fp_unsigned 11 53) RNE k) {double(unit)}))"
+            return
+        fraction_bits, field_bits = e.man_bits + more, width - e.man_bits - more
+        low, high = f"((_ extract {fraction_bits - 1} 0) k)", f"((_ extract {width - 1} {fraction_bits}) k)"
+        wide = extended(high, field_bits, 11)
+        normal = f"(fp #b0 (bvadd {wide} {bits(DOUBLE_BIAS - e.bias, 11)}) {shifted(low, fraction_bits, 52)})"
+        if self._keeps_field_zero:
+            yield f"(define-fun number ((k (_ BitVec {width}))) {DOUBLE} {normal})"
+            return
+        unit = Fraction(2) ** (1 - e.bias - fraction_bits)
+        subnormal = f"(fp.mul RNE ((_ to_fp_unsigned 11 53) RNE {low}) {double(unit)})"
+        yield f"(define-fun number ((k (_ BitVec {width}))) {DOUBLE} (ite (= {high} {bits(0, field_bits)}) {subnormal} {normal}))"
+
+    @property
+    def _keeps_field_zero(self) -> bool:
+        """The FPGA paper's recipe with flushed elements: codes of exponent field 0 are a binade like the others."""
+        return (self.numerics.rounding is Rounding.GUARD_HALF_UP and not self.is_fixed
+                and self.numerics.element_subnormals is Subnormals.FLUSH)
+
+    @property
+    def largest(self) -> int:
+        """The magnitude code at which elements saturate; the FPGA paper's recipe leaves the top exponent field unused."""
+        if self.numerics.rounding is Rounding.GUARD_HALF_UP and not self.is_fixed:
+            return (((1 << self.element.exp_bits) - 1) << self.element.man_bits) - 1
+        return self.element.max_code
+
+    def _rounding(self):
+        """``rounds``: does a magnitude, a multiple of the scale, become the code ``c``?
+
+        Adding ``r`` of 2**n, or one half, below the last place and cutting is being in a range that is shifted by as much.
+        """
+        rounding, width, n = self.numerics.rounding, self.fine_bits, self.more
+        yield f"; --- the rounding, {rounding}"
+        random = f" (r (_ BitVec {self.random_bits}))" if self.random_bits else ""
+        passed = " r" if random else ""
+        code = f"(concat {extended('c', self.magnitude_bits, width - n)} {bits(0, n)})"
+        added = {Rounding.RTZ: bits(0, width), Rounding.SR: extended("r", n, width)}.get(rounding, bits(1, width))
+        next_code = f"(bvadd {code} {bits(1 << n, width)})"
+        start, end = f"(number (bvsub {code} {added}))", f"(number (bvsub {next_code} {added}))"
+        at_start, at_end = f"(fp.leq {start} q)", f"(fp.lt q {end})"
+        if rounding is Rounding.RNE:
+            even = "(= ((_ extract 0 0) c) #b0)"
+            at_start = f"(or (fp.lt {start} q) (and (fp.eq {start} q) {even}))"
+            at_end = f"(or (fp.lt q {end}) (and (fp.eq q {end}) {even}))"
+        head = f"((q {DOUBLE}) (c (_ BitVec {self.magnitude_bits})){random}) Bool"
+        zero, largest = bits(0, self.magnitude_bits), bits(self.largest, self.magnitude_bits)
+        yield f"(define-fun above {head} (or (= c {zero}) {at_start}))"
+        yield f"(define-fun below {head} (or (= c {largest}) {at_end}))"
+        rounds = f"(and (bvule c {largest}) (above q c{passed}) (below q c{passed}))"
+        flush = self.numerics.element_subnormals is Subnormals.FLUSH and not self.is_fixed
+        if self._keeps_field_zero:
+            lowest = double(Fraction(2) ** -self.element.bias)
+            rounds = f"(ite (fp.lt q {lowest}) (= c {zero}) {rounds})"
+        elif flush:  # what would become a code of exponent field 0 becomes 0
+            last = bits((1 << self.element.man_bits) - 1, self.magnitude_bits)
+            rounds = f"(ite (= c {zero}) (below q {last}{passed}) (and (bvugt c {last}) {rounds}))"
+        yield f"(define-fun rounds {head} {rounds})"
+
+    def _element(self):
+        """``element``: is ``p`` the code of ``x`` under the byte ``b`` of its block, which has no special element but where the rules let it?"""
+        n, s, w = self.numerics, self.source, self.magnitude_bits
+        random = f" (r (_ BitVec {self.random_bits}))" if self.random_bits else ""
+        passed = " r" if random else ""
+        yield "; --- the code"
+        yield f"(define-fun signed ((s Bool) (c (_ BitVec {w}))) (_ BitVec {self.code_bits}) " + (
+            "(ite s (bvneg c) c))" if self.is_fixed else "(concat (ite s #b1 #b0) c))")
+        yield f"(define-fun magnitude_of ((s Bool) (p (_ BitVec {self.code_bits}))) (_ BitVec {w}) " + (
+            "(ite s (bvneg p) p))" if self.is_fixed else f"((_ extract {w - 1} 0) p))")
+        # division by 2**X, exact in binary64
+        inverse = f"(fp #b0 (bvsub {bits(DOUBLE_BIAS + self.scale.bias, 11)} ((_ zero_extend 3) b)) {bits(0, 52)})"
+        quotient = f"(fp.mul RNE (magnitude x) {inverse})"
+        body = f"(let ((c (magnitude_of (negative x) p))) (and (= p (signed (negative x) c)) (rounds {quotient} c{passed})))"
+        if n.specials is Specials.TE:
+            largest = bits(self.element.max_code, w)
+            nan = bits(self.element.max_code if self.element.nan_code is None else self.element.nan_code, self.code_bits)
+            body = f"(ite (is_nan x) (= p {nan}) (ite (is_inf x) (= p (signed (negative x) {largest})) {body}))"
+        yield (f"(define-fun element ((x (_ BitVec {s.bits})) (b (_ BitVec 8)) (p (_ BitVec {self.code_bits})){random}) Bool {body})")
+
+    # Terms about a whole block.
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What lanes are told of their block beside its scale."""
+        return {Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf")}.get(self.numerics.specials, ())
+
+    def flag(self, name: str, lanes: list[str]) -> str:
+        """When a flag must be set."""
+        some_nan = f"(or {' '.join(f'(is_nan {x})' for x in lanes)})"
+        some_inf = f"(or {' '.join(f'(is_inf {x})' for x in lanes)})"
+        if self.numerics.specials is Specials.NAN_BLOCK:
+            return f"(or {some_nan} {some_inf})"
+        return some_nan if name == "nan" else f"(and {some_inf} (not {some_nan}))"
+
+    def counts(self, x: str) -> str:
+        """Does an element of a block count when its largest magnitude is sought?"""
+        return f"(not (special {x}))"
+
+    def block_scale(self, lanes: list[str], largest: str, byte: str) -> str:
+        """Is this the scale byte of a block? ``largest`` is a pattern of which `is_largest` holds."""
+        finite = f"(scale_of {largest} {byte})"
+        nan, infinite = bits(self.scale.nan_code, 8), bits(self.scale.max_code, 8)
+        if self.numerics.specials is Specials.NAN_BLOCK:
+            return f"(ite {self.flag('nan', lanes)} (= {byte} {nan}) {finite})"
+        if self.numerics.specials is Specials.INF_SCALE:
+            return (f"(ite {self.flag('nan', lanes)} (= {byte} {nan}) (ite {self.flag('inf', lanes)} (= {byte} {infinite}) {finite}))")
+        if self.numerics.specials is Specials.TE:
+            return f"(ite (or {' '.join(f'(is_inf {x})' for x in lanes)}) (= {byte} {infinite}) {finite})"
+        return finite
+
+    def is_largest(self, lanes: list[str], largest: str) -> str:
+        """Is ``largest`` a pattern of the largest magnitude of a block: no element that counts is larger, and it is one of
+        them, or zero where none counts?"""
+        none_larger = " ".join(f"(=> {self.counts(x)} (fp.leq (magnitude {x}) (magnitude {largest})))" for x in lanes)
+        some = " ".join(f"(and {self.counts(x)} (= {x} {largest}))" for x in lanes)
+        none = " ".join(f"(not {self.counts(x)})" for x in lanes)
+        return f"(and {none_larger} (or {some} (and (= {largest} {bits(0, self.source.bits)}) {none})))"
+
+    def lane(self, x: str, byte: str, code: str, flags: dict[str, str], random: str | None) -> str:
+        """Is this the code of an element, given its block's byte and flags?"""
+        plain = f"(element {x} {byte} {code}{'' if random is None else f' {random}'})"
+        if self.numerics.specials is Specials.NAN_BLOCK:
+            return f"(ite {flags['nan']} (= {code} {bits(self.element.nan_code or 0, self.code_bits)}) {plain})"
+        if self.numerics.specials is Specials.INF_SCALE:
+            def signal(magnitude: int) -> str:
+                return f"(= {code} (signed (negative {x}) {bits(magnitude, self.magnitude_bits)}))"
+
+            return (f"(ite {flags['nan']} {signal(self.element.signal_nan_code)} "
+                    f"(ite {flags['inf']} {signal(self.element.signal_inf_code)} {plain}))")
+        return plain
+
+    def may_meet(self, x: str, largest: str, byte: str, flags: dict[str, str]) -> str:
+        """Can an element meet this byte and these flags, in a block whose `largest` is this pattern? It is what
+        `is_largest`, `block_scale` and `flag` say of every element of a block."""
+        most = bits(self.scale.max_code, 8)
+        not_larger = f"(=> {self.counts(x)} (fp.leq (magnitude {x}) (magnitude {largest})))"
+        plain = f"(and {self.counts(largest)} {not_larger} (scale_of {largest} {byte}))"
+        if self.numerics.specials is Specials.TE:
+            return f"(ite (is_inf {x}) (= {byte} {most}) (or (= {byte} {most}) {plain}))"
+        if self.numerics.specials is Specials.DROP:
+            return plain
+        return f"(or {' '.join(flags.values())} (and {self.counts(x)} {plain}))"

@@ -1,0 +1,85 @@
+"""Is a block put together from its parts as the composition of their proofs needs it? Checked on the netlist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..spec import ConverterConfig
+
+__all__ = ["StructureError", "Wiring", "wiring"]
+
+
+class StructureError(ValueError):
+    """A block is not wired as a composition of proofs needs it. The message is one sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wiring:
+    """How the lanes of a block hang together."""
+
+    element: str
+    """The module of every lane."""
+    element_cells: list[str]
+    widen: str | None
+    """The module that widens the number of every lane first, if there is one."""
+    flags: dict[str, str]
+    """The wire of the top module that tells each flag to every lane."""
+
+
+def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: tuple[str, ...]) -> Wiring:
+    """Check that every lane is one cell of one module, with the number, the random bits and the code of its lane, and
+    with the scale output, the flags and the mode of all; raises `StructureError` otherwise.
+
+    Together with a statement about that module for every number and byte that it can meet, and one about the byte and the
+    flags for every block, this gives the statement about the whole block: nothing else can reach a code.
+    """
+    module, numerics = modules[top], config.numerics
+    ports = {name: port["bits"] for name, port in module["ports"].items()}
+    cells = {name: cell for name, cell in module["cells"].items() if cell["type"] in modules}
+
+    def slice_of(port: str, lane: int, width: int) -> list:
+        return ports[port][width * lane:width * (lane + 1)]
+
+    def cell_with(port: str, bits: list, what: str) -> tuple[str, dict]:
+        found = [(name, cell) for name, cell in cells.items() if cell["connections"].get(port) == bits]
+        if len(found) != 1:
+            raise StructureError(f"{what} of {top} is not that of one module")
+        return found[0]
+
+    for name, width in (("x", numerics.block_size * numerics.source.bits), ("scale", numerics.block.scale.bits),
+                        ("p", numerics.block_size * numerics.block.element.bits)):
+        if len(ports.get(name, ())) != width:
+            raise StructureError(f"{top} has no port {name} of {width} bits")
+    names, kinds, wideners, told = [], set(), set(), {}
+    for lane in range(numerics.block_size):
+        name, cell = cell_with("p", slice_of("p", lane, numerics.block.element.bits), f"the code of element {lane}")
+        bits, number = dict(cell["connections"]), slice_of("x", lane, numerics.source.bits)
+        if bits["x"] != number:  # widened on its way
+            _, widen = cell_with("wide", bits["x"], f"the number of element {lane}")
+            if widen["connections"]["x"] != number or set(widen["connections"]) != {"x", "wide"}:
+                raise StructureError(f"element {lane} of {top} does not get its number")
+            wideners.add(widen["type"])
+        else:
+            wideners.add(None)
+        expected = {"scale": ports["scale"]}
+        if config.alternatives:
+            expected["mode"] = ports["mode"]
+        if numerics.random_bits:
+            expected["random"] = slice_of("random", lane, numerics.random_bits)
+        for port, wires in expected.items():
+            if bits.get(port) != wires:
+                raise StructureError(f"element {lane} of {top} does not get {port}")
+        for flag in flags:
+            if told.setdefault(flag, bits.get(flag)) != bits.get(flag) or not bits.get(flag):
+                raise StructureError(f"element {lane} of {top} is not told {flag} like the others")
+        if more := set(bits) - {"x", "p", *expected, *flags}:
+            raise StructureError(f"element {lane} of {top} has more ports: {', '.join(sorted(more))}")
+        names.append(name)
+        kinds.add(cell["type"])
+    if len(kinds) != 1 or len(wideners) != 1:
+        raise StructureError(f"the elements of {top} are not of one module")
+    nets = {flag: next((name for name, net in module["netnames"].items() if net["bits"] == wires), None)
+            for flag, wires in told.items()}
+    if None in nets.values():
+        raise StructureError(f"a flag of {top} has no name")
+    return Wiring(element=kinds.pop(), element_cells=names, widen=wideners.pop(), flags=nets)
