@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from . import check, compare, convert, cost, doctor, explain, generate, listing
+from . import check, compare, convert, cost, doctor, explain, generate, listing, proving
 from .errors import ExitCode, abandon_stdout, explained, reader_is_gone
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(name="mxcast", add_completion=False, pretty_exceptions_enable=False)
 for verb in (listing.list_, doctor.doctor, convert.quantize, convert.dequantize, explain.explain, compare.compare, generate.emit,
-             check.verify, check.test, cost.synth):
+             check.verify, check.test, proving.prove, cost.synth):
     app.command(verb.__name__.rstrip("_"))(verb)
 
 
@@ -33,7 +33,7 @@ def _command(context: typer.Context,
                                                    help="Print the version.")] = False) -> None:
     """Bit-exact converters to the OCP microscaling (MX) formats: golden model, Verilog, and the evidence that they agree.
 
-    Exit codes: 0 passed, 1 a check failed, 2 usage or configuration, 3 a tool is missing.
+    Exit codes: 0 passed, 1 a check failed, 2 usage or configuration, 3 a tool is missing, 4 inconclusive.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())

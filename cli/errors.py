@@ -21,6 +21,7 @@ class ExitCode(IntEnum):
     FAILED = 1
     USAGE = 2
     TOOL = 3
+    INCONCLUSIVE = 4
     INTERRUPTED = 130
     PIPE = 141
     """Who read the output has closed it, as ``head`` does: what a shell says of a program that SIGPIPE ended."""

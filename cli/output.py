@@ -104,6 +104,17 @@ class Output:
         with contextlib.ExitStack() as stack:
             yield _late_bar(label, stack)
 
+    @contextlib.contextmanager
+    def steps(self, label: str) -> Iterator[Callable[[str], None] | None]:
+        """A callable that shows what is being done now; None where nobody would see it."""
+        if not self.talks or not sys.stderr.isatty():
+            yield None
+            return
+        from rich.console import Console
+
+        with Console(stderr=True).status(label) as status:
+            yield lambda text: status.update(f"{label}: {text}")
+
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -12,7 +12,7 @@ from ..hdl.host import ToolError
 from ..spec.catalogue import unknown_name
 from ..synth.yosys import execute
 
-__all__ = ["NETLISTS", "Design", "Part"]
+__all__ = ["NETLISTS", "Cut", "Design", "Part"]
 
 NETLISTS = {
     "xcu": ("synth_xilinx -family xcu -noiopad -noclkbuf -top {top}", ["+/xilinx/cells_sim.v"]),
@@ -21,6 +21,16 @@ NETLISTS = {
 """Targets whose netlists can be proved: how they are mapped, module by module, and what their cells do."""
 
 READ = "read_verilog -sv {file}"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A module to look at, the cells to leave out of it, whose outputs then can be anything, and its inner ``wires`` that
+    must stay visible."""
+
+    module: str
+    without: tuple[str, ...] = ()
+    wires: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,7 @@ class Design:
             mapped = folder / f"{netlist}.v"
             execute([*self.reading, script.format(top=top), f"write_verilog -noattr {mapped.name}"], folder)
             # a model of a cell is a module like any other, so that proofs see through it
-            self.reading = [READ.format(file=mapped.resolve()), *(f"read_verilog -D NO_IOB {model}" for model in models)]
+            self.reading = [READ.format(file=mapped.resolve()), *(f"read_verilog -nooverwrite {model}" for model in models)]
 
     def verilog(self) -> str:
         """The text that is proved, for a simulator; of a netlist the design that it was made from."""
@@ -75,20 +85,21 @@ class Design:
         file.unlink()
         return modules
 
-    def parts(self, *cuts: tuple[str, list[str]]) -> list[Part]:
-        """Modules as functions: pairs of a module and the cells to leave out of it, whose outputs then are unknown."""
+    def parts(self, *cuts: Cut) -> list[Part]:
+        """Modules as functions."""
         commands = [*self.reading, f"hierarchy -check -top {self.top}", "proc", "design -save whole"]
         files = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
-        for (module, without), file in zip(cuts, files):
+        for cut, file in zip(cuts, files):
             file.unlink(missing_ok=True)
-            commands += ["design -load whole", *(f"delete {module}/{cell}" for cell in without), f"hierarchy -top {module}",
+            commands += ["design -load whole", *(f"delete {cut.module}/{cell}" for cell in cut.without),
+                         *(f"setattr -set keep 1 {cut.module}/w:{wire}" for wire in cut.wires), f"hierarchy -top {cut.module}",
                          "flatten", "opt_clean", f"write_smt2 -stbv -wires {file.name}"]
         execute(commands, self.folder)
         parts = []
-        for (module, _), file in zip(cuts, files):
+        for cut, file in zip(cuts, files):
             text = file.read_text()
             file.unlink()
             if re.search(r"^; yosys-smt2-(register|memory|clock)", text, re.M):
-                raise ToolError(f"the module {module} has registers: only combinational modules can be proved as they are")
-            parts.append(Part(module, text))
+                raise ToolError(f"the module {cut.module} has registers: only combinational modules can be proved as they are")
+            parts.append(Part(cut.module, text))
         return parts

@@ -17,6 +17,7 @@ from .counterexample import Counterexample, replayed
 from .design import Design
 from .questions import Question, composed, monolithic
 from .solver import Answer, solve, solver_version
+from .structure import StructureError
 
 __all__ = ["Proof", "Status", "Step", "prove"]
 
@@ -57,6 +58,8 @@ class Proof:
     verilog: Path
     way: str
     """``composed`` or ``monolithic``."""
+    remark: str | None
+    """Why it was not composed although that was wanted."""
     netlist: str | None
     solver: str
     version: str
@@ -81,7 +84,7 @@ class Proof:
     def to_dict(self) -> dict:
         return {**self.config.to_dict(), "config_id": self.config.config_id, "profile": self.config.profile,
                 "verilog": self.verilog.name, "sha256": hashlib.sha256(self.verilog.read_bytes()).hexdigest(),
-                "way": self.way, "netlist": self.netlist, "solver": self.solver, "solver_version": self.version,
+                "way": self.way, "remark": self.remark, "netlist": self.netlist, "solver": self.solver, "solver_version": self.version,
                 "yosys": yosys_version(), "status": self.status, "seconds": self.seconds,
                 "steps": [step.to_dict() for step in self.steps],
                 "counterexample": self.counterexample.to_dict() if self.counterexample else None}
@@ -98,8 +101,8 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     seconds, is that of each question. The questions, with the outcome, stay beside the Verilog, in ``proof/``.
     ``progress`` is told what is done next.
 
-    A counterexample is converted by the golden model and by the Verilated file. Raises `ToolError` where a tool is missing
-    or the file cannot be read, `StructureError` where the parts of a file make no proof of the whole.
+    A counterexample is converted by the golden model and by the Verilated file. A file whose parts make no proof of the
+    whole is asked as a whole. Raises `ToolError` where a tool is missing or the file cannot be read.
     """
     version = solver_version(solver)
     if rtl is None:
@@ -113,7 +116,11 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     say = progress or (lambda text: None)
     say("reading the Verilog" if netlist is None else f"mapping to {netlist}")
     design = Design([verilog], name, folder, netlist)
-    questions = (monolithic if whole else composed)(config, design)
+    remark = None
+    try:
+        questions = (monolithic if whole else composed)(config, design)
+    except StructureError as error:
+        remark, questions = f"{error}: asked as a whole", monolithic(config, design)
     steps = []
     for question in questions:
         say(question.says)
@@ -127,7 +134,7 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
         say("replaying the counterexample")
         last = steps[-1]
         counterexample = replayed(config, last.question.mode, last.answer.values, design, folder)
-    proof = Proof(config=config, verilog=verilog, way="monolithic" if whole else "composed", netlist=netlist, solver=solver,
+    proof = Proof(config=config, verilog=verilog, way="monolithic" if whole or remark else "composed", remark=remark, netlist=netlist, solver=solver,
                   version=version, steps=steps, counterexample=counterexample, folder=folder)
     write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
     return proof

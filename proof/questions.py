@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..spec import ConverterConfig, Numerics
-from .design import Design, Part
+from .design import Cut, Design, Part
 from .specification import Specification, bits
 from .structure import wiring
 
@@ -75,7 +75,8 @@ def composed(config: ConverterConfig, design: Design) -> list[Question]:
     """
     flags = Specification(config.numerics).flags
     wires = wiring(design.modules, design.top, config, flags)
-    cuts = [(wires.element, []), (design.top, wires.element_cells), *([(wires.widen, [])] if wires.widen else [])]
+    cuts = [Cut(wires.element), Cut(design.top, wires.element_cells, tuple(wires.flags.values())),
+            *([Cut(wires.widen)] if wires.widen else [])]
     element, rest, *widen = design.parts(*cuts)
     questions = []
     for number, numerics in enumerate(config.modes):
@@ -137,7 +138,7 @@ def _scale(s: Specification, rest: Part, flags: dict[str, str], config: Converte
 
 def monolithic(config: ConverterConfig, design: Design) -> list[Question]:
     """One question about the whole block, which assumes nothing about its inside."""
-    whole, = design.parts((design.top, []))
+    whole, = design.parts(Cut(design.top))
     questions = []
     for number, numerics in enumerate(config.modes):
         s = Specification(numerics)

@@ -19,7 +19,7 @@ class Wiring:
 
     element: str
     """The module of every lane."""
-    element_cells: list[str]
+    element_cells: tuple[str, ...]
     widen: str | None
     """The module that widens the number of every lane first, if there is one."""
     flags: dict[str, str]
@@ -82,4 +82,4 @@ def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: t
             for flag, wires in told.items()}
     if None in nets.values():
         raise StructureError(f"a flag of {top} has no name")
-    return Wiring(element=kinds.pop(), element_cells=names, widen=wideners.pop(), flags=nets)
+    return Wiring(element=kinds.pop(), element_cells=tuple(names), widen=wideners.pop(), flags=nets)

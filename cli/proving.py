@@ -1,0 +1,91 @@
+"""`mxcast prove`: is the written Verilog what the rules say, for every block."""
+
+from __future__ import annotations
+
+import json as json_
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..spec import ConverterConfig
+from .errors import ExitCode
+from .options import Config, Force, Format, Json, Name, Out, Profile, Quiet, Request, Set, Verbose, request
+from .output import Output
+
+if TYPE_CHECKING:
+    from ..proof import Proof
+
+__all__ = ["prove"]
+
+Rtl = Annotated[Path | None, typer.Option("--rtl", metavar="FILE", show_default=False,
+                                          help="This Verilog file instead of the emitted one; its configuration is that of the "
+                                               ".json beside it, unless a format is given.")]
+Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="For each question.")]
+
+
+def prove(format: Format = None, rtl: Rtl = None,
+          monolithic: Annotated[bool, typer.Option("--monolithic", help="Ask about the whole block at once.")] = False,
+          netlist: Annotated[str | None, typer.Option("--netlist", metavar="TARGET", show_default=False,
+                                                      help="Prove what synthesis makes of it: xcu or ecp5.")] = None,
+          solver: Solver = "bitwuzla", timeout: Timeout = 900, profile: Profile = None, set: Set = None, config: Config = None,
+          name: Name = None, out: Out = Path("build"), force: Force = False, json: Json = False, quiet: Quiet = False,
+          verbose: Verbose = False) -> None:
+    """Prove that the written Verilog equals the specification for every input block.
+
+    PASS: no block is converted otherwise. FAIL: there is a counterexample, which is shown. UNKNOWN, TIMEOUT: the solver
+    gave no answer (exit code 4).
+    """
+    output = Output(json, quiet, verbose)
+    if rtl is not None and format is None and config is None:
+        asked = Request(configs=(beside(rtl),), many=False)
+    else:
+        asked = request("prove {}", format, profile, set, config, name=name)
+    if rtl is not None and asked.many:
+        raise ValueError("--rtl is one converter: give one format")
+    from ..proof import prove
+
+    proofs = []
+    for chosen in asked.configs:
+        output.configuration(chosen)
+        with output.steps(f"proving {chosen.formats}") as progress:
+            proof = prove(chosen, rtl=rtl, name=name if rtl is not None else asked.name, out=out, whole=monolithic, netlist=netlist,
+                          solver=solver, timeout=timeout, force=force, progress=progress)
+        proofs.append(proof)
+        output.table([{"status": str(step.status), "seconds": step.answer.seconds, "lemma": step.question.name,
+                       "which says": step.question.says} for step in proof.steps])
+        if proof.remark:
+            output.say(proof.remark)
+        output.say(_verdict(proof))
+        output.say(f"questions and outcome in {proof.folder}")
+    output.document(asked.of([proof.to_dict() for proof in proofs]))
+    statuses = {str(proof.status) for proof in proofs}
+    if statuses != {"PASS"}:
+        raise typer.Exit(ExitCode.FAILED if "FAIL" in statuses else ExitCode.INCONCLUSIVE)
+
+
+def beside(rtl: Path) -> ConverterConfig:
+    """The configuration that the JSON file beside an emitted Verilog file describes."""
+    path = rtl.with_suffix(".json")
+    try:
+        return ConverterConfig.from_dict(json_.loads(path.read_text()))
+    except OSError:
+        raise ValueError(f"{rtl} has no {path.name} beside it that says what it converts: give a format and a profile") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} does not describe a converter: {error}") from None
+
+
+def _verdict(proof: Proof) -> str:
+    numerics, what = proof.config.numerics, f"{proof.status}: {proof.verilog.name}"
+    if proof.netlist:
+        what += f", mapped to {proof.netlist},"
+    if proof.passed:
+        bits = numerics.block_size * (numerics.source.bits + numerics.random_bits)
+        return f"{what} equals the specification for all 2^{bits} inputs ({proof.solver} {proof.version}, {proof.seconds:.1f} s)"
+    if proof.counterexample is None:
+        return f"{what}: {proof.solver} {proof.version} did not show that {proof.steps[-1].question.says}"
+    found = proof.counterexample
+    text = found.report if found.confirmed else ("the solver's block is converted as the golden model does: "
+                                                 "the specification or a tool is at fault, not the Verilog")
+    return f"{what} differs from the specification\n{text}\nto keep it in the regression: mxcast test --vectors {found.vectors}"
