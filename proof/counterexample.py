@@ -44,7 +44,7 @@ def replayed(config: ConverterConfig, mode: int, values: dict[str, int], design:
     """
     numerics = config.modes[mode]
     blocks, random = _candidates(numerics, values)
-    dut = verilate_text(design.verilog(), design.top, *config.modes).mode(mode)
+    dut = verilate_text(design.verilog(), design.top, *config.modes, lint=False).mode(mode)
     patterns = np.array(blocks, f"uint{numerics.source.bits}")
     x = patterns.view(DTYPES[numerics.source.name])
     expected, actual = quantize(x, numerics, random=random), dut(x, random=random)

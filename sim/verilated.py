@@ -76,13 +76,13 @@ def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = 
     return verilate_text(verilog(config, "dut"), "dut", *config.modes)
 
 
-def verilate_text(text: str, top: str, *modes: Numerics) -> Verilated:
+def verilate_text(text: str, top: str, *modes: Numerics, lint: bool = True) -> Verilated:
     """The Verilated design of any Verilog text whose module ``top`` has the ports ``x``, ``scale`` and ``p``, besides
-    ``random`` and ``mode`` where the numerics of its modes ask for them."""
-    return Verilated(build(text, top, modes[0], modes=len(modes)), modes)
+    ``random`` and ``mode`` where the numerics of its modes ask for them. With ``lint`` Verilator's warnings are errors."""
+    return Verilated(build(text, top, modes[0], modes=len(modes), lint=lint), modes)
 
 
-def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: int = 1) -> Path:
+def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: int = 1, lint: bool = True) -> Path:
     """The shared library of a Verilated text, with the loop over blocks of verilated.cpp around it."""
     root, loop = tools.verilator_root(), (files(__package__) / "verilated.cpp").read_text()
     sizes = {"BLOCK_SIZE": numerics.block_size, "SOURCE_BITS": numerics.source.bits, "RANDOM_BITS": numerics.random_bits,
@@ -92,7 +92,7 @@ def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: i
 
     def make(folder: Path) -> None:
         (folder / "dut.v").write_text(text)
-        _run([str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet",
+        _run([str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet", *([] if lint else ["-Wno-fatal"]),
               "--top-module", top, "--prefix", "Vdut", "-Mdir", str(folder), str(folder / "dut.v")])
         # one translation unit: most of the time would go into reading the same headers again
         parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))

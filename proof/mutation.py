@@ -1,0 +1,193 @@
+"""Mutants: small faults planted in the written Verilog. Does the regression find each, and if not, is it none?
+
+Yosys plants all mutants in one design, where an input chooses the one that is active; so they are Verilated together and each
+costs no more than its stimuli. What no stimulus finds is asked of the solver: a mutant that still equals the
+specification is no fault.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from ..hdl import verilog
+from ..hdl.host import ToolError, cached_folder
+from ..models import Quantized, quantize
+from ..models.source import DTYPES
+from ..sim import stimuli
+from ..sim.verilated import Verilated, build
+from ..spec import ConverterConfig
+from ..synth.yosys import execute, yosys_version
+from .prove import Proof, Status, prove
+
+__all__ = ["Fate", "Mutant", "Mutation", "SUITE_BLOCKS", "mutate"]
+
+TOP = "dut"
+SUITE_BLOCKS = 2000
+"""Random blocks of the cocotb regression."""
+MORE_BLOCKS = 1_000_000
+"""Random blocks of `verify`."""
+CHUNK = 1 << 15
+VERIFY = "verify"
+"""By what a mutant is killed that only they find."""
+
+
+class Fate(StrEnum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    EQUIVALENT = "equivalent"
+    SURVIVED = "survived"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """One fault, in the words of Yosys' ``mutate``."""
+
+    number: int
+    fault: str
+    fate: Fate
+    by: str | None
+    """The stimulus that killed it, or how the solver knows better."""
+
+    def to_dict(self) -> dict:
+        return {"number": self.number, "fault": self.fault, "fate": self.fate, "by": self.by}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """The outcome of `mutate`."""
+
+    config: ConverterConfig
+    mutants: list[Mutant]
+    seed: int
+
+    def count(self, fate: Fate, by: str | None = None) -> int:
+        return sum(mutant.fate is fate and by in (None, mutant.by) for mutant in self.mutants)
+
+    @property
+    def faults(self) -> int:
+        """Mutants that are not proved equivalent."""
+        return len(self.mutants) - self.count(Fate.EQUIVALENT)
+
+    @property
+    def suite(self) -> int:
+        """Those of them that the blocks of the cocotb regression find."""
+        return self.count(Fate.KILLED) - self.count(Fate.KILLED, VERIFY)
+
+    def to_dict(self) -> dict:
+        return {**self.config.to_dict(), "config_id": self.config.config_id, "seed": self.seed, "yosys": yosys_version(),
+                "mutants": len(self.mutants), **{str(fate): self.count(fate) for fate in Fate}, "faults": self.faults,
+                "killed_by_suite": self.suite, "each": [mutant.to_dict() for mutant in self.mutants]}
+
+
+
+
+def mutate(config: ConverterConfig, mutants: int = 200, *, seed: int = 0, out: Path | str = "build", timeout: float = 300,
+           progress: Callable[[int, int], None] | None = None) -> Mutation:
+    """Plant mutants in the emitted Verilog of a configuration, and find out what becomes of each.
+
+    ``out`` is where the questions about those stay that no stimulus finds. Raises `ToolError` where a tool is missing,
+    ValueError for a converter with modes, whose mode input the choice of a mutant would be mistaken for.
+    """
+    if config.alternatives:
+        raise ValueError("mutants are planted in converters of one format and one scale rule")
+    if mutants < 1:
+        raise ValueError(f"mutants must be at least 1, not {mutants}")
+    folder, faults = _planted(config, mutants, seed)
+    numerics = config.numerics
+    library = build((folder / "mutants.v").read_text(), TOP, numerics, modes=len(faults) + 1, lint=False)
+    design = Verilated(library, (numerics,) * (len(faults) + 1))
+    if (name := _found(design, _suite(config, seed))) is not None:
+        raise ToolError(f"the design without an active mutant differs from the model ({name})")
+    suite, results = list(_suite(config, seed)), []
+    for number, fault in enumerate(faults, 1):
+        by, fate = _found(design.mode(number), suite), Fate.KILLED
+        if by is None:
+            fate, by = _judged(config, fault, folder, Path(out) / f"mutant{number}", timeout)
+        if fate not in (Fate.KILLED, Fate.EQUIVALENT) and _found(design.mode(number), _more(config, seed)) is not None:
+            fate, by = Fate.KILLED, VERIFY
+        results.append(Mutant(number=number, fault=fault, fate=fate, by=by))
+        if progress:
+            progress(number, len(faults))
+    return Mutation(config=config, mutants=results, seed=seed)
+
+
+Block: TypeAlias = tuple[str, np.ndarray, np.ndarray | None, Quantized]
+"""A stimulus: its name, blocks, their random bits, and what the golden model makes of them."""
+
+
+def _expected(config: ConverterConfig, name: str, patterns: np.ndarray, seed: int) -> Block:
+    numerics = config.numerics
+    random = stimuli.random_bits(numerics, patterns.shape, seed)
+    return name, patterns, random, quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
+
+
+def _suite(config: ConverterConfig, seed: int) -> Iterator[Block]:
+    """What the cocotb regression drives."""
+    numerics = config.numerics
+    for blocks in stimuli.corner_cases(numerics).values():
+        yield _expected(config, "corner", blocks, seed)
+    yield _expected(config, "boundary", stimuli.boundary_blocks(numerics), seed)
+    yield _expected(config, "random", stimuli.random_blocks(numerics, SUITE_BLOCKS, seed), seed)
+
+
+def _more(config: ConverterConfig, seed: int) -> Iterator[Block]:
+    """The random blocks of `verify`."""
+    for start in range(0, MORE_BLOCKS, CHUNK):
+        count = min(CHUNK, MORE_BLOCKS - start)
+        yield _expected(config, VERIFY, stimuli.random_blocks(config.numerics, count, seed * 1_000_003 + start), seed + start)
+
+
+def _found(design: Verilated, blocks: list[Block] | Iterator[Block]) -> str | None:
+    """The first stimulus on which a design differs from the model."""
+    for name, patterns, random, expected in blocks:
+        actual = design(patterns.view(DTYPES[design.numerics.source.name]), random=random)
+        if not (np.array_equal(actual.scales, expected.scales) and np.array_equal(actual.codes, expected.codes)):
+            return name
+    return None
+
+
+def _planted(config: ConverterConfig, mutants: int, seed: int) -> tuple[Path, list[str]]:
+    """A folder with the Verilog and with all mutants in one, and the faults."""
+    text = verilog(config, TOP)
+
+    def make(folder: Path) -> None:
+        (folder / "dut.v").write_text(text)
+        read = ["read_verilog dut.v", f"hierarchy -check -top {TOP}", "proc"]
+        execute([*read, "write_json structure.json", f"mutate -list {mutants} -seed {seed} -o faults.txt"], folder)
+        modules = json.loads((folder / "structure.json").read_text())["modules"]
+        faults = [line.removeprefix("mutate ") for line in (folder / "faults.txt").read_text().splitlines() if line]
+        width = len(faults).bit_length()
+        commands = []
+        for module, content in modules.items():
+            commands += [f"cd {module}", f"add -input mode {width}",
+                         *(f"connect -port {name} mode \\mode" for name, cell in content["cells"].items() if cell["type"] in modules),
+                         "cd .."]
+        planted = [f"mutate {fault} -ctrl mode {width} {number}" for number, fault in enumerate(faults, 1)]
+        execute([*read, *commands, *planted, "opt_clean", "write_verilog -noattr mutants.v"], folder)
+        (folder / "faults.json").write_text(json.dumps(faults))
+
+    folder = cached_folder("mutants", [text, str(mutants), str(seed), yosys_version()], make)
+    return folder, json.loads((folder / "faults.json").read_text())
+
+
+def _judged(config: ConverterConfig, fault: str, folder: Path, out: Path, timeout: float) -> tuple[Fate, str]:
+    """What the solver says of a mutant that no stimulus has found."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "dut.v").write_text((folder / "dut.v").read_text())  # faults name cells after the file that they are read from
+    execute(["read_verilog dut.v", f"hierarchy -check -top {TOP}", "proc", f"mutate {fault}", "opt_clean",
+             "write_verilog -noattr mutant.v"], out)
+    proof: Proof = prove(config, rtl=out / "mutant.v", name=TOP, timeout=timeout)
+    if proof.status is Status.PASS:
+        return Fate.EQUIVALENT, f"proved {proof.way}"
+    if proof.status is Status.FAIL and proof.counterexample and proof.counterexample.confirmed:
+        return Fate.SURVIVED, proof.counterexample.report
+    return Fate.UNDECIDED, str(proof.status)
