@@ -15,7 +15,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(name="mxcast", add_completion=False, pretty_exceptions_enable=False)
 for verb in (listing.list_, doctor.doctor, convert.quantize, convert.dequantize, explain.explain, compare.compare, generate.emit,
-             check.verify, check.test, proving.prove, cost.synth):
+             check.verify, check.test, proving.prove, proving.mutate, cost.synth):
     app.command(verb.__name__.rstrip("_"))(verb)
 
 

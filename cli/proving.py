@@ -1,4 +1,4 @@
-"""`mxcast prove`: is the written Verilog what the rules say, for every block."""
+"""`mxcast prove` and `mxcast mutate`: is the written Verilog what the rules say for every block, and would anybody notice if not."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import typer
 
 from ..spec import ConverterConfig
 from .errors import ExitCode
-from .options import Config, Force, Format, Json, Name, Out, Profile, Quiet, Request, Set, Verbose, request
+from .options import Config, Force, Format, Json, Name, Out, Profile, Quiet, Request, Seed, Set, Verbose, request
 from .output import Output
 
 if TYPE_CHECKING:
     from ..proof import Proof
+    from ..proof.mutation import Mutation
 
-__all__ = ["prove"]
+__all__ = ["prove", "mutate"]
 
 Rtl = Annotated[Path | None, typer.Option("--rtl", metavar="FILE", show_default=False,
                                           help="This Verilog file instead of the emitted one; its configuration is that of the "
@@ -63,6 +64,50 @@ def prove(format: Format = None, rtl: Rtl = None,
     statuses = {str(proof.status) for proof in proofs}
     if statuses != {"PASS"}:
         raise typer.Exit(ExitCode.FAILED if "FAIL" in statuses else ExitCode.INCONCLUSIVE)
+
+
+def mutate(format: Format = None,
+           mutants: Annotated[int, typer.Option("--mutants", min=1, metavar="N", help="How many faults to plant.")] = 200,
+           timeout: Timeout = 300, profile: Profile = None, set: Set = None, config: Config = None, seed: Seed = 0,
+           out: Out = Path("build"), json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+    """Plant faults in the emitted Verilog, and mistakes in the specification, and see which are found.
+
+    A fault is killed by the blocks of the cocotb regression or of verify, or proved to change no block, or it survives,
+    which is a failure. Every mistake must be refuted by the solver.
+    """
+    output = Output(json, quiet, verbose)
+    asked = request("mutate {}", format, profile, set, config)
+    from ..hdl import default_name
+    from ..proof.mistakes import refute
+    from ..proof.mutation import mutate
+
+    documents, passed, undecided = [], True, False
+    for chosen in asked.configs:
+        output.configuration(chosen)
+        folder = out / f"{default_name(chosen)}-{chosen.config_id}" / "mutants"
+        with output.progress(f"mutating {chosen.formats}") as progress:
+            result = mutate(chosen, mutants, seed=seed, out=folder, timeout=timeout, progress=progress)
+        mistakes = refute(chosen, folder / "specification", timeout=timeout)
+        output.table([_row(result)])
+        for mutant in result.mutants:
+            if mutant.fate in ("survived", "undecided"):
+                output.say(f"mutant {mutant.number} {mutant.fate}: {mutant.fault}\n{mutant.by}")
+        wrong = [mistake for mistake in mistakes if mistake.by is None]
+        output.say(f"{chosen.formats}: {len(mistakes) - len(wrong)} of {len(mistakes)} mistakes in the specification refuted"
+                   + "".join(f"\nnot refuted: {mistake.says}" for mistake in wrong))
+        passed = passed and not wrong and not any(m.fate == "survived" for m in result.mutants)
+        undecided = undecided or any(m.fate == "undecided" for m in result.mutants)
+        documents.append({**result.to_dict(), "mistakes": [mistake.to_dict() for mistake in mistakes]})
+    output.document(asked.of(documents))
+    if not passed or undecided:
+        raise typer.Exit(ExitCode.INCONCLUSIVE if passed else ExitCode.FAILED)
+
+
+def _row(result: Mutation) -> dict[str, object]:
+    found = result.to_dict()
+    return {"format": result.config.numerics.block.name, "mutants": found["mutants"], "equivalent": found["equivalent"],
+            "faults": result.faults, "killed by the regression": result.suite, "killed by verify only": found["killed"] - result.suite,
+            "survived": found["survived"], "undecided": found["undecided"]}
 
 
 def beside(rtl: Path) -> ConverterConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..spec import ConverterConfig, Numerics
@@ -68,10 +69,11 @@ def _sanity(s: Specification, prefix: str, mode: int) -> list[Question]:
     ]
 
 
-def composed(config: ConverterConfig, design: Design) -> list[Question]:
+def composed(config: ConverterConfig, design: Design,
+             specify: Callable[[Numerics], Specification] = Specification) -> list[Question]:
     """A lemma about one lane, for whatever it can meet, and one about the byte and flags of a block.
 
-    Raises `StructureError` where the block is not wired so that they make a proof.
+    ``specify`` gives the specification of a mode. Raises `StructureError` where the block is not wired so that they make a proof.
     """
     flags = Specification(config.numerics).flags
     wires = wiring(design.modules, design.top, config, flags)
@@ -80,7 +82,7 @@ def composed(config: ConverterConfig, design: Design) -> list[Question]:
     element, rest, *widen = design.parts(*cuts)
     questions = []
     for number, numerics in enumerate(config.modes):
-        s = Specification(numerics)
+        s = specify(numerics)
         prefix = f"mode{number}-" if config.alternatives else ""
         questions += [*_sanity(s, prefix, number), _lane(s, element, widen, config, number, prefix),
                       _scale(s, rest, wires.flags, config, number, prefix)]

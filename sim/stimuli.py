@@ -123,6 +123,42 @@ def _scale_fractions(numerics: Numerics) -> list[int]:
     return sorted(fraction for fraction in chosen if 0 <= fraction <= f.fraction_mask)
 
 
+def _contested(numerics: Numerics, rounds: int = 4) -> np.ndarray:
+    """A maximum of every exponent, in every lane in turn, among exponents that are one of its bits smaller: so that each bit of
+    each comparison between two elements decides."""
+    f, rng, size = _Source(numerics), np.random.default_rng(0), numerics.block_size
+    exponents = np.tile(np.arange(1, f.special), rounds)[:, None]
+    bit = 1 << rng.integers(0, f.source.exp_bits, (len(exponents), size))
+    others = np.where(exponents & bit, exponents ^ bit, 0)
+    lanes = (np.arange(len(exponents)) % size)[:, None]
+    chosen = np.where(np.arange(size) == lanes, exponents, others)
+    fractions = rng.choice(_scale_fractions(numerics), chosen.shape)
+    signs = rng.integers(0, 2, chosen.shape) * f.negative
+    return (chosen << f.source.man_bits | fractions | signs).astype(f.dtype)
+
+
+def _single_bits(numerics: Numerics, blocks: int = 1024) -> np.ndarray:
+    """Ties, and ties with one more bit set somewhere below, in every lane: so that each bit below the guard bit decides alone,
+    wherever the guard bit is."""
+    f, rng, element = _Source(numerics), np.random.default_rng(1), numerics.block.element
+    shape, man_bits, kept = (blocks, numerics.block_size), f.source.man_bits, element.fraction_bits
+    bottom = rng.integers(0, 4, (blocks, 1)) == 0  # blocks of small numbers, of which many are subnormal
+    anchor = np.where(bottom, rng.integers(0, 4, (blocks, 1)), rng.integers(f.source.bias - 8, f.special, (blocks, 1)))
+    distance = rng.integers(0, depth(numerics), shape)
+    distance[np.arange(blocks), np.arange(blocks) % shape[1]] = 0
+    exponent = np.maximum(anchor - distance, 0)
+    leading = np.where(exponent > 0, man_bits, rng.integers(0, man_bits, shape))  # place of the leading one
+    lowest = 0 if isinstance(element, FixedFormat) else element.emax - element.emin
+    lost = np.maximum(np.where(exponent > 0, distance - lowest, 0), 0) + rng.choice([-1, 0, 0, 0, 1], shape)
+    guard = np.clip(leading - kept - 1 + lost, 0, man_bits - 1)
+    below = rng.integers(0, guard + 1)  # the guard bit itself: a tie
+    high = rng.integers(0, 1 << man_bits, shape) >> guard + 1 << guard + 1
+    fraction = (high | 1 << guard | 1 << below) & f.fraction_mask
+    subnormal = exponent == 0
+    fraction[subnormal] = (fraction & (1 << leading) - 1 | 1 << leading)[subnormal]
+    return (exponent << man_bits | fraction | rng.integers(0, 2, shape) * f.negative).astype(f.dtype)
+
+
 def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
     """Directed blocks by name: (n, block_size) uint32 each."""
     f, size, element = _Source(numerics), numerics.block_size, numerics.block.element
@@ -161,6 +197,8 @@ def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
                                           smallest_normal | negative, f.largest | negative))),
         "every_lane_is_maximum": np.concatenate([everywhere(f.pattern(f.source.bias + d, f.fraction_mask), ramp)
                                                  for d in (0, 1, 8)]),
+        "contested_maximum": _contested(numerics),
+        "single_bits": _single_bits(numerics),
         "source_subnormals": rows(*([v, v | negative] for v in bottom[:48]),
                                   *(np.array(bottom)[i:i + size] for i in range(0, len(bottom), size))),
         "clamped_scale": rows(*([v, 1, smallest_normal - 1, smallest_normal // 3, negative, smallest_normal | negative]

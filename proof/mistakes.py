@@ -1,0 +1,121 @@
+"""Mutants of the specification: each says something else of some block, so for a right design each must be refuted.
+
+That a proof passes says little unless statements that are nearly right fail.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from ..hdl import verilog
+from ..hdl.host import write_whole
+from ..spec import ConverterConfig, FixedFormat, Numerics, Rounding, Specials, Subnormals
+from .design import Design
+from .questions import composed
+from .solver import solve
+from .specification import Specification, bits, double
+
+__all__ = ["MISTAKES", "Mistake", "Refutation", "mistaken", "refute"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """A function of the specification with a mistake: its body, in which ``{right}`` is the function without it."""
+
+    says: str
+    function: str
+    body: Callable[[Specification], str]
+    applies: Callable[[Numerics], bool] = lambda numerics: True
+
+
+def _nudged(factor: Fraction) -> Callable[[Specification], str]:
+    return lambda s: f"({{right}} (fp.mul RNE q {double(factor)}) c{' r' if s.random_bits else ''})"
+
+
+def _cut(s: Specification) -> str:
+    """Nothing below the guard bit of the top binade is looked at."""
+    guard = Fraction(2) ** (s.element.emax - s.element.fraction_bits - 1)
+    return (f"({{right}} (fp.mul RNE (fp.roundToIntegral RTZ (fp.mul RNE q {double(1 / guard)})) {double(guard)}) "
+            f"c{' r' if s.random_bits else ''})")
+
+
+def _keeps_subnormals(numerics: Numerics) -> bool:
+    element = numerics.block.element
+    return not isinstance(element, FixedFormat) and numerics.element_subnormals is Subnormals.EXACT and element.man_bits > 0
+
+
+def _is_nearest_even(numerics: Numerics) -> bool:
+    return numerics.rounding is Rounding.RNE
+
+
+SMALL = Fraction(1, 1 << 40)
+"""Less than the distance of two quotients, so that only midpoints themselves fall to the other side."""
+
+MISTAKES: dict[str, Mistake] = {
+    "ties up": Mistake(says="ties go away from zero", function="rounds", body=_nudged(1 + SMALL), applies=_is_nearest_even),
+    "ties down": Mistake(says="ties go toward zero", function="rounds", body=_nudged(1 - SMALL), applies=_is_nearest_even),
+    "sticky": Mistake(says="bits below the guard bit are not looked at", function="rounds", body=_cut, applies=_is_nearest_even),
+    "clamp": Mistake(says="the largest code is not used", function="rounds",
+                     body=lambda s: f"(and (not (= c {bits(s.largest, s.magnitude_bits)})) ({{right}} q c{' r' if s.random_bits else ''}))"),
+    "subnormal elements": Mistake(
+        says="elements below the smallest normal number are zero", function="rounds", applies=_keeps_subnormals,
+        body=lambda s: f"(ite (fp.lt q {double(Fraction(2) ** s.element.emin)}) (= c {bits(0, s.magnitude_bits)}) "
+                       f"({{right}} q c{' r' if s.random_bits else ''}))"),
+    "zero": Mistake(says="zeros have no sign", function="signed", body=lambda s: f"({{right}} (and s (not (= c {bits(0, s.magnitude_bits)}))) c)",
+                    applies=lambda n: not isinstance(n.block.element, FixedFormat)),
+    "nan": Mistake(says="NaN is not noticed", function="is_nan", body=lambda s: "(and false ({right} x))",
+                   applies=lambda n: n.specials is not Specials.DROP),
+    "inf": Mistake(says="Inf is not noticed", function="is_inf", body=lambda s: "(and false ({right} x))",
+                   applies=lambda n: n.specials is not Specials.DROP),
+    "scale": Mistake(says="the scale is twice as large", function="covers", body=lambda s: "(and (bvugt b #x00) ({right} x (bvsub b #x01)))"),
+    "limit": Mistake(says="the scale is that of the next larger magnitude", function="covers",
+                     body=lambda s: f"({{right}} (bvadd x {bits(1, s.source.bits)}) b)"),
+    "subnormal inputs": Mistake(
+        says="subnormal inputs are zero", function="magnitude",
+        body=lambda s: f"(ite (= (field x) {bits(0, s.source.exp_bits)}) (_ +zero 11 53) ({{right}} x))",
+        applies=lambda n: n.source.exp_bits == 8 and n.input_subnormals is Subnormals.EXACT),
+}
+
+
+def mistaken(numerics: Numerics, mistake: Mistake) -> Specification:
+    """The specification of these numerics with a mistake."""
+    specification = Specification(numerics)
+    head = re.compile(rf"^\(define-fun {mistake.function} (\(\(.*?\)\)\) (?:Bool|\(_ .*?\))) ", re.M)
+    found = head.search(specification.definitions)
+    end = specification.definitions.index("\n", found.end()) + 1
+    right = f"right_{mistake.function}"
+    new = f"(define-fun {mistake.function} {found[1]} {mistake.body(specification).replace('{right}', right)})\n"
+    renamed = specification.definitions[found.start():end].replace(mistake.function, right, 1)
+    specification.definitions = specification.definitions[:found.start()] + renamed + new + specification.definitions[end:]
+    return specification
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refutation:
+    """What became of a mistake: the question whose answer shows it, None where no answer does."""
+
+    mistake: str
+    says: str
+    by: str | None
+
+    def to_dict(self) -> dict:
+        return {"mistake": self.mistake, "says": self.says, "refuted_by": self.by}
+
+
+def refute(config: ConverterConfig, folder: Path, *, timeout: float = 300) -> list[Refutation]:
+    """Ask the questions of a proof with each mistake that applies, for the emitted Verilog; ``folder`` is for Yosys' files."""
+    file = write_whole(folder / "dut.v", verilog(config, "dut"))
+    design = Design([file], "dut", folder)
+    outcomes = []
+    for name, mistake in MISTAKES.items():
+        if not all(map(mistake.applies, config.modes)):
+            continue
+        questions = composed(config, design, lambda numerics: mistaken(numerics, mistake))
+        by = (q.name for q in questions
+              if solve(q.text, q.names, timeout=timeout).result == {"unsat": "sat", "sat": "unsat"}[q.expected])
+        outcomes.append(Refutation(mistake=name, says=mistake.says, by=next(by, None)))
+    return outcomes
