@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models.source import narrow
-from ..spec import FixedFormat, Numerics
+from ..spec import FixedFormat, Numerics, ScaleRule
 
 __all__ = ["boundary_blocks", "corner_blocks", "corner_cases", "exhaustive_blocks", "exhaustive_total", "random_bits",
            "random_blocks", "stratified_blocks", "depth"]
@@ -142,8 +142,8 @@ def _single_bits(numerics: Numerics, blocks: int = 1024) -> np.ndarray:
     wherever the guard bit is."""
     f, rng, element = _Source(numerics), np.random.default_rng(1), numerics.block.element
     shape, man_bits, kept = (blocks, numerics.block_size), f.source.man_bits, element.fraction_bits
-    bottom = rng.integers(0, 4, (blocks, 1)) == 0  # blocks of small numbers, of which many are subnormal
-    anchor = np.where(bottom, rng.integers(0, 4, (blocks, 1)), rng.integers(f.source.bias - 8, f.special, (blocks, 1)))
+    bottom = rng.integers(0, 2, (blocks, 1)) == 0  # small numbers, of which many are subnormal, under all the smallest scales
+    anchor = np.where(bottom, rng.integers(0, min(2 * max(element.emax, element.bias) + 3, f.special), (blocks, 1)), rng.integers(f.source.bias - 8, f.special, (blocks, 1)))
     distance = rng.integers(0, depth(numerics), shape)
     distance[np.arange(blocks), np.arange(blocks) % shape[1]] = 0
     exponent = np.maximum(anchor - distance, 0)
@@ -157,6 +157,29 @@ def _single_bits(numerics: Numerics, blocks: int = 1024) -> np.ndarray:
     subnormal = exponent == 0
     fraction[subnormal] = (fraction & (1 << leading) - 1 | 1 << leading)[subnormal]
     return (exponent << man_bits | fraction | rng.integers(0, 2, shape) * f.negative).astype(f.dtype)
+
+
+def _scale_bits(numerics: Numerics) -> np.ndarray:
+    """Maxima whose fraction is on either side of where the scale goes one up by one bit, for each bit, in every lane."""
+    f, element = _Source(numerics), numerics.block.element
+    largest = int((element.max_value / 2 ** element.emax - 1) * (1 << f.source.man_bits))
+    even = (1 << f.source.man_bits) - (1 << max(f.source.man_bits - element.fraction_bits - 1, 0))
+    limit = {ScaleRule.CEIL: largest, ScaleRule.RCEIL: largest, ScaleRule.EVEN: even}.get(numerics.scale_rule, 0)
+
+    def one_bit_off(limit: int) -> list[int]:
+        return [limit | 1 << bit if not limit >> bit & 1 else (limit ^ 1 << bit) | (1 << bit) - 1 for bit in range(f.source.man_bits)]
+
+    fractions = one_bit_off(limit)
+    size, looks_at_fraction = numerics.block_size, numerics.scale_rule not in (ScaleRule.FLOOR, ScaleRule.BIAS_FLOOR)
+    maxima = [f.pattern(f.source.bias, fraction) for fraction in fractions for _ in range(size if looks_at_fraction else 1)]
+    if looks_at_fraction:  # and around it in every binade: the lowest may have a limit of its own
+        maxima += [f.pattern(exponent, min(limit + step, f.fraction_mask)) for exponent in range(1, f.special) for step in range(3)]
+        bottom = sorted({0, 1, element.emax - 1, element.emax, element.emax + 1} - {-1})
+        maxima += [f.pattern(exponent, fraction) for exponent in bottom for step in range(2)
+                   for fraction in one_bit_off(min(limit + step, f.fraction_mask))]
+    blocks = np.zeros((len(maxima), size), f.dtype)
+    blocks[np.arange(len(maxima)), np.arange(len(maxima)) % size] = maxima
+    return blocks
 
 
 def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
@@ -199,6 +222,7 @@ def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
                                                  for d in (0, 1, 8)]),
         "contested_maximum": _contested(numerics),
         "single_bits": _single_bits(numerics),
+        "scale_bits": _scale_bits(numerics),
         "source_subnormals": rows(*([v, v | negative] for v in bottom[:48]),
                                   *(np.array(bottom)[i:i + size] for i in range(0, len(bottom), size))),
         "clamped_scale": rows(*([v, 1, smallest_normal - 1, smallest_normal // 3, negative, smallest_normal | negative]
@@ -207,7 +231,9 @@ def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
         "saturation": rows(*([f.pattern(f.source.bias, 0), v, v | negative] for v in saturating),
                            *([v] for v in saturating)),
         "ties": _with_maximum(np.array(ties), one, size).astype(f.dtype),
-        "nan": np.concatenate([everywhere(v, ramp) for v in (f.quiet_nan, f.smallest_nan | negative)]
+        "nan": np.concatenate([everywhere(f.infinity | 1 << bit, ramp) for bit in range(f.source.man_bits)]
+                              + [everywhere(v, ramp) for v in (f.quiet_nan, f.smallest_nan | negative)]
+                              + [rows(*([f.infinity | negative | 1 << bit, one] for bit in range(f.source.man_bits)))]
                               + [rows([f.quiet_nan], [f.smallest_nan, f.quiet_nan | negative],
                                       [f.infinity | f.fraction_mask])]),
         "inf": np.concatenate([everywhere(v, ramp) for v in (f.infinity, f.infinity | negative)]

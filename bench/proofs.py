@@ -1,0 +1,69 @@
+"""Prove converters in every way that `mxcast prove` knows, and keep the outcomes in docs/proofs.json.
+
+    python bench/proofs.py [WAY ...]       what is not kept yet for the Verilog of today: composed, netlist, z3, monolithic
+
+Times are those of the solver, on one core. The page is written by bench/verification.py.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from exhaustive import fingerprint
+
+from mxcast.proof import prove
+from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+
+KEPT = Path(__file__).parent.parent / "docs" / "proofs.json"
+PROFILES = ("ocp", "nvidia", "te", "torchao_rceil", "torchao_ceil", "torchao_even", "samson", "gorodecky_sousa")
+"""One of each set of rules that has a profile."""
+WAYS = {
+    "composed": (PROFILES, [{}]),
+    "netlist": (("ocp", "nvidia", "te"), [{"netlist": "xcu"}, {"netlist": "ecp5"}]),
+    "z3": (("ocp",), [{"solver": "z3"}]),
+    "monolithic": (("ocp", "nvidia", "te"), [{"whole": True}]),
+}
+"""Profiles and options of `prove` by way."""
+
+
+def wanted(ways: list[str]) -> Iterator[tuple[str, ConverterConfig, dict]]:
+    for way in ways:
+        profiles, choices = WAYS[way]
+        for profile in profiles:
+            for name in BLOCKS:
+                for options in choices:
+                    yield way, converter_config(name, profile), options
+
+
+def key(record: dict) -> tuple:
+    return record["verilog"], record["way"], record["netlist"], record["solver"]
+
+
+def record(way: str, config: ConverterConfig, options: dict) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        proof = prove(config, out=folder, timeout=1800, **options)
+    return {"format": config.numerics.block.name, "profile": config.profile, "config_id": config.config_id,
+            "verilog": fingerprint(config), "way": way, "netlist": options.get("netlist"), "solver": proof.solver,
+            "solver_version": proof.version, "yosys": proof.to_dict()["yosys"], "status": str(proof.status), "seconds": proof.seconds,
+            "steps": {step.question.name: step.answer.seconds for step in proof.steps}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ways", nargs="*", default=list(WAYS), help="of " + ", ".join(WAYS))
+    kept = {key(r): r for r in json.loads(KEPT.read_text())} if KEPT.exists() else {}
+    for way, config, options in wanted(parser.parse_args().ways):
+        known = fingerprint(config), way, options.get("netlist"), options.get("solver", "bitwuzla")
+        if known not in kept:
+            kept[known] = record(way, config, options)
+            print(way, kept[known]["format"], config.profile, options, kept[known]["status"], kept[known]["seconds"], flush=True)
+            KEPT.write_text(json.dumps(list(kept.values()), indent=1) + "\n")
+    order = [(fingerprint(config), way, options.get("netlist"), options.get("solver", "bitwuzla"))
+             for way, config, options in wanted(list(WAYS))]
+    KEPT.write_text(json.dumps([kept[k] for k in order if k in kept], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

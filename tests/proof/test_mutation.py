@@ -1,0 +1,46 @@
+"""Mutation: what becomes of planted faults is decided by real stimuli and the real solver."""
+
+import pytest
+
+from mxcast.proof import mutation
+from mxcast.proof.mistakes import MISTAKES, mistaken, refute
+from mxcast.proof.mutation import Fate, mutate
+from mxcast.proof.specification import Specification
+from mxcast.spec import converter_config
+
+
+@pytest.mark.parametrize("element, profile", [("e4m3", "ocp"), ("int8", "nvidia"), ("e2m1", "te")])
+def test_no_fault_survives(element, profile, tmp_path):
+    result = mutate(converter_config(element, profile, block_size=4), 40, out=tmp_path)
+    assert len(result.mutants) == 40 and result.count(Fate.SURVIVED) == result.count(Fate.UNDECIDED) == 0
+    assert result.suite == result.faults == result.count(Fate.KILLED)
+    assert result.count(Fate.KILLED) + result.count(Fate.EQUIVALENT) == 40 and result.count(Fate.KILLED) > 20
+
+
+def test_a_weak_regression_shows(tmp_path, monkeypatch):
+    """With zeros for stimuli faults survive, each with a block that the model converts otherwise."""
+    monkeypatch.setattr(mutation.stimuli, "corner_cases", lambda numerics: {})
+    monkeypatch.setattr(mutation.stimuli, "boundary_blocks", lambda numerics: mutation.np.zeros((4, 4), "u4"))
+    monkeypatch.setattr(mutation.stimuli, "random_blocks", lambda numerics, blocks, seed: mutation.np.zeros((4, 4), "u4"))
+    result = mutate(converter_config("e4m3", "ocp", block_size=4), 15, out=tmp_path)
+    assert result.count(Fate.SURVIVED) > 5
+    assert all("expected" in mutant.by for mutant in result.mutants if mutant.fate is Fate.SURVIVED)
+
+
+def test_modes_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="one format and one scale rule"):
+        mutate(converter_config("e4m3,e5m2", "ocp"), 1, out=tmp_path)
+
+
+@pytest.mark.parametrize("element, profile, count", [("e4m3", "ocp", 11), ("int8", "te", 9), ("e5m2", "gorodecky_sousa", 5)])
+def test_every_mistake_in_the_specification_is_refuted(element, profile, count, tmp_path):
+    outcomes = refute(converter_config(element, profile, block_size=4), tmp_path)
+    assert len(outcomes) == count and all(outcome.by for outcome in outcomes), [o for o in outcomes if not o.by]
+
+
+def test_a_mistake_changes_one_function():
+    numerics = converter_config("e4m3", "ocp").numerics
+    right = Specification(numerics).definitions.splitlines()
+    for mistake in MISTAKES.values():
+        wrong = mistaken(numerics, mistake).definitions.splitlines()
+        assert len(wrong) == len(right) + 1 and len(set(right) - set(wrong)) == 1

@@ -1,0 +1,153 @@
+"""Proofs of written Verilog: right files pass in every way, wrong ones fail with a block that really differs."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from mxcast.hdl import verilog
+from mxcast.hdl.host import ToolError
+from mxcast.proof import prove, solver
+from mxcast.proof.prove import Status
+from mxcast.spec import converter_config
+
+NAME = "planted"
+
+
+@pytest.mark.parametrize("profile", ["ocp", "nvidia", "te", "gorodecky_sousa"])
+@pytest.mark.parametrize("element", ["e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8"])
+def test_every_format_is_proved(element, profile, tmp_path):
+    proof = prove(converter_config(element, profile, block_size=4), out=tmp_path)
+    assert proof.status is Status.PASS and proof.way == "composed" and proof.counterexample is None
+    assert {step.question.name for step in proof.steps} == {"one-byte", "one-code", "can-happen", "element", "scale"}
+
+
+def test_a_whole_block_is_proved_in_parts_and_at_once(tmp_path):
+    config = converter_config("e4m3", "ocp")
+    parts = prove(config, out=tmp_path)
+    assert parts.status is Status.PASS and parts.way == "composed"
+    kept = json.loads((parts.folder / "proof.json").read_text())
+    assert kept["status"] == "PASS" and kept["solver_version"] and kept["sha256"]
+    assert all((parts.folder / step["file"]).read_text().endswith("(check-sat)\n") for step in kept["steps"])
+    whole = prove(converter_config("e2m1", "nvidia", block_size=8), out=tmp_path, whole=True)
+    assert whole.status is Status.PASS and whole.way == "monolithic"
+
+
+@pytest.mark.parametrize("element, profile, rules", [
+    ("e4m3", "nvidia", {"source": "fp16"}),                                     # widened first: a second module in each lane
+    ("e2m3", "torchao_even", {"source": "bf16"}),
+    ("e5m2", "ocp", {"rounding": "sr", "random_bits": 4}),                      # for all random bits
+    ("int8", "ocp", {"rounding": "sr", "random_bits": 1}),
+    ("e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),                         # four modes
+    ("e3m3", "ocp", {"specials": "inf_scale", "rounding": "rna"}),
+    ("int4", "torchao_ceil", {"specials": "drop", "input_subnormals": "flush", "rounding": "rtz"}),
+    ("e4m3", "ocp", {"element_subnormals": "flush"}),
+    ("e5m2", "gorodecky_sousa", {"element_subnormals": "exact"}),
+    ("e3m0", "te", {"amax_key": "magnitude"}),
+], ids=lambda v: "-".join(map(str, v.values())) if isinstance(v, dict) else v)
+def test_other_rules_are_proved(element, profile, rules, tmp_path):
+    config = converter_config(element, profile, block_size=4, **rules)
+    proof = prove(config, out=tmp_path)
+    assert proof.status is Status.PASS, [(step.question.name, step.answer.result) for step in proof.steps]
+    assert len(proof.steps) == 5 * len(config.modes)
+
+
+@pytest.mark.parametrize("target", ["xcu", "ecp5"])
+def test_a_netlist_is_proved(target, tmp_path):
+    proof = prove(converter_config("e2m1", "ocp", block_size=4), out=tmp_path, netlist=target)
+    assert proof.status is Status.PASS and (proof.folder / f"{target}.v").is_file()
+
+
+def test_z3_is_of_the_same_opinion(tmp_path):
+    pytest.importorskip("z3", reason="z3-solver is a second opinion, not installed by the tests")
+    assert prove(converter_config("e2m1", "ocp", block_size=2), out=tmp_path, solver="z3").status is Status.PASS
+
+
+PLANTED = [
+    # what, format, profile, text of the emitted file, what stands in its place, lemma
+    ("ties", "e4m3", "ocp", r"(assign _\d+_ = aligned\[1\]) \| sticky;", r"\1;", "element"),
+    ("sticky bit", "e4m3", "ocp", r"(assign tail = \| \{ x\[11:)0\]", r"\g<1>1]", "element"),
+    ("clamp", "e4m3", "ocp", r"7'h7e : rounded", r"7'h7d : rounded", "element"),
+    ("NaN code", "e4m3", "ocp", r"nan \? 8'h7f", r"nan ? 8'h7e", "element"),
+    ("sign", "e2m1", "ocp", r"\{ x\[31\], magnitude \}", r"{ 1'h0, magnitude }", "element"),
+    ("room for subnormals", "e4m3", "ocp", r"scale < 3'h7", r"scale < 3'h6", "element"),
+    ("comparison", "e4m3", "ocp", r"level1_0 > level1_1", r"level1_0 < level1_1", "scale"),
+    ("emax", "e2m1", "ocp", r"rounded - 2'h2", r"rounded - 2'h1", "scale"),
+    ("threshold", "e4m3", "nvidia", r"23'h600000", r"23'h600001", "scale"),
+    ("NaN not noticed", "int8", "ocp", r"assign nan = & key;", r"assign nan = 1'h0;", "scale"),
+]
+
+
+@pytest.mark.parametrize("element, profile, pattern, instead, lemma", [row[1:] for row in PLANTED], ids=[row[0] for row in PLANTED])
+def test_a_planted_bug_is_found_and_shown(element, profile, pattern, instead, lemma, tmp_path):
+    config = converter_config(element, profile, block_size=4)
+    text, count = re.subn(pattern, instead, verilog(config, NAME))
+    assert count >= 1, pattern
+    file = tmp_path / f"{NAME}.v"
+    file.write_text(text)
+    proof = prove(config, rtl=file)
+    assert proof.status is Status.FAIL and proof.steps[-1].question.name == lemma
+    assert proof.counterexample.confirmed and "mxcast explain" in proof.counterexample.report
+    vectors = np.load(proof.counterexample.vectors)["x"]
+    assert vectors.shape == (1, 4) and vectors[0].tolist() == proof.counterexample.block
+    whole = prove(config, rtl=file, whole=True)
+    assert whole.status is Status.FAIL and whole.counterexample.confirmed
+
+
+@pytest.mark.parametrize("pattern, instead", [
+    (r"\.x\(x\[63:32\]\)", ".x(x[31:0])"),                                      # a number goes to two lanes
+    (r"\.p\(p\[15:8\]\),\n    \.scale\(scale\)", ".p(p[15:8]),\n    .scale(8'h7f)"),   # a scale of its own
+    (r"\.nan\(nan\),\n    \.p\(p\[15:8\]\)", ".nan(1'h0),\n    .p(p[15:8])"),   # not told
+])
+def test_wrong_wiring_is_found(pattern, instead, tmp_path):
+    config = converter_config("e4m3", "ocp", block_size=4)
+    text, count = re.subn(pattern, instead, verilog(config, NAME))
+    assert count == 1
+    (tmp_path / f"{NAME}.v").write_text(text)
+    proof = prove(config, rtl=tmp_path / f"{NAME}.v")
+    assert proof.status is Status.FAIL and proof.way == "monolithic" and "asked as a whole" in proof.remark
+    assert proof.counterexample.confirmed
+
+
+def test_a_file_against_other_rules_fails(tmp_path):
+    """The file of one profile is no proof for another."""
+    (tmp_path / f"{NAME}.v").write_text(verilog(converter_config("e4m3", "ocp", block_size=4), NAME))
+    proof = prove(converter_config("e4m3", "nvidia", block_size=4), rtl=tmp_path / f"{NAME}.v")
+    assert proof.status is Status.FAIL and proof.counterexample.confirmed
+
+
+def test_too_little_time_is_no_proof(tmp_path):
+    proof = prove(converter_config("e4m3", "te"), out=tmp_path, timeout=1, whole=True, force=True)
+    assert proof.status is Status.TIMEOUT and proof.counterexample is None
+    assert json.loads((proof.folder / "proof.json").read_text())["status"] == "TIMEOUT"
+
+
+def test_an_unknown_answer_is_no_proof(tmp_path, monkeypatch):
+    monkeypatch.setitem(solver.SOLVERS, "shrug", ("bitwuzla", "print('unknown')"))
+    proof = prove(converter_config("e2m1", "ocp", block_size=2), out=tmp_path, solver="shrug")
+    assert proof.status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize("program", ["print('(error \"no\")')", "import sys; sys.exit(3)", "pass"])
+def test_a_solver_that_fails_is_an_error(program, tmp_path, monkeypatch):
+    monkeypatch.setitem(solver.SOLVERS, "broken", ("bitwuzla", program))
+    with pytest.raises(ToolError, match="broken failed"):
+        prove(converter_config("e2m1", "ocp", block_size=2), out=tmp_path, solver="broken")
+
+
+def test_registers_are_refused(tmp_path):
+    (tmp_path / "planted.v").write_text(
+        "module planted(input [63:0] x, output reg [7:0] scale, output [7:0] p, input clk);\n"
+        "always @(posedge clk) scale <= x[7:0]; assign p = 8'h0; endmodule\n")
+    with pytest.raises(ToolError, match="has registers"):
+        prove(converter_config("e2m1", "ocp", block_size=2), rtl=tmp_path / "planted.v")
+
+
+def test_a_wire_that_nothing_drives_is_refused(tmp_path):
+    text = verilog(converter_config("e2m1", "ocp", block_size=2), NAME)
+    text, count = re.subn(r"  assign up = .*\n", "", text)
+    assert count == 1
+    (tmp_path / "planted.v").write_text(text)
+    with pytest.raises(ToolError, match="check|driver|problems"):
+        prove(converter_config("e2m1", "ocp", block_size=2), rtl=tmp_path / "planted.v")
