@@ -50,11 +50,11 @@ def record(way: str, config: ConverterConfig, options: dict) -> dict:
             "steps": {step.question.name: step.answer.seconds for step in proof.steps}}
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("ways", nargs="*", default=list(WAYS), help="of " + ", ".join(WAYS))
     kept = {key(r): r for r in json.loads(KEPT.read_text())} if KEPT.exists() else {}
-    for way, config, options in wanted(parser.parse_args().ways):
+    for way, config, options in wanted(parser.parse_args(arguments).ways):
         known = fingerprint(config), way, options.get("netlist"), options.get("solver", "bitwuzla")
         if known not in kept:
             kept[known] = record(way, config, options)

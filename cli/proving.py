@@ -59,6 +59,8 @@ def prove(format: Format = None, rtl: Rtl = None,
         if proof.remark:
             output.say(proof.remark)
         output.say(_verdict(proof))
+        if proof.counterexample and proof.counterexample.confirmed:
+            _explain(proof, output)
         output.say(f"questions and outcome in {proof.folder}")
     output.document(asked.of([proof.to_dict() for proof in proofs]))
     statuses = {str(proof.status) for proof in proofs}
@@ -119,6 +121,15 @@ def beside(rtl: Path) -> ConverterConfig:
         raise ValueError(f"{rtl} has no {path.name} beside it that says what it converts: give a format and a profile") from None
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{path} does not describe a converter: {error}") from None
+
+
+def _explain(proof: Proof, output: Output) -> None:
+    """What should have become of the block of a counterexample, step by step."""
+    from ..models import explain
+    from .steps import show
+
+    found = proof.counterexample
+    show(explain(found.block, proof.config.modes[found.mode], random=found.random), output, [], everything=False)
 
 
 def _verdict(proof: Proof) -> str:
