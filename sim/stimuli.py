@@ -151,7 +151,7 @@ def _single_bits(numerics: Numerics, blocks: int = 1024) -> np.ndarray:
     lowest = 0 if isinstance(element, FixedFormat) else element.emax - element.emin
     lost = np.maximum(np.where(exponent > 0, distance - lowest, 0), 0) + rng.choice([-1, 0, 0, 0, 1], shape)
     guard = np.clip(leading - kept - 1 + lost, 0, man_bits - 1)
-    below = rng.integers(0, guard + 1)  # the guard bit itself: a tie
+    below = np.where(rng.integers(0, 2, shape) == 0, guard, rng.integers(0, guard + 1))  # the guard bit itself: a tie
     high = rng.integers(0, 1 << man_bits, shape) >> guard + 1 << guard + 1
     fraction = (high | 1 << guard | 1 << below) & f.fraction_mask
     subnormal = exponent == 0
