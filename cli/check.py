@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .errors import ExitCode
-from .options import Config, Format, Json, Name, Out, Pad, Profile, Quiet, Seed, Set, Verbose, request
+from .options import Config, Force, Format, Json, Name, Out, Pad, Profile, Quiet, Seed, Set, Verbose, request
 from .output import Output
+
+if TYPE_CHECKING:
+    from ..sim import Verification
 
 __all__ = ["verify", "test"]
 
@@ -18,6 +22,9 @@ def verify(format: Format = None,
            stimuli: Annotated[str, typer.Option(
                "--stimuli", metavar="KIND",
                help="standard (the next three), corner, boundary, random or exhaustive.")] = "standard",
+           exhaustive: Annotated[bool, typer.Option(
+               "--exhaustive", help="All inputs, minutes each; interrupted, the same command goes on, and the outcome is kept.")] = False,
+           force: Force = False,
            blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 1_000_000,
            tensors: Annotated[Path | None, typer.Option(
                "--tensors", metavar="FILE", show_default=False,
@@ -27,6 +34,10 @@ def verify(format: Format = None,
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
     output = Output(json, quiet, verbose)
     asked = request("verify {}", format, profile, set, config)
+    if exhaustive:
+        if tensors is not None or stimuli not in ("standard", "exhaustive"):
+            raise ValueError(f"--exhaustive takes all inputs: leave out --{'stimuli' if tensors is None else 'tensors'}")
+        stimuli = "exhaustive"
     if tensors is not None:
         from .files import read_blocks
 
@@ -36,17 +47,33 @@ def verify(format: Format = None,
     results = []
     for chosen in asked.configs:
         output.configuration(chosen)
-        with output.progress(f"verifying {chosen.formats}") as progress:
-            if tensors is None:
-                result = verify(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress)
-            else:
-                result = verify(chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress)
+        try:
+            with output.progress(f"verifying {chosen.formats}") as progress:
+                if tensors is None:
+                    result = verify(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress, force=force)
+                else:
+                    result = verify(chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress)
+        except KeyboardInterrupt as stopped:
+            if str(stopped):  # how far it is; the library of the command line would end it in silence
+                print(f"mxcast: {stopped}", file=sys.stderr)
+            raise
         results.append(result)
         output.table([{"stimulus": name, "blocks": count} for name, count in result.counts.items()])
         output.say(f"{chosen.formats}: " + (f"passed, {result.blocks} blocks equal" if result.passed else
                                                         f"FAILED\n{result.report}"))
+        if result.record:
+            output.say(f"{_source_of(result)}: {result.seconds:.0f} s in all, record {result.record}")
     output.document(asked.of([result.to_dict() for result in results]))
     _judge(results)
+
+
+def _source_of(result: Verification) -> str:
+    """Where an exhaustive result comes from."""
+    if not result.kept_blocks:
+        return "compared now"
+    if result.kept_blocks == result.blocks:
+        return "ON RECORD, nothing was compared now; --force compares anew"
+    return f"{result.kept_blocks} blocks compared before an interruption, {result.blocks - result.kept_blocks} now"
 
 
 def test(format: Format = None,

@@ -1,35 +1,41 @@
 """The cocotb bench of a block converter. It runs inside a simulator, started by `regression.test`.
 
-Each test drives a family of stimuli and compares scale and codes with the golden model through one scoreboard.
+Each test drives a family of stimuli and compares scale and codes with the golden model through one scoreboard. No output bit may be
+unknown when the inputs are not. On a simulator of four states there are unknown inputs too; `unknowns` says what then must be known.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import cocotb
 import numpy as np
 from cocotb.triggers import Timer
+from cocotb.types import LogicArray
 
 from mxcast.models import quantize
 from mxcast.models.block import Quantized
 from mxcast.models.source import DTYPES
-from mxcast.sim import stimuli
-from mxcast.sim.scoreboard import Scoreboard
+from mxcast.sim import stimuli, unknowns
+from mxcast.sim.scoreboard import SHOWN, Scoreboard
+from mxcast.sim.unknowns import packed
 from mxcast.spec import ConverterConfig
 
 JOB = json.loads(Path(os.environ["MXCAST_BENCH"]).read_text())
 CONFIG = ConverterConfig.from_dict(JOB)
 MODES = list(range(len(CONFIG.modes)))
+KNOWN = str.maketrans("01XZUWLH-", "110000000")
+ONES = str.maketrans("XZUWLH-", "0000000")
 
 
 class Driver:
     """Pin-level access to the converter in one mode: one block in, its scale and codes out."""
 
     def __init__(self, dut, mode: int) -> None:
-        self.dut, self.numerics = dut, CONFIG.modes[mode]
+        self.dut, self.number, self.numerics = dut, mode, CONFIG.modes[mode]
         if CONFIG.alternatives:
             dut.mode.value = mode
 
@@ -39,31 +45,114 @@ class Driver:
             self.dut.random.value = packed(random, self.numerics.random_bits)
         await Timer(1, "ns")
         if not (self.dut.scale.value.is_resolvable and self.dut.p.value.is_resolvable):
-            raise AssertionError(f"unknown bits in the outputs: scale {self.dut.scale.value}, p {self.dut.p.value}")
+            inputs = ",".join(f"0x{number:0{self.numerics.source.bits // 4}X}" for number in block)
+            raise AssertionError(f"unknown bits in the outputs: scale {self.dut.scale.value}, p {self.dut.p.value} for {inputs}")
         codes, bits = self.dut.p.value.to_unsigned(), self.numerics.block.element.bits
         return self.dut.scale.value.to_unsigned(), [
             (codes >> (lane * bits)) & ((1 << bits) - 1) for lane in range(self.numerics.block_size)]
 
+    async def arrive(self, block: np.ndarray, random: np.ndarray | None, first: int, mode_first: bool) -> tuple[int, list[int]]:
+        """`convert` after everything was unknown: one lane after the other gets its number, from lane ``first`` on, and the mode
+        comes before them or after."""
+        size, bits, count = self.numerics.block_size, self.numerics.source.bits, self.numerics.random_bits
+        everything, known = (1 << size) - 1, 0
+        for step in range(size):  # the last lane is left to `convert`
+            missing = [(everything & ~known) >> lane & 1 for lane in range(size)]
+            self.dut.x.value = LogicArray(unknowns.four_state(
+                packed(block, bits), packed(np.array(missing, object) * ((1 << bits) - 1), bits), size * bits))
+            if random is not None:
+                self.dut.random.value = LogicArray(unknowns.four_state(
+                    packed(random, count), packed(np.array(missing, object) * ((1 << count) - 1), count), size * count))
+            if CONFIG.alternatives:
+                self.dut.mode.value = self.number if step and mode_first else LogicArray("X" * CONFIG.mode_bits)
+            await Timer(1, "ns")
+            if not step and self.dut.scale.value.is_resolvable:
+                raise AssertionError(f"scale is {self.dut.scale.value} although no input is known")
+            known |= 1 << (first + step) % size
+        if CONFIG.alternatives:
+            self.dut.mode.value = self.number
+        return await self.convert(block, random)
 
-def packed(fields: np.ndarray, bits: int) -> int:
-    """One number of all fields, the first in the low bits."""
-    return sum(int(field) << (bits * lane) for lane, field in enumerate(fields))
+
+def titled(name: str, mode: int) -> str:
+    return f"{name} mode {mode}" if CONFIG.alternatives else name
 
 
-async def check(dut, name: str, mode: int, patterns: np.ndarray) -> None:
-    """Drive blocks (n, block_size) of patterns, compare all, write what was compared, fail with the report."""
-    numerics = CONFIG.modes[mode]
-    name = f"{name} mode {mode}" if CONFIG.alternatives else name
+def conclude(name: str, blocks: int, report: str) -> None:
+    """Write what a test has compared, which `regression` reads, and fail with its report."""
+    with open(JOB["comparisons"], "a") as file:
+        file.write(json.dumps({"test": name, "blocks": blocks, "report": report}) + "\n")
+    assert not report, report
+
+
+async def check(dut, name: str, mode: int, patterns: np.ndarray, *, arrive: bool = False) -> None:
+    """Drive blocks (n, block_size) of patterns and compare all; with ``arrive`` after unknown inputs each."""
+    numerics, name = CONFIG.modes[mode], titled(name, mode)
     driver, board = Driver(dut, mode), Scoreboard(CONFIG, repeat=JOB["repeat"])
     random = stimuli.random_bits(numerics, patterns.shape, JOB["seed"])
     expected = quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
     scales, codes = np.empty_like(expected.scales), np.empty_like(expected.codes)
     for row, block in enumerate(patterns):
-        scales[row, 0], codes[row] = await driver.convert(block, None if random is None else random[row])
+        drawn = None if random is None else random[row]
+        try:
+            scales[row, 0], codes[row] = await (driver.arrive(block, drawn, row % numerics.block_size, row % 2 == 1) if arrive
+                                                else driver.convert(block, drawn))
+        except AssertionError as error:
+            conclude(name, row, f"block {row}: {error}\nto repeat: {JOB['repeat']}")
     board.compare(name, patterns, expected, Quantized(scales=scales, codes=codes, numerics=numerics), random)
-    with open(JOB["comparisons"], "a") as file:
-        file.write(json.dumps({"test": name, "blocks": board.blocks, "report": board.report}) + "\n")
-    assert board.passed, board.report
+    conclude(name, board.blocks, board.report)
+
+
+async def examine(dut, name: str, trials: Iterable[unknowns.Trial]) -> None:
+    """Drive inputs with unknown bits: what must be known is, and nothing is known and wrong."""
+    driven, wrong = 0, []
+    for driven, trial in enumerate(trials, 1):
+        for port in ("x", "random", "mode"):
+            digits = getattr(trial, port)
+            if digits is not None:
+                getattr(dut, port).value = LogicArray(digits)
+        await Timer(1, "ns")
+        for port, must, possible in zip(("scale", "p"), trial.known, zip(*trial.possible)):
+            seen = str(getattr(dut, port).value)
+            known, ones = int(seen.translate(KNOWN), 2), int(seen.translate(ONES), 2)
+            if must & ~known or any(known & (ones ^ right) for right in possible):
+                wrong.append(f"{port} is {seen}, where {must:#x} must be known and the model has "
+                             f"{', '.join(f'{right:#x}' for right in possible)}: x {trial.x}, random {trial.random}, mode {trial.mode}")
+    report = "\n".join([f"{len(wrong)} times wrong with unknown inputs, in {driven}", *wrong[:SHOWN], f"to repeat: {JOB['repeat']}"])
+    conclude(name, driven, report if wrong else "")
+
+
+if JOB["simulator"] == "icarus":  # before all others, so that the inputs have never had a value
+    @cocotb.test()
+    @cocotb.parametrize(mode=MODES)
+    async def unknown_start(dut, mode: int) -> None:
+        """From nothing known to everything known, one lane after the other: then nothing of it is left."""
+        await check(dut, "unknown_start", mode, stimuli.random_blocks(CONFIG.modes[mode], JOB["unknown_blocks"], JOB["seed"]), arrive=True)
+
+    @cocotb.test()
+    @cocotb.parametrize(mode=MODES)
+    async def unknown_signs(dut, mode: int) -> None:
+        """X for all signs."""
+        await examine(dut, titled("unknown_signs", mode), unknowns.sign_trials(CONFIG, mode, hard_blocks(mode), JOB["seed"]))
+
+    if CONFIG.numerics.random_bits:
+        @cocotb.test()
+        @cocotb.parametrize(mode=MODES)
+        async def unknown_random(dut, mode: int) -> None:
+            """X for random bits."""
+            await examine(dut, titled("unknown_random", mode), unknowns.random_trials(CONFIG, mode, hard_blocks(mode), JOB["seed"]))
+
+    if CONFIG.alternatives:
+        @cocotb.test()
+        async def unknown_mode(dut) -> None:
+            """Mode numbers that no mode has, and X for the mode."""
+            await examine(dut, "unknown_mode", unknowns.mode_trials(CONFIG, hard_blocks(-1), JOB["seed"]))
+
+
+def hard_blocks(mode: int) -> np.ndarray:
+    """Corners and random blocks of a mode."""
+    numerics = CONFIG.modes[mode]
+    return np.concatenate([stimuli.corner_blocks(numerics), stimuli.random_blocks(numerics, JOB["unknown_blocks"], JOB["seed"])])
 
 
 @cocotb.test()

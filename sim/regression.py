@@ -17,10 +17,14 @@ from ..spec import ConverterConfig
 from . import tools
 from .command import command_line
 from .stimuli import corner_cases
+from .unknowns import tests_of
 
 __all__ = ["Regression", "SIMULATORS", "test"]
 
 SIMULATORS = ("verilator", "icarus")
+
+UNKNOWN_BLOCKS = 64
+"""Random blocks with unknown inputs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +62,7 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
     """Emit the converter and run the cocotb bench on it; log and waveform go to ``<out>/<name>-<config_id>/sim/``.
 
     The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
-    compared blocks and found no difference. ``verilog`` is a file to test instead of the emitted one.
+    compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`). ``verilog`` is a file to test instead of the emitted one.
     Raises `ToolError` where a simulator is missing.
     """
     if simulator not in SIMULATORS:
@@ -76,7 +80,8 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
     log, comparisons, results = folder / "log.txt", folder / "comparisons.jsonl", folder / "results.xml"
     shutil.rmtree(folder, ignore_errors=True)  # nothing of an earlier run may be taken for this one's
     folder.mkdir(parents=True)
-    job = {**config.to_dict(), "seed": seed, "random_blocks": random_blocks, "comparisons": str(comparisons),
+    job = {**config.to_dict(), "seed": seed, "random_blocks": random_blocks,
+           "unknown_blocks": UNKNOWN_BLOCKS, "simulator": simulator, "comparisons": str(comparisons),
            "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}"}
     write_whole(folder / "job.json", json.dumps(job, indent=2))
     source = Path(verilog).resolve() if verilog else emitted["verilog"].resolve()
@@ -101,11 +106,13 @@ def _judged(config: ConverterConfig, simulator: str, results: Path, comparisons:
     expected = [*corner_cases(config.numerics), "boundary", "random"]
     if config.alternatives:
         expected = [f"{name} mode {number}" for number in range(len(config.modes)) for name in expected]
+    if simulator == "icarus":
+        expected += tests_of(config)
     lines = comparisons.read_text().splitlines() if comparisons.is_file() else []
     tests = {record["test"]: record["blocks"] for record in map(json.loads, lines)}
     failures = {record["test"]: record["report"] for record in map(json.loads, lines) if record["report"]}
     for missing in (t for t in expected if not tests.get(t)):
-        failures[missing] = f"compared nothing: see {log}"
+        failures.setdefault(missing, f"compared nothing: see {log}")
     cases = list(ElementTree.parse(results).iter("testcase")) if results.is_file() else []
     failed = [case.get("name", "?") for case in cases if case.find("failure") is not None or case.find("error") is not None]
     if len(cases) != len(expected) or (failed and not failures):

@@ -310,25 +310,37 @@ def _sweeps(numerics: Numerics) -> list[_Sweep]:
 
 
 def _sweep_blocks(sweep: _Sweep, numerics: Numerics, first: int, count: int) -> np.ndarray:
-    f = _Source(numerics)
-    index = np.arange(first * sweep.lanes, (first + count) * sweep.lanes, dtype=np.int64)
-    index %= sweep.patterns  # the last block is completed from the beginning
+    f, after = _Source(numerics), (first + count) * sweep.lanes
+    index = np.arange(first * sweep.lanes, after, dtype=np.int64)
+    if after > sweep.patterns:
+        index %= sweep.patterns  # the last block is completed from the beginning
+    patterns = index.astype(f.dtype).reshape(count, sweep.lanes)
     if sweep.anchor is None:
-        return index.astype(f.dtype).reshape(count, sweep.lanes)
-    lowest = f.pattern(max(sweep.anchor - depth(numerics), 0), 0)
-    payload = (lowest + (index >> 1)) | ((index & 1) << (f.source.bits - 1))
-    return np.insert(payload.astype(f.dtype).reshape(count, sweep.lanes), 0, f.pattern(sweep.anchor, 0), axis=1)
+        return patterns
+    blocks = np.empty((count, numerics.block_size), f.dtype)
+    blocks[:, 0] = f.pattern(sweep.anchor, 0)
+    signs, lowest = patterns << f.dtype.type(f.source.bits - 1), f.pattern(max(sweep.anchor - depth(numerics), 0), 0)
+    patterns >>= f.dtype.type(1)
+    patterns += f.dtype.type(lowest)
+    np.bitwise_or(patterns, signs, out=blocks[:, 1:])
+    return blocks
 
 
-def exhaustive_blocks(numerics: Numerics) -> Iterator[np.ndarray]:
+def exhaustive_blocks(numerics: Numerics, done: int = 0) -> Iterator[np.ndarray]:
     """All source patterns, and every fraction and sign at every distance below a maximum that can change a code.
 
-    First each pattern once, block_size neighbours to a block. Then, with the maximum a power of two at the bottom,
-    middle and top of the range, all patterns from the maximum's exponent down to where codes are zero.
+    First each pattern once, block_size neighbours to a block: NaN, Inf, subnormals and both zeros are among them. Then, with a
+    power of two in lane 0 at the bottom (the first unclamped scale), middle and top of the range, all patterns of both signs from
+    the end of its binade down to `depth` binades below, where codes are zero, or to zero. It is the maximum of all blocks but
+    those of its own binade, whose maximum is the largest of their neighbours. The last block of a sweep is completed from its
+    beginning. ``done`` blocks are left out; the others are cut into the same arrays, but for the first.
     """
     for sweep in _sweeps(numerics):
-        for first in range(0, sweep.blocks, STRATUM):
-            yield _sweep_blocks(sweep, numerics, first, min(STRATUM, sweep.blocks - first))
+        first, done = min(done, sweep.blocks), max(done - sweep.blocks, 0)
+        while first < sweep.blocks:
+            after = min((first // STRATUM + 1) * STRATUM, sweep.blocks)
+            yield _sweep_blocks(sweep, numerics, first, after - first)
+            first = after
 
 
 def exhaustive_total(numerics: Numerics) -> int:

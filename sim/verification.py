@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..models.source import DTYPES, narrow, widen
 from ..spec import ConverterConfig, Numerics, converter_config
 from . import stimuli as make
 from .command import command_line
+from .record import Record
 from .scoreboard import Scoreboard
 from .verilated import Verilated, verilate
 
@@ -36,6 +38,12 @@ class Verification:
     report: str
     """The first mismatches in words; empty if there are none."""
     seed: int
+    record: Path | None = None
+    """The file of an exhaustive verification."""
+    kept_blocks: int = 0
+    """Blocks that earlier runs compared and this one took from the record: all, if it was finished."""
+    seconds: float | None = None
+    """What the comparison on record took, over all runs."""
 
     @property
     def blocks(self) -> int:
@@ -43,12 +51,13 @@ class Verification:
 
     def to_dict(self) -> dict:
         return {**self.config.to_dict(), "config_id": self.config.config_id, "passed": self.passed, "blocks": self.blocks,
-                "counts": self.counts, "mismatched_blocks": self.mismatched_blocks, "report": self.report, "seed": self.seed}
+                "counts": self.counts, "mismatched_blocks": self.mismatched_blocks, "report": self.report, "seed": self.seed,
+                **({"record": str(self.record), "kept_blocks": self.kept_blocks, "seconds": self.seconds} if self.record else {})}
 
 
 def verify(config: ConverterConfig | Numerics | str, profile: str | None = None, *, stimuli: str = "standard",
            blocks: int = 1_000_000, seed: int = 0, tensors: Iterable[tuple[str, np.ndarray]] | None = None,
-           design: Verilated | None = None, progress: Callable[[int, int], None] | None = None,
+           design: Verilated | None = None, progress: Callable[[int, int], None] | None = None, force: bool = False,
            **overrides: object) -> Verification:
     """Compare the Verilated design of a configuration with `models.quantize`, bit for bit.
 
@@ -58,6 +67,9 @@ def verify(config: ConverterConfig | Numerics | str, profile: str | None = None,
     (n, block_size) float32 blocks, replaces them. Every mode of the configuration is compared, on a share of the random
     blocks. ``design`` is what is verified instead of the emitted file.
     ``progress`` is called with the blocks done and the blocks in all (0 where that is not known).
+
+    An exhaustive verification is kept in a `Record`: interrupted, it goes on where it was when it is called again; finished,
+    its outcome is given at once. ``force`` starts anew.
     """
     if stimuli not in STIMULI:
         raise ValueError(f"stimuli must be one of {', '.join(STIMULI)}, not {stimuli!r}")
@@ -65,26 +77,62 @@ def verify(config: ConverterConfig | Numerics | str, profile: str | None = None,
         raise ValueError(f"blocks must be at least 1, not {blocks}")
     config = converter_config(config, profile, **overrides)
     design = design or verilate(config)
+    if tensors is None and stimuli == "exhaustive":
+        return _verify_all(config, seed, design, progress, force)
     board = Scoreboard(config, repeat=f"mxcast verify {command_line(config)} --stimuli {stimuli} --blocks {blocks} --seed {seed}"
                        if tensors is None else "")
-    total = sum(map(make.exhaustive_total, config.modes)) if tensors is None and stimuli == "exhaustive" else 0
     if tensors is not None and config.alternatives:  # they are read once for each mode
         tensors = list(tensors)
     for number, numerics in enumerate(config.modes):
-        convert = design.mode(number)
         chosen = _stimuli(numerics, stimuli, -(-blocks // len(config.modes)), seed) if tensors is None else (
             (name, [array]) for name, array in tensors)
         for name, arrays in chosen:
-            name = f"mode {number} {name}" if config.alternatives else name
-            board.counts.setdefault(name, 0)
-            for array in arrays:
-                patterns = _as_patterns(name, array, numerics)
-                for start in range(0, len(patterns), CHUNK):
-                    _compare(board, name, patterns[start:start + CHUNK], numerics, convert, seed + board.blocks)
-                    if progress:
-                        progress(board.blocks, total)
+            name = _name(config, number, name)
+            for _ in _comparisons(board, name, arrays, numerics, design.mode(number), seed):
+                if progress:
+                    progress(board.blocks, 0)
     return Verification(config=config, passed=board.passed, counts=board.counts,
                         mismatched_blocks=board.mismatched_blocks, report=board.report, seed=seed)
+
+
+def _verify_all(config: ConverterConfig, seed: int, design: Verilated, progress: Callable[[int, int], None] | None,
+                force: bool) -> Verification:
+    """All of `exhaustive_blocks` in every mode, as far as the record does not have them already."""
+    total = sum(map(make.exhaustive_total, config.modes))
+    record = Record(config, design.verilog, seed=seed, total=total, force=force)
+    board = Scoreboard(config, repeat=f"mxcast verify {command_line(config)} --exhaustive --seed {seed} --force")
+    record.restore(board)
+    try:
+        for number, numerics in enumerate(config.modes):
+            name = _name(config, number, "exhaustive")
+            rest = make.exhaustive_blocks(numerics, board.counts.get(name, 0))
+            for _ in _comparisons(board, name, rest, numerics, design.mode(number), seed):
+                record.keep(board)
+                if progress:
+                    progress(board.blocks, total)
+    except BaseException as error:
+        record.save()
+        if isinstance(error, KeyboardInterrupt):
+            command = "the same command without --force" if force else "the same command"
+            raise KeyboardInterrupt(f"interrupted after {record.blocks} of {total} blocks: {command} goes on from there") from None
+        raise
+    return Verification(config=config, passed=board.passed, counts=board.counts, mismatched_blocks=board.mismatched_blocks,
+                        report=board.report, seed=seed, record=record.path, kept_blocks=record.kept_blocks, seconds=record.seconds)
+
+
+def _name(config: ConverterConfig, mode: int, stimulus: str) -> str:
+    return f"mode {mode} {stimulus}" if config.alternatives else stimulus
+
+
+def _comparisons(board: Scoreboard, name: str, arrays: Iterable[np.ndarray], numerics: Numerics, design: Verilated,
+                 seed: int) -> Iterator[None]:
+    """Compare arrays of blocks, a chunk at each step. Random bits depend on the seed and on the blocks before the chunk."""
+    board.counts.setdefault(name, 0)
+    for array in arrays:
+        patterns = _as_patterns(name, array, numerics)
+        for start in range(0, len(patterns), CHUNK):
+            _compare(board, name, patterns[start:start + CHUNK], numerics, design, seed + board.blocks)
+            yield
 
 
 def _compare(board: Scoreboard, name: str, patterns: np.ndarray, numerics: Numerics, design: Verilated, seed: int) -> None:
@@ -118,5 +166,3 @@ def _stimuli(numerics: Numerics, kind: str, blocks: int, seed: int) -> Iterator[
                          for start in range(0, blocks, CHUNK))
     if kind == "stratified":
         yield "stratified", make.stratified_blocks(numerics, seed)
-    if kind == "exhaustive":
-        yield "exhaustive", make.exhaustive_blocks(numerics)

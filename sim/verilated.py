@@ -32,6 +32,11 @@ class Verilated:
         self.modes, self.number, self.numerics, self.library = modes, number, modes[number], library
         self._convert = loaded(library)
 
+    @property
+    def verilog(self) -> str:
+        """The text that was Verilated."""
+        return self.library.with_name("dut.v").read_text()
+
     def mode(self, number: int) -> Verilated:
         """The same design in another mode."""
         if not 0 <= number < len(self.modes):

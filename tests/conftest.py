@@ -14,7 +14,8 @@ TITLES = {"test_model_equals_the_exact_definition": "model = exact definition",
          "test_every_microarchitecture_gives_the_same_bits": "Verilog = model, every micro-architecture",
           "test_regression_passes_on_verilator": "cocotb on Verilator",
           "test_other_ports_pass_on_verilator": "cocotb on Verilator, other sources, random bits and modes",
-          "test_the_same_bench_passes_on_icarus": "cocotb on Icarus"}
+          "test_the_same_bench_passes_on_icarus": "cocotb on Icarus",
+          "test_unknown_random_bits_stay_where_they_belong": "cocotb on Icarus, unknown random bits"}
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -71,9 +71,16 @@ def test_options_arrive(monkeypatch, passes, tmp_path):
     monkeypatch.setattr("mxcast.sim.test", record("test", regression(True, {"corner": 1})))
     passes("verify", "e4m3", "--profile", "nvidia", "--stimuli", "random", "--blocks", 7, "--seed", 3)
     assert calls["verify"] == (converter_config("e4m3", "nvidia"),
-                               {"stimuli": "random", "blocks": 7, "seed": 3, "progress": None})
+                               {"stimuli": "random", "blocks": 7, "seed": 3, "progress": None, "force": False})
+    passes("verify", "e4m3", "--exhaustive", "--force")
+    assert calls["verify"] == (CONFIG, {"stimuli": "exhaustive", "blocks": 1_000_000, "seed": 0, "progress": None, "force": True})
     passes("test", "e4m3", "--sim", "icarus", "--waves", "--seed", 5, "--name", "top", "-o", tmp_path)
     assert calls["test"] == (CONFIG, {"simulator": "icarus", "waves": True, "seed": 5, "name": "top", "out": tmp_path})
+
+
+def test_exhaustive_takes_no_other_stimuli(fails):
+    assert fails(2, "verify", "e4m3", "--exhaustive", "--stimuli", "random") == "--exhaustive takes all inputs: leave out --stimuli"
+    assert fails(2, "verify", "e4m3", "--exhaustive", "--tensors", "x.npy") == "--exhaustive takes all inputs: leave out --tensors"
 
 
 def test_verify(passes):

@@ -21,7 +21,7 @@ def test_rtl_equals_the_model(rules, record_property):
 @pytest.mark.parametrize("profile", ["ocp", "te", "gorodecky_sousa"])
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_a_64th_of_all_inputs(element, profile, record_property):
-    """The stratified part of `mxcast verify --stimuli exhaustive`."""
+    """The stratified part of `mxcast verify --exhaustive`."""
     result = verify(converter_config(element, profile), stimuli="stratified", seed=5)
     record_property("blocks", result.blocks)
     assert result.passed, result.report

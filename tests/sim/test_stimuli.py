@@ -121,6 +121,39 @@ def test_exhaustive_sweep_counts():
     np.testing.assert_array_equal(first.reshape(-1)[:100], np.arange(100))
 
 
+@pytest.mark.parametrize("done", [0, 1, 1999, 2000, 2048, 2049, 2055, 2400, 2500, 10_000])
+def test_the_rest_of_the_exhaustive_sweep(done, monkeypatch):
+    """What is left after some blocks is the end of all of them; and the arrays end where they do in one piece."""
+    monkeypatch.setattr(stimuli, "STRATUM", 300)
+    rules = numerics("e2m1", source="bf16")
+    arrays, rest = list(stimuli.exhaustive_blocks(rules)), list(stimuli.exhaustive_blocks(rules, done))
+    everything = np.concatenate(arrays)
+    assert len(everything) == stimuli.exhaustive_total(rules) and 2400 > len(everything) - 150 > 2000
+    np.testing.assert_array_equal(np.concatenate([everything[:0], *rest]), everything[done:])
+    ends = np.cumsum([len(array) for array in arrays])
+    assert (min(done, len(everything)) + np.cumsum([len(array) for array in rest])).tolist() == [end for end in ends if end > done]
+
+
+@pytest.mark.parametrize("profile", ["ocp", "te"])
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_what_the_exhaustive_sweep_covers(element, profile):
+    """Every pattern; and under each of three maxima every fraction and sign of every binade down to where codes are zero."""
+    rules = numerics(element, profile, source="bf16")
+    everything = np.concatenate(list(stimuli.exhaustive_blocks(rules)))
+    patterns = 1 << 16
+    np.testing.assert_array_equal(np.sort(everything[:patterns // 32], axis=None), np.arange(patterns))
+    under = everything[patterns // 32:]
+    element = rules.block.element
+    anchors = (max(element.emax, element.bias) + 1, 127, 254)  # bottom, middle, top
+    assert set(under[:, 0].tolist()) == {anchor << 7 for anchor in anchors}
+    for anchor in anchors:
+        lowest = max(anchor - stimuli.depth(rules), 0) << 7
+        magnitudes = np.arange(lowest, anchor + 1 << 7)
+        seen = np.unique(under[under[:, 0] == anchor << 7, 1:])
+        np.testing.assert_array_equal(seen, np.concatenate([magnitudes, magnitudes | 0x8000]))
+        assert (quantize(under[under[:, 0] == anchor << 7].view(DTYPES["bf16"]), rules).scales >= 1).all()
+
+
 @pytest.mark.parametrize("source", ["fp32", "bf16"])
 @pytest.mark.parametrize("element", [*ELEMENTS, "e3m3", "int16", "e5m10"])
 def test_nothing_below_the_reach_of_the_sweep_has_a_code(element, source):

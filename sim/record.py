@@ -1,0 +1,110 @@
+"""What an exhaustive verification has compared, kept by content: an interrupted one goes on, a finished one is on record.
+
+One JSON file each in `cache_folder()`. Its name is a digest of everything that the outcome depends on, which also stands in it:
+a record of another design, model or tool is not found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+from ..hdl.host import cache_folder, sha256, write_whole
+from ..hdl.modules import body
+from ..spec import ConverterConfig
+from . import tools
+from .scoreboard import Scoreboard
+
+__all__ = ["Record", "fingerprint"]
+
+INTERVAL = 5.0
+"""Seconds between two savings: what a killed run loses at most."""
+
+KEPT = ("counts", "mismatched_blocks", "mismatches")
+"""Fields of a `Scoreboard` that a record has."""
+
+
+def fingerprint(verilog: str) -> str:
+    """SHA-256 of the modules of an emitted file: its header names versions, which change no bit."""
+    return hashlib.sha256((body(verilog) if "\nmodule " in verilog else verilog).encode()).hexdigest()
+
+
+class Record:
+    """The outcome so far of comparing a Verilog text with the model on ``total`` blocks.
+
+    `restore` gives it to a scoreboard, `keep` takes it from one; `save` writes the last one taken. Only what `keep` was given is
+    ever written, so that a block counts as compared after its comparison, wherever an interruption falls.
+    """
+
+    def __init__(self, config: ConverterConfig, verilog: str, *, seed: int, total: int, force: bool = False) -> None:
+        self.total, self._profile = total, config.profile  # which names the rules and adds nothing to them
+        self.identity = {
+            "format": config.formats, "config_id": config.config_id, **config.to_dict(),
+            "verilog": fingerprint(verilog), "sources": _sources(), "seed": seed, "total_blocks": total,
+            "versions": {**{name: version(name) for name in ("mxcast", "numpy")},
+                         "verilator": tools.verilator_version(), "compiler": tools.compiler_version()}}
+        self.path = cache_folder() / "exhaustive" / f"{sha256(json.dumps(self.identity, sort_keys=True))[:32]}.json"
+        self._state = (None if force else self._read()) or {"counts": {}, "mismatched_blocks": 0, "mismatches": [], "seconds": 0.0}
+        self.kept_blocks = self.blocks
+        """Blocks that earlier runs compared."""
+        self._start = self._saved = time.monotonic()
+        self._before = self.seconds
+
+    @property
+    def blocks(self) -> int:
+        return sum(self._state["counts"].values())
+
+    @property
+    def seconds(self) -> float:
+        """Time that the comparison of these blocks took, over all runs."""
+        return self._state["seconds"]
+
+    @property
+    def is_finished(self) -> bool:
+        return self.blocks == self.total
+
+    def restore(self, board: Scoreboard) -> None:
+        """Give an empty scoreboard what earlier runs found."""
+        board.counts, board.mismatches = dict(self._state["counts"]), list(self._state["mismatches"])
+        board.mismatched_blocks = self._state["mismatched_blocks"]
+
+    def keep(self, board: Scoreboard) -> None:
+        """Take over a scoreboard between two comparisons, and save it now and then."""
+        now = time.monotonic()
+        self._state = {"counts": dict(board.counts), "mismatched_blocks": board.mismatched_blocks,
+                       "mismatches": list(board.mismatches), "seconds": round(self._before + now - self._start, 1)}
+        if now - self._saved >= INTERVAL or self.is_finished:
+            self.save()
+
+    def save(self) -> None:
+        self._saved = time.monotonic()
+        content = {**self.identity, "profile": self._profile, "finished": self.is_finished, "blocks": self.blocks, **self._state,
+                   "saved": datetime.now(UTC).isoformat(timespec="seconds")}
+        write_whole(self.path, json.dumps(content, indent=1) + "\n")
+
+    def _read(self) -> dict | None:
+        """What is in the file, if it is whole and of this identity."""
+        try:
+            content = json.loads(self.path.read_text())
+            if any(content[key] != value for key, value in json.loads(json.dumps(self.identity)).items()):
+                return None
+            return {key: content[key] for key in (*KEPT, "seconds")}
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+
+
+@lru_cache
+def _sources() -> str:
+    """SHA-256 of the code that chooses the inputs, says what is right and compares."""
+    parts = []
+    for room in ("spec", "models", "sim"):
+        for file in sorted(files(f"mxcast.{room}").iterdir(), key=lambda file: file.name):
+            if file.name.endswith((".py", ".cpp")):
+                parts += [f"{room}/{file.name}", file.read_bytes()]
+    return sha256(*parts)
