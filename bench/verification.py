@@ -78,7 +78,7 @@ def main() -> None:
     if not parser.parse_args().render:
         proofs.main([])
         mutants.main()
-        exhaustive.main([])
+        exhaustive.main()
     found = rows()
     for page in PAGES:
         text = page.read_text()

@@ -79,18 +79,26 @@ def _source_of(result: Verification) -> str:
 def test(format: Format = None,
          simulator: Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or icarus.")] = "verilator",
          waves: Annotated[bool, typer.Option("--waves", help="Keep a waveform.")] = False,
+         vectors: Annotated[Path | None, typer.Option(
+             "--vectors", metavar="FILE", show_default=False,
+             help="More blocks: the counterexample.npz that prove has written.")] = None,
+         rtl: Annotated[Path | None, typer.Option("--rtl", metavar="FILE", show_default=False,
+                                                  help="Test this Verilog file instead of the emitted one.")] = None,
          profile: Profile = None, set: Set = None, config: Config = None, name: Name = None, out: Out = Path("build"),
          seed: Seed = 0, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Run the cocotb regression on the emitted Verilog."""
     output = Output(json, quiet, verbose)
     asked = request("test {}", format, profile, set, config, name=name)
+    if asked.many and (vectors or rtl):
+        raise ValueError("--vectors and --rtl are of one converter: give one format")
     from ..sim import test
 
     results = []
     for chosen in asked.configs:
         output.configuration(chosen)
         with output.own_stdout():
-            result = test(chosen, simulator=simulator, out=out, name=asked.name, seed=seed, waves=waves)
+            result = test(chosen, simulator=simulator, out=out, name=asked.name, seed=seed, waves=waves, vectors=vectors,
+                          verilog=rtl)
         results.append(result)
         output.table([{"test": name, "comparisons": count} for name, count in result.tests.items()])
         output.say(f"{chosen.formats}: " + (

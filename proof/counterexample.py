@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def replayed(config: ConverterConfig, mode: int, values: dict[str, int], design:
     board.compare("counterexample", patterns[part], quantize(x[part], numerics, random=None if random is None else random[part]),
                   dut(x[part], random=None if random is None else random[part]), None if random is None else random[part])
     vectors = folder / "counterexample.npz"
-    _save(vectors, patterns[part], None if random is None else random[part])
+    _save(vectors, mode, patterns[part], None if random is None else random[part])
     return Counterexample(block=patterns[row].tolist(), random=None if random is None else random[row].tolist(), mode=mode,
                           confirmed=bool(differs.any()), report=board.report, vectors=vectors)
 
@@ -77,9 +78,7 @@ def _candidates(numerics: Numerics, values: dict[str, int]) -> tuple[list[list[i
     return blocks, np.array(drawn, np.uint16) if numerics.random_bits else None
 
 
-def _save(path: Path, patterns: np.ndarray, random: np.ndarray | None) -> None:
-    import io
-
+def _save(path: Path, mode: int, patterns: np.ndarray, random: np.ndarray | None) -> None:
     buffer = io.BytesIO()
-    np.savez(buffer, x=patterns, **({} if random is None else {"random": random}))
+    np.savez(buffer, x=patterns, mode=mode, **({} if random is None else {"random": random}))
     write_whole(path, buffer.getvalue())

@@ -24,7 +24,10 @@ from ..sim import stimuli
 from ..sim.verilated import Verilated, build
 from ..spec import ConverterConfig
 from ..synth.yosys import execute, yosys_version
+from .design import Design
 from .prove import Proof, Status, prove
+from .questions import difference
+from .solver import solve
 
 __all__ = ["Fate", "Mutant", "Mutation", "SUITE_BLOCKS", "mutate"]
 
@@ -185,7 +188,11 @@ def _judged(config: ConverterConfig, fault: str, folder: Path, out: Path, timeou
     (out / "dut.v").write_text((folder / "dut.v").read_text())  # faults name cells after the file that they are read from
     execute(["read_verilog dut.v", f"hierarchy -check -top {TOP}", "proc", f"mutate {fault}", "opt_clean",
              "write_verilog -noattr mutant.v"], out)
-    proof: Proof = prove(config, rtl=out / "mutant.v", name=TOP, timeout=timeout)
+    module = fault.split("-module ")[1].split()[0]
+    right, wrong = Design([out / "dut.v"], TOP, out / "right"), Design([out / "mutant.v"], TOP, out / "wrong")
+    if solve(difference(right, wrong, module), ("differs",), timeout=timeout).result == "unsat":
+        return Fate.EQUIVALENT, f"{module} is what it was"
+    proof: Proof = prove(config, rtl=out / "mutant.v", name=TOP, timeout=timeout)  # perhaps what changed never matters
     if proof.status is Status.PASS:
         return Fate.EQUIVALENT, f"proved {proof.way}"
     if proof.status is Status.FAIL and proof.counterexample and proof.counterexample.confirmed:

@@ -10,7 +10,7 @@ from .design import Cut, Design, Part
 from .specification import Specification, bits
 from .structure import wiring
 
-__all__ = ["Question", "composed", "monolithic"]
+__all__ = ["Question", "composed", "difference", "monolithic"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,3 +170,15 @@ def _block(s: Specification, whole: Part, config: ConverterConfig, number: int, 
     return Question(name=f"{prefix}block", says=says, expected="unsat", names=tuple(names), mode=number, text=_text(
         says, s.definitions, whole.text, whole.state("s"), _mode(whole, "s", config, number), *values,
         f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and {' '.join(goals)})))\n"))
+
+
+def difference(one: Design, other: Design, module: str) -> str:
+    """Text that asks whether a module of two designs, with the same ports, can differ in an output: then ``differs`` is true."""
+    cut = Cut(module)
+    a, b = one.parts(cut)[0], other.parts(cut)[0]
+    b = Part(f"other_{module}", b.text.replace(f"|{module}", f"|other_{module}"))
+    ports = {direction: [name for name, port in one.modules[module]["ports"].items() if port["direction"] == direction]
+             for direction in ("input", "output")}
+    same = {direction: " ".join(f"(= {a.wire(name, 's')} {b.wire(name, 't')})" for name in names) for direction, names in ports.items()}
+    return _text(f"can {module} differ?", a.text, b.text, a.state("s"), b.state("t"), f"(assert (and true {same['input']}))\n",
+                 f"(declare-const differs Bool)\n(assert (= differs (not (and true {same['output']}))))\n(assert differs)\n")

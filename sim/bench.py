@@ -85,11 +85,12 @@ def conclude(name: str, blocks: int, report: str) -> None:
     assert not report, report
 
 
-async def check(dut, name: str, mode: int, patterns: np.ndarray, *, arrive: bool = False) -> None:
-    """Drive blocks (n, block_size) of patterns and compare all; with ``arrive`` after unknown inputs each."""
+async def check(dut, name: str, mode: int, patterns: np.ndarray, *, random: np.ndarray | None = None, arrive: bool = False) -> None:
+    """Drive blocks (n, block_size) of patterns and compare all, with ``random`` bits, or those of the seed; with ``arrive`` after
+    unknown inputs each."""
     numerics, name = CONFIG.modes[mode], titled(name, mode)
     driver, board = Driver(dut, mode), Scoreboard(CONFIG, repeat=JOB["repeat"])
-    random = stimuli.random_bits(numerics, patterns.shape, JOB["seed"])
+    random = stimuli.random_bits(numerics, patterns.shape, JOB["seed"]) if random is None else random
     expected = quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
     scales, codes = np.empty_like(expected.scales), np.empty_like(expected.codes)
     for row, block in enumerate(patterns):
@@ -153,6 +154,14 @@ def hard_blocks(mode: int) -> np.ndarray:
     """Corners and random blocks of a mode."""
     numerics = CONFIG.modes[mode]
     return np.concatenate([stimuli.corner_blocks(numerics), stimuli.random_blocks(numerics, JOB["unknown_blocks"], JOB["seed"])])
+
+
+if JOB["vectors"]:
+    @cocotb.test()
+    async def vectors(dut) -> None:
+        """Blocks of a file, such as a counterexample of a proof."""
+        with np.load(JOB["vectors"]) as file:
+            await check(dut, "vectors", int(file["mode"]), file["x"], random=file["random"] if "random" in file else None)
 
 
 @cocotb.test()

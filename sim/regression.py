@@ -7,9 +7,12 @@ import json
 import os
 import shutil
 import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
+
+import numpy as np
 
 from ..hdl import default_name, emit
 from ..hdl.host import ToolError, write_whole
@@ -58,17 +61,21 @@ class Regression:
 
 
 def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | str = "build", name: str | None = None,
-         seed: int = 0, random_blocks: int = 2000, waves: bool = False, verilog: Path | str | None = None) -> Regression:
+         seed: int = 0, random_blocks: int = 2000, waves: bool = False, verilog: Path | str | None = None,
+         vectors: Path | str | None = None) -> Regression:
     """Emit the converter and run the cocotb bench on it; log and waveform go to ``<out>/<name>-<config_id>/sim/``.
 
     The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
-    compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`). ``verilog`` is a file to test instead of the emitted one.
-    Raises `ToolError` where a simulator is missing.
+    compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`).
+    ``verilog`` is a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``x`` (n, block_size) source patterns,
+    ``mode``, and ``random`` (n, block_size) bits where the rounding takes them. Raises `ToolError` where a simulator is missing,
+    ValueError for files that are not of this kind.
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
     if verilog is not None and not Path(verilog).is_file():
         raise ValueError(f"there is no Verilog file {verilog}")
+    more = [] if vectors is None else [_test_of(Path(vectors), config)]
     environment = _environment(simulator)
     try:
         from cocotb_tools.runner import get_runner
@@ -82,6 +89,7 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
     folder.mkdir(parents=True)
     job = {**config.to_dict(), "seed": seed, "random_blocks": random_blocks,
            "unknown_blocks": UNKNOWN_BLOCKS, "simulator": simulator, "comparisons": str(comparisons),
+           "vectors": str(Path(vectors).resolve()) if vectors else None,
            "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}"}
     write_whole(folder / "job.json", json.dumps(job, indent=2))
     source = Path(verilog).resolve() if verilog else emitted["verilog"].resolve()
@@ -95,19 +103,35 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
         except (SystemExit, RuntimeError) as stopped:  # how the runner says that a tool has failed
             if not results.is_file():
                 raise ToolError(f"{simulator} stopped without results ({stopped}): see {log}") from None
-    return _judged(config, simulator, results, comparisons, log, _waveform(folder) if waves else None, seed)
+    return _judged(config, simulator, results, comparisons, log, _waveform(folder) if waves else None, seed, more)
 
 
 test.__test__ = False  # not a test of ours, whatever pytest may think of its name
 
 
+def _test_of(vectors: Path, config: ConverterConfig) -> str:
+    """The name of the test that drives a file of blocks, which is checked."""
+    try:
+        with np.load(vectors) as file:
+            x, mode, random = file["x"], int(file["mode"]), file["random"] if "random" in file else None
+    except (ValueError, KeyError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        raise ValueError(f"{vectors} is no .npz of blocks: {error}") from None
+    numerics = config.modes[mode] if 0 <= mode < len(config.modes) else None
+    if numerics is None or x.dtype != f"uint{numerics.source.bits}" or x.shape[1:] != (numerics.block_size,) or not len(x):
+        raise ValueError(f"{vectors} holds no blocks of {config.numerics.block_size} {config.numerics.source.name} patterns")
+    if (random is None) == (numerics.random_bits > 0) or (random is not None and random.shape != x.shape):
+        raise ValueError(f"{vectors} must hold random bits for the rounding sr, and for no other")
+    return f"vectors mode {mode}" if config.alternatives else "vectors"
+
+
 def _judged(config: ConverterConfig, simulator: str, results: Path, comparisons: Path, log: Path,
-            waveform: Path | None, seed: int) -> Regression:
+            waveform: Path | None, seed: int, more: list[str]) -> Regression:
     expected = [*corner_cases(config.numerics), "boundary", "random"]
     if config.alternatives:
         expected = [f"{name} mode {number}" for number in range(len(config.modes)) for name in expected]
     if simulator == "icarus":
         expected += tests_of(config)
+    expected += more
     lines = comparisons.read_text().splitlines() if comparisons.is_file() else []
     tests = {record["test"]: record["blocks"] for record in map(json.loads, lines)}
     failures = {record["test"]: record["report"] for record in map(json.loads, lines) if record["report"]}
