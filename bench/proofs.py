@@ -2,7 +2,7 @@
 
     python bench/proofs.py [WAY ...]       what is not kept yet for the Verilog of today: composed, netlist, z3, monolithic
 
-Times are those of the solver, on one core. The page is written by bench/verification.py.
+Times are those that the solver took of one processor. The page is written by bench/verification.py.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from exhaustive import fingerprint
 
 from mxcast.proof import prove
 from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.synth.yosys import yosys_version
 
 KEPT = Path(__file__).parent.parent / "docs" / "proofs.json"
 PROFILES = ("ocp", "nvidia", "te", "torchao_rceil", "torchao_ceil", "torchao_even", "samson", "gorodecky_sousa")
@@ -43,10 +44,10 @@ def key(record: dict) -> tuple:
 
 def record(way: str, config: ConverterConfig, options: dict) -> dict:
     with tempfile.TemporaryDirectory() as folder:
-        proof = prove(config, out=folder, timeout=1800, **options)
+        proof = prove(config, out=folder, timeout=1800, force=True, **options)
     return {"format": config.numerics.block.name, "profile": config.profile, "config_id": config.config_id,
             "verilog": fingerprint(config), "way": way, "netlist": options.get("netlist"), "solver": proof.solver,
-            "solver_version": proof.version, "yosys": proof.to_dict()["yosys"], "status": str(proof.status), "seconds": proof.seconds,
+            "solver_version": proof.version, "yosys": yosys_version(), "status": str(proof.status), "seconds": proof.seconds,
             "steps": {step.question.name: step.answer.seconds for step in proof.steps}}
 
 

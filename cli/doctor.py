@@ -13,7 +13,7 @@ from .output import Output
 
 __all__ = ["doctor"]
 
-PURPOSES = {None: "everything", "sim": "verify, test", "synth": "synth", "files": ".safetensors files"}
+PURPOSES = {None: "everything", "sim": "verify, test", "synth": "synth, prove, mutate, check-rtl", "proof": "prove, mutate, check-rtl", "files": ".safetensors files"}
 """What the extras of the package are for; those for its developers are left out."""
 OPTIONAL = "files"
 CXX_NEEDED = ">=10"
@@ -51,10 +51,10 @@ def _python() -> Finding:
 def _packages() -> Iterator[Finding]:
     for requirement in requires("mxcast") or ():
         wheel, _, marker = requirement.partition(";")
-        name, needed = re.fullmatch(r"([\w.-]+)\s*(.*?)\s*", wheel).groups()
         extra = next(iter(re.findall(r"extra == ['\"](\w+)['\"]", marker)), None)
-        if extra not in PURPOSES:
+        if extra not in PURPOSES or wheel.startswith("mxcast["):  # an extra that another one needs
             continue
+        name, needed = re.fullmatch(r"([\w.-]+)\s*(.*?)\s*", wheel).groups()
         try:
             found = version(name)
         except PackageNotFoundError:

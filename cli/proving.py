@@ -133,6 +133,8 @@ def _explain(proof: Proof, output: Output) -> None:
 
 
 def _verdict(proof: Proof) -> str:
+    from ..sim.command import command_line
+
     numerics, what = proof.config.numerics, f"{proof.status}: {proof.verilog.name}"
     if proof.netlist:
         what += f", mapped to {proof.netlist},"
@@ -144,4 +146,4 @@ def _verdict(proof: Proof) -> str:
     found = proof.counterexample
     text = found.report if found.confirmed else ("the solver's block is converted as the golden model does: "
                                                  "the specification or a tool is at fault, not the Verilog")
-    return f"{what} differs from the specification\n{text}\nto keep it in the regression: mxcast test --vectors {found.vectors}"
+    return f"{what} differs from the specification\n{text}\nto keep it in the regression: mxcast test {command_line(proof.config)} --vectors {found.vectors}"

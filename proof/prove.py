@@ -78,7 +78,7 @@ class Proof:
 
     @property
     def seconds(self) -> float:
-        """Of the solver, in all."""
+        """Of a processor, for all questions."""
         return round(sum(step.answer.seconds for step in self.steps), 2)
 
     def to_dict(self) -> dict:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import subprocess
 import sys
-import time
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,25 +17,28 @@ from ..spec.catalogue import unknown_name
 __all__ = ["SOLVERS", "Answer", "solve", "solver_version"]
 
 SOLVERS = {
-    "bitwuzla": ("bitwuzla", """
+    "bitwuzla": ("bitwuzla", "pip install 'mxcast[proof]'", """
 import sys, bitwuzla
 options = bitwuzla.Options()
 options.set(bitwuzla.Option.PRODUCE_MODELS, True)
 bitwuzla.Parser(bitwuzla.TermManager(), options, base=2).parse(sys.argv[1], False, True)
 """),
-    "z3": ("z3-solver", """
+    "z3": ("z3-solver", "pip install z3-solver", """
 import sys, z3
 print(z3.Z3_eval_smtlib2_string(z3.main_ctx().ref(), open(sys.argv[1]).read()))
 """),
 }
-"""Solvers by name: their package, and a program that answers a file of SMT-LIB."""
+"""Solvers by name: their package, how to get it, and a program that answers a file of SMT-LIB."""
 
 VALUE = re.compile(r"\(\s*([A-Za-z_]\w*)\s+(#b[01]+|#x[0-9a-fA-F]+|true|false)\s*\)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a solver says: ``sat``, ``unsat``, ``unknown`` or ``timeout``; with ``sat`` a number for each of the names asked for."""
+    """What a solver says: ``sat``, ``unsat``, ``unknown`` or ``timeout``; with ``sat`` a number for each of the names asked for.
+
+    ``seconds`` are those of the processor, which other work on the machine does not change much.
+    """
 
     result: str
     seconds: float
@@ -49,45 +52,54 @@ def solver_version(solver: str) -> str:
     try:
         return version(SOLVERS[solver][0])
     except PackageNotFoundError:
-        raise ToolError(f"the solver {solver} is missing: pip install {SOLVERS[solver][0]}") from None
+        raise ToolError(f"the solver {solver} is missing: {SOLVERS[solver][1]}") from None
 
 
 def solve(text: str, names: tuple[str, ...], *, solver: str = "bitwuzla", timeout: float = 900, force: bool = False) -> Answer:
     """Answer SMT-LIB ``text``, which asks nothing itself; with ``sat`` come the values of the constants ``names``.
 
-    Answers are kept by content, all but that there was no time.
+    Answers are kept by content, those that are some.
     """
     if not names:
         raise ValueError("a question needs names, so that its answer can be read")
-    late: list[Answer] = []
+    none: list[Answer] = []
 
     def make(folder: Path) -> None:
-        start = time.monotonic()
+        start = _used()
         result, values = _ask(folder / "question.smt2", text + "(check-sat)\n", solver, timeout), {}
         if result == "sat":
-            left = max(timeout - (time.monotonic() - start), 1.0) + timeout
-            values = _ask(folder / "question.smt2", f"{text}(check-sat)\n(get-value ({' '.join(names)}))\n", solver, left)
+            values = _ask(folder / "question.smt2", f"{text}(check-sat)\n(get-value ({' '.join(names)}))\n", solver, 2 * timeout)
             if isinstance(values, str) or set(values) != set(names):
                 raise ToolError(f"{solver} found an answer but gave no values for it")
-        answer = Answer(result=result, seconds=round(time.monotonic() - start, 2), values=values)
-        if result == "timeout":
-            late.append(answer)
-            raise TimeoutError
+        answer = Answer(result=result, seconds=round(_used() - start, 2), values=values)
+        if result in ("timeout", "unknown"):
+            none.append(answer)
+            raise NoAnswer
         (folder / "question.smt2").unlink()
         (folder / "answer.json").write_text(json.dumps(asdict(answer)))
 
     try:
-        folder = cached_folder("proofs", [text, *names, solver, solver_version(solver)], make, force)
-    except TimeoutError:
-        return late[0]
+        folder = cached_folder("proofs", [text, *names, SOLVERS[solver][2], solver_version(solver)], make, force)
+    except NoAnswer:
+        return none[0]
     return Answer(**json.loads((folder / "answer.json").read_text()))
+
+
+class NoAnswer(Exception):
+    """There is nothing to keep."""
+
+
+def _used() -> float:
+    """Seconds of processor that children of this process have taken, those that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _ask(path: Path, text: str, solver: str, timeout: float) -> str | dict[str, int]:
     """``unsat``, ``unknown`` or ``timeout``; ``sat``, or the values if the text asks for them."""
     path.write_text(text)
     try:
-        done = subprocess.run([sys.executable, "-c", SOLVERS[solver][1], str(path)], capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run([sys.executable, "-c", SOLVERS[solver][2], str(path)], capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
         return "timeout"
     lines = done.stdout.split("\n", 1)
