@@ -16,7 +16,7 @@ from ..sim.verilated import verilate_text
 from ..spec import ConverterConfig, Numerics
 from .design import Design
 
-__all__ = ["Counterexample", "replayed"]
+__all__ = ["Counterexample", "replayed", "save_block"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ def replayed(config: ConverterConfig, mode: int, values: dict[str, int], design:
     board.compare("counterexample", patterns[part], quantize(x[part], numerics, random=None if random is None else random[part]),
                   dut(x[part], random=None if random is None else random[part]), None if random is None else random[part])
     vectors = folder / "counterexample.npz"
-    _save(vectors, mode, patterns[part], None if random is None else random[part])
+    save_block(vectors, mode, patterns[part], None if random is None else random[part])
     return Counterexample(block=patterns[row].tolist(), random=None if random is None else random[row].tolist(), mode=mode,
                           confirmed=bool(differs.any()), report=board.report, vectors=vectors)
 
@@ -78,7 +78,8 @@ def _candidates(numerics: Numerics, values: dict[str, int]) -> tuple[list[list[i
     return blocks, np.array(drawn, np.uint16) if numerics.random_bits else None
 
 
-def _save(path: Path, mode: int, patterns: np.ndarray, random: np.ndarray | None) -> None:
+def save_block(path: Path, mode: int, patterns: np.ndarray, random: np.ndarray | None) -> None:
+    """Blocks (n, block_size) of patterns, their mode and their random bits, as a file for `mxcast test --vectors`."""
     buffer = io.BytesIO()
     np.savez(buffer, x=patterns, mode=mode, **({} if random is None else {"random": random}))
     write_whole(path, buffer.getvalue())

@@ -87,9 +87,9 @@ def verilate_text(text: str, top: str, *modes: Numerics, lint: bool = True) -> V
     return Verilated(build(text, top, modes[0], modes=len(modes), lint=lint), modes)
 
 
-def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: int = 1, lint: bool = True) -> Path:
-    """The shared library of a Verilated text, with the loop over blocks of verilated.cpp around it."""
-    root, loop = tools.verilator_root(), (files(__package__) / "verilated.cpp").read_text()
+def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: int = 1, lint: bool = True, loop: str = "") -> Path:
+    """The shared library of a Verilated text, with the loop over blocks of verilated.cpp around it, and the C++ ``loop``."""
+    root, loop = tools.verilator_root(), (files(__package__) / "verilated.cpp").read_text() + loop
     sizes = {"BLOCK_SIZE": numerics.block_size, "SOURCE_BITS": numerics.source.bits, "RANDOM_BITS": numerics.random_bits,
              "CODE_BITS": numerics.block.element.bits, "MODES": modes, "DESIGNS": designs}
     defines = [f"-DMXCAST_{name}={size}" for name, size in sizes.items()]

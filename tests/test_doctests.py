@@ -8,7 +8,7 @@ import pkgutil
 
 import pytest
 
-PACKAGES = ["mxcast.spec", "mxcast.models", "mxcast.hdl", "mxcast.sim", "mxcast.synth", "mxcast.cli"]
+PACKAGES = ["mxcast.spec", "mxcast.models", "mxcast.hdl", "mxcast.sim", "mxcast.synth", "mxcast.proof", "mxcast.cli"]
 EXCLUDED = {
     "mxcast.sim.bench",      # runs inside a simulator only
     "mxcast.cli.__main__",   # runs the command when imported

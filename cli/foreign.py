@@ -1,0 +1,116 @@
+"""`mxcast check-rtl`: is anybody's converter what a profile says."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..spec import ConverterConfig
+from .errors import ExitCode
+from .options import Config, Json, Out, Profile, Quiet, Seed, Set, Verbose, request
+from .output import Output
+
+if TYPE_CHECKING:
+    from ..proof.foreign import Check
+
+__all__ = ["check_rtl"]
+
+SHOWN = 5
+"""Other rules that are shown when several match."""
+
+
+def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Verilog or SystemVerilog, packages first.",
+                                                          show_default=False)],
+              top: Annotated[str | None, typer.Option("--top", metavar="MODULE", help="The converter.", show_default=False)] = None,
+              map: Annotated[list[str] | None, typer.Option(
+                  "--map", metavar="KEY=VALUE", show_default=False,
+                  help="Which ports are x, scale, p (and random): x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, p=q[{4*i+3}:{4*i}]; "
+                       "clk=PORT, rst=PORT@low, latency=N, interval=N; PORT=0 for other inputs. Repeatable.")] = None,
+              map_file: Annotated[Path | None, typer.Option("--map-file", metavar="FILE", show_default=False,
+                                                            help="TOML with the same keys in its table map; --map wins.")] = None,
+              format: Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", show_default=False,
+                                                         help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).")] = None,
+              profile: Profile = None, set: Set = None, config: Config = None,
+              include: Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="Include files; repeatable.",
+                                                                 show_default=False)] = None,
+              define: Annotated[list[str] | None, typer.Option("-D", metavar="NAME[=TEXT]", help="A macro; repeatable.",
+                                                               show_default=False)] = None,
+              param: Annotated[list[str] | None, typer.Option("--param", metavar="NAME=VALUE", show_default=False,
+                                                              help="A parameter of the converter; repeatable.")] = None,
+              exhaustive: Annotated[bool, typer.Option("--exhaustive",
+                                                       help="Simulate every input pattern; minutes to hours.")] = False,
+              blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 200_000,
+              timeout: Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS",
+                                                     help="For each question to the solver.")] = 300,
+              solver: Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")] = "bitwuzla",
+              out: Out = Path("build"), seed: Seed = 0, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+    """Check anybody's block converter against a profile: simulate it, then prove it, or name the rules that it follows.
+
+    PASS: a solver has shown that no block is converted otherwise. FAIL: there is a witness, which is shown. UNKNOWN,
+    TIMEOUT: nothing differed, and nothing is proved (exit code 4).
+    """
+    output = Output(json, quiet, verbose)
+    usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
+    chosen = request(usage, format, profile, set, config, allow_all=False).configs[0]
+    if top is None:
+        raise ValueError("the module to check is missing: --top MODULE")
+    output.configuration(chosen)
+    from ..proof.foreign import check_rtl
+    from ..proof.mapping import PortMap, entries
+
+    asked = PortMap.of((_table(map_file) if map_file else {}) | entries(map or ()))
+    with output.steps(f"checking {top}") as progress:
+        check = check_rtl(files, top, chosen, asked, include=include or (), define=define or (),
+                          parameters=entries(param or (), "--param"), out=out, exhaustive=exhaustive, blocks=blocks, seed=seed,
+                          solver=solver, timeout=timeout, progress=progress)
+    _show(check, output)
+    output.document(check.to_dict() | {"folder": str(check.folder)})
+    if not check.passed:
+        raise typer.Exit(ExitCode.FAILED if check.status == "FAIL" else ExitCode.INCONCLUSIVE)
+
+
+def _table(path: Path) -> dict[str, object]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not TOML: {error}") from None
+    if set(document) != {"map"} or not isinstance(document["map"], dict):
+        raise ValueError(f"{path} must have one table, [map], with the keys of --map")
+    return document["map"]
+
+
+def _show(check: Check, output: Output) -> None:
+    output.table(check.stimuli)
+    if (normal := check.divergence) is not None:
+        output.say(f"N(0,1): {_share(normal.differing_blocks, normal.blocks)} blocks differ, "
+                   f"{_share(normal.differing_scales, normal.blocks)} scale bytes, "
+                   f"{_share(normal.differing_codes, normal.elements)} codes\n")
+    output.table([{"status": str(step.status), "seconds": step.answer.seconds, "lemma": step.question.name,
+                   "which says": step.question.says} for step in check.steps])
+    name = _name(check.config)
+    output.say(f"{check.status}: {check.top} " + {
+        "PASS": f"equals {name} for every block ({check.solver})", "FAIL": f"is not {name}",
+        "TIMEOUT": f"differs from {name} on no block that was simulated; {check.solver} had no time to prove it",
+        "UNKNOWN": f"differs from {name} on no block that was simulated; it is not proved"}[check.status])
+    for text in filter(None, [check.first, check.smallest, *check.remarks]):
+        output.say(text)
+    if check.matches:
+        output.say("it matches " + "; ".join(" = ".join(one.names) for one in check.matches[:SHOWN])
+                   + (f" and {len(check.matches) - SHOWN} more" if len(check.matches) > SHOWN else "")
+                   + f": nothing differs on {check.tried:,} blocks")
+    elif check.nearest:
+        near = check.nearest[0]
+        output.say(f"it matches no profile and no single departure from one; the nearest is {' = '.join(near.names)}, from which "
+                   f"{_share(near.normal, check.divergence.blocks)} blocks of N(0,1) differ")
+    output.say(f"what was checked, and the outcome, in {check.folder}")
+
+
+def _name(config: ConverterConfig) -> str:
+    return f"{config.formats} {config.profile or config.config_id}"
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count:,} of {of:,} ({100 * count / of:.3g} %)"

@@ -1,0 +1,103 @@
+"""Which rules a design follows, if not those it was asked for: every profile, and every single departure from one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models import quantize
+from ..models.block import Quantized
+from ..models.source import DTYPES
+from ..spec import BLOCKS, PROFILES, RULES, ConverterConfig, Numerics, Rounding, numerics
+from ..sim.command import command_line
+
+__all__ = ["Candidate", "candidates", "ranked", "suspicions"]
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """Rules that a design may follow."""
+
+    names: tuple[str, ...]
+    """Profiles with these rules, or one departure from a profile (``ocp with rounding=rna``)."""
+    numerics: Numerics
+    blocks: int = 0
+    """Blocks that the design converts otherwise, of all that it was tried on."""
+    normal: int = 0
+    """... of those of N(0,1)."""
+
+    def to_dict(self) -> dict:
+        return {"names": list(self.names), "command": command_line(ConverterConfig(numerics=self.numerics)),
+                "mismatched_blocks": self.blocks, "mismatched_normal_blocks": self.normal}
+
+
+def candidates(asked: Numerics) -> list[Candidate]:
+    """Profiles first, for the format, block size and source that were asked for; then what was asked for with one rule
+    changed, its format being a rule too; then the same of the profiles."""
+    found: dict[Numerics, list[str]] = {}
+    size, source, block = asked.block_size, asked.source, asked.block
+    profiles = {name: numerics(block, name, source=source, block_size=size) for name in PROFILES}
+    for name, rules in profiles.items():
+        found.setdefault(rules, []).append(name)
+    profile = next((name for name, rules in profiles.items() if rules == asked), "the rules asked for")
+    found.setdefault(asked, []).append(profile)
+    for name, rules in [(profile, asked), *profiles.items()]:
+        for text, changed in _departures(rules):
+            if changed not in found:
+                found[changed] = [f"{name} with {text}"]
+    return [Candidate(names=tuple(dict.fromkeys(names)), numerics=rules) for rules, names in found.items()]
+
+
+def _departures(rules: Numerics) -> Iterator[tuple[str, Numerics]]:
+    for other in BLOCKS.values():
+        if other.element.bits == rules.block.element.bits and other.element != rules.block.element:
+            yield f"format={other.name}", rules.replace(block=dataclasses.replace(other, block_size=rules.block_size))
+    for field, kind in RULES.items():
+        for rule in kind:
+            if rule not in (getattr(rules, field), Rounding.SR):  # that needs another port
+                yield f"{field}={rule}", rules.replace(**{field: rule})
+
+
+Converted = tuple[np.ndarray, np.ndarray | None, Quantized]
+"""Blocks (n, block_size) of source patterns, their random bits, and what a design makes of them."""
+
+
+def ranked(asked: Numerics, hard: Converted, normal: Converted) -> list[Candidate]:
+    """The candidates with how many blocks a design converts otherwise, of ``hard`` ones and of N(0,1); the nearest on
+    N(0,1) first, then the nearest on all, then in their order."""
+    def counted(candidate: Candidate) -> Candidate:
+        others = [int(_wrong(candidate.numerics, *blocks).sum()) for blocks in (hard, normal)]
+        return dataclasses.replace(candidate, blocks=sum(others), normal=others[1])
+
+    return sorted(map(counted, candidates(asked)), key=lambda c: (c.normal, c.blocks))
+
+
+def _expected(rules: Numerics, patterns: np.ndarray, random: np.ndarray | None) -> Quantized:
+    return quantize(patterns.view(DTYPES[rules.source.name]), rules, random=random if rules.random_bits else None)
+
+
+def _wrong(rules: Numerics, patterns: np.ndarray, random: np.ndarray | None, actual: Quantized) -> np.ndarray:
+    """(n,) bool: are the results of a block others than those of these rules?"""
+    expected = _expected(rules, patterns, random)
+    return (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
+
+
+def suspicions(asked: Numerics, patterns: np.ndarray, random: np.ndarray | None, actual: Quantized) -> Iterator[str]:
+    """What blocks of N(0,1) say about a fault, in sentences."""
+    expected, differs = _expected(asked, patterns, random), _wrong(asked, patterns, random, actual)
+    if not differs.any():
+        return
+    if np.array_equal(expected.scales, actual.scales) and np.array_equal(expected.codes, actual.codes[:, ::-1]):
+        yield "the codes are right, in the reverse order of elements: does @msb belong to one side of the map?"
+    apart = np.unique(actual.scales.astype(int) - expected.scales)
+    if len(apart) == 1 and apart[0]:
+        yield f"every scale byte is {abs(apart[0])} too {'large' if apart[0] > 0 else 'small'}"
+    magnitude = (patterns & patterns.dtype.type(asked.source.sign_mask - 1)).max(axis=1)
+    binades = (magnitude >> asked.source.man_bits).astype(int) - asked.source.bias
+    affected = np.unique(binades[differs])
+    if len(affected) <= len(np.unique(binades)) // 2 and np.ptp(affected) == len(affected) - 1:
+        share = differs[np.isin(binades, affected)].mean()
+        yield (f"the blocks that differ have their largest magnitude in [2^{affected[0]}, 2^{affected[-1] + 1}), "
+               f"where {'all' if share == 1 else f'{100 * share:.1f} %'} differ")

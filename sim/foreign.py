@@ -1,0 +1,145 @@
+"""A design of anybody's against the golden model: what differs, how often, and on which blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..models import quantize
+from ..models.block import Quantized
+from ..models.source import DTYPES, narrow
+from ..spec import ConverterConfig
+from . import stimuli as make
+from .scoreboard import Scoreboard
+from .stream import Streamed
+from .verilated import Verilated
+
+__all__ = ["Comparison", "Divergence", "divergence", "normal_blocks"]
+
+CHUNK = 1 << 15
+"""Blocks that are compared at a time."""
+SWEPT = 1 << 20
+"""Blocks of a sweep over all inputs, unless it is exhaustive: about so many."""
+NORMAL = 100_000
+"""Blocks of N(0,1)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divergence:
+    """How many results differ on blocks of independent N(0,1) numbers."""
+
+    blocks: int
+    elements: int
+    differing_blocks: int
+    differing_scales: int
+    differing_codes: int
+
+    def to_dict(self) -> dict:
+        return vars(self) | {"rate": self.differing_blocks / self.blocks}
+
+
+def normal_blocks(config: ConverterConfig, seed: int, blocks: int = NORMAL) -> np.ndarray:
+    """Seeded blocks of N(0,1) numbers as source patterns (blocks, block_size)."""
+    source, rng = config.numerics.source, np.random.default_rng(seed)
+    numbers = rng.standard_normal((blocks, config.numerics.block_size), dtype=np.float32)
+    dtype = DTYPES[source.name]
+    return narrow(numbers.view(np.uint32), source).view(f"u{dtype.itemsize}")
+
+
+@dataclass
+class Comparison:
+    """A design and the golden model on the same blocks.
+
+    A design without a clock is alone with each block. One with a clock sees a stream, so a fault may need its neighbours.
+    """
+
+    config: ConverterConfig
+    design: Verilated
+    seed: int = 0
+    board: Scoreboard = field(init=False)
+    rows: list[dict[str, object]] = field(default_factory=list)
+    """For each stimulus: its name, the blocks and how many of them differ."""
+    found: tuple[np.ndarray, np.ndarray | None] | None = None
+    """The block that differs and has the fewest elements that are not zero: (block_size,) patterns, and its random bits."""
+
+    def __post_init__(self) -> None:
+        self.board = Scoreboard(self.config)
+
+    def drawn(self, patterns: np.ndarray, seed: int) -> np.ndarray | None:
+        """Random bits for blocks (n, block_size), where the rounding takes some."""
+        return make.random_bits(self.config.numerics, patterns.shape, self.seed + seed)
+
+    def convert(self, patterns: np.ndarray, random: np.ndarray | None) -> Quantized:
+        """What the design makes of blocks (n, block_size)."""
+        return self.design(patterns.view(DTYPES[self.config.numerics.source.name]), random=random)
+
+    def expect(self, patterns: np.ndarray, random: np.ndarray | None) -> Quantized:
+        """What the golden model makes of them."""
+        return quantize(patterns.view(DTYPES[self.config.numerics.source.name]), self.config.numerics, random=random)
+
+    def differs(self, patterns: np.ndarray, random: np.ndarray | None) -> np.ndarray:
+        """(n,) bool: which blocks differ, each for itself and with the same random bits (block_size,)."""
+        drawn = None if random is None else np.repeat(random[None], len(patterns), axis=0)
+        if isinstance(self.design, Streamed):
+            each = [(patterns[row:row + 1], None if drawn is None else drawn[row:row + 1]) for row in range(len(patterns))]
+            return np.array([_wrong(self.expect(*one), self.convert(*one))[0] for one in each], bool)
+        return _wrong(self.expect(patterns, drawn), self.convert(patterns, drawn))
+
+    def run(self, *, exhaustive: bool, blocks: int, progress: Callable[[int, int], None] | None = None) -> None:
+        """Compare on corner, boundary and ``blocks`` random blocks, and on a sweep over all inputs or a share of it."""
+        n = self.config.numerics
+        swept = make.exhaustive_total(n)
+        for name, chunks in self._stimuli(exhaustive, blocks, swept):
+            before, row = self.board.mismatched_blocks, {"stimulus": name, "blocks": 0, "differ": 0}
+            self.rows.append(row)
+            for patterns in chunks:
+                for start in range(0, len(patterns), CHUNK):
+                    self.compare(name, patterns[start:start + CHUNK])
+                row |= {"blocks": self.board.counts[name], "differ": self.board.mismatched_blocks - before}
+                if progress:
+                    progress(self.board.blocks, swept if exhaustive else 0)
+
+    def _stimuli(self, exhaustive: bool, blocks: int, swept: int) -> Iterator[tuple[str, Iterable[np.ndarray]]]:
+        n = self.config.numerics
+        yield "corner", [make.corner_blocks(n)]
+        yield "boundary", [make.boundary_blocks(n)]
+        yield "random", (make.random_blocks(n, min(CHUNK, blocks - start), self.seed * 1_000_003 + start)
+                         for start in range(0, blocks, CHUNK))
+        if exhaustive or swept <= SWEPT:
+            yield "exhaustive", make.exhaustive_blocks(n)
+        else:
+            share = 1 << (swept // SWEPT).bit_length()
+            yield f"1/{share} of all", make.stratified_blocks(n, self.seed, share)
+
+    def compare(self, name: str, patterns: np.ndarray) -> None:
+        """Compare on blocks (n, block_size) of the stimulus ``name``."""
+        before, random = self.board.mismatched_blocks, self.drawn(patterns, self.board.blocks)
+        expected, actual = self.expect(patterns, random), self.convert(patterns, random)
+        self.board.compare(name, patterns, expected, actual, random)
+        if self.board.mismatched_blocks == before:
+            return
+        wrong = np.flatnonzero(_wrong(expected, actual))
+        row = wrong[np.count_nonzero(patterns[wrong], axis=1).argmin()]
+        if self.found is None or np.count_nonzero(patterns[row]) < np.count_nonzero(self.found[0]):
+            self.found = patterns[row], None if random is None else random[row]
+
+    def described(self, title: str, block: np.ndarray, random: np.ndarray | None) -> str:
+        """What differs on one block (block_size,), in words, with the command that explains it; empty if nothing."""
+        board, patterns, drawn = Scoreboard(self.config), block[None], None if random is None else random[None]
+        board.compare(title, patterns, self.expect(patterns, drawn), self.convert(patterns, drawn), drawn)
+        return "\n".join(board.mismatches).replace(f"{title} block 0", title, 1)
+
+
+def _wrong(expected: Quantized, actual: Quantized) -> np.ndarray:
+    return (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
+
+
+def divergence(comparison: Comparison, patterns: np.ndarray) -> Divergence:
+    """How a design diverges on `normal_blocks`."""
+    random = comparison.drawn(patterns, 0)
+    expected, actual = comparison.expect(patterns, random), comparison.convert(patterns, random)
+    return Divergence(blocks=len(patterns), elements=patterns.size, differing_blocks=int(_wrong(expected, actual).sum()),
+                      differing_scales=int((expected.scales != actual.scales).sum()),
+                      differing_codes=int((expected.codes != actual.codes).sum()))

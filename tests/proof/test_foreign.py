@@ -1,0 +1,176 @@
+"""Converters of our own making, by another hand than the emitted ones: the right ones pass, each planted departure is found and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mxcast.hdl import verilog
+from mxcast.models import quantize
+from mxcast.proof.foreign import Check, check_rtl
+from mxcast.spec import Numerics, converter_config
+
+DESIGNS = Path(__file__).parent / "designs"
+CONFIG = converter_config("e2m1", "ocp", block_size=4)
+
+PORTS = {"x": "in_{i}", "scale": "shared", "p": "out_{i}"}
+FIELDS = {"x": "signs[{i}]:exponents[{8*i+7}:{8*i}]:fractions[{23*i+22}:{23*i}]", "scale": "shared", "p": "codes[{4*i}:{4*i+3}]"}
+PIPE = {"x": "data@msb", "scale": "result[23:16]", "p": "result[15:0]@msb", "clk": "clk", "rst": "rst_n@low", "valid": 1}
+TURN = {"x": "data", "scale": "result[23:16]", "p": "result[15:0]", "clk": "clk", "latency": 1}
+
+
+@pytest.fixture
+def check(tmp_path):
+    def run(top: str, asked: dict, *define: str, config=CONFIG, **options) -> Check:
+        return check_rtl(sorted(DESIGNS.glob("*.sv")), top, config, asked, include=[DESIGNS], define=define, out=tmp_path,
+                         blocks=20_000, **options)
+    return run
+
+
+def names(check: Check) -> list[str]:
+    return [name for candidate in check.matches for name in candidate.names]
+
+
+@pytest.mark.parametrize("top, asked", [
+    ("e2m1_block", PORTS),                           # a port for each element
+    ("e2m1_vector", FIELDS),                         # fields apart, codes with ascending indices
+    ("e2m1_reversed", FIELDS | {"p": "codes"}),      # what Yosys reads with its other reader only
+    ("e2m1_pipe", PIPE | {"latency": 2}),            # registers, with an enable and resets that are tied
+    ("e2m1_pipe", PIPE | {"latency": 2, "clk": "clk@low"}),
+])
+def test_a_right_design_passes(check, top, asked):
+    result = check(top, asked)
+    assert result.passed and not result.remarks and not result.first
+    assert {step.question.name: step.answer.result for step in result.steps}["block"] == "unsat"
+    assert [row["stimulus"] for row in result.stimuli] == ["corner", "boundary", "random", "1/2048 of all"]
+    assert all(row["blocks"] and not row["differ"] for row in result.stimuli) and not result.divergence.differing_blocks
+    assert (result.folder / "report.json").is_file() and (result.folder / "block.smt2").is_file()
+
+
+@pytest.mark.parametrize("define, parameters, matches, remark, rate", [
+    ("HALF_UP", {}, ["ocp with rounding=rna"], None, (0, 0.001)),
+    ("FLUSH", {}, ["ocp with element_subnormals=flush"], None, (0.2, 0.5)),
+    ("X", {"EMAX": 1}, ["ocp with scale_rule=bias_floor"], "every scale byte is 1 too large", (1, 1)),   # that of the bias
+    ("X", {"EMAX": 3}, [], "every scale byte is 1 too small", (1, 1)),                                   # that of no rule
+    ("SHORT_LABEL", {}, [], "the blocks that differ have their largest magnitude in [2^1, 2^2), where all differ", (0.1, 0.3)),
+])
+def test_a_planted_departure_is_found_and_named(check, define, parameters, matches, remark, rate):
+    result = check("e2m1_block", PORTS, define, parameters=parameters)
+    assert result.status == "FAIL" and not result.steps
+    assert names(result) == matches
+    assert remark in [*result.remarks, None]
+    assert rate[0] <= result.divergence.differing_blocks / result.divergence.blocks <= rate[1]
+    assert "to explain: mxcast explain mxfp4_e2m1" in result.first and "smallest witness" in result.smallest
+    assert np.count_nonzero(result.witness) == 1 and result.witness[0]
+    assert np.load(result.folder / "witness.npz")["x"].tolist() == [result.witness.tolist()]
+    assert result.nearest[0].normal <= result.divergence.differing_blocks
+
+
+def test_nan_for_two_to_four(check):
+    """The smallest witness is the smallest number of that binade."""
+    result = check("e2m1_block", PORTS, "SHORT_LABEL")
+    assert result.witness.tolist() == [0x40000000, 0, 0, 0]
+    assert "expected 0x7E, got 0xFF" in result.smallest
+    assert "ocp" in result.nearest[0].names and result.nearest[0].normal == result.divergence.differing_blocks
+
+
+def test_elements_in_the_wrong_order(check):
+    result = check("e2m1_block", PORTS | {"p": "out_{n-1-i}"})
+    assert result.status == "FAIL" and not result.matches
+    assert any("reverse order" in remark for remark in result.remarks)
+
+
+@pytest.mark.parametrize("latency", [1, 3])
+def test_wrong_latency(check, latency):
+    result = check("e2m1_pipe", PIPE | {"latency": latency})
+    assert result.status == "FAIL" and "with latency=2 nothing differs" in result.remarks
+
+
+def test_a_wrong_profile_is_named(check):
+    result = check("e2m1_block", PORTS, config=converter_config("e2m1", "nvidia", block_size=4))
+    assert result.status == "FAIL" and names(result)[:1] == ["ocp"]
+
+
+def test_what_simulation_cannot_find(check):
+    result = check("e2m1_block", PORTS, "RARE")
+    assert result.status == "FAIL" and not any(row["differ"] for row in result.stimuli)
+    assert result.steps[-1].answer.result == "sat" and "the solver's block" in result.first
+    assert result.witness.tolist() == [0xC0490FDB, 0, 0, 0x3F9D70A4]
+
+
+def test_a_result_that_depends_on_x(check):
+    """Whatever the simulator makes of it, it is no right design."""
+    result = check("e2m1_block", PORTS, "UNDEFINED")
+    assert result.status == "FAIL"
+    assert any(row["differ"] for row in result.stimuli) or "undefined" in result.remarks[0]
+
+
+@pytest.mark.parametrize("top, asked", [
+    ("e2m1_in_turn", TURN),
+    ("e2m1_slow", TURN | {"latency": 2, "interval": 3, "rst": "rst"}),   # a block every third cycle, counted from the reset
+])
+def test_feedback_is_simulated_only(check, top, asked):
+    result = check(top, asked)
+    assert result.status == "UNKNOWN" and not result.steps and not result.first
+    assert result.remarks == ["no proof was possible: a register feeds back into itself: it is no pipeline"]
+
+
+def test_a_design_that_remembers(check):
+    result = check("e2m1_remembers", TURN)
+    assert result.status == "FAIL" and not result.smallest
+    assert "the block that differs does not differ on its own: the design keeps something from the blocks before" in result.remarks
+
+
+def test_no_time(check):
+    result = check("e2m1_vector", FIELDS, parameters={"N": 8}, timeout=0.01, config=converter_config("e2m1", block_size=8))
+    assert result.status == "TIMEOUT" and result.steps and not result.remarks
+
+
+def emitted(tmp_path: Path, edit: tuple[str, str] | None = None, **fields: object) -> Path:
+    text = verilog(converter_config("e4m3", block_size=2, **fields), "ours")
+    if edit:
+        assert edit[0] in text
+        text = text.replace(*edit)
+    path = tmp_path / "ours.v"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("fields, profile", [({}, "ocp"), ({"scale_rule": "ceil"}, "nvidia"),
+                                             ({"scale_rule": "rceil", "specials": "te"}, "te"),
+                                             ({"scale_rule": "even"}, "torchao_even")])
+def test_emitted_verilog_needs_no_map_and_is_recognised(tmp_path, fields, profile):
+    """Whatever it is checked against, its own profile is named."""
+    path = emitted(tmp_path, **fields)
+    result = check_rtl([path], "ours", converter_config("e4m3", profile, block_size=2), out=tmp_path, blocks=20_000)
+    assert result.passed
+    other = check_rtl([path], "ours", converter_config("e4m3", "gorodecky_sousa", block_size=2), out=tmp_path, blocks=20_000)
+    assert other.status == "FAIL" and profile in other.matches[0].names
+
+
+@pytest.mark.parametrize("source, rounding", [("bf16", "rne"), ("fp16", "rtz"), ("fp32", "sr")])
+def test_sources_and_random_bits(tmp_path, source, rounding):
+    path = emitted(tmp_path, source=source, rounding=rounding)
+    config = converter_config("e4m3", block_size=2, source=source, rounding=rounding)
+    assert check_rtl([path], "ours", config, out=tmp_path, blocks=20_000).passed
+    wrong = config.numerics.replace(element_subnormals="flush")
+    result = check_rtl([path], "ours", converter_config(wrong), out=tmp_path, blocks=20_000)
+    assert result.status == "FAIL" and result.smallest
+    assert result.matches[0].numerics == config.numerics
+
+
+def test_the_format_is_a_rule_too(tmp_path):
+    path = emitted(tmp_path)
+    result = check_rtl([path], "ours", converter_config("e5m2", block_size=2), out=tmp_path, blocks=20_000)
+    assert result.status == "FAIL" and names(result)[0] == "ocp with format=mxfp8_e4m3"
+
+
+def test_the_witness_is_one_for_the_golden_model(check):
+    """Recounted: the shrunk block is converted otherwise under the rules that the design follows."""
+    result = check("e2m1_block", PORTS, "FLUSH")
+    x = result.witness[None].view(np.float32)
+    asked, followed = (quantize(x, numerics) for numerics in (CONFIG.numerics, result.matches[0].numerics))
+    assert isinstance(result.matches[0].numerics, Numerics)
+    assert (asked.codes != followed.codes).any() or (asked.scales != followed.scales).any()
