@@ -30,6 +30,8 @@ def prove(format: Format = None, rtl: Rtl = None,
           monolithic: Annotated[bool, typer.Option("--monolithic", help="Ask about the whole block at once.")] = False,
           netlist: Annotated[str | None, typer.Option("--netlist", metavar="TARGET", show_default=False,
                                                       help="Prove what synthesis makes of it: xcu or ecp5.")] = None,
+          latency: Annotated[int, typer.Option("--latency", min=0, metavar="CYCLES",
+                                               help="Clock cycles of a file that is a pipeline, with clock clk.")] = 0,
           solver: Solver = "bitwuzla", timeout: Timeout = 900, profile: Profile = None, set: Set = None, config: Config = None,
           name: Name = None, out: Out = Path("build"), force: Force = False, json: Json = False, quiet: Quiet = False,
           verbose: Verbose = False) -> None:
@@ -51,8 +53,8 @@ def prove(format: Format = None, rtl: Rtl = None,
     for chosen in asked.configs:
         output.configuration(chosen)
         with output.steps(f"proving {chosen.formats}") as progress:
-            proof = prove(chosen, rtl=rtl, name=name if rtl is not None else asked.name, out=out, whole=monolithic, netlist=netlist,
-                          solver=solver, timeout=timeout, force=force, progress=progress)
+            proof = prove(chosen, rtl=rtl, name=name if rtl is not None else asked.name, out=out, whole=monolithic, latency=latency,
+                          netlist=netlist,                          solver=solver, timeout=timeout, force=force, progress=progress)
         proofs.append(proof)
         output.table([{"status": str(step.status), "seconds": step.answer.seconds, "lemma": step.question.name,
                        "which says": step.question.says} for step in proof.steps])

@@ -12,6 +12,7 @@ from ..hdl.host import write_whole
 from ..models import quantize
 from ..models.source import DTYPES
 from ..sim.scoreboard import Scoreboard
+from ..sim.stream import stream_text
 from ..sim.verilated import verilate_text
 from ..spec import ConverterConfig, Numerics
 from .design import Design
@@ -38,14 +39,18 @@ class Counterexample:
                 "confirmed": self.confirmed, "report": self.report, "vectors": self.vectors.name}
 
 
-def replayed(config: ConverterConfig, mode: int, values: dict[str, int], design: Design, folder: Path) -> Counterexample:
+def replayed(config: ConverterConfig, mode: int, values: dict[str, int], design: Design, folder: Path,
+             latency: int = 0) -> Counterexample:
     """What a solver's values mean for a block.
 
-    The values are those of a whole block, or of one element and of the largest of its block.
+    The values are those of a whole block, or of one element and of the largest of its block; ``latency`` is that of a design
+    with registers.
     """
     numerics = config.modes[mode]
     blocks, random = _candidates(numerics, values)
-    dut = verilate_text(design.verilog(), design.top, *config.modes, lint=False).mode(mode)
+    text = design.verilog()
+    dut = (stream_text(text, design.top, numerics, latency) if latency else
+           verilate_text(text, design.top, *config.modes, lint=False).mode(mode))
     patterns = np.array(blocks, f"uint{numerics.source.bits}")
     x = patterns.view(DTYPES[numerics.source.name])
     expected, actual = quantize(x, numerics, random=random), dut(x, random=random)

@@ -100,6 +100,6 @@ class Design:
             text = file.read_text()
             file.unlink()
             if re.search(r"^; yosys-smt2-(register|memory|clock)", text, re.M):
-                raise ToolError(f"the module {cut.module} has registers: only combinational modules can be proved as they are")
+                raise ToolError(f"the module {cut.module} has registers: say after how many clock cycles a result comes (--latency)")
             parts.append(Part(cut.module, text))
         return parts

@@ -15,6 +15,7 @@ from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version
 from .counterexample import Counterexample, replayed
 from .design import Design
+from .pipeline import combinational
 from .questions import Question, composed, monolithic
 from .solver import Answer, solve, solver_version
 from .structure import StructureError
@@ -91,13 +92,14 @@ class Proof:
 
 
 def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str | None = None, out: Path | str = "build",
-          whole: bool = False, netlist: str | None = None, solver: str = "bitwuzla", timeout: float = 900, force: bool = False,
+          whole: bool = False, latency: int = 0, netlist: str | None = None, solver: str = "bitwuzla", timeout: float = 900, force: bool = False,
           progress: Callable[[str], None] | None = None) -> Proof:
     """Prove that the emitted file, or the file ``rtl`` with the module ``name``, is what the configuration's numerics say, for
     every block.
 
     It is proved in parts that are put together (see `questions.composed`), or with ``whole`` in one question. ``netlist``
-    is a target of `design.NETLISTS`: then what synthesis makes of the file is proved, cells and all. ``timeout``, in
+    is a target of `design.NETLISTS`: then what synthesis makes of the file is proved, cells and all. A file with registers
+    is proved as a whole where it is a pipeline of ``latency`` clock cycles (see `pipeline.combinational`). ``timeout``, in
     seconds, is that of each question. The questions, with the outcome, stay beside the Verilog, in ``proof/``.
     ``progress`` is told what is done next.
 
@@ -117,6 +119,12 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     say("reading the Verilog" if netlist is None else f"mapping to {netlist}")
     design = Design([verilog], name, folder, netlist)
     remark = None
+    if latency:
+        say("making registers wires")
+        if config.alternatives:
+            raise ValueError("registered converters are proved for one format and one scale rule")
+        flat, whole = combinational(design.reading, name, latency, folder), True
+        flat.files, design = design.files, flat
     try:
         questions = (monolithic if whole else composed)(config, design)
     except StructureError as error:
@@ -133,7 +141,7 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     if steps[-1].status is Status.FAIL and steps[-1].question.name.endswith(("element", "scale", "block")):
         say("replaying the counterexample")
         last = steps[-1]
-        counterexample = replayed(config, last.question.mode, last.answer.values, design, folder)
+        counterexample = replayed(config, last.question.mode, last.answer.values, design, folder, latency)
     proof = Proof(config=config, verilog=verilog, way="monolithic" if whole or remark else "composed", remark=remark, netlist=netlist, solver=solver,
                   version=version, steps=steps, counterexample=counterexample, folder=folder)
     write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")

@@ -10,6 +10,7 @@ from mxcast.hdl import verilog
 from mxcast.hdl.host import ToolError
 from mxcast.proof import prove, solver
 from mxcast.proof.prove import Status
+from mxcast.proof.structure import StructureError
 from mxcast.spec import converter_config
 
 NAME = "planted"
@@ -134,6 +135,30 @@ def test_a_solver_that_fails_is_an_error(program, tmp_path, monkeypatch):
     monkeypatch.setitem(solver.SOLVERS, "broken", ("bitwuzla", "", program))
     with pytest.raises(ToolError, match="broken failed"):
         prove(converter_config("e2m1", "ocp", block_size=2), out=tmp_path, solver="broken")
+
+
+PIPELINE = """
+module planted(input clk, input [63:0] x, output reg [7:0] scale, output reg [7:0] p);
+  reg [63:0] held;
+  wire [7:0] scale_now, p_now;
+  converter inner (.x(held), .scale(scale_now), .p(p_now));
+  always @(posedge clk) begin held <= x; scale <= scale_now; p <= p_now; end
+endmodule
+"""
+
+
+def test_a_pipeline_is_proved(tmp_path):
+    config, file = converter_config("e2m1", "ocp", block_size=2), tmp_path / "planted.v"
+    file.write_text(PIPELINE + verilog(config, "converter"))
+    assert prove(config, rtl=file, latency=2).status is Status.PASS
+    with pytest.raises(StructureError, match="not 1"):
+        prove(config, rtl=file, latency=1)
+    file.write_text(file.read_text().replace("scale <= scale_now", "scale <= scale_now ^ (x == 64'h7F)"))  # of another block
+    with pytest.raises(StructureError, match="1 or 2, not 2"):
+        prove(config, rtl=file, latency=2)
+    file.write_text(PIPELINE.replace("p <= p_now", "p <= p_now | (held == 64'h41)") + verilog(config, "converter"))
+    proof = prove(config, rtl=file, latency=2)
+    assert proof.status is Status.FAIL and proof.counterexample.confirmed and proof.counterexample.block == [0x41, 0]
 
 
 def test_registers_are_refused(tmp_path):
