@@ -123,16 +123,17 @@ def _scale_fractions(numerics: Numerics) -> list[int]:
     return sorted(fraction for fraction in chosen if 0 <= fraction <= f.fraction_mask)
 
 
-def _contested(numerics: Numerics, rounds: int = 4) -> np.ndarray:
-    """A maximum of every exponent, in every lane in turn, among exponents that are one of its bits smaller: so that each bit of
-    each comparison between two elements decides."""
+def _contested(numerics: Numerics, rounds: int = 6) -> np.ndarray:
+    """A maximum of every exponent, in every lane in turn, among exponents that are one of its bits smaller, or among equal ones
+    with smaller fractions: so that each bit of each comparison between two elements decides."""
     f, rng, size = _Source(numerics), np.random.default_rng(0), numerics.block_size
     exponents = np.tile(np.arange(1, f.special), rounds)[:, None]
     bit = 1 << rng.integers(0, f.source.exp_bits, (len(exponents), size))
     others = np.where(exponents & bit, exponents ^ bit, 0)
-    lanes = (np.arange(len(exponents)) % size)[:, None]
-    chosen = np.where(np.arange(size) == lanes, exponents, others)
-    fractions = rng.choice(_scale_fractions(numerics), chosen.shape)
+    equal = np.arange(len(exponents))[:, None] >= 4 * (f.special - 1)
+    wins = np.arange(size) == (np.arange(len(exponents)) % size)[:, None]
+    chosen = np.where(wins | equal, exponents, others)
+    fractions = np.where(equal, np.where(wins, f.fraction_mask, 0), rng.choice(_scale_fractions(numerics), chosen.shape))
     signs = rng.integers(0, 2, chosen.shape) * f.negative
     return (chosen << f.source.man_bits | fractions | signs).astype(f.dtype)
 
@@ -152,7 +153,8 @@ def _single_bits(numerics: Numerics, blocks: int = 1024) -> np.ndarray:
     lost = np.maximum(np.where(exponent > 0, distance - lowest, 0), 0) + rng.choice([-1, 0, 0, 0, 1], shape)
     guard = np.clip(leading - kept - 1 + lost, 0, man_bits - 1)
     below = np.where(rng.integers(0, 2, shape) == 0, guard, rng.integers(0, guard + 1))  # the guard bit itself: a tie
-    high = rng.integers(0, 1 << man_bits, shape) >> guard + 1 << guard + 1
+    even = guard + 1 + (below != guard)  # a tie goes down, and only with one bit more up
+    high = rng.integers(0, 1 << man_bits, shape) >> even << even
     fraction = (high | 1 << guard | 1 << below) & f.fraction_mask
     subnormal = exponent == 0
     fraction[subnormal] = (fraction & (1 << leading) - 1 | 1 << leading)[subnormal]
