@@ -38,11 +38,12 @@ def prove(format: Format = None, rtl: Rtl = None,
     """Prove that the written Verilog equals the specification for every input block.
 
     PASS: no block is converted otherwise. FAIL: there is a counterexample, which is shown. UNKNOWN, TIMEOUT: the solver
-    gave no answer (exit code 4).
+    gave no answer (exit code 4). With --rtl everything is kept beside that file.
     """
     output = Output(json, quiet, verbose)
     if rtl is not None and format is None and config is None:
-        asked = Request(configs=(beside(rtl),), many=False)
+        config_of, name_of = beside(rtl)
+        asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
         asked = request("prove {}", format, profile, set, config, name=name)
     if rtl is not None and asked.many:
@@ -114,11 +115,12 @@ def _row(result: Mutation) -> dict[str, object]:
             "survived": found["survived"], "undecided": found["undecided"]}
 
 
-def beside(rtl: Path) -> ConverterConfig:
-    """The configuration that the JSON file beside an emitted Verilog file describes."""
+def beside(rtl: Path) -> tuple[ConverterConfig, str]:
+    """The configuration and the top module that the JSON file beside an emitted Verilog file describes."""
     path = rtl.with_suffix(".json")
     try:
-        return ConverterConfig.from_dict(json_.loads(path.read_text()))
+        about = json_.loads(path.read_text())
+        return ConverterConfig.from_dict(about), about["name"]
     except OSError:
         raise ValueError(f"{rtl} has no {path.name} beside it that says what it converts: give a format and a profile") from None
     except (ValueError, TypeError, KeyError) as error:
@@ -146,6 +148,6 @@ def _verdict(proof: Proof) -> str:
     if proof.counterexample is None:
         return f"{what}: {proof.solver} {proof.version} did not show that {proof.steps[-1].question.says}"
     found = proof.counterexample
-    text = found.report if found.confirmed else ("the solver's block is converted as the golden model does: "
-                                                 "the specification or a tool is at fault, not the Verilog")
+    text = found.report if found.confirmed else ("but Verilator converts the solver's block as the golden model does: the file leaves "
+                                                 "something undefined (x), uses its clock as data, or a tool is at fault")
     return f"{what} differs from the specification\n{text}\nto keep it in the regression: mxcast test {command_line(proof.config)} --vectors {found.vectors}"

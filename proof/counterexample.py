@@ -11,13 +11,18 @@ import numpy as np
 from ..hdl.host import write_whole
 from ..models import quantize
 from ..models.source import DTYPES
+from ..sim import stimuli
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import stream_text
 from ..sim.verilated import verilate_text
 from ..spec import ConverterConfig, Numerics
 from .design import Design
 
-__all__ = ["Counterexample", "replayed", "save_block"]
+__all__ = ["Counterexample", "replayed", "simulated", "save_block"]
+
+
+SIMULATED = 5000
+"""Random blocks of a proved file that are simulated too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +51,27 @@ def replayed(config: ConverterConfig, mode: int, values: dict[str, int], design:
     The values are those of a whole block, or of one element and of the largest of its block; ``latency`` is that of a design
     with registers.
     """
-    numerics = config.modes[mode]
-    blocks, random = _candidates(numerics, values)
-    text = design.verilog()
+    blocks, random = _candidates(config.modes[mode], values)
+    patterns = np.array(blocks, f"uint{config.modes[mode].source.bits}")
+    return _compared(config, mode, patterns, random, design, folder, latency)
+
+
+def simulated(config: ConverterConfig, design: Design, folder: Path, latency: int = 0) -> Counterexample | None:
+    """The first of some corner and random blocks that a Verilated design converts otherwise than the model, if there is one."""
+    for mode, numerics in enumerate(config.modes):
+        patterns = np.concatenate([stimuli.corner_blocks(numerics), stimuli.random_blocks(numerics, SIMULATED, 0)])
+        found = _compared(config, mode, patterns, stimuli.random_bits(numerics, patterns.shape, 0), design, folder, latency)
+        if found.confirmed:
+            return found
+    return None
+
+
+def _compared(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, design: Design, folder: Path,
+              latency: int) -> Counterexample:
+    """The first block that a design converts otherwise than the model, or the first of all."""
+    numerics, text = config.modes[mode], design.verilog()
     dut = (stream_text(text, design.top, numerics, latency) if latency else
            verilate_text(text, design.top, *config.modes, lint=False).mode(mode))
-    patterns = np.array(blocks, f"uint{numerics.source.bits}")
     x = patterns.view(DTYPES[numerics.source.name])
     expected, actual = quantize(x, numerics, random=random), dut(x, random=random)
     differs = (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)

@@ -61,7 +61,7 @@ class Design:
     def __init__(self, files: list[Path], top: str, folder: Path, netlist: str | None = None) -> None:
         if netlist is not None and netlist not in NETLISTS:
             raise ValueError(unknown_name("netlist", netlist, NETLISTS))
-        self.files, self.top, self.folder = files, top, folder
+        self.files, self.top, self.folder, self.is_netlist = files, top, folder, netlist is not None
         folder.mkdir(parents=True, exist_ok=True)
         self.reading = [READ.format(file=Path(file).resolve()) for file in files]
         if netlist:
@@ -80,20 +80,25 @@ class Design:
         """The modules below the top, as `write_json` has them, processes being cells already."""
         file = self.folder / "structure.json"
         file.unlink(missing_ok=True)
-        execute([*self.reading, f"hierarchy -check -top {self.top}", "proc", "check -assert", f"write_json {file.name}"], self.folder)
+        whole = [*self.reading, f"hierarchy -check -top {self.top}", "proc -noopt"]
+        # loops across modules show in the flattened design, and before anything is simplified
+        flat = [] if self.is_netlist else [*whole, "flatten", "check -assert", "design -reset"]
+        execute([*flat, *whole, "check -assert", f"write_json {file.name}"], self.folder)
         modules = json.loads(file.read_text())["modules"]
         file.unlink()
         return modules
 
     def parts(self, *cuts: Cut) -> list[Part]:
         """Modules as functions."""
-        commands = [*self.reading, f"hierarchy -check -top {self.top}", "proc", "design -save whole"]
+        # what the text leaves undefined may be anything: what follows would take it for 0
+        commands = [*self.reading, f"hierarchy -check -top {self.top}", "proc -noopt", "setundef -anyseq", "opt_expr", "opt_clean",
+                    "design -save whole"]
         files = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
         for cut, file in zip(cuts, files):
             file.unlink(missing_ok=True)
             commands += ["design -load whole", *(f"delete {cut.module}/{cell}" for cell in cut.without),
                          *(f"setattr -set keep 1 {cut.module}/w:{wire}" for wire in cut.wires), f"hierarchy -top {cut.module}",
-                         "flatten", "opt_clean", f"write_smt2 -stbv -wires {file.name}"]
+                         "flatten", "setundef -undriven -anyseq", "opt_clean", f"write_smt2 -stbv -wires {file.name}"]
         execute(commands, self.folder)
         parts = []
         for cut, file in zip(cuts, files):

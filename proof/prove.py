@@ -13,12 +13,12 @@ from ..hdl import default_name, emit
 from ..hdl.host import write_whole
 from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version
-from .counterexample import Counterexample, replayed
+from .counterexample import Counterexample, replayed, simulated
 from .design import Design
 from .pipeline import combinational
 from .questions import Question, composed, monolithic
 from .solver import Answer, solve, solver_version
-from .structure import StructureError
+from .structure import StructureError, check_ports
 
 __all__ = ["Proof", "Status", "Step", "prove"]
 
@@ -70,7 +70,7 @@ class Proof:
 
     @property
     def status(self) -> Status:
-        found = {step.status for step in self.steps}
+        found = {step.status for step in self.steps} | ({Status.FAIL} if self.counterexample else set())
         return next(status for status in (Status.FAIL, Status.TIMEOUT, Status.UNKNOWN, Status.PASS) if status in found)
 
     @property
@@ -103,8 +103,10 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     seconds, is that of each question. The questions, with the outcome, stay beside the Verilog, in ``proof/``.
     ``progress`` is told what is done next.
 
-    A counterexample is converted by the golden model and by the Verilated file. A file whose parts make no proof of the
-    whole is asked as a whole. Raises `ToolError` where a tool is missing or the file cannot be read.
+    A counterexample is converted by the golden model and by the Verilated file. A file ``rtl`` that passes is also simulated on
+    some blocks, as simulators may read it otherwise than Yosys. A file whose parts make no proof of the
+    whole is asked as a whole. Raises `ToolError` where a tool is missing or the file cannot be read, ValueError where it has
+    other ports.
     """
     version = solver_version(solver)
     if rtl is None:
@@ -118,6 +120,7 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     say = progress or (lambda text: None)
     say("reading the Verilog" if netlist is None else f"mapping to {netlist}")
     design = Design([verilog], name, folder, netlist)
+    check_ports(design.modules, name, config, registered=latency > 0)
     remark = None
     if latency:
         say("making registers wires")
@@ -142,6 +145,9 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
         say("replaying the counterexample")
         last = steps[-1]
         counterexample = replayed(config, last.question.mode, last.answer.values, design, folder, latency)
+    if rtl is not None and netlist is None and counterexample is None and all(step.status is Status.PASS for step in steps):
+        say("comparing with a simulator")  # Yosys and a simulator may read a file differently
+        counterexample = simulated(config, design, folder, latency)
     proof = Proof(config=config, verilog=verilog, way="monolithic" if whole or remark else "composed", remark=remark, netlist=netlist, solver=solver,
                   version=version, steps=steps, counterexample=counterexample, folder=folder)
     write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")

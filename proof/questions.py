@@ -92,7 +92,8 @@ def composed(config: ConverterConfig, design: Design,
 def _mode(part: Part, symbol: str, config: ConverterConfig, number: int) -> str:
     if not config.alternatives:
         return ""
-    return f"(assert (= {_vector(part.wire('mode', symbol), config.mode_bits)} {bits(number, config.mode_bits)}))\n"
+    relation = "bvuge" if number == len(config.modes) - 1 else "="  # numbers beyond the last are the last
+    return f"(assert ({relation} {_vector(part.wire('mode', symbol), config.mode_bits)} {bits(number, config.mode_bits)}))\n"
 
 
 def _lane(s: Specification, element: Part, widen: list[Part], config: ConverterConfig, number: int, prefix: str) -> Question:

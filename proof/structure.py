@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..spec import ConverterConfig
 
-__all__ = ["StructureError", "Wiring", "wiring"]
+__all__ = ["StructureError", "Wiring", "check_ports", "wiring"]
 
 
 class StructureError(ValueError):
@@ -24,6 +24,29 @@ class Wiring:
     """The module that widens the number of every lane first, if there is one."""
     flags: dict[str, str]
     """The wire of the top module that tells each flag to every lane."""
+
+
+def check_ports(modules: dict[str, dict], top: str, config: ConverterConfig, registered: bool = False) -> None:
+    """Raise ValueError unless a module has exactly the ports of a converter, with ``clk`` where it is registered."""
+    numerics = config.numerics
+    lanes = numerics.block_size
+    wanted = {"x": ("input", lanes * numerics.source.bits), "scale": ("output", numerics.block.scale.bits),
+              "p": ("output", lanes * numerics.block.element.bits)}
+    if config.alternatives:
+        wanted["mode"] = "input", config.mode_bits
+    if numerics.random_bits:
+        wanted["random"] = "input", lanes * numerics.random_bits
+    if registered:
+        wanted["clk"] = "input", 1
+    ports = {name: (port["direction"], len(port["bits"])) for name, port in modules[top]["ports"].items()}
+    for name in [*wanted, *ports]:
+        if name not in wanted:
+            if name == "clk":
+                raise ValueError(f"{top} has a clock: say after how many of its cycles a result comes (latency)")
+            raise ValueError(f"{top} has a port {name}, which the converter {config.formats} has not")
+        if ports.get(name) != wanted[name]:
+            found = "there is none" if name not in ports else f"it is an {ports[name][0]} of {ports[name][1]}"
+            raise ValueError(f"the port {name} of {top} must be an {wanted[name][0]} of {wanted[name][1]} bits: {found}")
 
 
 def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: tuple[str, ...]) -> Wiring:
@@ -46,10 +69,6 @@ def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: t
             raise StructureError(f"{what} of {top} is not that of one module")
         return found[0]
 
-    for name, width in (("x", numerics.block_size * numerics.source.bits), ("scale", numerics.block.scale.bits),
-                        ("p", numerics.block_size * numerics.block.element.bits)):
-        if len(ports.get(name, ())) != width:
-            raise StructureError(f"{top} has no port {name} of {width} bits")
     names, kinds, wideners, told = [], set(), set(), {}
     for lane in range(numerics.block_size):
         name, cell = cell_with("p", slice_of("p", lane, numerics.block.element.bits), f"the code of element {lane}")

@@ -115,7 +115,7 @@ def _test_of(vectors: Path, config: ConverterConfig) -> str:
         with np.load(vectors) as file:
             x, mode, random = file["x"], int(file["mode"]), file["random"] if "random" in file else None
     except (ValueError, KeyError, zipfile.BadZipFile, AttributeError, TypeError) as error:
-        raise ValueError(f"{vectors} is no .npz of blocks: {error}") from None
+        raise ValueError(f"{vectors} is no .npz of blocks, with x and mode") from error
     numerics = config.modes[mode] if 0 <= mode < len(config.modes) else None
     if numerics is None or x.dtype != f"uint{numerics.source.bits}" or x.shape[1:] != (numerics.block_size,) or not len(x):
         raise ValueError(f"{vectors} holds no blocks of {config.numerics.block_size} {config.numerics.source.name} patterns")

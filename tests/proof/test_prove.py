@@ -163,10 +163,61 @@ def test_a_pipeline_is_proved(tmp_path):
 
 def test_registers_are_refused(tmp_path):
     (tmp_path / "planted.v").write_text(
-        "module planted(input [63:0] x, output reg [7:0] scale, output [7:0] p, input clk);\n"
-        "always @(posedge clk) scale <= x[7:0]; assign p = 8'h0; endmodule\n")
+        "module planted(input [63:0] x, output reg [7:0] scale, output [7:0] p);\n"
+        "always @(posedge x[0]) scale <= x[7:0]; assign p = 8'h0; endmodule\n")
     with pytest.raises(ToolError, match="has registers"):
         prove(converter_config("e2m1", "ocp", block_size=2), rtl=tmp_path / "planted.v")
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("pattern, instead", [
+    (r"nan \? 4'h0 : ", "nan ? 4'hx : "),                                        # undefined, which Yosys may take for 0
+    (r"_0_ \? 8'h00", "_0_ ? 8'hxx"),
+    (r"nan \? 4'h0 : ", "nan ? {4{x[40]}} : "),                                  # beyond the vector
+    (r"assign p = (nan \? .*);", r"reg [3:0] late; assign p = late; always @(nan) late = \1;"),   # Yosys and simulators differ
+    (r"nan \? 4'h0 : (\{.*?\});", "nan ? 4'h0 : \\1\n// synthesis translate_off\n^ 4'h1\n// synthesis translate_on\n;"),
+])
+def test_what_tools_read_differently_is_no_proof(pattern, instead, whole, tmp_path):
+    config = converter_config("e2m1", "ocp", block_size=4)
+    text, count = re.subn(pattern, instead, verilog(config, NAME))
+    assert count == 1
+    (tmp_path / f"{NAME}.v").write_text(text)
+    assert prove(config, rtl=tmp_path / f"{NAME}.v", whole=whole).status is Status.FAIL
+
+
+@pytest.mark.parametrize("pattern, instead, sentence", [
+    (r"output \[15:0\] p;\n  wire \[15:0\] p;", "output [19:0] p;\n  wire [19:0] p;\n  assign p[19:16] = x[3:0];", "p of planted must be an output of 16 bits"),
+    (r"module planted\(x, scale, p\);", "module planted(x, scale, p, en);\n  input en;", "planted has a port en"),
+    (r"module planted\(x, scale, p\);", "module planted(x, scale, p, clk);\n  input clk;", "planted has a clock"),
+    (r"input \[127:0\] x;", "inout [127:0] x;", "x of planted must be an input of 128 bits"),
+])
+def test_other_ports_are_refused(pattern, instead, sentence, tmp_path):
+    config = converter_config("e2m1", "ocp", block_size=4)
+    text, count = re.subn(pattern, instead, verilog(config, NAME), count=1)
+    assert count == 1
+    (tmp_path / f"{NAME}.v").write_text(text)
+    for whole in (False, True):
+        with pytest.raises(ValueError, match=sentence):
+            prove(config, rtl=tmp_path / f"{NAME}.v", whole=whole)
+
+
+def test_mode_numbers_beyond_the_last_are_asked_too(tmp_path):
+    config = converter_config("e2m1,e1m2", "ocp", scale_rule="floor,ceil,rceil", block_size=2)
+    assert len(config.modes) == 6
+    assert prove(config, out=tmp_path).status is Status.PASS
+    text, count = re.subn(r"(assign p = )(.*);", r"\1(mode == 3'h7) ? 4'h5 : \2;", verilog(config, NAME), count=1)
+    assert count == 1
+    (tmp_path / f"{NAME}.v").write_text(text)
+    assert prove(config, rtl=tmp_path / f"{NAME}.v").status is Status.FAIL
+
+
+def test_a_loop_is_refused(tmp_path):
+    config = converter_config("e2m1", "ocp", block_size=4)
+    text, count = re.subn(r"assign scale = (.*);", r"assign scale = \1 ^ { 7'h0, scale[0] & ~scale[0] };", verilog(config, NAME), count=1)
+    assert count == 1
+    (tmp_path / f"{NAME}.v").write_text(text)
+    with pytest.raises(ToolError, match="check|problems"):
+        prove(config, rtl=tmp_path / f"{NAME}.v")
 
 
 def test_a_wire_that_nothing_drives_is_refused(tmp_path):
