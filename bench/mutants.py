@@ -7,9 +7,11 @@ The page is written by bench/verification.py.
 
 import hashlib
 import json
+import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
 from exhaustive import fingerprint
 
 from mxcast.proof.mistakes import refute

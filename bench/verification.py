@@ -7,8 +7,10 @@
 import argparse
 import json
 import re
+import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
 import exhaustive
 import mutants
 import proofs
@@ -79,12 +81,16 @@ def main() -> None:
         proofs.main([])
         mutants.main()
         exhaustive.main()
-    found = rows()
     for page in PAGES:
-        text = page.read_text()
-        for name, table in (("verification", markdown(found, COLUMNS) + versions()), ("proofs", summary(found) + versions())):
-            text = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], text, flags=re.S)
-        page.write_text(text)
+        page.write_text(rendered(page.read_text()))
+
+
+def rendered(page: str) -> str:
+    """A page with its tables."""
+    found = rows()
+    for name, table in (("verification", markdown(found, COLUMNS) + versions()), ("proofs", summary(found) + versions())):
+        page = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.S)
+    return page
 
 
 if __name__ == "__main__":

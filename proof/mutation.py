@@ -41,6 +41,10 @@ VERIFY = "verify"
 """By what a mutant is killed that only they find."""
 
 
+PATIENCE = 20
+"""Seconds for the question whether a module has changed at all; a proof of the converter is asked next."""
+
+
 class Fate(StrEnum):
     """What became of a mutant."""
 
@@ -190,7 +194,7 @@ def _judged(config: ConverterConfig, fault: str, folder: Path, out: Path, timeou
              "write_verilog -noattr mutant.v"], out)
     module = fault.split("-module ")[1].split()[0]
     right, wrong = Design([out / "dut.v"], TOP, out / "right"), Design([out / "mutant.v"], TOP, out / "wrong")
-    if solve(difference(right, wrong, module), ("differs",), timeout=timeout).result == "unsat":
+    if solve(difference(right, wrong, module), ("differs",), timeout=min(timeout, PATIENCE)).result == "unsat":
         return Fate.EQUIVALENT, f"{module} is what it was"
     proof: Proof = prove(config, rtl=out / "mutant.v", name=TOP, timeout=timeout)  # perhaps what changed never matters
     if proof.status is Status.PASS:

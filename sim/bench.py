@@ -153,7 +153,7 @@ if JOB["simulator"] == "icarus":  # before all others, so that the inputs have n
 def hard_blocks(mode: int) -> np.ndarray:
     """Corners and random blocks of a mode."""
     numerics = CONFIG.modes[mode]
-    return np.concatenate([stimuli.corner_blocks(numerics), stimuli.random_blocks(numerics, JOB["unknown_blocks"], JOB["seed"])])
+    return np.concatenate([stimuli.corner_blocks(numerics, most=100), stimuli.random_blocks(numerics, JOB["unknown_blocks"], JOB["seed"])])
 
 
 if JOB["vectors"]:

@@ -247,9 +247,10 @@ def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
     }
 
 
-def corner_blocks(numerics: Numerics) -> np.ndarray:
-    """All directed blocks in one array."""
-    return np.concatenate(list(corner_cases(numerics).values()))
+def corner_blocks(numerics: Numerics, most: int | None = None) -> np.ndarray:
+    """All directed blocks in one array, or of each family ``most`` at most, an even choice."""
+    cases = corner_cases(numerics).values()
+    return np.concatenate([blocks if most is None else blocks[::-(-len(blocks) // most)] for blocks in cases])
 
 
 def random_blocks(numerics: Numerics, blocks: int, seed: int) -> np.ndarray:
