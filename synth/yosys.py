@@ -55,6 +55,7 @@ def run(commands: list[str], folder: Path, technology: str | None = None) -> tup
 
     With a ``technology`` the statistics have an estimate of its logic cells.
     """
+    yosys_version()  # that it is missing is another error
     stat = "stat -json" + (f" -tech {technology}" if technology else "")
     for stale in ("stat.json", "netlist.json"):
         (folder / stale).unlink(missing_ok=True)
