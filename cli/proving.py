@@ -55,7 +55,7 @@ def prove(format: Format = None, rtl: Rtl = None,
         output.configuration(chosen)
         with output.steps(f"proving {chosen.formats}") as progress:
             proof = prove(chosen, rtl=rtl, name=name if rtl is not None else asked.name, out=out, whole=monolithic, latency=latency,
-                          netlist=netlist,                          solver=solver, timeout=timeout, force=force, progress=progress)
+                          netlist=netlist, solver=solver, timeout=timeout, force=force, progress=progress)
         proofs.append(proof)
         output.table([{"status": str(step.status), "seconds": step.answer.seconds, "lemma": step.question.name,
                        "which says": step.question.says} for step in proof.steps])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..hdl.host import write_whole
-from ..models import quantize
+from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim import stimuli
 from ..sim.scoreboard import Scoreboard
@@ -19,7 +19,6 @@ from ..spec import ConverterConfig, Numerics
 from .design import Design
 
 __all__ = ["Counterexample", "replayed", "simulated", "save_block"]
-
 
 SIMULATED = 5000
 """Random blocks of a proved file that are simulated too."""
@@ -33,7 +32,7 @@ class Counterexample:
     random: list[int] | None
     mode: int
     confirmed: bool
-    """Whether model and Verilated design differ on it. If not, the fault is one of the specification or of a tool."""
+    """Whether model and Verilated design differ on it. If not, the file leaves something undefined, or a tool is at fault."""
     report: str
     """What differs, in words, with the command that explains the block."""
     vectors: Path
@@ -63,6 +62,7 @@ def simulated(config: ConverterConfig, design: Design, folder: Path, latency: in
         found = _compared(config, mode, patterns, stimuli.random_bits(numerics, patterns.shape, 0), design, folder, latency)
         if found.confirmed:
             return found
+        found.vectors.unlink()  # it counters nothing
     return None
 
 
@@ -76,12 +76,12 @@ def _compared(config: ConverterConfig, mode: int, patterns: np.ndarray, random: 
     expected, actual = quantize(x, numerics, random=random), dut(x, random=random)
     differs = (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
     row = int(np.flatnonzero(differs)[0]) if differs.any() else 0
-    board = Scoreboard(config)
-    part = slice(row, row + 1)
-    board.compare("counterexample", patterns[part], quantize(x[part], numerics, random=None if random is None else random[part]),
-                  dut(x[part], random=None if random is None else random[part]), None if random is None else random[part])
+    part, board = slice(row, row + 1), Scoreboard(config)
+    drawn = None if random is None else random[part]
+    first = [Quantized(scales=q.scales[part], codes=q.codes[part], numerics=numerics) for q in (expected, actual)]
+    board.compare("counterexample", patterns[part], *first, drawn)
     vectors = folder / "counterexample.npz"
-    save_block(vectors, mode, patterns[part], None if random is None else random[part])
+    save_block(vectors, mode, patterns[part], drawn)
     return Counterexample(block=patterns[row].tolist(), random=None if random is None else random[row].tolist(), mode=mode,
                           confirmed=bool(differs.any()), report=board.report, vectors=vectors)
 

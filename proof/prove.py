@@ -117,6 +117,7 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
         verilog.open().close()  # an error with its name, if there is none
     beside = verilog.parent.parent if verilog.parent.name == "rtl" else verilog.parent
     folder = beside / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
+    (folder / "counterexample.npz").unlink(missing_ok=True)  # of an earlier file
     say = progress or (lambda text: None)
     say("reading the Verilog" if netlist is None else f"mapping to {netlist}")
     design = Design([verilog], name, folder, netlist)
