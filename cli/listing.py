@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..spec import BLOCK_SIZES, BLOCKS, PROFILES, RULES, SOURCES, AmaxKey
+from ..spec import BLOCK_SIZES, BLOCKS, PROFILES, RULES, CHOICES, SOURCES
 from ..spec.catalogue import unknown_name
 from .options import Json, Quiet, Verbose
 from .output import Output
@@ -41,7 +41,7 @@ def _profiles() -> Rows:
 
 def _rules() -> Rows:
     listed = [{"key": key, "value": str(rule), "meaning": rule.__doc__}
-              for key, rules in {**RULES, "amax_key": AmaxKey}.items() for rule in rules]
+              for key, rules in {**RULES, **CHOICES}.items() for rule in rules]
     listed += [{"key": "source", "value": s.name, "meaning": f"the numbers that come in: {s.source}"} for s in SOURCES.values()]
     return listed + [
         {"key": "block_size", "value": f"{BLOCK_SIZES[0]} to {BLOCK_SIZES[-1]}",

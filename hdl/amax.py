@@ -6,10 +6,11 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import AmaxKey, ConverterConfig, Numerics, Specials
+from ..spec import AmaxKey, ConverterConfig, Numerics, Quantizer, Specials
 from .mode import by_mode, mode_port
 from .modules import placed
 from .operand import lane_name, operand_layout, scale_key_layout
+from .table import table
 from .threshold import Threshold
 
 __all__ = ["AmaxTree", "ReduceKey", "magnitude_width"]
@@ -36,28 +37,46 @@ class ReduceKey(wiring.Component):
         m.d.comb += self.key.exponent.eq(exponent)
         if not len(self.key.flag):
             return m
-        flag = self.exceeds(fraction, exponent)
+        flag = self.exceeds(m, platform, fraction, exponent)
         if numerics.specials is Specials.INF_SCALE:
             is_special = exponent == (1 << source.exp_bits) - 1
             flag = Mux(is_special, fraction.any(), flag)
         m.d.comb += self.key.flag.eq(flag)
         return m
 
-    def exceeds(self, fraction, exponent):
+    def exceeds(self, m: Module, platform, fraction, exponent):
         """Does the fraction put the scale one up?"""
         thresholds = [Threshold.of(mode) for mode in self.config.modes]
         never = (1 << len(fraction)) - 1
 
-        def above(limits: list[int]):
-            return 0 if set(limits) == {never} else fraction > by_mode(self, limits)
+        def above(limits: list[int], where: str):
+            if set(limits) == {never}:
+                return 0
+            if self.config.microarchitecture.quantizer is Quantizer.TABLE:
+                return self.above(m, platform, where, fraction, limits[0])
+            return fraction > by_mode(self, limits)
 
-        exceeds = above([t.in_binade for t in thresholds])
+        exceeds = above([t.in_binade for t in thresholds], "in_binade")
         if any(t.at_bottom != t.in_binade for t in thresholds):
-            bottom, bottoms = above([t.at_bottom for t in thresholds]), {t.bottom for t in thresholds}
+            bottom, bottoms = above([t.at_bottom for t in thresholds], "at_bottom"), {t.bottom for t in thresholds}
             if bottoms == {0}:
                 return Mux(exponent.any(), exceeds, bottom)
             return Mux(exponent == by_mode(self, [t.bottom for t in thresholds]), bottom, exceeds)
         return exceeds
+
+    def above(self, m: Module, platform, where: str, fraction, limit: int):
+        """``fraction > limit``, from the bits and the sticky bit that the element quantizer looks at, if these suffice."""
+        kept = self.numerics.block.element.fraction_bits + 1
+        rest = len(fraction) - kept
+        if rest <= 0 or limit & (1 << rest) - 1 not in (0, (1 << rest) - 1):
+            return fraction > limit
+        first, sticky = limit >> rest, [fraction[:rest].any()] if not limit & (1 << rest) - 1 else []
+
+        def function(*bits):
+            number = sum(bit << i for i, bit in enumerate(bits[:kept]))
+            return number > first or number == first and any(bits[kept:])
+
+        return table(m, platform, self.config, f"exceeds_{where}", function, *fraction[rest:], *sticky)
 
 
 class AmaxTree(wiring.Component):
@@ -91,21 +110,28 @@ class AmaxTree(wiring.Component):
 
     def leaf(self, m: Module, platform, lane: int, x) -> Signal:
         """What a lane brings to the tree."""
-        number = data.View(operand_layout(self.numerics), x)
-        magnitude = x[:-1]
-        if self.numerics.specials is Specials.DROP:
-            is_special = number.exponent.all()
-            magnitude = Mux(is_special, 0, magnitude)
-        if self.numerics.specials is Specials.TE:
-            is_nan = number.exponent.all() & number.fraction.any()
-            magnitude = Mux(is_nan, 0, magnitude)
-        leaf = Signal(len(Value.cast(self.amax)), name=f"level0_{lane}")
-        if self.reduced:
-            reduce_key = ReduceKey(self.config)
-            m.submodules[lane_name("key", lane, self.numerics)] = placed(reduce_key, platform)
-            m.d.comb += [reduce_key.magnitude.eq(magnitude), leaf.eq(reduce_key.key.as_value())]
-            if self.config.alternatives:
-                m.d.comb += reduce_key.mode.eq(self.mode)
-        else:
-            m.d.comb += leaf.eq(magnitude)
+        counts = self.counts(x)
+        key = self.key(m, platform, lane, x[:-1] if counts is None else Mux(counts, x[:-1], 0))
+        leaf = Signal(len(key), name=f"level0_{lane}")
+        m.d.comb += leaf.eq(key)
         return leaf
+
+    def counts(self, x):
+        """Is the number of a lane one of those that the scale is made of? None where all are."""
+        number = data.View(operand_layout(self.numerics), x)
+        if self.numerics.specials is Specials.DROP:
+            return ~number.exponent.all()
+        if self.numerics.specials is Specials.TE:
+            return ~(number.exponent.all() & number.fraction.any())
+        return None
+
+    def key(self, m: Module, platform, lane: int, magnitude):
+        """What is compared of the magnitude of a lane."""
+        if not self.reduced:
+            return magnitude
+        reduce_key = ReduceKey(self.config)
+        m.submodules[lane_name("key", lane, self.numerics)] = placed(reduce_key, platform)
+        m.d.comb += reduce_key.magnitude.eq(magnitude)
+        if self.config.alternatives:
+            m.d.comb += reduce_key.mode.eq(self.mode)
+        return reduce_key.key.as_value()

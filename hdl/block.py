@@ -6,13 +6,16 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import BlockFormat, ConverterConfig, converter_config
+from ..spec import Amax, BlockFormat, ConverterConfig, FixedFormat, Quantizer, converter_config
 from .amax import AmaxTree, ReduceKey
 from .element import ElementQuantizer
+from .elimination import Elimination
 from .mode import mode_port
 from .modules import placed
 from .operand import lane_name, operand_config, special_flags
 from .scale import ScaleUnit
+from .table_element import TableQuantizer
+from .table_fixed import FixedQuantizer
 from .widen import Widen
 
 __all__ = ["BlockConverter"]
@@ -40,9 +43,12 @@ class BlockConverter(wiring.Component):
         m = Module()
         config = operand_config(self.config)
         numerics, lanes = config.numerics, range(config.numerics.block_size)
-        tree, unit = AmaxTree(config), ScaleUnit(config)
+        micro = config.microarchitecture
+        tree, unit = (AmaxTree if micro.amax is Amax.COMPARE else Elimination)(config), ScaleUnit(config)
+        quantizer = ElementQuantizer if micro.quantizer is Quantizer.SHIFT else (
+            FixedQuantizer if isinstance(config.numerics.block.element, FixedFormat) else TableQuantizer)
         x = self.operands(m, platform, lanes)
-        elements = [ElementQuantizer(config) for _ in lanes]
+        elements = [quantizer(config) for _ in lanes]
         m.submodules.amax_tree, m.submodules.scale_unit = placed(tree, platform), placed(unit, platform)
         m.d.comb += [tree.x.eq(Cat(x)), self.scale.eq(unit.scale)]
         told = [unit, *elements]

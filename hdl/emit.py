@@ -8,7 +8,7 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-from ..spec import ConverterConfig, converter_config
+from ..spec import Amax, ConverterConfig, Quantizer, converter_config
 from .block import BlockConverter
 from .host import write_whole
 from .modules import convert
@@ -113,6 +113,9 @@ WAIVER = """
 /* verilator lint_off WIDTHEXPAND */   // the language extends a shorter operand, as intended
 """
 
+TABLE_WAIVER = """/* verilator lint_off WIDTHTRUNC */   // a truth table is shifted down to the bit that is asked for
+"""
+
 
 def verilog(config: ConverterConfig, name: str | None = None) -> str:
     """The Verilog file of a configuration, with header.
@@ -120,7 +123,8 @@ def verilog(config: ConverterConfig, name: str | None = None) -> str:
     The same for the same configuration, name and versions, whatever the folder, the hash seed or the day.
     """
     about = describe(config, name)
-    return f"{_header(about, config)}{WAIVER}\n{convert(BlockConverter(config), about['name'])}"
+    waiver = WAIVER + TABLE_WAIVER * (config.microarchitecture.quantizer is Quantizer.TABLE or config.microarchitecture.amax in (Amax.ELIMINATION, Amax.CHAINS))
+    return f"{_header(about, config)}{waiver}\n{convert(BlockConverter(config), about['name'])}"
 
 
 def random_source(config: ConverterConfig, name: str) -> str:

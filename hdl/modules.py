@@ -16,6 +16,9 @@ from amaranth.lib import wiring
 
 __all__ = ["ModuleLibrary", "placed", "convert", "convert_all", "body"]
 
+KEEP = '(* keep_hierarchy = "yes" *)\n'
+"""What Yosys and Vivado understand; others may take the module apart, which costs LUTs and no bits."""
+
 YOSYS_SCRIPT = "proc; opt_expr; wreduce; opt_expr; opt_clean; write_verilog -noattr"
 
 
@@ -23,19 +26,21 @@ class ModuleLibrary:
     """The modules of one Verilog file, as the platform that components are elaborated for.
 
     A component asks `placed` for each of its sub-modules. All components of a class are one module, because they are
-    made from one configuration.
+    made from one configuration; or all of one ``kind``, where they have one. Where ``whole`` is set synthesis is told
+    not to look into the module.
     """
 
     def __init__(self, top: str) -> None:
         self.top = top
         self.waiting: list[tuple[str, wiring.Component]] = []
-        self.names: set[str] = set()
+        self.parts: dict[str, wiring.Component] = {}
 
     def instance(self, component: wiring.Component) -> Instance:
         """An instance of this kind of component, connected to the ports of ``component``."""
-        name = f"{self.top}_{re.sub(r'(?<=[a-z])(?=[A-Z])', '_', type(component).__name__).lower()}"
-        if name not in self.names:
-            self.names.add(name)
+        kind = getattr(component, "kind", None) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(component).__name__).lower()
+        name = f"{self.top}_{kind}"
+        if name not in self.parts:
+            self.parts[name] = component
             self.waiting.append((name, component))
         component._MustUse__used = True  # the first of its kind is elaborated for all
         direction = {wiring.In: "i", wiring.Out: "o"}
@@ -55,7 +60,7 @@ def convert(component: wiring.Component, top: str) -> str:
 
 def convert_all(components: Mapping[str, wiring.Component]) -> dict[str, str]:
     """Verilog of each component by the name of its top module, in one run of Yosys."""
-    rtl, ports = [], {top: {} for top in components}
+    rtl, ports, kept = [], {top: {} for top in components}, set()
     for top, component in components.items():
         library = ModuleLibrary(top)
         library.waiting.append((top, component))
@@ -63,8 +68,10 @@ def convert_all(components: Mapping[str, wiring.Component]) -> dict[str, str]:
             name, part = library.waiting.pop(0)
             rtl.append(_with_private_copies(rtlil.convert(part, name=name, platform=library, emit_src=False)))
             ports[top][name] = list(part.signature.members)
+            if getattr(part, "whole", False):
+                kept.add(name)
     modules = _print("\n".join(rtl))
-    return {top: "\n".join(_with_port_order(modules[name], name, order) for name, order in ports[top].items())
+    return {top: "\n".join(KEEP * (name in kept) + _with_port_order(modules[name], name, order) for name, order in ports[top].items())
             for top in components}
 
 

@@ -10,7 +10,7 @@ from ..spec import ConverterConfig, Numerics, ScaleRule, Specials
 from .mode import by_mode, mode_port
 from .operand import ROUNDS_UP, scale_key_layout, special_flags
 
-__all__ = ["ScaleUnit"]
+__all__ = ["ScaleUnit", "largest_scale", "leaves_above"]
 
 
 def scale_offset(numerics: Numerics) -> int:
@@ -18,6 +18,25 @@ def scale_offset(numerics: Numerics) -> int:
     element = numerics.block.element
     by_bias = numerics.scale_rule is ScaleRule.BIAS_FLOOR
     return (element.bias if by_bias else element.emax) + numerics.source.bias - numerics.block.scale.bias
+
+
+def largest_scale(numerics: Numerics) -> int:
+    """The largest byte of a block that is not NaN."""
+    if numerics.specials in (Specials.INF_SCALE, Specials.TE):
+        return numerics.block.scale.max_code
+    return min(_unlimited(numerics), numerics.block.scale.max_code)
+
+
+def leaves_above(numerics: Numerics) -> bool:
+    """Can a number be above the largest element under its scale? Not where the rule looks at the fraction and the scale format
+    has the byte that the rule asks for."""
+    return (numerics.scale_rule not in (ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL) or numerics.specials is Specials.DROP
+            or _unlimited(numerics) > numerics.block.scale.max_code)
+
+
+def _unlimited(numerics: Numerics) -> int:
+    """The byte that the rule asks for the largest number."""
+    return (1 << numerics.source.exp_bits) - 2 + (numerics.scale_rule in ROUNDS_UP) - scale_offset(numerics)
 
 
 class ScaleUnit(wiring.Component):

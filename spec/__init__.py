@@ -1,7 +1,7 @@
 """What is converted to what: formats, rules, profiles and configurations, as data."""
 
 from .catalogue import Rule
-from .config import AmaxKey, ConverterConfig, Microarchitecture, converter_config
+from .config import CHOICES, Amax, AmaxKey, ConverterConfig, Microarchitecture, Quantizer, Structure, converter_config
 from .formats import (BF16, BLOCK_SIZES, BLOCKS, E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, ELEMENTS, FP16, FP32, INT8, SOURCES, TF32,
                       BlockFormat, ElementFormat, FixedFormat, FloatFormat, ScaleFormat, SpecialCodes)
 from .names import block_format, element_format, source_format
@@ -9,7 +9,7 @@ from .numerics import RULES, Numerics, Overflow, Rounding, ScaleRule, Specials, 
 from .profiles import PROFILES, Profile, numerics, profile_of
 
 __all__ = [
-    "Rule", "AmaxKey", "ConverterConfig", "Microarchitecture", "converter_config",
+    "Rule", "Amax", "AmaxKey", "CHOICES", "ConverterConfig", "Microarchitecture", "Quantizer", "Structure", "converter_config",
     "BF16", "BLOCK_SIZES", "BLOCKS", "E2M1", "E2M3", "E3M2", "E4M3", "E5M2", "E8M0", "ELEMENTS", "FP16", "FP32", "INT8",
     "SOURCES", "TF32", "BlockFormat", "ElementFormat", "FixedFormat", "FloatFormat", "ScaleFormat", "SpecialCodes",
     "block_format", "element_format", "source_format",

@@ -13,7 +13,7 @@ from .formats import BlockFormat, ElementFormat
 from .numerics import Numerics
 from .profiles import numerics, profile_of
 
-__all__ = ["AmaxKey", "Microarchitecture", "ConverterConfig", "converter_config"]
+__all__ = ["Amax", "AmaxKey", "CHOICES", "Microarchitecture", "Quantizer", "Structure", "ConverterConfig", "converter_config"]
 
 
 class AmaxKey(Rule):
@@ -23,17 +23,53 @@ class AmaxKey(Rule):
     MAGNITUDE = "magnitude", "the whole magnitude, as in the FPGA paper; reduced after the tree"
 
 
+class Amax(Rule):
+    """How the largest key of a block is found."""
+
+    COMPARE = "compare", "a tree of two-input comparators, five levels for 32 numbers, as in the FPGA paper"
+    FOURS = "fours", "a tree of nodes that compare four numbers at once, each with each: fewer levels, more LUTs"
+    ELIMINATION = "elimination", "two bits at a time from the top: the largest digit of the lanes still in, then lanes with less drop out"
+    CHAINS = "chains", "elimination, with ORs over all lanes on carry chains"
+
+
+class Quantizer(Rule):
+    """How an element is quantized."""
+
+    SHIFT = "shift", "align the fraction by a shifter, then round and saturate: any numerics"
+    TABLE = "table", ("the distance to the top of the block decides everything; rounding is folded into functions of a few bits: "
+                      "one floating-point element format, rounding without random bits")
+
+
+class Structure(Rule):
+    """What synthesis may take apart."""
+
+    FLAT = "flat", "everything"
+    KEPT = "kept", "functions of the size of a LUT6 are modules with keep_hierarchy, so that each stays one LUT"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Microarchitecture:
     """How the bits are made. Never changes a bit, and never reaches the models."""
 
     amax_key: AmaxKey = AmaxKey.REDUCED
+    amax: Amax = Amax.COMPARE
+    quantizer: Quantizer = Quantizer.SHIFT
+    structure: Structure = Structure.FLAT
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "amax_key", AmaxKey.named("amax_key", self.amax_key))
+        for name, choice in CHOICES.items():
+            object.__setattr__(self, name, choice.named(name, getattr(self, name)))
+        if self.amax is not Amax.COMPARE and self.amax_key is AmaxKey.MAGNITUDE:
+            raise ValueError(f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)")
 
     def to_dict(self) -> dict[str, str]:
-        return {"amax_key": str(self.amax_key)}
+        """What differs from the first choices, which are older than the others, and the key always."""
+        first = {f.name: f.default for f in dataclasses.fields(self)}
+        return {name: str(getattr(self, name)) for name in CHOICES if name == "amax_key" or getattr(self, name) != first[name]}
+
+
+CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
+"""Fields of `Microarchitecture` that are enumerations."""
 
 
 @dataclass(frozen=True, kw_only=True)

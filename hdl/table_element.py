@@ -1,0 +1,336 @@
+"""An element quantizer without shifter and adder: the distance to the top of the block decides everything.
+
+``distance`` is the exponent of the top binade of the block less that of the element: how many places below the all-ones
+exponent field the element is. A fraction that rounds up to the next power of two is known from its first bits alone, and
+is carried into the one subtraction of a lane. Then the complement of the distance *is* the exponent field, down to field
+0; the few distances below it select which bits of the fraction are kept. All else are functions of a few bits, which
+`table` can keep in one LUT each.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec import ConverterConfig, FixedFormat, FloatFormat, Numerics, Rounding, Specials, Structure, Subnormals
+from .modules import ModuleLibrary, placed
+from .normalise import normalised
+from .operand import operand_layout, special_flags
+from .rounding import rounds_up
+from .scale import largest_scale, leaves_above
+from .table import table
+
+__all__ = ["TableQuantizer", "has_tables"]
+
+LUT_INPUTS = 6
+"""Of the LUTs that functions are cut to fit."""
+
+
+def has_tables(config: ConverterConfig) -> bool:
+    """Can `TableQuantizer` make this converter?"""
+    numerics = config.numerics
+    element = numerics.block.element
+    if config.alternatives or numerics.random_bits:
+        return False
+    if isinstance(element, FixedFormat):
+        return 6 <= element.bits <= 8
+    return (isinstance(element, FloatFormat) and 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.max_code >> element.man_bits >= (1 << element.exp_bits) - 2)
+
+
+class Distance(wiring.Component):
+    """``y``: the complement of (top - exponent - carry), and above it whether that is negative.
+
+    ``carry`` is the AND of ``carries``; it enters below the lowest place, so that its AND costs no LUT of its own.
+    """
+
+    kind, whole = "distance", True
+
+    def __init__(self, width: int, carries: int) -> None:
+        super().__init__({"exponent": In(width), "not_top": In(width), "carries": In(carries), "y": Out(width + 1)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.d.comb += self.y.eq(sum_of(self.exponent, self.not_top, self.carries))
+        return m
+
+
+def sum_of(exponent, not_top, carries):
+    return (Cat(carries.all(), exponent) + Cat(Const(1, 1), not_top))[1:]
+
+
+class Element:
+    """What the tables of a format and its rules say, on integers."""
+
+    def __init__(self, numerics: Numerics) -> None:
+        element = numerics.block.element
+        self.rounding, self.man_bits = numerics.rounding, element.man_bits
+        self.field = (1 << element.exp_bits) - 1  # all ones
+        self.keeps_field_zero = (  # as published: field 0 keeps the unshifted fraction
+            numerics.rounding is Rounding.GUARD_HALF_UP and numerics.element_subnormals is Subnormals.FLUSH)
+        self.flushes = numerics.element_subnormals is Subnormals.FLUSH
+        self.max_code = (self.field << self.man_bits) - 1 if numerics.rounding is Rounding.GUARD_HALF_UP else element.max_code
+        self.has_sticky = numerics.rounding is Rounding.RNE
+        self.carries = numerics.rounding is not Rounding.RTZ
+        self.exceeds = leaves_above(numerics)
+        self.last = self.field if self.keeps_field_zero else self.field + (0 if self.flushes else self.man_bits)
+        """The largest distance of a code that is not zero."""
+
+    def is_power(self, kept: int) -> bool:
+        """Do these first ``man_bits`` + 1 bits of a fraction round up to the next power of two?"""
+        return self.carries and kept == (2 << self.man_bits) - 1
+
+    def nearest(self, number: int, places: int, sticky: int) -> int:
+        """``number`` without its last ``places``, rounded."""
+        below, rest = number >> places - 1 & 1, int(bool(number & (1 << places - 1) - 1) or sticky)
+        return (number >> places) + rounds_up(self.rounding, number >> places & 1, below, rest, None)
+
+    def fraction(self, kept: int, sticky: int) -> int:
+        """Fraction bits of a normal code."""
+        return self.nearest(kept, 1, sticky) & (1 << self.man_bits) - 1
+
+    def subnormal(self, places: int, kept: int, sticky: int) -> int:
+        """The code of a number ``places`` below field 0; ``kept`` and ``sticky`` are of a fraction whose carry is in the distance."""
+        if self.is_power(kept):
+            kept = sticky = 0
+        return self.nearest((2 << self.man_bits) + kept, 2 + places, sticky)
+
+
+class TableQuantizer(wiring.Component):
+    """`ElementQuantizer` by tables, with the same ports, for what `has_tables` says. Combinational."""
+
+    kind = "element_quantizer"
+
+    def __init__(self, config: ConverterConfig) -> None:
+        self.config, self.numerics = config, config.numerics
+        self.element = Element(self.numerics)
+        super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
+                          **{flag: In(1) for flag in special_flags(self.numerics)}, "p": Out(self.numerics.block.element.bits)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        self.m, self.platform = m, platform
+        number = data.View(operand_layout(self.numerics), self.x)
+        near, over, is_level, is_below, told = self.distance(number)
+        is_field, is_other = self.state(number, near, over, is_level, is_below, told)
+        self.code(number, near, is_field, is_other)
+        return m
+
+    def table(self, name: str, function, *inputs) -> Signal:
+        return table(self.m, self.platform, self.config, name, function, *inputs)
+
+    def distance(self, number):
+        """The low bits of the distance, complemented, and what tells whether they are all of it."""
+        m, numerics, element, source = self.m, self.numerics, self.element, self.numerics.source
+        base = numerics.block.element.bias + numerics.block.scale.bias - source.bias
+        offset = element.field - base  # top = scale + offset
+        wide = largest_scale(numerics) + offset >= 1 << source.exp_bits
+        width = source.exp_bits + wide
+        low = max(element.last.bit_length(), 5 + wide)
+        not_top = Signal(width)  # the same for all lanes
+        above = Signal(source.exp_bits - low)
+        m.d.comb += [not_top.eq((1 << width) - 1 - offset - self.scale), above.eq(~not_top[low:] - 1)]
+
+        flushes = numerics.input_subnormals is Subnormals.FLUSH
+        bits = element.man_bits + 1
+        told = {}
+        if flushes:
+            padded = Cat(Const(0, max(bits - source.man_bits, 0)), number.fraction)
+            self.kept, rest, exponent = padded[-bits:], padded[:-bits], number.exponent
+            is_small = Signal()
+            m.d.comb += is_small.eq(self.scale <= max(element.last - offset, 0))
+            told["zero"] = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *exponent[:low])
+        else:
+            places = element.last - offset + 1
+            self.kept, rest, exponent, told["zero"], told["negative"] = normalised(m, number, source, bits, places)
+        self.sticky = Signal()
+        if element.has_sticky:
+            m.d.comb += self.sticky.eq(rest.any())
+        carries = self.kept if element.carries else Const(0, 1)
+        result = Signal(low + 1, name="near")
+        if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
+            part = Distance(low, len(carries))
+            m.submodules.make_distance = placed(part, self.platform)
+            m.d.comb += [part.exponent.eq(exponent[:low]), part.not_top.eq(not_top[:low]), part.carries.eq(carries), result.eq(part.y)]
+        else:
+            m.d.comb += result.eq(sum_of(exponent[:low], not_top[:low], carries))
+        high = number.exponent[low:]
+        size = len(high)
+        is_level = self.table("is_level", lambda *b: all(x != y for x, y in zip(b[:size], b[size:])) and all(b[2 * size:]),
+                              *high, *not_top[low:])
+        is_below = self.table("is_below", lambda *b: b[:size] == b[size:], *high, *above)
+        return result[:low], result[low], is_level, is_below, told
+
+    def state(self, number, near, over, is_level, is_below, told):
+        """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its own,
+        the second for one of field 0 or rounded up from there, neither for zero."""
+        element, numerics = self.element, self.numerics
+        width = len(near)
+        max_field = element.max_code >> element.man_bits
+        tops, nones = {}, {}
+        if numerics.specials is Specials.NAN_BLOCK:
+            (nones if numerics.block.element.nan_code is None else tops)["nan"] = self.nan
+        if numerics.specials in (Specials.DROP, Specials.TE):
+            tops["special"] = number.exponent.all()
+        negative = {"negative": told["negative"]} if "negative" in told else {}
+        zero = {"zero": told["zero"]}
+        early, late = (zero, {}) if width < LUT_INPUTS else ({}, zero)
+
+        def class_of(bits: tuple[int, ...]) -> set[str]:
+            distance = (1 << width) - 1 - sum(bit << i for i, bit in enumerate(bits))
+            if distance == 0 and max_field < element.field and element.exceeds:
+                return {"field", "other"}
+            if distance < element.field or distance == element.field and element.keeps_field_zero:
+                return {"field"}
+            return {"other"} if distance <= element.last else set()
+
+        more = {**tops, **nones, **negative, **late}
+
+        def state(is_near, over, level, below, *rest):
+            rest = dict(zip(more, rest))
+            if any(rest[name] for name in nones):
+                return False
+            is_top = any(rest[name] for name in tops)
+            is_near = is_near and not rest.get("zero")
+            if rest.get("negative"):  # an exponent below 0: all places above are ones
+                return is_top or level and over and is_near
+            is_top = is_top or element.exceeds and max_field == element.field and over and level
+            return is_top or (below if over else level) and is_near
+
+        def decoded(kind: str) -> Signal:
+            members = [kind in class_of(tuple(number >> i & 1 for i in range(width))) for number in range(1 << width)]
+            matter = [i for i in range(width) if any(members[n] != members[n ^ 1 << i] for n in range(1 << width))]
+
+            def is_near(*bits):
+                number = sum(bit << i for i, bit in zip(matter, bits))
+                return members[number] and not any(bits[len(matter):])
+
+            inputs = [*(near[i] for i in matter), *early.values()]
+            count = len(inputs)
+            if count + 3 + len(more) > LUT_INPUTS:  # a LUT of its own
+                inputs, count, known = [self.table(f"near_{kind}", is_near, *inputs)], 1, bool
+            else:
+                known = is_near
+            return self.table(f"is_{kind}", lambda *bits: state(known(*bits[:count]), *bits[count:]),
+                              *inputs, over, is_level, is_below, *more.values())
+
+        return decoded("field"), decoded("other")
+
+    def code(self, number, near, is_field, is_other) -> None:
+        """The code from its table for each bit."""
+        m, numerics, element = self.m, self.numerics, self.element
+        bits, fraction_bits, kept = numerics.block.element.bits, element.man_bits, self.kept
+        sticky = [self.sticky] if element.has_sticky else []
+        nan_code = numerics.block.element.nan_code
+        nan = self.nan if numerics.specials is Specials.NAN_BLOCK else None
+        if numerics.specials is Specials.TE:
+            nan = Signal()
+            m.d.comb += nan.eq(number.exponent.all() & number.fraction.any())
+        differs = 0 if nan is None or nan_code is None else nan_code ^ element.max_code
+
+        def bit(place: int, otherwise, *inputs):
+            """A bit of the code: of the largest code, or of what ``otherwise`` says given is_field and the inputs."""
+            def function(field, other, *rest):
+                if field and other:
+                    return (element.max_code >> place & 1) ^ (rest[-1] if differs >> place & 1 else 0)
+                return (field or other) and otherwise(field, *rest)
+
+            return self.table(f"p{place}", function, is_field, is_other, *inputs, *([nan] if differs >> place & 1 else []))
+
+        # the first bit of the fraction: the subnormals that can have it are those of field 0 and one place below
+        top = fraction_bits - 1
+        with_sticky = sticky if fraction_bits == 1 else []  # further up no sticky bit reaches it
+
+        def first(field, far, *rest):
+            first_bits, rest = self._number(rest[:fraction_bits + 1]), rest[fraction_bits + 1:]
+            found = element.fraction(first_bits, any(rest)) if field else element.subnormal(far, first_bits, any(rest))
+            return found >> top & 1
+
+        subnormals = not element.keeps_field_zero
+        code = {}
+        if subnormals:
+            leading = self.table("leading", first, is_field, near[1], *kept, *with_sticky)
+            keeps = not element.flushes
+            code[top] = bit(top, lambda field, leads, a, b, *_: leads and (field or keeps and a == b), leading, near[0], near[1])
+            # a number of field 0 has the first bit, unless it has been rounded up to field 1
+            code[fraction_bits] = bit(fraction_bits, lambda field, leads, a, b, *_: a if field else not (leads or a or b),
+                                      leading, near[0], near[1])
+        else:
+            code[top] = bit(top, lambda field, *rest: first(field, 0, *rest), *kept, *with_sticky)
+            code[fraction_bits] = bit(fraction_bits, lambda field, a, *_: a, near[0])
+        for place in range(1, bits - 1 - fraction_bits):
+            code[fraction_bits + place] = bit(fraction_bits + place, lambda field, a, *_: field and a, near[place])
+        for place in reversed(range(top)):
+            code[place] = self.lower(place, bit, sticky, near, subnormals and not element.flushes, code)
+
+        magnitude = Cat(code[place] for place in range(bits - 1))
+        sign = number.sign
+        if nan is not None:
+            sign = self.table("sign", lambda sign, nan: sign and not nan, sign, nan)
+        if numerics.specials is Specials.INF_SCALE:  # signal codes are signed
+            signals = numerics.block.element
+            magnitude = Mux(self.nan, signals.signal_nan_code, Mux(self.inf, signals.signal_inf_code, magnitude))[:bits - 1]
+        m.d.comb += self.p.eq(Cat(magnitude, sign))
+
+    def lower(self, place: int, bit, sticky: list, near, subnormals: bool, code: dict):
+        """A bit of the fraction below its first."""
+        element, kept = self.element, self.kept
+        size = element.man_bits + 1
+        below = kept[:place + 2] if place else kept[:2]  # bits from here on decide the rounding of this one
+        decides = [*below, *(sticky if place == 0 else [])]
+
+        def rounded(*bits):
+            return element.fraction(self._number(bits[:len(below)]), any(bits[len(below):])) >> place & 1
+
+        inputs, count = decides, len(decides)
+        saturates = place == 0 and element.exceeds and element.max_code >> element.man_bits == element.field and not element.max_code & 1
+        if count > 3 or place == 0 and (saturates or element.man_bits == 3):
+            inputs, count = [self.table(f"rounded{place}", rounded, *decides)], 1
+        kinds = [*inputs]
+        if subnormals:
+            kinds.append(self.table(f"subnormal{place}", self._subnormal(place), *self._inexact(), near[0], near[1]))
+        if saturates:  # the all-ones field has no all-ones fraction
+            kinds.append(self.table("saturates", lambda *bits: all(bits), *(code[i] for i in sorted(code))))
+
+        def chosen(field, *rest):
+            if not field:
+                return subnormals and rest[count]
+            found = rest[0] if count == 1 else rounded(*rest[:count])
+            return found and not (saturates and rest[count + subnormals])
+
+        return bit(place, chosen, *kinds)
+
+    def _inexact(self) -> list:
+        """What the tables of subnormals look at of the fraction: its first bits, and whether any other is set. Where the last of
+        the bits kept is but one of those others, it is not one of the inputs."""
+        element, kept = self.element, self.kept
+        if element.man_bits < 3:
+            return [*kept, *([self.sticky] if element.has_sticky else [])]
+        if not hasattr(self, "_rest"):
+            # all ones that carry are a power of two, nothing else set; all ones that do not have a last bit of zero
+            self._rest = self.table("rest", lambda sticky, last, *first: last or sticky and not all(first),
+                                    self.sticky if element.has_sticky else Const(0, 1), *kept)
+        return [*kept[1:], self._rest]
+
+    def _subnormal(self, place: int):
+        element, size = self.element, self.element.man_bits + 1
+
+        def function(*bits):
+            *fraction, low, high = bits
+            places = {(0, 0): 0, (1, 1): 1, (0, 1): 2, (1, 0): 3}[low, high]
+            if places > element.man_bits:
+                return 0
+            if element.man_bits < 3:
+                kept, sticky = self._number(fraction[:size]), any(fraction[size:])
+            else:
+                *first, sticky = fraction
+                kept = self._number(first) << 1
+                if element.carries and all(first) and sticky:
+                    kept, sticky = (2 << element.man_bits) - 1, 0  # the carry
+            return element.subnormal(places, kept, sticky) >> place & 1
+
+        return function
+
+    @staticmethod
+    def _number(bits) -> int:
+        return sum(int(bit) << i for i, bit in enumerate(bits))
