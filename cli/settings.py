@@ -12,8 +12,8 @@ from ..spec.catalogue import unknown_name
 
 __all__ = ["Settings", "read_settings"]
 
-SETS = ("format", "block", "scale_rule")
-"""Keys that take a list of names too: the modes of a converter."""
+SETS = ("format", "block", "scale_rule", "registered_after")
+"""Keys that take a list of names too: the modes of a converter, its places for registers."""
 
 TABLES = {"numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size"],
           "microarchitecture": [f.name for f in dataclasses.fields(Microarchitecture)]}

@@ -12,6 +12,7 @@ from .catalogue import Rule, unknown_name
 from .formats import BlockFormat, ElementFormat
 from .numerics import Numerics
 from .profiles import numerics, profile_of
+from .stages import in_order
 
 __all__ = ["AmaxKey", "Microarchitecture", "ConverterConfig", "converter_config"]
 
@@ -28,12 +29,22 @@ class Microarchitecture:
     """How the bits are made. Never changes a bit, and never reaches the models."""
 
     amax_key: AmaxKey = AmaxKey.REDUCED
+    registered_after: tuple[str, ...] = ()
+    """After which steps there are registers (`stages.stages`): names, or one text with commas. A `ConverterConfig` puts
+    them in order. None: a converter without a clock."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "amax_key", AmaxKey.named("amax_key", self.amax_key))
+        names = self.registered_after
+        if isinstance(names, str):
+            names = [name.strip() for name in names.split(",")] if names else []
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"registered_after must be names of places, not {names!r}")
+        object.__setattr__(self, "registered_after", tuple(names))
 
-    def to_dict(self) -> dict[str, str]:
-        return {"amax_key": str(self.amax_key)}
+    def to_dict(self) -> dict[str, object]:
+        registered = {"registered_after": list(self.registered_after)} if self.registered_after else {}
+        return {"amax_key": str(self.amax_key), **registered}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +71,8 @@ class ConverterConfig:
                                  f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})")
             if (mode.replace(block=first.block, scale_rule=first.scale_rule), mode.block_size) != (first, first.block_size):
                 raise ValueError("the modes of one converter may differ in scale_rule and element format only")
+        ordered = in_order(self, self.microarchitecture.registered_after)
+        object.__setattr__(self, "microarchitecture", dataclasses.replace(self.microarchitecture, registered_after=ordered))
 
     @property
     def modes(self) -> tuple[Numerics, ...]:
@@ -75,6 +88,11 @@ class ConverterConfig:
     def mode_bits(self) -> int:
         """Width of the mode input; 0 where there is none."""
         return len(self.alternatives).bit_length()
+
+    @property
+    def latency(self) -> int:
+        """Clock cycles from a block to its result; 0 where there is no clock."""
+        return len(self.microarchitecture.registered_after)
 
     def to_dict(self) -> dict[str, object]:
         alternatives = {"alternatives": [mode.to_dict() for mode in self.alternatives]} if self.alternatives else {}
@@ -104,6 +122,8 @@ def converter_config(block: str | BlockFormat | ElementFormat | Numerics | Conve
 
     >>> converter_config("e4m3", "ocp", amax_key="magnitude").microarchitecture.amax_key.value
     'magnitude'
+    >>> converter_config("e4m3", registered_after="scale, level2").microarchitecture.registered_after
+    ('level2', 'scale')
     >>> [(m.block.short_name, str(m.scale_rule)) for m in converter_config("e4m3,e5m2", scale_rule="floor,ceil").modes]
     [('e4m3', 'floor'), ('e4m3', 'ceil'), ('e5m2', 'floor'), ('e5m2', 'ceil')]
     """
