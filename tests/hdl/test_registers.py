@@ -6,8 +6,9 @@ import shutil
 import subprocess
 
 import pytest
+from amaranth.sim import Simulator
 
-from mxcast.hdl import default_name, emit, verilog
+from mxcast.hdl import BlockConverter, default_name, emit, verilog
 from mxcast.spec import ConverterConfig, converter_config, stages
 
 from .lint import COCOTB, lint
@@ -112,3 +113,27 @@ def test_names_of_signals_are_refused(name):
     with pytest.raises(ValueError, match="name must not be that of a signal in the top module"):
         verilog(converter_config("e2m1", block_size=2, registered_after="output"), name)
     assert verilog(converter_config("e2m1", block_size=2), name)
+
+
+def test_it_works_in_a_design_of_ones_own():
+    """In Amaranth, without a Verilog file: 1.5 and 6 have the scale 127 and the codes of 1.5 and 6; a result waits to be taken."""
+    converter = BlockConverter("e2m1", block_size=2, registered_after="scale,output")
+    simulator = Simulator(converter)
+    simulator.add_clock(1e-6)
+
+    async def bench(ctx):
+        ctx.set(converter.x, 0x40C00000_3FC00000)
+        ctx.set(converter.i_valid, 1)
+        assert ctx.get(converter.i_ready) == 1
+        for valid in (0, 1, 1, 1):
+            await ctx.tick()
+            ctx.set(converter.i_valid, 0)
+            assert ctx.get(converter.o_valid) == valid
+        assert (ctx.get(converter.scale), ctx.get(converter.p), ctx.get(converter.i_ready)) == (127, 0x73, 0)
+        ctx.set(converter.o_ready, 1)
+        assert ctx.get(converter.i_ready) == 1
+        await ctx.tick()
+        assert ctx.get(converter.o_valid) == 0
+
+    simulator.add_testbench(bench)
+    simulator.run()
