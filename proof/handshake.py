@@ -1,7 +1,7 @@
 """Valid and ready of a converter with registers: checked on the netlist, so that the rest can be proved as a pure delay.
 
-Shown is: all registers share one enable, which is i_ready and is set where o_ready is or o_valid is not; the valid bits are a chain of
-as many registers as the latency, from i_valid to o_valid, which alone the reset clears; and nothing of all this reaches the
+Shown is: all registers share one enable, which is i_ready and is set where o_ready is or o_valid is not; the valid bits are a chain of as
+many registers as the latency, from i_valid to o_valid, which alone the reset clears; and nothing of all this reaches the
 data. So the data registers and the valid bits make the same steps as those of the converter with o_ready tied high, and
 stand still in between. With the proof of that one (`moving`, `pipeline.combinational`) follows: the results that leave are those of
 the blocks that entered, one each, in order, and do not change while they wait.
@@ -19,7 +19,8 @@ from .structure import StructureError
 
 __all__ = ["PROVED", "check_handshake", "moving"]
 
-PROVED = "all registers move with i_ready = o_ready or not o_valid, the valid bits are a chain from i_valid to o_valid that rst clears, and neither touches the data"
+PROVED = ("all registers move with i_ready = o_ready or not o_valid, the valid bits are a chain from i_valid to o_valid that rst clears, "
+          "and neither touches the data")
 """What `check_handshake` shows, in words."""
 
 MOVING = "mxcast_moving"

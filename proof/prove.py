@@ -86,10 +86,10 @@ class Proof:
         return round(sum(step.answer.seconds for step in self.steps), 2)
 
     def to_dict(self) -> dict:
+        handshake = {"latency": self.config.latency, "handshake": self.handshake} if self.config.latency else {}
         return {**self.config.to_dict(), "config_id": self.config.config_id, "profile": self.config.profile,
                 "verilog": self.verilog.name, "sha256": hashlib.sha256(self.verilog.read_bytes()).hexdigest(),
-                "way": self.way, "remark": self.remark,
-                **({"latency": self.config.latency, "handshake": self.handshake} if self.config.latency else {}), "netlist": self.netlist, "solver": self.solver, "solver_version": self.version,
+                "way": self.way, "remark": self.remark, **handshake, "netlist": self.netlist, "solver": self.solver, "solver_version": self.version,
                 "yosys": yosys_version(), "status": self.status, "seconds": self.seconds,
                 "steps": [step.to_dict() for step in self.steps],
                 "counterexample": self.counterexample.to_dict() if self.counterexample else None}

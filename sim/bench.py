@@ -141,9 +141,10 @@ async def check_rows(dut, name: str, gaps: bool) -> None:
     for mode, numerics in enumerate(CONFIG.modes):
         chosen = rows[rows % modes == mode]
         drawn = None if random is None else random[chosen]
-        board.compare(name, patterns[chosen], quantize(patterns[chosen].view(DTYPES[numerics.source.name]), numerics, random=drawn), Quantized(
-            scales=np.array([[results[row][0]] for row in chosen], np.uint8), numerics=numerics,
-            codes=np.array([unpacked(results[row][1], numerics) for row in chosen], "u2" if numerics.block.element.bits > 8 else "u1")), drawn)
+        expected = quantize(patterns[chosen].view(DTYPES[numerics.source.name]), numerics, random=drawn)
+        actual = Quantized(scales=np.array([[results[row][0]] for row in chosen], expected.scales.dtype), numerics=numerics,
+                           codes=np.array([unpacked(results[row][1], numerics) for row in chosen], expected.codes.dtype))
+        board.compare(name, patterns[chosen], expected, actual, drawn)
     conclude(name, board.blocks, board.report)
 
 

@@ -88,7 +88,8 @@ def plan(config: ConverterConfig, *, latency: int | None = None, frequency_mhz: 
     measured, bits = sections(config, target)
     best = None
     for count in range(1, len(places) + 1) if latency is None else [latency]:
-        best = min((_longest(measured, chosen, target), sum(bits[place] for place in chosen), chosen) for chosen in combinations(places, count))
+        best = min((_longest(measured, chosen, target), sum(bits[place] for place in chosen), chosen)
+                   for chosen in combinations(places, count))
         if frequency_mhz is not None and best[0] * frequency_mhz <= 1000:
             break
     else:

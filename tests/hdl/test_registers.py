@@ -103,7 +103,7 @@ def test_registers_can_be_read(registered):
     always = re.findall(r"always @\(posedge clk\)\n((?:    .*\n)+)", code)
     assert code.count("always") == len(always) > config.latency
     for body in always:
-        valid = re.fullmatch(r"    if \(rst\) (valid_\w+_q|o_valid) <= 1'h0;\n    else if \((i_ready|o_ready|enable|_\d+_)\) \1 <= \w+;\n", body)
+        valid = re.fullmatch(r"    if \(rst\) (valid_\w+_q|o_valid) <= 1'h0;\n    else if \(i_ready\) \1 <= \w+;\n", body)
         assert valid or re.fullmatch(r"    if \((i_ready|enable)\) \w+ <= [^;]*;\n", body), body
     assert sum("if (rst)" in body for body in always) == config.latency
 

@@ -61,12 +61,13 @@ BUGS = {  # pattern, replacement, whose fault it is
     "skew_of_the_scale": (r"<= scale_normalised_q;", "<= scale_scale_q;", "registers between a block and its result: 3 or 4, not 4"),
     "register_without_enable": (r"if \(enable\) top_normalised_q", "top_normalised_q", "storage that is no register with an enable"),
     "valid_bit_not_reset": (r"if \(rst\) valid_scale_q <= 1'h0;\s*else if", "if", "the valid bits are no chain"),
-    "valid_bit_missing": (r"(<= )valid_scale_q;", r"\1valid_level1_q;", "the valid bits are no chain|registers between i_valid and o_valid: 3, not 4"),
+    "valid_bit_missing": (r"(<= )valid_scale_q;", r"\1valid_level1_q;",
+                          "the valid bits are no chain|registers between i_valid and o_valid: 3, not 4"),
     "ready_without_valid": (r"assign i_ready = [^;]*;", "assign i_ready = o_ready;", "i_ready is not: o_ready, or no o_valid"),
     "ready_always": (r"assign i_ready = [^;]*;", "assign i_ready = 1;", "enable|i_ready"),
     "data_seen_by_valid": (r"assign p = \{ p_1", "assign p = {8{i_valid}} & { p_1", "valid, ready or reset reach the data"),
 }
-"""In a converter with registers at level1, scale, normalised and output. All but the last two are in what a stall test can see."""
+"""In a converter with registers at level1, scale, normalised and output."""
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +120,7 @@ def test_all_places_are_proved(block, profile, rules, tmp_path):
 
 
 def test_the_proof_has_the_latency_of_the_configuration(sound):
-    for latency, netlist, sentence in ((3, None, "latency must not be 3"), (0, "ecp5", "netlists are proved of converters without registers")):
+    for latency, netlist, sentence in ((3, None, "latency must not be 3"),
+                                       (0, "ecp5", "netlists are proved of converters without registers")):
         with pytest.raises(ValueError, match=sentence):
             prove(sound[0], latency=latency, netlist=netlist)
