@@ -21,6 +21,8 @@ def emit(format: Format = None, profile: Profile = None, set: Set = None, config
     for chosen in asked.configs:
         output.configuration(chosen)
         files = emit(chosen, out, asked.name)
+        if chosen.latency:
+            output.say(f"latency {chosen.latency} cycles: registered after {', '.join(chosen.microarchitecture.registered_after)}")
         for path in files.values():
             output.say(f"wrote {path}")
         results.append({"name": asked.name or default_name(chosen), "config_id": chosen.config_id,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..spec import BLOCK_SIZES, BLOCKS, PROFILES, RULES, CHOICES, SOURCES
+from ..spec import BLOCK_SIZES, BLOCKS, CHOICES, PROFILES, RULES, SOURCES, converter_config, stages
 from ..spec.catalogue import unknown_name
 from .options import Json, Quiet, Verbose
 from .output import Output
@@ -40,13 +40,20 @@ def _profiles() -> Rows:
 
 
 def _rules() -> Rows:
+    from ..synth import DELAYS
+
     listed = [{"key": key, "value": str(rule), "meaning": rule.__doc__}
               for key, rules in {**RULES, **CHOICES}.items() for rule in rules]
     listed += [{"key": "source", "value": s.name, "meaning": f"the numbers that come in: {s.source}"} for s in SOURCES.values()]
     return listed + [
         {"key": "block_size", "value": f"{BLOCK_SIZES[0]} to {BLOCK_SIZES[-1]}",
          "meaning": "elements that share a scale: a power of two"},
-        {"key": "random_bits", "value": "1 to 16", "meaning": "random bits of each element, under the rounding sr"}]
+        {"key": "random_bits", "value": "1 to 16", "meaning": "random bits of each element, under the rounding sr"},
+        {"key": "registered_after", "value": ",".join(stages(converter_config("e4m3", source="fp16"))),
+         "meaning": "places for registers, any of them; widened with fp16 only, a level for each level of the tree"},
+        {"key": "latency", "value": "1 to all", "meaning": "that many registers, at the places that leave the shortest longest way"},
+        {"key": "frequency_mhz", "value": "MHz", "meaning": "the fewest registers for that clock, by an estimate without placement"},
+        {"key": "delays_of", "value": ",".join(DELAYS), "meaning": "the target whose delays these two take"}]
 
 
 def _targets() -> Rows:

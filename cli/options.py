@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..spec import BLOCKS, PROFILES, ConverterConfig, converter_config
+from .registers import WISHES, registers_wished
 from .settings import Settings, read_settings
 
 __all__ = ["Format", "Profile", "Set", "Config", "Name", "Out", "Seed", "Force", "Pad", "Json", "Quiet", "Verbose",
@@ -20,7 +21,8 @@ Format = Annotated[str | None, typer.Argument(metavar="FORMAT", show_default=Fal
 Profile = Annotated[str | None, typer.Option("--profile", show_default="ocp", help="Rules by name (mxcast list profiles).")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", show_default=False,
                                                help="Replace one rule of the profile (mxcast list rules); repeatable. "
-                                                    "scale_rule takes several with commas, a mode for each.")]
+                                                    "scale_rule takes several with commas, a mode for each; registered_after places for "
+                                                    "registers, or latency=CYCLES or frequency_mhz=MHZ that many.")]
 Config = Annotated[Path | None, typer.Option("-c", "--config", metavar="FILE", show_default=False,
                                              help="TOML with format, profile, name and the tables numerics and microarchitecture.")]
 Name = Annotated[str | None, typer.Option("--name", show_default="FORMAT_PROFILE", help="Name of the top module.")]
@@ -65,10 +67,11 @@ def request(usage: str, format: str | None, profile: str | None, assignments: li
         if one.strip() in PROFILES:
             raise ValueError(f"{one.strip()!r} is a profile: mxcast {usage.format('e4m3')} --profile {one.strip()}")
     fields = settings.fields | dict(map(assignment, assignments or ()))
+    wishes = {key: fields.pop(key) for key in WISHES if key in fields}
     many = allow_all and format == ALL
     if many and name:
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
-    configs = tuple(converter_config(block, profile, **fields) for block in (BLOCKS if many else [format]))
+    configs = tuple(registers_wished(converter_config(block, profile, **fields), wishes) for block in (BLOCKS if many else [format]))
     if not allow_all and configs[0].alternatives:
         raise ValueError(f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes")
     return Request(configs=configs, many=many, name=name)

@@ -61,6 +61,8 @@ def prove(format: Format = None, rtl: Rtl = None,
                        "which says": step.question.says} for step in proof.steps])
         if proof.remark:
             output.say(proof.remark)
+        if proof.handshake:
+            output.say(f"checked on the netlist: {proof.handshake}")
         output.say(_verdict(proof))
         if proof.counterexample and proof.counterexample.confirmed:
             _explain(proof, output)
@@ -144,7 +146,11 @@ def _verdict(proof: Proof) -> str:
         what += f", mapped to {proof.netlist},"
     if proof.passed:
         bits = numerics.block_size * (numerics.source.bits + numerics.random_bits)
+        if proof.handshake:
+            what += f", after {proof.config.latency} cycles,"
         return f"{what} equals the specification for all 2^{bits} inputs ({proof.solver} {proof.version}, {proof.seconds:.1f} s)"
+    if proof.counterexample is None and not proof.steps:
+        return f"{what}, and no block was found that it converts otherwise"
     if proof.counterexample is None:
         return f"{what}: {proof.solver} {proof.version} did not show that {proof.steps[-1].question.says}"
     found = proof.counterexample

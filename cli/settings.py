@@ -9,14 +9,15 @@ from pathlib import Path
 
 from ..spec import BlockFormat, Microarchitecture, Numerics, block_format
 from ..spec.catalogue import unknown_name
+from .registers import WISHES
 
 __all__ = ["Settings", "read_settings"]
 
-SETS = ("format", "block", "scale_rule")
-"""Keys that take a list of names too: the modes of a converter."""
+SETS = ("format", "block", "scale_rule", "registered_after")
+"""Keys that take a list of names too: the modes of a converter, its places for registers."""
 
 TABLES = {"numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size"],
-          "microarchitecture": [f.name for f in dataclasses.fields(Microarchitecture)]}
+          "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), *WISHES]}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,15 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import AmaxKey, ConverterConfig, Numerics, Quantizer, Specials
+from ..spec.stages import tree_stages
 from .mode import by_mode, mode_port
 from .modules import placed
 from .operand import lane_name, operand_layout, scale_key_layout
+from .register import enable_port, registered
 from .table import table
 from .threshold import Threshold
 
-__all__ = ["AmaxTree", "ReduceKey", "magnitude_width"]
+__all__ = ["AmaxTree", "ReduceKey", "inner_stages", "magnitude_width"]
 
 
 def magnitude_width(numerics: Numerics) -> int:
@@ -79,11 +81,18 @@ class ReduceKey(wiring.Component):
         return table(m, platform, self.config, f"exceeds_{where}", function, *fraction[rest:], *sticky)
 
 
+def inner_stages(config: ConverterConfig) -> tuple[str, ...]:
+    """Places for registers inside the tree, whose output is that of its last level."""
+    places = tree_stages(config)
+    return places[:-1] if config.microarchitecture.amax_key is AmaxKey.REDUCED else places[:-2]
+
+
 class AmaxTree(wiring.Component):
     """The largest of ``block_size`` magnitudes, in log2(block_size) levels (FPGA paper, section III.A).
 
     ``x`` holds the source numbers, the first in the low bits; ``amax`` is the key of the largest magnitude, or the
-    magnitude itself where the micro-architecture compares those. Combinational.
+    magnitude itself where the micro-architecture compares those. Registers are between the levels only: the last level is
+    the output. Combinational without.
     """
 
     def __init__(self, config: ConverterConfig) -> None:
@@ -91,13 +100,16 @@ class AmaxTree(wiring.Component):
         self.reduced = config.microarchitecture.amax_key is AmaxKey.REDUCED
         key = scale_key_layout(config) if self.reduced else unsigned(magnitude_width(self.numerics))
         super().__init__({"x": In(self.numerics.block_size * self.numerics.source.bits),
-                          **(mode_port(config) if self.reduced else {}), "amax": Out(key)})
+                          **(mode_port(config) if self.reduced else {}), **enable_port(config, inner_stages(config)),
+                          "amax": Out(key)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
         width = self.numerics.source.bits
         level = [self.leaf(m, platform, lane, self.x[width * lane:width * (lane + 1)])
                  for lane in range(self.numerics.block_size)]
+        if self.reduced:
+            _, *level = registered(m, self, "key", **{node.name: node for node in level})
         depth = 0
         while len(level) > 1:
             depth += 1
@@ -106,6 +118,8 @@ class AmaxTree(wiring.Component):
             level = [amax] if len(pairs) == 1 else [
                 Signal(len(amax), name=f"level{depth}_{node}") for node in range(len(pairs))]
             m.d.comb += [winner.eq(Mux(a > b, a, b)) for winner, (a, b) in zip(level, pairs)]
+            if len(pairs) > 1:
+                _, *level = registered(m, self, f"level{depth}", **{node.name: node for node in level})
         return m
 
     def leaf(self, m: Module, platform, lane: int, x) -> Signal:

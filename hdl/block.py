@@ -7,12 +7,14 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import Amax, BlockFormat, ConverterConfig, FixedFormat, Quantizer, converter_config
-from .amax import AmaxTree, ReduceKey
+from ..spec.stages import element_stages, tree_stages
+from .amax import AmaxTree, ReduceKey, inner_stages
 from .element import ElementQuantizer
 from .elimination import Elimination
 from .mode import mode_port
 from .modules import placed
 from .operand import lane_name, operand_config, special_flags
+from .register import registered
 from .scale import ScaleUnit
 from .table_element import TableQuantizer
 from .table_fixed import FixedQuantizer
@@ -26,53 +28,100 @@ class BlockConverter(wiring.Component):
 
     ``mode`` chooses the numerics where the configuration has several; ``random`` are the random bits of stochastic
     rounding, those of element 0 in the low bits. Takes a `ConverterConfig`, or a format with a profile and overrides as
-    `spec.converter_config` does. Combinational.
+    `spec.converter_config` does. Combinational, unless ``registered_after`` names places for registers.
+
+    Then it works in the domain ``sync``. A block enters at an edge with ``i_valid`` and ``i_ready``, its mode and its random
+    bits with it; its result leaves at an edge with ``o_valid`` and ``o_ready``, ``config.latency`` edges later if nothing
+    waits, and does not change before. A block can enter at every edge. All registers stand still while a result waits, so
+    ``i_ready`` follows ``o_ready`` within the cycle. Reset clears the valid bits, which drops what is in flight; nothing
+    enters or leaves at an edge with reset.
     """
 
     def __init__(self, config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object) -> None:
         self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
         self.config = converter_config(config, profile, **overrides)
         self._MustUse__used = False
-        numerics = self.config.numerics
+        numerics, latency = self.config.numerics, self.config.latency
         random = {"random": In(numerics.block_size * numerics.random_bits)} if numerics.random_bits else {}
         super().__init__({"x": In(numerics.block_size * numerics.source.bits), **mode_port(self.config), **random,
+                          **({"i_valid": In(1), "i_ready": Out(1)} if latency else {}),
                           "scale": Out(numerics.block.scale.bits),
-                          "p": Out(numerics.block_size * numerics.block.element.bits)})
+                          "p": Out(numerics.block_size * numerics.block.element.bits),
+                          **({"o_valid": Out(1), "o_ready": In(1)} if latency else {})})
+        self.enable = Signal()
+        """Whether all registers take what comes, in this cycle."""
 
     def elaborate(self, platform) -> Module:
         m = Module()
         config = operand_config(self.config)
-        numerics, lanes = config.numerics, range(config.numerics.block_size)
+        numerics, lanes, told = config.numerics, range(config.numerics.block_size), ("mode", "random")
         micro = config.microarchitecture
         tree, unit = (AmaxTree if micro.amax is Amax.COMPARE else Elimination)(config), ScaleUnit(config)
         quantizer = ElementQuantizer if micro.quantizer is Quantizer.SHIFT else (
-            FixedQuantizer if isinstance(config.numerics.block.element, FixedFormat) else TableQuantizer)
-        x = self.operands(m, platform, lanes)
+            FixedQuantizer if isinstance(numerics.block.element, FixedFormat) else TableQuantizer)
+
+        def named(x: list) -> dict:
+            return {lane_name("x", lane, numerics): number for lane, number in zip(lanes, x)}
+
+        now, = registered(m, self, "input", told=("x", *told))  # ports as they are at this step
+        x = now.operands(m, platform, lanes)
+        now, *x = registered(m, now, "widened", told=told, **named(x))
         elements = [quantizer(config) for _ in lanes]
         m.submodules.amax_tree, m.submodules.scale_unit = placed(tree, platform), placed(unit, platform)
-        m.d.comb += [tree.x.eq(Cat(x)), self.scale.eq(unit.scale)]
-        told = [unit, *elements]
+        m.d.comb += tree.x.eq(Cat(x))
         if tree.reduced:
-            told.append(tree)
-            m.d.comb += unit.key.eq(tree.amax)
-        else:
-            key = ReduceKey(config)
-            told.append(key)
-            m.submodules.reduce_key = placed(key, platform)
-            m.d.comb += [key.magnitude.eq(tree.amax), unit.key.eq(key.key)]
-        if config.alternatives:
-            m.d.comb += [part.mode.eq(self.mode) for part in told]
-        bits, count = numerics.block.element.bits, numerics.random_bits
+            now.tell(m, tree)
+
+        for place in inner_stages(config):  # what the tree holds there, it registers itself
+            now, *x = registered(m, now, place, told=told, **named(x))
+        root = tree_stages(config)[len(inner_stages(config))]
+        now, key, *x = registered(m, now, root, told=told, amax=tree.amax, **named(x))
+        if not tree.reduced:
+            reduce_key = ReduceKey(config)
+            m.submodules.reduce_key = placed(reduce_key, platform)
+            m.d.comb += reduce_key.magnitude.eq(key)
+            now.tell(m, reduce_key)
+            now, key, *x = registered(m, now, "key", told=told, key=reduce_key.key, **named(x))
+
+        m.d.comb += unit.key.eq(key)
+        now.tell(m, unit)
+        flags = {flag: getattr(unit, flag) for flag in special_flags(numerics)}
+        now, scale, *rest = registered(m, now, "scale", told=told, scale=unit.scale, **flags, **named(x))
+        flags, x = rest[:len(flags)], rest[len(flags):]
+
+        count = numerics.random_bits
         for lane, element in enumerate(elements):
             m.submodules[lane_name("element", lane, numerics)] = placed(element, platform)
+            now.tell(m, element)
             m.d.comb += [
                 element.x.eq(x[lane]),
-                element.scale.eq(unit.scale),
-                *(getattr(element, flag).eq(getattr(unit, flag)) for flag in special_flags(numerics)),
-                *([element.random.eq(self.random[count * lane:count * (lane + 1)])] if count else []),
-                self.p[bits * lane:bits * (lane + 1)].eq(element.p),
+                element.scale.eq(scale),
+                *(getattr(element, flag).eq(value) for flag, value in zip(special_flags(numerics), flags)),
+                *([element.random.eq(now.random[count * lane:count * (lane + 1)])] if count else []),
             ]
+        for place in element_stages(config):
+            _, scale = registered(m, self, place, scale=scale)
+        codes = {lane_name("p", lane, numerics): element.p for lane, element in enumerate(elements)}
+        _, scale, *codes = registered(m, self, "output", scale=scale, **codes)
+
+        bits = numerics.block.element.bits
+        m.d.comb += [self.scale.eq(scale), *(self.p[bits * lane:bits * (lane + 1)].eq(code) for lane, code in enumerate(codes))]
+        if self.config.latency:
+            self.handshake(m)
         return m
+
+    def tell(self, m: Module, part: wiring.Component) -> None:
+        """Connect what a part needs to know of the whole: the mode, and whether registers take what comes."""
+        m.d.comb += [getattr(part, port).eq(getattr(self, port)) for port in ("mode", "enable") if port in part.signature.members]
+
+    def handshake(self, m: Module) -> None:
+        """A valid bit goes along with each block. Everything moves unless the last one waits to be taken."""
+        valid = self.i_valid
+        for place in self.config.microarchitecture.registered_after:
+            before, valid = valid, Signal(name=f"valid_{place}_q")
+            with m.If(self.enable):
+                m.d.sync += valid.eq(before)
+        m.d.comb += [self.enable.eq(self.o_ready | ~valid), self.i_ready.eq(self.enable), self.o_valid.eq(valid)]
 
     def operands(self, m: Module, platform, lanes: range) -> list:
         """The number of each lane, widened where the source asks for it."""

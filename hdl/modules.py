@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from amaranth.back import rtlil
-from amaranth.hdl import Instance, Value
+from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Value
 from amaranth.lib import wiring
 
 __all__ = ["ModuleLibrary", "placed", "convert", "convert_all", "body"]
@@ -19,7 +19,9 @@ __all__ = ["ModuleLibrary", "placed", "convert", "convert_all", "body"]
 KEEP = '(* keep_hierarchy = "yes" *)\n'
 """What Yosys and Vivado understand; others may take the module apart, which costs LUTs and no bits."""
 
-YOSYS_SCRIPT = "proc; opt_expr; wreduce; opt_expr; opt_clean; write_verilog -noattr"
+YOSYS_SCRIPT = "proc; opt_expr; wreduce; opt_expr; opt_clean"
+ENABLES = "opt_dff w:valid_*_q w:o_valid %u %ci:+$dff[Q]; opt_dff -nosdff; opt_clean"
+"""Registers of a pipeline with an enable, and valid bits with a reset, not with a choice before them."""
 
 
 class ModuleLibrary:
@@ -44,8 +46,14 @@ class ModuleLibrary:
             self.waiting.append((name, component))
         component._MustUse__used = True  # the first of its kind is elaborated for all
         direction = {wiring.In: "i", wiring.Out: "o"}
-        return Instance(name, **{f"{direction[member.flow]}_{port}": Value.cast(getattr(component, port))
+        clock = {"i_clk": ClockSignal()} if is_clocked(component) else {}
+        return Instance(name, **clock, **{f"{direction[member.flow]}_{port}": Value.cast(getattr(component, port))
                                  for port, member in component.signature.members.items()})
+
+
+def is_clocked(part: wiring.Component) -> bool:
+    """Whether a part of a converter has registers, which are not reset."""
+    return "enable" in part.signature.members
 
 
 def placed(component: wiring.Component, platform: object) -> wiring.Component | Instance:
@@ -66,13 +74,23 @@ def convert_all(components: Mapping[str, wiring.Component]) -> dict[str, str]:
         library.waiting.append((top, component))
         while library.waiting:
             name, part = library.waiting.pop(0)
-            rtl.append(_with_private_copies(rtlil.convert(part, name=name, platform=library, emit_src=False)))
+            rtl.append(_with_private_copies(_rtlil(part, name, library)))
             ports[top][name] = list(part.signature.members)
             if getattr(part, "whole", False):
                 kept.add(name)
-    modules = _print("\n".join(rtl))
+    enables = any("i_valid" in component.signature.members for component in components.values())
+    modules = _print("\n".join(rtl), f"{YOSYS_SCRIPT}; {ENABLES}" if enables else YOSYS_SCRIPT)
     return {top: "\n".join(KEEP * (name in kept) + _with_port_order(modules[name], name, order) for name, order in ports[top].items())
             for top in components}
+
+
+def _rtlil(part: wiring.Component, name: str, library: ModuleLibrary) -> str:
+    if name == library.top or not is_clocked(part):
+        return rtlil.convert(part, name=name, platform=library, emit_src=False)
+    ports = {port: Value.cast(getattr(part, port)) for port in part.signature.members}
+    fragment, domain = Fragment.get(part, library), ClockDomain("sync", reset_less=True)  # Amaranth would add a reset
+    fragment.add_domains(domain)
+    return rtlil.convert(fragment, name=name, emit_src=False, ports=[domain.clk, *ports.values()])
 
 
 def _with_private_copies(text: str) -> str:
@@ -82,12 +100,12 @@ def _with_private_copies(text: str) -> str:
     return re.sub(r"\\(\w+[.$])", r"$\1", text)
 
 
-def _print(text: str) -> dict[str, str]:
+def _print(text: str, script: str) -> dict[str, str]:
     """Verilog of RTLIL text, module by module."""
     from amaranth._toolchain.yosys import find_yosys
 
     yosys = find_yosys(lambda version: version >= (0, 50))
-    verilog = yosys.run(["-q", "-"], f"read_rtlil <<rtlil\n{text}\nrtlil\n{YOSYS_SCRIPT}\n")
+    verilog = yosys.run(["-q", "-"], f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
     if escaped := re.findall(r"\\\S+", verilog):
         raise RuntimeError(f"the Verilog has escaped names: {', '.join(escaped[:3])}")
     return {m[1]: m[0] for m in re.finditer(r"^module (\w+)\(.*?^endmodule\n", verilog, re.M | re.S)}

@@ -14,9 +14,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import ConverterConfig, FixedFormat, FloatFormat, Numerics, Rounding, Specials, Structure, Subnormals
+from ..spec.stages import element_stages
 from .modules import ModuleLibrary, placed
 from .normalise import normalised
 from .operand import operand_layout, special_flags
+from .register import enable_port, registered
 from .rounding import rounds_up
 from .scale import largest_scale, leaves_above
 from .table import table
@@ -97,7 +99,7 @@ class Element:
 
 
 class TableQuantizer(wiring.Component):
-    """`ElementQuantizer` by tables, with the same ports, for what `has_tables` says. Combinational."""
+    """`ElementQuantizer` by tables, with the same ports, for what `has_tables` says. Combinational without registers inside."""
 
     kind = "element_quantizer"
 
@@ -105,22 +107,37 @@ class TableQuantizer(wiring.Component):
         self.config, self.numerics = config, config.numerics
         self.element = Element(self.numerics)
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
-                          **{flag: In(1) for flag in special_flags(self.numerics)}, "p": Out(self.numerics.block.element.bits)})
+                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)), "p": Out(self.numerics.block.element.bits)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
         self.m, self.platform = m, platform
         number = data.View(operand_layout(self.numerics), self.x)
-        near, over, is_level, is_below, told = self.distance(number)
-        is_field, is_other = self.state(number, near, over, is_level, is_below, told)
-        self.code(number, near, is_field, is_other)
+        flags = special_flags(self.numerics)
+        values = {"sign": number.sign, **self.special(number), **self.distance(number)}
+        now, *later = registered(m, self, "distance", told=flags, **values)
+        values = dict(zip(values, later))
+        chosen = now.state(**values)
+        used = ("sign", "is_nan", "near", "kept", "sticky")
+        values = {name: value for name, value in values.items() if name in used} | dict(zip(("is_field", "is_other"), chosen))
+        now, *later = registered(m, now, "chosen", told=flags, **values)
+        now.code(**dict(zip(values, later)))
         return m
+
+    def special(self, number) -> dict[str, Value]:
+        """What a special number is asked, where one does not make its block special."""
+        found = {}
+        if self.numerics.specials in (Specials.DROP, Specials.TE):
+            found["is_special"] = number.exponent.all()
+        if self.numerics.specials is Specials.TE:
+            found["is_nan"] = number.exponent.all() & number.fraction.any()
+        return found
 
     def table(self, name: str, function, *inputs) -> Signal:
         return table(self.m, self.platform, self.config, name, function, *inputs)
 
-    def distance(self, number):
-        """The low bits of the distance, complemented, and what tells whether they are all of it."""
+    def distance(self, number) -> dict[str, Value]:
+        """The low bits of the distance, complemented; what tells whether they are all of it; and the bits that decide the rounding."""
         m, numerics, element, source = self.m, self.numerics, self.element, self.numerics.source
         base = numerics.block.element.bias + numerics.block.scale.bias - source.bias
         offset = element.field - base  # top = scale + offset
@@ -133,20 +150,20 @@ class TableQuantizer(wiring.Component):
 
         flushes = numerics.input_subnormals is Subnormals.FLUSH
         bits = element.man_bits + 1
-        told = {}
+        found = {}
         if flushes:
             padded = Cat(Const(0, max(bits - source.man_bits, 0)), number.fraction)
-            self.kept, rest, exponent = padded[-bits:], padded[:-bits], number.exponent
+            kept, rest, exponent = padded[-bits:], padded[:-bits], number.exponent
             is_small = Signal()
             m.d.comb += is_small.eq(self.scale <= max(element.last - offset, 0))
-            told["zero"] = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *exponent[:low])
+            found["zero"] = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *exponent[:low])
         else:
             places = element.last - offset + 1
-            self.kept, rest, exponent, told["zero"], told["negative"] = normalised(m, number, source, bits, places)
-        self.sticky = Signal()
+            kept, rest, exponent, found["zero"], found["negative"] = normalised(m, number, source, bits, places)
+        found["kept"] = kept
         if element.has_sticky:
-            m.d.comb += self.sticky.eq(rest.any())
-        carries = self.kept if element.carries else Const(0, 1)
+            found["sticky"] = rest.any()
+        carries = kept if element.carries else Const(0, 1)
         result = Signal(low + 1, name="near")
         if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
             part = Distance(low, len(carries))
@@ -159,9 +176,9 @@ class TableQuantizer(wiring.Component):
         is_level = self.table("is_level", lambda *b: all(x != y for x, y in zip(b[:size], b[size:])) and all(b[2 * size:]),
                               *high, *not_top[low:])
         is_below = self.table("is_below", lambda *b: b[:size] == b[size:], *high, *above)
-        return result[:low], result[low], is_level, is_below, told
+        return {"near": result[:low], "over": result[low], "is_level": is_level, "is_below": is_below, **found}
 
-    def state(self, number, near, over, is_level, is_below, told):
+    def state(self, *, near, over, is_level, is_below, zero, negative=None, is_special=None, **_):
         """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its own,
         the second for one of field 0 or rounded up from there, neither for zero."""
         element, numerics = self.element, self.numerics
@@ -171,10 +188,9 @@ class TableQuantizer(wiring.Component):
         if numerics.specials is Specials.NAN_BLOCK:
             (nones if numerics.block.element.nan_code is None else tops)["nan"] = self.nan
         if numerics.specials in (Specials.DROP, Specials.TE):
-            tops["special"] = number.exponent.all()
-        negative = {"negative": told["negative"]} if "negative" in told else {}
-        zero = {"zero": told["zero"]}
-        early, late = (zero, {}) if width < LUT_INPUTS else ({}, zero)
+            tops["special"] = is_special
+        negative = {} if negative is None else {"negative": negative}
+        early, late = ({"zero": zero}, {}) if width < LUT_INPUTS else ({}, {"zero": zero})
 
         def class_of(bits: tuple[int, ...]) -> set[str]:
             distance = (1 << width) - 1 - sum(bit << i for i, bit in enumerate(bits))
@@ -216,16 +232,13 @@ class TableQuantizer(wiring.Component):
 
         return decoded("field"), decoded("other")
 
-    def code(self, number, near, is_field, is_other) -> None:
+    def code(self, *, sign, near, kept, is_field, is_other, sticky=None, is_nan=None) -> None:
         """The code from its table for each bit."""
         m, numerics, element = self.m, self.numerics, self.element
-        bits, fraction_bits, kept = numerics.block.element.bits, element.man_bits, self.kept
-        sticky = [self.sticky] if element.has_sticky else []
+        bits, fraction_bits = numerics.block.element.bits, element.man_bits
+        sticky = [] if sticky is None else [sticky]
         nan_code = numerics.block.element.nan_code
-        nan = self.nan if numerics.specials is Specials.NAN_BLOCK else None
-        if numerics.specials is Specials.TE:
-            nan = Signal()
-            m.d.comb += nan.eq(number.exponent.all() & number.fraction.any())
+        nan = self.nan if numerics.specials is Specials.NAN_BLOCK else is_nan
         differs = 0 if nan is None or nan_code is None else nan_code ^ element.max_code
 
         def bit(place: int, otherwise, *inputs):
@@ -261,10 +274,9 @@ class TableQuantizer(wiring.Component):
         for place in range(1, bits - 1 - fraction_bits):
             code[fraction_bits + place] = bit(fraction_bits + place, lambda field, a, *_: field and a, near[place])
         for place in reversed(range(top)):
-            code[place] = self.lower(place, bit, sticky, near, subnormals and not element.flushes, code)
+            code[place] = self.lower(place, bit, kept, sticky, near, subnormals and not element.flushes, code)
 
         magnitude = Cat(code[place] for place in range(bits - 1))
-        sign = number.sign
         if nan is not None:
             sign = self.table("sign", lambda sign, nan: sign and not nan, sign, nan)
         if numerics.specials is Specials.INF_SCALE:  # signal codes are signed
@@ -272,10 +284,9 @@ class TableQuantizer(wiring.Component):
             magnitude = Mux(self.nan, signals.signal_nan_code, Mux(self.inf, signals.signal_inf_code, magnitude))[:bits - 1]
         m.d.comb += self.p.eq(Cat(magnitude, sign))
 
-    def lower(self, place: int, bit, sticky: list, near, subnormals: bool, code: dict):
+    def lower(self, place: int, bit, kept, sticky: list, near, subnormals: bool, code: dict):
         """A bit of the fraction below its first."""
-        element, kept = self.element, self.kept
-        size = element.man_bits + 1
+        element = self.element
         below = kept[:place + 2] if place else kept[:2]  # bits from here on decide the rounding of this one
         decides = [*below, *(sticky if place == 0 else [])]
 
@@ -288,7 +299,7 @@ class TableQuantizer(wiring.Component):
             inputs, count = [self.table(f"rounded{place}", rounded, *decides)], 1
         kinds = [*inputs]
         if subnormals:
-            kinds.append(self.table(f"subnormal{place}", self._subnormal(place), *self._inexact(), near[0], near[1]))
+            kinds.append(self.table(f"subnormal{place}", self._subnormal(place), *self._inexact(kept, sticky), near[0], near[1]))
         if saturates:  # the all-ones field has no all-ones fraction
             kinds.append(self.table("saturates", lambda *bits: all(bits), *(code[i] for i in sorted(code))))
 
@@ -300,16 +311,16 @@ class TableQuantizer(wiring.Component):
 
         return bit(place, chosen, *kinds)
 
-    def _inexact(self) -> list:
+    def _inexact(self, kept, sticky: list) -> list:
         """What the tables of subnormals look at of the fraction: its first bits, and whether any other is set. Where the last of
         the bits kept is but one of those others, it is not one of the inputs."""
-        element, kept = self.element, self.kept
+        element = self.element
         if element.man_bits < 3:
-            return [*kept, *([self.sticky] if element.has_sticky else [])]
+            return [*kept, *sticky]
         if not hasattr(self, "_rest"):
             # all ones that carry are a power of two, nothing else set; all ones that do not have a last bit of zero
             self._rest = self.table("rest", lambda sticky, last, *first: last or sticky and not all(first),
-                                    self.sticky if element.has_sticky else Const(0, 1), *kept)
+                                    sticky[0] if sticky else Const(0, 1), *kept)
         return [*kept[1:], self._rest]
 
     def _subnormal(self, place: int):

@@ -12,8 +12,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import ConverterConfig, Rounding, Specials, Structure, Subnormals
+from ..spec.stages import element_stages
 from .modules import ModuleLibrary, placed
 from .operand import operand_layout, special_flags
+from .register import enable_port, registered
 from .rounding import rounds_up
 from .scale import leaves_above
 from .table import table
@@ -55,7 +57,7 @@ class FixedQuantizer(wiring.Component):
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
-                          **{flag: In(1) for flag in special_flags(self.numerics)}, "p": Out(self.numerics.block.element.bits)})
+                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)), "p": Out(self.numerics.block.element.bits)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -80,23 +82,27 @@ class FixedQuantizer(wiring.Component):
         is_level = make("is_level", lambda *b: b[:count] == b[count:2 * count] and not b[2 * count], *high, *top[NEAR:])
         is_below = make("is_below", lambda *b: b[:count] == b[count:], *high, *above)
 
-        nan = [self.nan] if numerics.specials is Specials.NAN_BLOCK else []
         is_flushed = [is_normal] if numerics.input_subnormals is Subnormals.FLUSH else []
-        tops = {Specials.DROP: [number.exponent.all()], Specials.TE: [number.exponent.all()],
-                Specials.INF_SCALE: [getattr(self, flag, None) for flag in special_flags(numerics)]}.get(numerics.specials, [])
-
         def in_reach(*bits):
             places = sum(bit << i for i, bit in enumerate(bits[:NEAR]))
             return places <= size + 1 and all(bits[NEAR:])
 
         few = make("few", in_reach, *near[:NEAR], *is_flushed)
+        is_special = number.exponent.all() if numerics.specials in (Specials.DROP, Specials.TE) else Const(0, 1)
+        is_nan = number.exponent.all() & number.fraction.any() if numerics.specials is Specials.TE else Const(0, 1)
+        flags = special_flags(numerics)
+        now, near, few, is_level, is_below, is_normal, fraction, sign, is_special = registered(
+            m, self, "distance", told=flags, near=near, few=few, is_level=is_level, is_below=is_below, is_normal=is_normal,
+            fraction=number.fraction, sign=number.sign & ~is_nan, is_special=is_special)
+        nan = [now.nan] if numerics.specials is Specials.NAN_BLOCK else []
+        tops = [is_special, *([now.nan, now.inf] if numerics.specials is Specials.INF_SCALE else [])]
         is_top = Signal()
         valid = make("valid", lambda few, under, level, below, *nan: few and (below if under else level) and not any(nan),
                      few, near[NEAR], is_level, is_below, *nan)
-        m.d.comb += is_top.eq(Cat(tops).any() if tops else 0)
+        m.d.comb += is_top.eq(Cat(tops).any())
 
         # down by the two low bits of places, then by four
-        padded = Cat(Const(0, max(size + 1 - source.man_bits, 0)), number.fraction, is_normal, Const(0, 3))
+        padded = Cat(Const(0, max(size + 1 - source.man_bits, 0)), fraction, is_normal, Const(0, 3))
         first = len(padded) - 4 - size  # where the last bit of the code comes from if places is 0
         low, far, farther = near[:2], near[2], near[3]
         y = [make("moved", lambda a, b, *c: c[a + 2 * b], low[0], low[1], *padded[first + i:first + i + 4],
@@ -114,17 +120,17 @@ class FixedQuantizer(wiring.Component):
         is_full = Signal()
         if leaves_above(numerics):
             m.d.comb += is_full.eq(~near[1:4].any() & Cat(y[:size]).all())  # nothing is rounded up from the largest code
+        is_near = Signal()
+        m.d.comb += is_near.eq(valid & ~farther)
+        now, far, farther, is_near, valid, is_top, is_full, guard, last, sticky, sign, *y = registered(
+            m, self, "chosen", far=far, farther=farther, is_near=is_near, valid=valid, is_top=is_top, is_full=is_full, guard=guard, last=last,
+            sticky=sticky, sign=sign, **{f"y{i}": bit for i, bit in enumerate(y)})
         up = Signal()
         up_now = rounds_up(numerics.rounding, last & ~farther, guard, sticky, None)
         m.d.comb += up.eq(up_now & valid & ~is_full & ~is_top if numerics.rounding is not Rounding.RTZ else 0)
 
-        sign = Signal()
-        is_nan = number.exponent.all() & number.fraction.any() if numerics.specials is Specials.TE else Const(0, 1)
-        m.d.comb += sign.eq(number.sign & ~is_nan)
         part = SignedSum(element.bits)
-        not_far = Signal()
-        m.d.comb += not_far.eq(valid & ~farther)
-        m.d.comb += [part.y.eq(Cat(y)), part.far.eq(far), part.valid.eq(not_far), part.top.eq(is_top), part.up.eq(up), part.sign.eq(sign)]
+        m.d.comb += [part.y.eq(Cat(y)), part.far.eq(far), part.valid.eq(is_near), part.top.eq(is_top), part.up.eq(up), part.sign.eq(sign)]
         if self.config.microarchitecture.structure is Structure.KEPT and isinstance(platform, ModuleLibrary):
             m.submodules.make_signed_sum = placed(part, platform)
             m.d.comb += self.p.eq(part.p)

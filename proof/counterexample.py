@@ -12,9 +12,10 @@ from ..hdl.host import write_whole
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim import stimuli
+from ..sim.handshake import HandshakeError
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import stream_text
-from ..sim.verilated import verilate_text
+from ..sim.verilated import design_text
 from ..spec import ConverterConfig, Numerics
 from .design import Design
 
@@ -70,17 +71,21 @@ def _compared(config: ConverterConfig, mode: int, patterns: np.ndarray, random: 
               latency: int) -> Counterexample:
     """The first block that a design converts otherwise than the model, or the first of all."""
     numerics, text = config.modes[mode], design.verilog()
-    dut = (stream_text(text, design.top, numerics, latency) if latency else
-           verilate_text(text, design.top, *config.modes, lint=False).mode(mode))
-    x = patterns.view(DTYPES[numerics.source.name])
-    expected, actual = quantize(x, numerics, random=random), dut(x, random=random)
+    is_foreign = latency and not config.latency
+    dut = stream_text(text, design.top, numerics, latency) if is_foreign else design_text(text, design.top, config, lint=False).mode(mode)
+    x, vectors = patterns.view(DTYPES[numerics.source.name]), folder / "counterexample.npz"
+    try:
+        expected, actual = quantize(x, numerics, random=random), dut(x, random=random)
+    except HandshakeError as fault:
+        save_block(vectors, mode, patterns, random)
+        return Counterexample(block=patterns[0].tolist(), random=None if random is None else random[0].tolist(), mode=mode,
+                              confirmed=True, report=f"from this block on: {fault}", vectors=vectors)
     differs = (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
     row = int(np.flatnonzero(differs)[0]) if differs.any() else 0
     part, board = slice(row, row + 1), Scoreboard(config)
     drawn = None if random is None else random[part]
     first = [Quantized(scales=q.scales[part], codes=q.codes[part], numerics=numerics) for q in (expected, actual)]
     board.compare("counterexample", patterns[part], *first, drawn)
-    vectors = folder / "counterexample.npz"
     save_block(vectors, mode, patterns[part], drawn)
     return Counterexample(block=patterns[row].tolist(), random=None if random is None else random[row].tolist(), mode=mode,
                           confirmed=bool(differs.any()), report=board.report, vectors=vectors)

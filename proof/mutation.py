@@ -104,8 +104,8 @@ def mutate(config: ConverterConfig, mutants: int = 200, *, seed: int = 0, out: P
     ``out`` is where the questions about those stay that no stimulus finds. Raises `ToolError` where a tool is missing,
     ValueError for a converter with modes, whose mode input the choice of a mutant would be mistaken for.
     """
-    if config.alternatives:
-        raise ValueError("mutants are planted in converters of one format and one scale rule")
+    if config.alternatives or config.latency:
+        raise ValueError("mutants are planted in converters of one format and one scale rule, without registers")
     if mutants < 1:
         raise ValueError(f"mutants must be at least 1, not {mutants}")
     folder, faults = _planted(config, mutants, seed)

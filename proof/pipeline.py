@@ -16,7 +16,7 @@ from ..synth.yosys import execute
 from .design import Design
 from .structure import StructureError
 
-__all__ = ["combinational", "delays"]
+__all__ = ["combinational", "delays", "flat_netlist"]
 
 REGISTERS = ("$_DFF_P_", "$_DFF_N_")
 FREE = ("$anyseq", "$anyconst")
@@ -37,13 +37,13 @@ def combinational(reading: list[str], top: str, latency: int, folder: Path) -> D
     The module ``top`` has at most one clock, the port ``clk``. Raises `StructureError`, one sentence, where it is no such
     pipeline.
     """
-    modules, before = _netlist([*reading, *(command.format(top=top) for command in PREPARATION), *CLEANING, BITS], top, folder), 0
+    modules, before = flat_netlist([*reading, *(command.format(top=top) for command in PREPARATION), *CLEANING, BITS], top, folder), 0
     while before != len(modules[top]["cells"]):  # a valid bit that is always set is none, and neither is what it enables
         before = len(modules[top]["cells"])
         for cell in modules[top]["cells"].values():
             if cell["type"] in REGISTERS and cell["connections"]["D"][0] in ("0", "1"):
                 _make_wire(cell)
-        modules = _netlist([_reread(modules, folder), *CLEANING, BITS], top, folder)
+        modules = flat_netlist([_reread(modules, folder), *CLEANING, BITS], top, folder)
     found = delays(modules[top])
     if wrong := found - {latency}:
         raise StructureError(f"registers between a block and its result: {' or '.join(map(str, sorted(found)))}, not {latency}")
@@ -110,7 +110,8 @@ def _make_wire(cell: dict) -> None:
              "connections": {"A": bits["D"], "Y": bits["Q"]}}
 
 
-def _netlist(commands: list[str], top: str, folder: Path) -> dict[str, dict]:
+def flat_netlist(commands: list[str], top: str, folder: Path) -> dict[str, dict]:
+    """The flat module ``top`` after Yosys' commands, by its name."""
     file = folder / "netlist.json"
     file.unlink(missing_ok=True)
     execute([*commands, f"write_json {file.name}"], folder)

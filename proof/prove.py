@@ -15,6 +15,7 @@ from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version
 from .counterexample import Counterexample, replayed, simulated
 from .design import Design
+from .handshake import PROVED, check_handshake, moving
 from .pipeline import combinational
 from .questions import Question, composed, monolithic
 from .solver import Answer, solve, solver_version
@@ -60,18 +61,20 @@ class Proof:
     way: str
     """``composed`` or ``monolithic``."""
     remark: str | None
-    """Why it was not composed although that was wanted."""
+    """Why it was not composed although that was wanted, or why nothing was proved."""
     netlist: str | None
     solver: str
     version: str
     steps: list[Step]
     counterexample: Counterexample | None
     folder: Path
+    handshake: str | None = None
+    """What was shown besides of valid and ready, where there are."""
 
     @property
     def status(self) -> Status:
         found = {step.status for step in self.steps} | ({Status.FAIL} if self.counterexample else set())
-        return next(status for status in (Status.FAIL, Status.TIMEOUT, Status.UNKNOWN, Status.PASS) if status in found)
+        return next((status for status in (Status.FAIL, Status.TIMEOUT, Status.UNKNOWN, Status.PASS) if status in found), Status.UNKNOWN)
 
     @property
     def passed(self) -> bool:
@@ -83,9 +86,10 @@ class Proof:
         return round(sum(step.answer.seconds for step in self.steps), 2)
 
     def to_dict(self) -> dict:
+        handshake = {"latency": self.config.latency, "handshake": self.handshake} if self.config.latency else {}
         return {**self.config.to_dict(), "config_id": self.config.config_id, "profile": self.config.profile,
                 "verilog": self.verilog.name, "sha256": hashlib.sha256(self.verilog.read_bytes()).hexdigest(),
-                "way": self.way, "remark": self.remark, "netlist": self.netlist, "solver": self.solver, "solver_version": self.version,
+                "way": self.way, "remark": self.remark, **handshake, "netlist": self.netlist, "solver": self.solver, "solver_version": self.version,
                 "yosys": yosys_version(), "status": self.status, "seconds": self.seconds,
                 "steps": [step.to_dict() for step in self.steps],
                 "counterexample": self.counterexample.to_dict() if self.counterexample else None}
@@ -99,7 +103,8 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
 
     It is proved in parts that are put together (see `questions.composed`), or with ``whole`` in one question. ``netlist``
     is a target of `design.NETLISTS`: then what synthesis makes of the file is proved, cells and all. A file with registers
-    is proved as a whole where it is a pipeline of ``latency`` clock cycles (see `pipeline.combinational`). ``timeout``, in
+    is proved as a whole where it is a pipeline of ``latency`` clock cycles (see `pipeline.combinational`), which is that of the
+    configuration where that has registers; valid and ready are checked besides (see `handshake`). ``timeout``, in
     seconds, is that of each question. The questions, with the outcome, stay beside the Verilog, in ``proof/``.
     ``progress`` is told what is done next.
 
@@ -120,17 +125,20 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     (folder / "counterexample.npz").unlink(missing_ok=True)  # of an earlier file
     say = progress or (lambda text: None)
     say("reading the Verilog" if netlist is None else f"mapping to {netlist}")
-    design = Design([verilog], name, folder, netlist)
+    written = design = Design([verilog], name, folder, netlist)
+    latency = _latency(config, latency, netlist)
     check_ports(design.modules, name, config, registered=latency > 0)
-    remark = None
+    remark, questions, whole = None, None, whole or latency > 0
     if latency:
         say("making registers wires")
-        if config.alternatives:
-            raise ValueError("registered converters are proved for one format and one scale rule")
-        flat, whole = combinational(design.reading, name, latency, folder), True
-        flat.files, design = design.files, flat
+        try:
+            design = _without_registers(design, config, latency)
+        except StructureError as error:
+            if not config.latency:
+                raise
+            remark, questions = f"{error}: nothing is proved", []
     try:
-        questions = (monolithic if whole else composed)(config, design)
+        questions = (monolithic if whole else composed)(config, design) if questions is None else questions
     except StructureError as error:
         remark, questions = f"{error}: asked as a whole", monolithic(config, design)
     steps = []
@@ -142,14 +150,39 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
         if steps[-1].status is Status.FAIL:
             break
     counterexample = None
-    if steps[-1].status is Status.FAIL and steps[-1].question.name.endswith(("element", "scale", "block")):
+    if steps and steps[-1].status is Status.FAIL and steps[-1].question.name.endswith(("element", "scale", "block")):
         say("replaying the counterexample")
         last = steps[-1]
-        counterexample = replayed(config, last.question.mode, last.answer.values, design, folder, latency)
-    if rtl is not None and netlist is None and counterexample is None and all(step.status is Status.PASS for step in steps):
+        counterexample = replayed(config, last.question.mode, last.answer.values, written, folder, latency)
+    if (rtl is not None or not steps) and netlist is None and counterexample is None and all(step.status is Status.PASS for step in steps):
         say("comparing with a simulator")  # Yosys and a simulator may read a file differently
-        counterexample = simulated(config, design, folder, latency)
+        counterexample = simulated(config, written, folder, latency)
     proof = Proof(config=config, verilog=verilog, way="monolithic" if whole or remark else "composed", remark=remark, netlist=netlist, solver=solver,
-                  version=version, steps=steps, counterexample=counterexample, folder=folder)
+                  version=version, steps=steps, counterexample=counterexample, folder=folder,
+                  handshake=PROVED if config.latency and steps else None)
     write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
     return proof
+
+
+def _latency(config: ConverterConfig, given: int, netlist: str | None) -> int:
+    """Clock cycles of the file, which the configuration says where it has registers."""
+    if not config.latency:
+        if given and config.alternatives:
+            raise ValueError("registered files are proved for one format and one scale rule")
+        return given
+    if given not in (0, config.latency):
+        raise ValueError(f"the configuration has {config.latency} registers on the way: latency must not be {given}")
+    if netlist:
+        raise ValueError("netlists are proved of converters without registers: leave out registered_after")
+    return config.latency
+
+
+def _without_registers(written: Design, config: ConverterConfig, latency: int) -> Design:
+    """The written design with wires in place of its registers; of one with a handshake, which is checked, while nothing waits."""
+    reading, top = written.reading, written.top
+    if config.latency:
+        check_handshake(reading, top, latency, written.folder)
+        reading, top = moving(reading, top, config, written.folder)
+    design = combinational(reading, top, latency, written.folder)
+    design.files = written.files
+    return design

@@ -2,6 +2,7 @@
 
 Each test drives a family of stimuli and compares scale and codes with the golden model through one scoreboard. No output bit may be
 unknown when the inputs are not. On a simulator of four states there are unknown inputs too; `unknowns` says what then must be known.
+Blocks flow through a converter with registers (`flow`), with gaps on both sides.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from mxcast.models import quantize
 from mxcast.models.block import Quantized
 from mxcast.models.source import DTYPES
 from mxcast.sim import stimuli, unknowns
+from mxcast.sim.flow import Flow, FlowError, Inputs
 from mxcast.sim.scoreboard import SHOWN, Scoreboard
 from mxcast.sim.unknowns import packed
-from mxcast.spec import ConverterConfig
+from mxcast.spec import ConverterConfig, Numerics
 
 JOB = json.loads(Path(os.environ["MXCAST_BENCH"]).read_text())
 CONFIG = ConverterConfig.from_dict(JOB)
@@ -47,9 +49,7 @@ class Driver:
         if not (self.dut.scale.value.is_resolvable and self.dut.p.value.is_resolvable):
             inputs = ",".join(f"0x{number:0{self.numerics.source.bits // 4}X}" for number in block)
             raise AssertionError(f"unknown bits in the outputs: scale {self.dut.scale.value}, p {self.dut.p.value} for {inputs}")
-        codes, bits = self.dut.p.value.to_unsigned(), self.numerics.block.element.bits
-        return self.dut.scale.value.to_unsigned(), [
-            (codes >> (lane * bits)) & ((1 << bits) - 1) for lane in range(self.numerics.block_size)]
+        return self.dut.scale.value.to_unsigned(), unpacked(self.dut.p.value.to_unsigned(), self.numerics)
 
     async def arrive(self, block: np.ndarray, random: np.ndarray | None, first: int, mode_first: bool) -> tuple[int, list[int]]:
         """`convert` after everything was unknown: one lane after the other gets its number, from lane ``first`` on, and the mode
@@ -74,6 +74,12 @@ class Driver:
         return await self.convert(block, random)
 
 
+def unpacked(codes: int, numerics: Numerics) -> list[int]:
+    """The codes of a block, of all lanes."""
+    bits = numerics.block.element.bits
+    return [(codes >> (lane * bits)) & ((1 << bits) - 1) for lane in range(numerics.block_size)]
+
+
 def titled(name: str, mode: int) -> str:
     return f"{name} mode {mode}" if CONFIG.alternatives else name
 
@@ -89,18 +95,56 @@ async def check(dut, name: str, mode: int, patterns: np.ndarray, *, random: np.n
     """Drive blocks (n, block_size) of patterns and compare all, with ``random`` bits, or those of the seed; with ``arrive`` after
     unknown inputs each."""
     numerics, name = CONFIG.modes[mode], titled(name, mode)
-    driver, board = Driver(dut, mode), Scoreboard(CONFIG, repeat=JOB["repeat"])
+    board = Scoreboard(CONFIG, repeat=JOB["repeat"])
     random = stimuli.random_bits(numerics, patterns.shape, JOB["seed"]) if random is None else random
     expected = quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
     scales, codes = np.empty_like(expected.scales), np.empty_like(expected.codes)
-    for row, block in enumerate(patterns):
-        drawn = None if random is None else random[row]
-        try:
-            scales[row, 0], codes[row] = await (driver.arrive(block, drawn, row % numerics.block_size, row % 2 == 1) if arrive
-                                                else driver.convert(block, drawn))
-        except AssertionError as error:
-            conclude(name, row, f"block {row}: {error}\nto repeat: {JOB['repeat']}")
+    if CONFIG.latency:
+        results = await stream(dut, name, [inputs(mode, block, random, row) for row, block in enumerate(patterns)])
+        for row, (scale, p) in enumerate(results):
+            scales[row, 0], codes[row] = scale, unpacked(p, numerics)
+    else:
+        driver = Driver(dut, mode)
+        for row, block in enumerate(patterns):
+            drawn = None if random is None else random[row]
+            try:
+                scales[row, 0], codes[row] = await (driver.arrive(block, drawn, row % numerics.block_size, row % 2 == 1) if arrive
+                                                    else driver.convert(block, drawn))
+            except AssertionError as error:
+                conclude(name, row, f"block {row}: {error}\nto repeat: {JOB['repeat']}")
     board.compare(name, patterns, expected, Quantized(scales=scales, codes=codes, numerics=numerics), random)
+    conclude(name, board.blocks, board.report)
+
+
+def inputs(mode: int, block: np.ndarray, random: np.ndarray | None, row: int) -> Inputs:
+    """A block with the random bits of its row, for a converter with registers."""
+    numerics = CONFIG.modes[mode]
+    return Inputs(x=packed(block, numerics.source.bits), mode=mode,
+                  random=None if random is None else packed(random[row], numerics.random_bits))
+
+
+async def stream(dut, name: str, blocks: list[Inputs], gaps: bool = True) -> list[tuple[int, int]]:
+    """Scale and codes of blocks that flow through a converter with registers."""
+    try:
+        return await Flow(dut, CONFIG, JOB["seed"], unknown=JOB["simulator"] == "icarus").convert(blocks, gaps=gaps)
+    except FlowError as error:
+        conclude(name, 0, f"{error}\nto repeat: {JOB['repeat']}")
+
+
+async def check_rows(dut, name: str, gaps: bool) -> None:
+    """Stream random blocks, each under another mode than the one before."""
+    count, modes = JOB["random_blocks"] // 4 + 1, len(CONFIG.modes)
+    board, rows = Scoreboard(CONFIG, repeat=JOB["repeat"]), np.arange(count)
+    patterns = stimuli.random_blocks(CONFIG.numerics, count, JOB["seed"] + 1)
+    random = stimuli.random_bits(CONFIG.numerics, patterns.shape, JOB["seed"] + 1)
+    results = await stream(dut, name, [inputs(int(row) % modes, patterns[row], random, row) for row in rows], gaps)
+    for mode, numerics in enumerate(CONFIG.modes):
+        chosen = rows[rows % modes == mode]
+        drawn = None if random is None else random[chosen]
+        expected = quantize(patterns[chosen].view(DTYPES[numerics.source.name]), numerics, random=drawn)
+        actual = Quantized(scales=np.array([[results[row][0]] for row in chosen], expected.scales.dtype), numerics=numerics,
+                           codes=np.array([unpacked(results[row][1], numerics) for row in chosen], expected.codes.dtype))
+        board.compare(name, patterns[chosen], expected, actual, drawn)
     conclude(name, board.blocks, board.report)
 
 
@@ -123,7 +167,18 @@ async def examine(dut, name: str, trials: Iterable[unknowns.Trial]) -> None:
     conclude(name, driven, report if wrong else "")
 
 
-if JOB["simulator"] == "icarus":  # before all others, so that the inputs have never had a value
+if CONFIG.latency:
+    @cocotb.test()
+    async def full_rate(dut) -> None:
+        """A block in every cycle, a result in every cycle."""
+        await check_rows(dut, "full_rate", gaps=False)
+
+    @cocotb.test()
+    async def interleaved(dut) -> None:
+        """Blocks with gaps, each under another mode than the one before."""
+        await check_rows(dut, "interleaved", gaps=True)
+
+elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have never had a value
     @cocotb.test()
     @cocotb.parametrize(mode=MODES)
     async def unknown_start(dut, mode: int) -> None:

@@ -19,5 +19,7 @@ def command_line(config: ConverterConfig) -> str:
         return plain
     fields = {**config.numerics.to_dict(), **config.microarchitecture.to_dict()}
     fields = {key: value for key, value in fields.items() if key not in ("block", "element")}
+    if config.latency:
+        fields["registered_after"] = ",".join(config.microarchitecture.registered_after)
     fields["scale_rule"] = ",".join(dict.fromkeys(str(mode.scale_rule) for mode in config.modes))
     return " ".join([config.formats, *(f"--set {key}={value}" for key, value in fields.items())])

@@ -66,7 +66,8 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
     """Emit the converter and run the cocotb bench on it; log and waveform go to ``<out>/<name>-<config_id>/sim/``.
 
     The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
-    compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`).
+    compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`); a
+    converter with registers is given gaps on both sides (`flow`), and on Icarus unknown inputs in them.
     ``verilog`` is a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``x`` (n, block_size) source patterns,
     ``mode``, and ``random`` (n, block_size) bits where the rounding takes them. Raises `ToolError` where a simulator is missing,
     ValueError for files that are not of this kind.
@@ -129,7 +130,9 @@ def _judged(config: ConverterConfig, simulator: str, results: Path, comparisons:
     expected = [*corner_cases(config.numerics), "boundary", "random"]
     if config.alternatives:
         expected = [f"{name} mode {number}" for number in range(len(config.modes)) for name in expected]
-    if simulator == "icarus":
+    if config.latency:
+        expected += ["full_rate", "interleaved"]
+    elif simulator == "icarus":
         expected += tests_of(config)
     expected += more
     lines = comparisons.read_text().splitlines() if comparisons.is_file() else []

@@ -51,6 +51,13 @@ class Scoreboard:
                 f"{stimulus} block {first + row}", expected.numerics, patterns[row], int(expected.scales[row, 0]),
                 expected.codes[row], int(actual.scales[row, 0]), actual.codes[row], None if random is None else random[row]))
 
+    def refuse(self, stimulus: str, blocks: int, fault: str) -> None:
+        """Count blocks whose results cannot be told apart, and say why."""
+        self.counts[stimulus] = self.counts.get(stimulus, 0) + blocks
+        self.mismatched_blocks += blocks
+        if len(self.mismatches) < SHOWN:
+            self.mismatches.append(f"{stimulus}: {fault}")
+
     def _describe(self, title: str, numerics: Numerics, block: np.ndarray, scale: int, codes: np.ndarray, got_scale: int,
                   got_codes: np.ndarray, random: np.ndarray | None) -> str:
         element, source_digits = numerics.block.element, numerics.source.bits // 4

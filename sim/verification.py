@@ -13,6 +13,7 @@ from ..models.source import DTYPES, narrow, widen
 from ..spec import ConverterConfig, Numerics, converter_config
 from . import stimuli as make
 from .command import command_line
+from .handshake import HandshakeError, Stalled
 from .record import Record
 from .scoreboard import Scoreboard
 from .verilated import Verilated, verilate
@@ -65,7 +66,8 @@ def verify(config: ConverterConfig | Numerics | str, profile: str | None = None,
     ``stimuli`` is one of `STIMULI`: ``standard`` is corner, boundary and ``blocks`` random blocks; ``exhaustive`` is
     every source pattern and every relevant distance below the maximum, ``stratified`` a 64th of that. ``tensors``, pairs of a name and
     (n, block_size) float32 blocks, replaces them. Every mode of the configuration is compared, on a share of the random
-    blocks. ``design`` is what is verified instead of the emitted file.
+    blocks. ``design`` is what is verified instead of the emitted file. One with registers is given gaps on both sides, which
+    depend on ``seed``.
     ``progress`` is called with the blocks done and the blocks in all (0 where that is not known).
 
     An exhaustive verification is kept in a `Record`: interrupted, it goes on where it was when it is called again; finished,
@@ -137,7 +139,12 @@ def _comparisons(board: Scoreboard, name: str, arrays: Iterable[np.ndarray], num
 
 def _compare(board: Scoreboard, name: str, patterns: np.ndarray, numerics: Numerics, design: Verilated, seed: int) -> None:
     x, random = patterns.view(DTYPES[numerics.source.name]), make.random_bits(numerics, patterns.shape, seed)
-    board.compare(name, patterns, quantize(x, numerics, random=random), design(x, random=random), random)
+    if isinstance(design, Stalled):
+        design = design.seeded(seed)
+    try:
+        board.compare(name, patterns, quantize(x, numerics, random=random), design(x, random=random), random)
+    except HandshakeError as fault:
+        board.refuse(name, len(patterns), str(fault))
 
 
 def _as_patterns(name: str, array: np.ndarray, numerics: Numerics) -> np.ndarray:

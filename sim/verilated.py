@@ -16,7 +16,7 @@ from ..models.source import DTYPES, widen
 from ..spec import BlockFormat, ConverterConfig, Numerics, converter_config
 from . import tools
 
-__all__ = ["Verilated", "build", "loaded", "verilate", "verilate_text"]
+__all__ = ["Verilated", "build", "design_text", "loaded", "verilate", "verilate_text"]
 
 OPTIMISATION = "-O2"
 
@@ -68,7 +68,8 @@ def loaded(library: Path):
 
 
 def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object) -> Verilated:
-    """The Verilated design of a `ConverterConfig`, or of a format with a profile and overrides.
+    """The Verilated design of a `ConverterConfig`, or of a format with a profile and overrides; a `handshake.Stalled` one if
+    it has registers.
 
     Compiled results are kept by content: the Verilog, the loop around it and the versions of the tools.
     Raises `ToolError` where Verilator or the C++ compiler is missing.
@@ -78,7 +79,16 @@ def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = 
     array([119], dtype=uint8)
     """
     config = converter_config(config, profile, **overrides)
-    return verilate_text(verilog(config, "dut"), "dut", *config.modes)
+    return design_text(verilog(config, "dut"), "dut", config)
+
+
+def design_text(text: str, top: str, config: ConverterConfig, lint: bool = True) -> Verilated:
+    """The Verilated design of a Verilog text with the ports that the configuration has, clock and handshake among them."""
+    if config.latency:
+        from .handshake import stalled_text  # which is made of what is here
+
+        return stalled_text(text, top, config, lint)
+    return verilate_text(text, top, *config.modes, lint=lint)
 
 
 def verilate_text(text: str, top: str, *modes: Numerics, lint: bool = True) -> Verilated:

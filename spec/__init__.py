@@ -7,6 +7,7 @@ from .formats import (BF16, BLOCK_SIZES, BLOCKS, E2M1, E2M3, E3M2, E4M3, E5M2, E
 from .names import block_format, element_format, source_format
 from .numerics import RULES, Numerics, Overflow, Rounding, ScaleRule, Specials, Subnormals
 from .profiles import PROFILES, Profile, numerics, profile_of
+from .stages import stages
 
 __all__ = [
     "Rule", "Amax", "AmaxKey", "CHOICES", "ConverterConfig", "Microarchitecture", "Quantizer", "Structure", "converter_config",
@@ -14,5 +15,5 @@ __all__ = [
     "SOURCES", "TF32", "BlockFormat", "ElementFormat", "FixedFormat", "FloatFormat", "ScaleFormat", "SpecialCodes",
     "block_format", "element_format", "source_format",
     "RULES", "Numerics", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals",
-    "PROFILES", "Profile", "numerics", "profile_of",
+    "PROFILES", "Profile", "numerics", "profile_of", "stages",
 ]

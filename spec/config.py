@@ -12,6 +12,7 @@ from .catalogue import Rule, unknown_name
 from .formats import BlockFormat, ElementFormat
 from .numerics import Numerics
 from .profiles import numerics, profile_of
+from .stages import in_order
 
 __all__ = ["Amax", "AmaxKey", "CHOICES", "Microarchitecture", "Quantizer", "Structure", "ConverterConfig", "converter_config"]
 
@@ -55,17 +56,27 @@ class Microarchitecture:
     amax: Amax = Amax.COMPARE
     quantizer: Quantizer = Quantizer.SHIFT
     structure: Structure = Structure.FLAT
+    registered_after: tuple[str, ...] = ()
+    """After which steps there are registers (`stages.stages`): names, or one text with commas. A `ConverterConfig` puts
+    them in order. None: a converter without a clock."""
 
     def __post_init__(self) -> None:
         for name, choice in CHOICES.items():
             object.__setattr__(self, name, choice.named(name, getattr(self, name)))
         if self.amax is not Amax.COMPARE and self.amax_key is AmaxKey.MAGNITUDE:
             raise ValueError(f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)")
+        names = self.registered_after
+        if isinstance(names, str):
+            names = [name.strip() for name in names.split(",")] if names else []
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"registered_after must be names of places, not {names!r}")
+        object.__setattr__(self, "registered_after", tuple(names))
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, object]:
         """What differs from the first choices, which are older than the others, and the key always."""
         first = {f.name: f.default for f in dataclasses.fields(self)}
-        return {name: str(getattr(self, name)) for name in CHOICES if name == "amax_key" or getattr(self, name) != first[name]}
+        chosen = {name: str(getattr(self, name)) for name in CHOICES if name == "amax_key" or getattr(self, name) != first[name]}
+        return chosen | ({"registered_after": list(self.registered_after)} if self.registered_after else {})
 
 
 CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
@@ -96,6 +107,8 @@ class ConverterConfig:
                                  f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})")
             if (mode.replace(block=first.block, scale_rule=first.scale_rule), mode.block_size) != (first, first.block_size):
                 raise ValueError("the modes of one converter may differ in scale_rule and element format only")
+        ordered = in_order(self, self.microarchitecture.registered_after)
+        object.__setattr__(self, "microarchitecture", dataclasses.replace(self.microarchitecture, registered_after=ordered))
 
     @property
     def modes(self) -> tuple[Numerics, ...]:
@@ -111,6 +124,11 @@ class ConverterConfig:
     def mode_bits(self) -> int:
         """Width of the mode input; 0 where there is none."""
         return len(self.alternatives).bit_length()
+
+    @property
+    def latency(self) -> int:
+        """Clock cycles from a block to its result; 0 where there is no clock."""
+        return len(self.microarchitecture.registered_after)
 
     def to_dict(self) -> dict[str, object]:
         alternatives = {"alternatives": [mode.to_dict() for mode in self.alternatives]} if self.alternatives else {}
@@ -140,6 +158,8 @@ def converter_config(block: str | BlockFormat | ElementFormat | Numerics | Conve
 
     >>> converter_config("e4m3", "ocp", amax_key="magnitude").microarchitecture.amax_key.value
     'magnitude'
+    >>> converter_config("e4m3", registered_after="scale, level2").microarchitecture.registered_after
+    ('level2', 'scale')
     >>> [(m.block.short_name, str(m.scale_rule)) for m in converter_config("e4m3,e5m2", scale_rule="floor,ceil").modes]
     [('e4m3', 'floor'), ('e4m3', 'ceil'), ('e5m2', 'floor'), ('e5m2', 'ceil')]
     """
