@@ -140,3 +140,13 @@ def test_pnr(monkeypatch, passes, fails):
 
 def test_pnr_of_a_target_without_a_program(fails):
     assert fails(2, "synth", "e4m3", "--pnr", "--target", "xcu").startswith("place and route is for ecp5, ice40")
+
+
+def test_emit_for_a_vendor(passes, fails, tmp_path):
+    files = json.loads(passes("emit", "e2m1", "--name", "top", "-o", tmp_path, "--vendor", "vivado", "--part", "xck26-sfvc784-2LV-c",
+                              "--period", 12.5, "--json"))["files"]
+    assert "set part xck26-sfvc784-2LV-c\n" in Path(files["vivado_script"]).read_text()
+    assert "-period 12.5\n" in Path(files["vivado_constraints"]).read_text()
+    assert fails(2, "emit", "e2m1", "-o", tmp_path, "--part", "x") == \
+        "--part and --period belong to the project of a vendor: give --vendor too"
+    assert fails(2, "emit", "e2m1", "-o", tmp_path, "--vendor", "vivaldo") == "unknown vendor 'vivaldo': did you mean 'vivado'?"
