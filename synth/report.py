@@ -13,7 +13,7 @@ NOTE = ("Whole converters are flattened; a tree, a scale unit and an element qua
         f"add up to the whole. {PUBLISHED_NOTE}")
 
 PNR_NOTE = ("Between registers: LUTs, carries and FFs are the converter's own, after mapping; logic cells are those in use after place "
-            "and route, with the XOR folds of the wrapper. Fmax is the median over the seeds.")
+            "and route, with the wrapper's. Fmax is the median over the seeds.")
 
 
 def table(results: list[Synthesis]) -> list[dict[str, object]]:
