@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= 2
 
-.PHONY: demo test table bench results clean
+.PHONY: demo test table bench results qor clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -34,6 +34,10 @@ $(READY): pyproject.toml
 # Measures what README.md and docs/results.md quote, and writes their tables.
 results: $(READY)
 	$(BIN)/python bench/results.py
+
+# The same for what converters cost beside others, place and route included: hours, if nothing is on record.
+qor: $(READY)
+	$(BIN)/python bench/qor.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

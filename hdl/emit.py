@@ -13,6 +13,7 @@ from .block import BlockConverter
 from .host import write_whole
 from .modules import convert
 from .random_source import RandomSource
+from .vendors import project
 
 __all__ = ["default_name", "describe", "emit", "verilog"]
 
@@ -166,12 +167,16 @@ def random_source(config: ConverterConfig, name: str) -> str:
     return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"
 
 
-def emit(config: ConverterConfig, out: Path | str = "build", name: str | None = None) -> dict[str, Path]:
+def emit(config: ConverterConfig, out: Path | str = "build", name: str | None = None, *, vendor: str | None = None,
+         part: str | None = None, period_ns: float | None = None) -> dict[str, Path]:
     """Write ``<out>/<name>-<config_id>/rtl/`` and its manifest; returns the files by kind.
 
     ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` (an instantiation), ``json`` and ``manifest``; for
-    stochastic rounding also ``random_source``, a module that can feed its random bits.
+    stochastic rounding also ``random_source``, a module that can feed its random bits; for a ``vendor`` of `VENDORS` also
+    ``<vendor>_script`` and ``<vendor>_constraints``, a project for its tool, a ``part`` and a clock period.
     """
+    if vendor is None and not (part is None and period_ns is None):
+        raise ValueError("part and period belong to the project of a vendor: give the vendor too")
     about = describe(config, name)
     name = about["name"]
     folder = Path(out) / f"{name}-{config.config_id}"
@@ -198,8 +203,11 @@ targets:
     }
     if config.numerics.random_bits:
         contents["random_source"] = (f"{name}_random_source.v", random_source(config, name))
-    files = {kind: write_whole(folder / "rtl" / file, text) for kind, (file, text) in contents.items()}
-    manifest = {**about, "sha256": {f"rtl/{file}": _sha256sum(text) for file, text in contents.values()}}
+    contents = {kind: (f"rtl/{file}", text) for kind, (file, text) in contents.items()}
+    if vendor is not None:
+        contents |= project(vendor, about, part=part, **({} if period_ns is None else {"period_ns": period_ns}))
+    files = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
+    manifest = {**about, "sha256": {file: _sha256sum(text) for file, text in contents.values()}}
     files["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
     return files
 

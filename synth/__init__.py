@@ -1,8 +1,10 @@
-"""What it costs: Yosys in a child process, and reports of its netlists."""
+"""What it costs: Yosys and nextpnr in child processes, and reports of what they make."""
 
 from .netlist import Cost
 from .pipeline import DELAYS, Plan, pipelined, plan
+from .pnr import PlaceAndRoute, place_and_route, place_and_route_all
 from .synthesis import STAGES, Synthesis, synth, synth_all
 from .targets import TARGETS, Target
 
-__all__ = ["Cost", "DELAYS", "Plan", "STAGES", "Synthesis", "pipelined", "plan", "synth", "synth_all", "TARGETS", "Target"]
+__all__ = ["Cost", "DELAYS", "PlaceAndRoute", "Plan", "STAGES", "Synthesis", "TARGETS", "Target", "pipelined", "place_and_route",
+           "place_and_route_all", "plan", "synth", "synth_all"]

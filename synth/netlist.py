@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import asdict, dataclass
 from graphlib import TopologicalSorter
 
 from .targets import Target
 
-__all__ = ["Cost", "cost"]
+__all__ = ["Cost", "cost", "delay_ps"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,8 @@ class Cost:
     logic_cells: int | None
     cells: dict[str, int]
     """By cell type, as the netlist has them."""
+    delay_ps: int | None = None
+    """abc9's estimate of the longest path by the delays of the cells, without wires; None where it makes none."""
 
     def to_dict(self) -> dict:
         return asdict(self)
@@ -45,6 +48,16 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
         logic_cells = kinds["luts"] + target.luts_per_carry * kinds["carries"]
     return Cost(**{kind: kinds[kind] for kind in ("luts", "carries", "muxes", "ffs", "inverters")},
                 levels=_levels(cells, target), logic_cells=logic_cells, cells=dict(sorted(types.items())))
+
+
+def delay_ps(log: str) -> int | None:
+    """The last delay in a log of Yosys, which is that of the netlist; None without abc9.
+
+    >>> delay_ps("ABC: P:  Del = 15812.00.  Ar = 8789.0.\\nABC: A:  Del = 15344.00.  Ar = 4909.0.")
+    15344
+    """
+    found = re.findall(r"^ABC: .*\bDel =\s*(\d+\.\d+)\.", log, flags=re.M)
+    return round(float(found[-1])) if found else None
 
 
 def _levels(cells: dict[str, dict], target: Target) -> int:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from ..spec import FP32, ConverterConfig
+from .pnr import PlaceAndRoute
 from .published import NOTE as PUBLISHED_NOTE, PUBLISHED, Published
 from .synthesis import STAGES, Synthesis
 
-__all__ = ["NOTE", "table"]
+__all__ = ["NOTE", "PNR_NOTE", "pnr_table", "table"]
 
 NOTE = ("Whole converters are flattened; a tree, a scale unit and an element quantizer are each synthesised alone and do not "
         f"add up to the whole. {PUBLISHED_NOTE}")
+
+PNR_NOTE = ("Between registers: LUTs, carries and FFs are the converter's own, after mapping; logic cells are those in use after place "
+            "and route, with the wrapper's. Fmax is the median over the seeds.")
 
 
 def table(results: list[Synthesis]) -> list[dict[str, object]]:
@@ -19,14 +23,26 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
     for result in results:
         config, whole, published = result.config, result.whole, _published(result.config)
         rows.append({
-            "format": " or ".join(dict.fromkeys(mode.block.name for mode in config.modes)), "profile": config.profile or "-",
+            "format": _formats(config), "profile": config.profile or "-",
             "target": result.target,
             "LUTs": whole.luts, "carries": whole.carries, "muxes": whole.muxes, "FFs": whole.ffs, "LCs": whole.logic_cells,
-            "levels": whole.levels,
+            "levels": whole.levels, "ps": whole.delay_ps,
             **{f"{name} LUTs": result.stages[name].luts if name in result.stages else None for name in stages},
             "paper LUTs": published and published.luts, "paper ns": published and published.ns,
         })
     return rows
+
+
+def pnr_table(results: list[PlaceAndRoute]) -> list[dict[str, object]]:
+    """One row a converter: column heading -> value."""
+    return [{"format": _formats(result.config), "profile": result.config.profile or "-", "target": result.target,
+             "LUTs": result.design.luts, "carries": result.design.carries, "FFs": result.design.ffs,
+             "logic cells": result.logic_cells, "Fmax MHz": result.fmax_mhz, "lowest": result.fmax_range_mhz[0],
+             "highest": result.fmax_range_mhz[1], "seeds": len(result.runs)} for result in results]
+
+
+def _formats(config: ConverterConfig) -> str:
+    return " or ".join(dict.fromkeys(mode.block.name for mode in config.modes))
 
 
 def _published(config: ConverterConfig) -> Published | None:

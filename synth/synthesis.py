@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..hdl import verilog
 from ..hdl.host import ToolError, cached_folder
 from ..spec import ConverterConfig
 from ..spec.catalogue import unknown_name
-from .netlist import Cost, cost
+from .netlist import Cost, cost, delay_ps
 from .targets import TARGETS, Target
 from .yosys import run, yosys_version
 
@@ -73,6 +73,8 @@ def _cost(text: str, top: str, target: Target, force: bool) -> Cost:
         (folder / "converter.v").write_text(text)
         netlist, statistics = run(["read_verilog converter.v", target.script.format(top=top)], folder, target.technology)
         found = cost(netlist, statistics, top, target)
+        if target.timed:
+            found = replace(found, delay_ps=delay_ps((folder / "yosys.log").read_text()))
         if top == TOP and not found.luts:
             raise ToolError("Yosys left no LUT of the converter: the synthesis has gone wrong")
         (folder / "cost.json").write_text(json.dumps(found.to_dict(), indent=2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["TARGETS", "Target"]
 
@@ -24,6 +24,10 @@ class Target:
     """What Yosys' ``stat -tech`` estimates logic cells for."""
     luts_per_carry: int | None = None
     """Logic cells that a carry cell takes; None where Yosys estimates logic cells itself, or nobody does."""
+    timed: bool = False
+    """Whether abc9 knows the delays of these cells in picoseconds and works for a short longest path."""
+    device: str | None = None
+    """Key of `DEVICES`: where place and route puts the netlist; None where there is no such program."""
 
     def kind(self, cell_type: str) -> str:
         """``luts``, ``carries``, ``muxes``, ``ffs``, ``inverters`` or ``others``."""
@@ -33,17 +37,27 @@ class Target:
         return "others"
 
 
-TARGETS: dict[str, Target] = {t.name: t for t in (
+_TARGETS = (
     Target(name="xcu", description="AMD UltraScale, LUT6 and CARRY4 (synth_xilinx)",
            script="synth_xilinx -family xcu -flatten -noiopad -noclkbuf -top {top}",
            luts=r"LUT[1-6]", carries=r"CARRY4|CARRY8", muxes=r"MUXF[789]", ffs=r"FD[A-Z]+",
-           technology="xilinx"),
+           technology="xilinx", timed=True),
     Target(name="ecp5", description="Lattice ECP5, LUT4 and CCU2C (synth_ecp5)", script="synth_ecp5 -top {top}",
-           luts="LUT4", carries="CCU2C", muxes="PFUMX|L6MUX21", ffs="TRELLIS_FF", luts_per_carry=2),
+           luts="LUT4", carries="CCU2C", muxes="PFUMX|L6MUX21", ffs="TRELLIS_FF", luts_per_carry=2, timed=True,
+           device="ecp5"),
     Target(name="ice40", description="Lattice iCE40, LUT4 and SB_CARRY (synth_ice40)", script="synth_ice40 -top {top}",
-           luts="SB_LUT4", carries="SB_CARRY", ffs="SB_DFF[A-Z]*"),
+           luts="SB_LUT4", carries="SB_CARRY", ffs="SB_DFF[A-Z]*", timed=True, device="ice40"),
     Target(name="lut6", description="generic LUT6 without carry chains (synth -lut 6)",
            script="synth -lut 6 -flatten -top {top}", luts=r"\$lut", ffs=r"\$_S?DFF.*"),
     Target(name="lut4", description="generic LUT4 without carry chains (synth -lut 4)",
            script="synth -lut 4 -flatten -top {top}", luts=r"\$lut", ffs=r"\$_S?DFF.*"),
-)}
+)
+
+
+def _relaxed(target: Target) -> Target:
+    """The same target with time to spare: abc9 then maps for few cells. It reports the time that it was given, so no delay."""
+    return replace(target, name=f"{target.name}-relaxed", description=f"{target.description}, mapped for area",
+                   script=f"scratchpad -set abc9.D 100000; {target.script}", timed=False)
+
+
+TARGETS: dict[str, Target] = {t.name: t for t in (*_TARGETS, *map(_relaxed, (t for t in _TARGETS if t.timed)))}

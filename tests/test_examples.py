@@ -85,7 +85,7 @@ def test_proofs_and_mutants_are_of_the_verilog_of_today():
         assert r["killed_by_suite"] == r["faults"] > 0 and r["refuted"] == r["mistakes"] > 0 and r["survived"] == r["undecided"] == 0
 
 
-@pytest.mark.parametrize("script", ["quantize.py", "verilated.py", "results.py", "exhaustive.py", "completeness.py", "matrix.py", "file.py", "proofs.py", "verification.py"])
+@pytest.mark.parametrize("script", ["quantize.py", "verilated.py", "results.py", "exhaustive.py", "completeness.py", "matrix.py", "file.py", "proofs.py", "verification.py", "qor.py"])
 def test_benchmarks_explain_themselves(script):
     done = subprocess.run([sys.executable, ROOT / "bench" / script, "--help"], capture_output=True, text=True)
     assert done.returncode == 0 and "usage:" in done.stdout, done.stderr

@@ -120,3 +120,33 @@ def test_synth(monkeypatch, capsys):
     assert asked == [(name, target, True) for name in BLOCKS]
     assert main(["synth", "e4m3", "--target", target]) == 0
     assert "LUTs" in capsys.readouterr().out
+
+
+def test_pnr(monkeypatch, passes, fails):
+    asked = []
+
+    def routed(configs, target, **options):
+        asked.append((len(configs), target, options))
+        return [SimpleNamespace(to_dict=lambda: {"fmax_mhz": 34.5}) for _ in configs]
+
+    monkeypatch.setattr("mxcast.synth.place_and_route_all", routed)
+    monkeypatch.setattr("mxcast.synth.report.pnr_table", lambda results: [{"Fmax MHz": 34.5}])
+    assert json.loads(passes("synth", "e4m3", "--pnr", "--json")) == {"fmax_mhz": 34.5}
+    assert "34.5" in passes("synth", "all", "--pnr", "--target", "ice40", "--seeds", 5, "-j", 1, "--force")
+    assert asked == [(1, "ecp5", {"seeds": 3, "jobs": 2, "force": False, "progress": None}),
+                     (6, "ice40", {"seeds": 5, "jobs": 1, "force": True, "progress": None})]
+    assert fails(2, "synth", "e4m3", "--seeds", 5) == "--seeds is for place and route: give --pnr too"
+
+
+def test_pnr_of_a_target_without_a_program(fails):
+    assert fails(2, "synth", "e4m3", "--pnr", "--target", "xcu").startswith("place and route is for ecp5, ice40")
+
+
+def test_emit_for_a_vendor(passes, fails, tmp_path):
+    files = json.loads(passes("emit", "e2m1", "--name", "top", "-o", tmp_path, "--vendor", "vivado", "--part", "xck26-sfvc784-2LV-c",
+                              "--period", 12.5, "--json"))["files"]
+    assert "set part xck26-sfvc784-2LV-c\n" in Path(files["vivado_script"]).read_text()
+    assert "-period 12.5\n" in Path(files["vivado_constraints"]).read_text()
+    assert fails(2, "emit", "e2m1", "-o", tmp_path, "--part", "x") == \
+        "--part and --period belong to the project of a vendor: give --vendor too"
+    assert fails(2, "emit", "e2m1", "-o", tmp_path, "--vendor", "vivaldo") == "unknown vendor 'vivaldo': did you mean 'vivado'?"

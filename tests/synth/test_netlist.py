@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from mxcast.synth import TARGETS
-from mxcast.synth.netlist import cost
+from mxcast.synth.netlist import cost, delay_ps
 
 # cell types by target, as the Yosys manual and its techlibs name them
 CELLS = {
@@ -22,6 +22,7 @@ CELLS = {
              "others": "$_AND_ $add $_DLATCH_P_ $mem_v2"},
     "lut4": {"luts": "$lut", "ffs": "$_DFF_P_ $_SDFF_PP0_", "inverters": "$_NOT_", "others": "$_XOR_ $_DLATCH_N_"},
 }
+CELLS |= {f"{name}-relaxed": CELLS[name] for name in ("xcu", "ecp5", "ice40")}
 
 
 def test_every_target_is_here():
@@ -96,6 +97,16 @@ def test_notes_of_yosys_are_no_cells():
 ])
 def test_logic_cells(target, rows, statistics, logic_cells):
     assert cost(netlist(rows), statistics, "top", TARGETS[target]).logic_cells == logic_cells
+
+
+@pytest.mark.parametrize("log, delay", [
+    ("ABC: P:  Del = 15812.00.  Ar =    8789.0.  Edge =     8666.\nABC: A:  Del = 15344.00.  Ar =    4909.0.  Edge = 5892.\n", 15344),
+    ("ABC: A:  Del =    0.40.  Ar = 1.0.\n", 0),
+    ("Deleting now unused module t.\n", None),          # no abc9, or nothing for it to do
+    ("", None),
+])
+def test_delay(log, delay):
+    assert delay_ps(log) == delay
 
 
 @pytest.mark.parametrize("rows", [

@@ -193,3 +193,12 @@ def test_modes_share_their_cost(cache):
         alone = [luts(element, rule) for element in formats.split(",") for rule in rules.split(",")]
         together = luts(formats, rules)
         assert max(alone) < together < max(alone) + (sum(alone) - max(alone)) / 3, (formats, rules, alone, together)
+
+
+@pytest.mark.parametrize("target, timed", [("ecp5", True), ("ecp5-relaxed", False), ("lut4", False)])
+def test_the_delay(cache, target, timed):
+    """abc9's, in picoseconds, of a path of levels; a relaxed script is given all the time there is, and says so instead."""
+    found = synth(converter_config("e2m1", block_size=2, source="bf16"), target, stages=False).whole
+    assert found.delay_ps is None if not timed else 150 * found.levels < found.delay_ps < 1000 * found.levels
+    (log,) = cache.rglob("yosys.log")
+    assert ("Del = 100000.00" in log.read_text()) is target.endswith("-relaxed")

@@ -1,0 +1,130 @@
+"""Measure what converters cost, beside those of others and the bars that are set, and write the tables of docs/results.md and README.md.
+
+    python bench/qor.py                    what is not on record for the Verilog and the tools of today; hours, if nothing is
+    python bench/qor.py --only 'e4m3 xcu'  only the points whose line has all of these words
+    python bench/qor.py --list             the points, and which are on record
+    python bench/qor.py --render           only write the tables, from docs/qor.json
+
+An interrupted run goes on where it was. A point is a job (rules, source, clauses) in a variant (how it is built), a format and a flow.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import qor_tables
+from exhaustive import fingerprint
+
+from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.synth import place_and_route, synth
+from mxcast.synth.devices import DEVICES
+from mxcast.synth.nextpnr import nextpnr_version
+from mxcast.synth.yosys import yosys_version
+
+ROOT = Path(__file__).parent.parent
+KEPT = ROOT / "docs" / "qor.json"
+PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
+
+FORMATS = tuple(block.short_name for block in BLOCKS.values())
+JOBS: dict[str, tuple[str, dict[str, str]]] = {
+    "gorodecky_sousa": ("gorodecky_sousa", {}),
+    "ocp flush": ("ocp", {"input_subnormals": "flush"}),
+    "ocp": ("ocp", {}),
+    "nvidia": ("nvidia", {}),
+    "ocp flush drop": ("ocp", {"input_subnormals": "flush", "specials": "drop"}),
+    "gorodecky_sousa bf16": ("gorodecky_sousa", {"source": "bf16"}),
+    "ocp bf16": ("ocp", {"source": "bf16"}),
+    "nvidia bf16": ("nvidia", {"source": "bf16"}),
+}
+"""What is computed, by name: a profile, and fields over it."""
+VARIANTS: dict[str, dict[str, object]] = {"portable": {}}
+"""How it is built, by name: fields of `Microarchitecture`. bars.py asks for others by the names target, speed and pipelined."""
+TARGETS = ("xcu", "xcu-relaxed", "ecp5", "ice40", "lut6")
+PLACED = {"ocp flush": FORMATS, "gorodecky_sousa": ("e5m2", "e4m3"), "ocp": ("e5m2", "e4m3"), "ocp bf16": ("e4m3", "e2m1")}
+"""Formats that are placed and routed, by job: a dozen."""
+SEEDS = 5
+
+
+@dataclass(frozen=True)
+class Point:
+    job: str
+    variant: str
+    format: str
+    flow: str
+    """A target of `synth`, or ``pnr``: place and route on ECP5."""
+
+    @property
+    def label(self) -> dict[str, str]:
+        return {"job": self.job, "variant": self.variant, "format": self.format, "flow": self.flow}
+
+    def __str__(self) -> str:
+        return " ".join(self.label.values())
+
+    @cached_property
+    def config(self) -> ConverterConfig:
+        profile, fields = JOBS[self.job]
+        return converter_config(self.format, profile, **fields, **VARIANTS[self.variant])
+
+    @cached_property
+    def identity(self) -> dict[str, object]:
+        """What the result depends on."""
+        placed = {"nextpnr": nextpnr_version(DEVICES["ecp5"]), "seeds": SEEDS} if self.flow == "pnr" else {}
+        return {"config_id": self.config.config_id, "verilog": fingerprint(self.config), "yosys": yosys_version(), **placed}
+
+    def measure(self) -> dict[str, object]:
+        if self.flow == "pnr":
+            found = place_and_route(self.config, "ecp5", seeds=SEEDS)
+            own = {f"own_{name}": getattr(found.design, name) for name in ("luts", "carries", "ffs")}
+            return {**own, "logic_cells": found.logic_cells, "ffs": found.runs[0]["used"].get("TRELLIS_FF", 0),
+                    "fmax_mhz": found.fmax_mhz, "fmax_range_mhz": list(found.fmax_range_mhz)}
+        whole = synth(self.config, self.flow, stages=False).whole.to_dict()
+        return {name: whole[name] for name in ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")}
+
+
+def points() -> Iterator[Point]:
+    """Everything that is measured, in the order of the tables."""
+    for variant in VARIANTS:
+        for job in JOBS:
+            for name in FORMATS:
+                yield from (Point(job, variant, name, target) for target in TARGETS)
+        for job, formats in PLACED.items():
+            yield from (Point(job, variant, name, "pnr") for name in formats)
+
+
+def records() -> list[dict]:
+    return json.loads(KEPT.read_text()) if KEPT.exists() else []
+
+
+def rendered(page: str) -> str:
+    return qor_tables.rendered(page, records())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", metavar="WORDS", default="")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--render", action="store_true")
+    options = parser.parse_args(arguments)
+    kept = {Point(*(r[name] for name in ("job", "variant", "format", "flow"))): r for r in records()}
+    order = list(points())
+    if not options.render:
+        for point in (p for p in order if set(options.only.split()) <= set(str(p).split())):
+            current = point in kept and all(kept[point][name] == value for name, value in point.identity.items())
+            if options.list:
+                print(f"{point}{': on record' if current else ''}")
+            elif not current:
+                kept[point] = {**point.label, **point.identity, "result": point.measure()}
+                print(point, {name: value for name, value in kept[point]["result"].items() if value}, flush=True)
+                KEPT.write_text(json.dumps([kept[p] for p in order if p in kept], indent=1) + "\n")
+    if not options.list:
+        for path in PAGES:
+            path.write_text(rendered(path.read_text()))
+
+
+if __name__ == "__main__":
+    main()

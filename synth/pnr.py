@@ -1,0 +1,130 @@
+"""Place and route of a converter between registers: Fmax over several seeds, and the cells in use."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..hdl import describe, verilog
+from ..hdl.host import ToolError, cached_folder
+from ..spec import ConverterConfig
+from ..spec.catalogue import unknown_name
+from .devices import DEVICES
+from .netlist import Cost, cost
+from .nextpnr import Routed, nextpnr_version, route
+from .synthesis import TOP
+from .targets import TARGETS, Target
+from .wrapper import WRAPPER, wrapper
+from .yosys import run, yosys_version
+
+__all__ = ["PlaceAndRoute", "place_and_route", "place_and_route_all", "routable"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceAndRoute:
+    """The outcome of `place_and_route`."""
+
+    config: ConverterConfig
+    target: str
+    design: Cost
+    """The converter alone, as Yosys maps it within its wrapper."""
+    runs: tuple[Routed, ...]
+    """One for each seed; their cells include the registers around the converter."""
+    yosys: str
+    nextpnr: str
+
+    @property
+    def fmax_mhz(self) -> float:
+        """Median over the seeds."""
+        return statistics.median(run["fmax_mhz"] for run in self.runs)
+
+    @property
+    def fmax_range_mhz(self) -> tuple[float, float]:
+        """Lowest and highest over the seeds."""
+        return min(run["fmax_mhz"] for run in self.runs), max(run["fmax_mhz"] for run in self.runs)
+
+    @property
+    def logic_cells(self) -> int:
+        """Logic cells in use, those of the wrapper included; the same for every seed but for cells that are only passed through."""
+        return round(statistics.median(run["used"][DEVICES[TARGETS[self.target].device].logic_cells] for run in self.runs))
+
+    def to_dict(self) -> dict:
+        device = DEVICES[TARGETS[self.target].device]
+        return {**self.config.to_dict(), "config_id": self.config.config_id, "target": self.target, "device": device.description,
+                "yosys": self.yosys, "nextpnr": self.nextpnr, "fmax_mhz": self.fmax_mhz, "fmax_range_mhz": list(self.fmax_range_mhz),
+                "logic_cells": self.logic_cells, "design": self.design.to_dict(), "runs": list(self.runs)}
+
+
+def routable() -> list[str]:
+    """The targets that can be placed and routed."""
+    return [name for name, target in TARGETS.items() if target.device]
+
+
+def place_and_route(config: ConverterConfig, target: str = "ecp5", *, seeds: int = 3, jobs: int = 1, force: bool = False,
+                    progress: Progress | None = None) -> PlaceAndRoute:
+    """Synthesise the emitted Verilog between registers, then place and route it with the seeds 1 to ``seeds``, ``jobs`` at a time.
+
+    Results are kept by content, each seed by itself; ``progress`` gets done and total steps. Raises `ToolError` without Yosys or
+    nextpnr, and ValueError if the converter does not fit.
+    """
+    if target not in routable():
+        raise ValueError(f"place and route is for {', '.join(routable())}, not {target}" if target in TARGETS
+                         else unknown_name("target", target, routable()))
+    if seeds < 1:
+        raise ValueError(f"seeds must be at least 1, not {seeds}")
+    chosen = TARGETS[target]
+    device, text = DEVICES[chosen.device], verilog(config, TOP)
+    around = wrapper(TOP, describe(config, TOP)["ports"])
+    step = progress or (lambda done, total: None)
+    nextpnr, key = nextpnr_version(device), [text, around, repr(chosen), yosys_version()]  # a missing tool is said at once
+    step(0, seeds + 1)
+    mapped = cached_folder("mapped", key, lambda folder: _map(text, around, chosen, folder), force)
+    step(1, seeds + 1)
+
+    def seeded(seed: int) -> Routed:
+        def make(folder: Path) -> None:
+            shutil.copyfile(mapped / "netlist.json", folder / "netlist.json")
+            result = route(device, folder, seed)
+            (folder / "result.json").write_text(json.dumps(result, indent=2))
+            (folder / "netlist.json").unlink()  # it stays where it was mapped
+
+        folder = cached_folder("pnr", [*key, repr(device), nextpnr, str(seed)], make, force)
+        return json.loads((folder / "result.json").read_text())
+
+    runs = []
+    with ThreadPoolExecutor(jobs) as pool:  # each thread waits for its child process
+        for result in pool.map(seeded, range(1, seeds + 1)):
+            runs.append(result)
+            step(1 + len(runs), seeds + 1)
+    design = Cost(**json.loads((mapped / "cost.json").read_text()))
+    return PlaceAndRoute(config=config, target=target, design=design, runs=tuple(runs), yosys=yosys_version(), nextpnr=nextpnr)
+
+
+def place_and_route_all(configs: list[ConverterConfig], target: str = "ecp5", *, seeds: int = 3, jobs: int = 1,
+                        force: bool = False, progress: Progress | None = None) -> list[PlaceAndRoute]:
+    """`place_and_route` for several configurations, one after the other."""
+    def counted(before: int) -> Progress | None:
+        return progress and (lambda done, total: progress(before * total + done, len(configs) * total))
+
+    return [place_and_route(config, target, seeds=seeds, jobs=jobs, force=force, progress=counted(number))
+            for number, config in enumerate(configs)]
+
+
+def _map(text: str, around: str, target: Target, folder: Path) -> None:
+    """Netlist of the design in its wrapper, and the cost of the design."""
+    (folder / "converter.v").write_text(text)
+    (folder / "wrapper.v").write_text(around)
+    netlist, _ = run(["read_verilog converter.v wrapper.v", target.script.format(top=WRAPPER)], folder)
+    if TOP not in netlist["modules"]:
+        raise ToolError("Yosys left no converter in its wrapper: the synthesis has gone wrong")
+    found = cost(netlist, {}, TOP, target)
+    if not found.luts:
+        raise ToolError("Yosys left no LUT of the converter: the synthesis has gone wrong")
+    (folder / "cost.json").write_text(json.dumps(found.to_dict(), indent=2))

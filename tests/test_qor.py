@@ -1,0 +1,138 @@
+"""docs/results.md and README.md show what docs/qor.json has; the bars say yes where figures reach them, no where not, and else nothing."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from mxcast.synth import TARGETS
+from mxcast.synth.peers import DESIGNS, PEERS, peer
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def loaded(name: str):
+    sys.path.insert(0, str(ROOT / "bench"))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(ROOT / "bench"))
+
+
+qor, bars, qor_tables = map(loaded, ("qor", "bars", "qor_tables"))
+
+
+def record(job: str, format: str, flow: str, variant: str = "portable", **result: object) -> dict:
+    return {"job": job, "variant": variant, "format": format, "flow": flow, "yosys": "0.70", "nextpnr": "0.11", "seeds": 5, "result": result}
+
+
+def outcome(records: list[dict], says: str, format: str, against: str | None):
+    (found,) = [o for o in bars.outcomes(records)
+                if (o.bar.says, o.format, o.bar.peer or o.bar.own) == (says, format, against)]
+    return found
+
+
+# ours, the bar, whether it holds: limits of the issue, beside the paper's 1417 LUTs of E4M3, 14554 ps and 36.6 MHz
+@pytest.mark.parametrize("records, says, format, against, holds", [
+    ([record("gorodecky_sousa", "e4m3", "xcu", luts=1346)], "the paper's job", "e4m3", "paper", True),
+    ([record("gorodecky_sousa", "e4m3", "xcu", luts=1347)], "the paper's job", "e4m3", "paper", False),        # 0.9506
+    ([record("gorodecky_sousa", "e4m3", "ecp5", luts=1)], "the paper's job", "e4m3", "paper", None),           # another flow
+    ([record("gorodecky_sousa", "e4m3", "xcu", "area", luts=1)], "the paper's job", "e4m3", "paper", None),    # another variant
+    ([record("gorodecky_sousa", "e3m2", "xcu", luts=1410)], "the paper's job", "e3m2", "paper", False),        # other formats, 0.75
+    ([record("ocp", "int8", "xcu", luts=105), record("ocp flush", "int8", "xcu", luts=100)],
+     "price of exact FP32 subnormals", "int8", "ocp flush", True),
+    ([record("ocp", "int8", "xcu", luts=106), record("ocp flush", "int8", "xcu", luts=100)],
+     "price of exact FP32 subnormals", "int8", "ocp flush", False),
+    ([record("ocp", "int8", "xcu", luts=106)], "price of exact FP32 subnormals", "int8", "ocp flush", None),
+    ([record("ocp flush", "e4m3", "xcu", "speed", delay_ps=11353)], "delay", "e4m3", "paper", False),
+    ([record("ocp flush", "e4m3", "xcu", "speed", delay_ps=11352)], "delay", "e4m3", "paper", True),
+    ([record("ocp flush", "e4m3", "pnr", "speed", fmax_mhz=40.2)], "Fmax, combinational", "e4m3", "paper", False),  # at least
+    ([record("ocp flush", "e4m3", "pnr", "speed", fmax_mhz=40.3)], "Fmax, combinational", "e4m3", "paper", True),
+    ([record("ocp flush", "int8", "pnr", "pipelined", fmax_mhz=149.9)], "Fmax, pipelined, MHz", "int8", None, False),  # absolute
+    ([record("ocp flush", "int8", "pnr", "pipelined", fmax_mhz=150.0)], "Fmax, pipelined, MHz", "int8", None, True),
+    ([], "Fmax, pipelined, MHz", "int8", None, None),
+])
+def test_bars(records, says, format, against, holds):
+    assert outcome(records, says, format, against).holds is holds
+
+
+def test_bars_are_about_what_there_is():
+    for bar in bars.BARS:
+        assert bar.job in qor.JOBS and (bar.own is None or bar.own in qor.JOBS)
+        assert set(bar.formats) <= set(qor.FORMATS) == set(bars.ALL)
+        for name in bar.formats:
+            assert bar.peer is None or getattr(peer(bar.peer, name, bar.flow), bar.measure) is not None
+
+
+def test_tables():
+    records = [record("gorodecky_sousa", "e4m3", "xcu", luts=1000, carries=10, logic_cells=900, levels=20, ffs=0, delay_ps=12000),
+               record("gorodecky_sousa", "e5m2", "xcu", luts=2000, carries=10, logic_cells=1002, levels=20, ffs=0, delay_ps=12000),
+               record("ocp flush", "e4m3", "pnr", logic_cells=3000, ffs=1400, own_ffs=0, fmax_mhz=40.25, fmax_range_mhz=[39.0, 41.0])]
+    page = qor_tables.rendered("<!-- qor -->\nstale\n<!-- end -->\nrest", records)
+    assert "stale" not in page and page.endswith("<!-- end -->\nrest")
+    assert "| gorodecky_sousa | portable | e4m3 | 1000/10 | 900 | 20 | 0 | 12000 | - |" in page
+    assert "| mxcast ocp flush, portable | e4m3 | 3000 | 1400 | 0 | 40.2 | 39.0 to 41.0 |" in page
+    assert "1 of 2 measured bars hold" in page
+    assert "| <= 0.95 | **1.48 (1.00)** | 0.71 (0.84) |" in page
+    assert qor_tables.rendered(page, records) == page
+
+
+def test_the_short_table_has_formats_that_were_measured_in_every_job():
+    jobs = ("ocp", "ocp flush", "gorodecky_sousa", "ocp bf16")
+    records = [record(job, "e4m3", "xcu", luts=100 + n) for n, job in enumerate(jobs)] + [record("ocp", "e5m2", "xcu", luts=1)]
+    text = qor_tables.rendered("<!-- qor: short -->\n<!-- end -->", records)
+    assert "| e4m3 | 100 | 101 | 102 | 103 | 1417 | 3977 | 2607 |" in text and "e5m2" not in text
+
+
+def test_points_are_different_and_placed_ones_a_dozen():
+    points = list(qor.points())
+    assert len(set(points)) == len(points)
+    assert sum(point.flow == "pnr" for point in points) == 12
+    assert {point.flow for point in points} <= {*TARGETS, "pnr"}
+    assert all(point.config.numerics.block.short_name == point.format for point in points[::5])
+
+
+def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
+    """What is on record for today's Verilog is not measured again; that of another Verilog is."""
+    measured = []
+    monkeypatch.setattr(qor, "KEPT", tmp_path / "qor.json")
+    monkeypatch.setattr(qor, "PAGES", ())
+    monkeypatch.setattr(qor.Point, "measure", lambda point: measured.append(str(point)) or {"luts": 1})
+    wanted = ["--only", "gorodecky_sousa e4m3 lut6"]
+    qor.main(wanted)
+    qor.main(wanted)
+    assert measured == ["gorodecky_sousa portable e4m3 lut6", "gorodecky_sousa bf16 portable e4m3 lut6"]
+    qor.KEPT.write_text(qor.KEPT.read_text().replace(qor.records()[0]["verilog"], "0" * 64))
+    qor.main(wanted)
+    assert measured[2:] == ["gorodecky_sousa portable e4m3 lut6"] and len(qor.records()) == 2
+
+
+def test_pages_show_what_is_kept():
+    for page in qor.PAGES:
+        text = page.read_text()
+        assert "<!-- qor" in text and qor.rendered(text) == text, f"{page.name} does not show docs/qor.json: bench/qor.py --render"
+
+
+def test_what_is_kept_is_of_the_verilog_of_today():
+    """A change of the hardware asks for new figures before the pages may claim them."""
+    order = list(qor.points())
+    prints: dict[str, str] = {}
+    for kept in qor.records():
+        point = qor.Point(*(kept[name] for name in ("job", "variant", "format", "flow")))
+        assert point in order, f"{point} is no point any more"
+        now = prints.setdefault(point.config.config_id, "") or qor.fingerprint(point.config)
+        prints[point.config.config_id] = now
+        assert kept["verilog"] == now, f"{point} was measured on other Verilog"
+
+
+def test_peers():
+    """Every figure is of a design that is described, in a flow of ours; some as they were measured."""
+    assert {figure.design for figure in PEERS} == set(DESIGNS)
+    assert {figure.flow for figure in PEERS} <= {*TARGETS, "pnr"}
+    assert len({(f.design, f.format, f.flow) for f in PEERS}) == len(PEERS) == 6 * 5 + 1 + 2 * 6 * 2 + 2 * 3
+    assert (peer("mx_for_fpga", "int8", "xcu").luts, peer("mx_for_fpga_pipelined", "int8", "pnr").fmax_mhz) == (2831, 85.0)
+    assert (peer("mxcore", "e5m2", "xcu").delay_ps, peer("mxcore", "e5m2", "ecp5").logic_cells) == (20303, 5152 + 2 * 1190)
+    assert peer("paper", "e5m2", "lut6").luts == 1663 and peer("mxcore", "int8", "xcu") is None
