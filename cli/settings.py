@@ -17,7 +17,7 @@ SETS = ("format", "block", "scale_rule", "registered_after")
 """Keys that take a list of names too: the modes of a converter, its places for registers."""
 
 TABLES = {"numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size"],
-          "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), *WISHES]}
+          "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", *WISHES]}
 
 
 @dataclass(frozen=True, kw_only=True)

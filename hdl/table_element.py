@@ -13,7 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, FixedFormat, FloatFormat, Numerics, Rounding, Specials, Structure, Subnormals
+from ..spec import ConverterConfig, Numerics, Rounding, Specials, Structure, Subnormals
 from ..spec.stages import element_stages
 from .modules import ModuleLibrary, placed
 from .normalise import normalised
@@ -23,21 +23,10 @@ from .rounding import rounds_up
 from .scale import largest_scale, leaves_above
 from .table import table
 
-__all__ = ["TableQuantizer", "has_tables"]
+__all__ = ["TableQuantizer"]
 
 LUT_INPUTS = 6
 """Of the LUTs that functions are cut to fit."""
-
-
-def has_tables(config: ConverterConfig) -> bool:
-    """Can `TableQuantizer` make this converter?"""
-    numerics = config.numerics
-    element = numerics.block.element
-    if config.alternatives or numerics.random_bits:
-        return False
-    if isinstance(element, FixedFormat):
-        return 6 <= element.bits <= 8
-    return (isinstance(element, FloatFormat) and 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.max_code >> element.man_bits >= (1 << element.exp_bits) - 2)
 
 
 class Distance(wiring.Component):
@@ -99,7 +88,7 @@ class Element:
 
 
 class TableQuantizer(wiring.Component):
-    """`ElementQuantizer` by tables, with the same ports, for what `has_tables` says. Combinational without registers inside."""
+    """`ElementQuantizer` by tables, with the same ports, for what `spec.config.has_tables` says. Combinational without registers inside."""
 
     kind = "element_quantizer"
 

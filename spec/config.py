@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .catalogue import Rule, unknown_name
-from .formats import BlockFormat, ElementFormat
+from .formats import BlockFormat, ElementFormat, FixedFormat
 from .numerics import Numerics
 from .profiles import numerics, profile_of
 from .stages import in_order
 
-__all__ = ["Amax", "AmaxKey", "CHOICES", "Microarchitecture", "Quantizer", "Structure", "ConverterConfig", "converter_config"]
+__all__ = ["Amax", "AmaxKey", "CHOICES", "GOALS", "Microarchitecture", "Quantizer", "Structure", "ConverterConfig", "converter_config"]
 
 
 class AmaxKey(Rule):
@@ -28,7 +28,6 @@ class Amax(Rule):
     """How the largest key of a block is found."""
 
     COMPARE = "compare", "a tree of two-input comparators, five levels for 32 numbers, as in the FPGA paper"
-    FOURS = "fours", "a tree of nodes that compare four numbers at once, each with each: fewer levels, more LUTs"
     ELIMINATION = "elimination", "two bits at a time from the top: the largest digit of the lanes still in, then lanes with less drop out"
     CHAINS = "chains", "elimination, with ORs over all lanes on carry chains"
 
@@ -79,6 +78,37 @@ class Microarchitecture:
         return chosen | ({"registered_after": list(self.registered_after)} if self.registered_after else {})
 
 
+    @classmethod
+    def optimized(cls, goal: str, modes: tuple[Numerics, ...], **fields: object) -> Microarchitecture:
+        """The choices that were measured best for a goal of `GOALS`, for what they can make; ``fields`` are kept as they are."""
+        if goal not in GOALS:
+            raise ValueError(unknown_name("goal to optimize for", goal, GOALS))
+        best = dict(GOALS[goal])
+        if not has_tables(modes):
+            best.pop("quantizer")
+        if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE:
+            best.pop("amax")
+        return cls(**{**best, **fields})
+
+
+GOALS: dict[str, dict[str, Rule]] = {
+    "area": {"amax": Amax.CHAINS, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
+    "speed": {"amax": Amax.ELIMINATION, "quantizer": Quantizer.TABLE, "structure": Structure.FLAT},
+}
+"""Micro-architectures by what they are good at (docs/results.md has the figures): the fewest LUT6, or the shortest way."""
+
+
+def has_tables(modes: tuple[Numerics, ...]) -> bool:
+    """Can `Quantizer.TABLE` make a converter of these modes?"""
+    numerics = modes[0]
+    element = numerics.block.element
+    if len(modes) > 1 or numerics.random_bits:
+        return False
+    if isinstance(element, FixedFormat):
+        return 6 <= element.bits <= 8
+    return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.max_code >> element.man_bits >= (1 << element.exp_bits) - 2
+
+
 CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
 """Fields of `Microarchitecture` that are enumerations."""
 
@@ -107,6 +137,9 @@ class ConverterConfig:
                                  f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})")
             if (mode.replace(block=first.block, scale_rule=first.scale_rule), mode.block_size) != (first, first.block_size):
                 raise ValueError("the modes of one converter may differ in scale_rule and element format only")
+        if self.microarchitecture.quantizer is Quantizer.TABLE and not has_tables(self.modes):
+            raise ValueError("the table quantizer makes one format, with one to three fraction bits or fixed-point of six to eight bits, "
+                             "without random bits and run-time modes: leave quantizer as shift")
         ordered = in_order(self, self.microarchitecture.registered_after)
         object.__setattr__(self, "microarchitecture", dataclasses.replace(self.microarchitecture, registered_after=ordered))
 
@@ -154,7 +187,8 @@ def converter_config(block: str | BlockFormat | ElementFormat | Numerics | Conve
 
     Complete `Numerics` may stand in place of the format. A `ConverterConfig` is returned as it is, and nothing may be
     given beside it. Format and ``scale_rule`` may name several, with commas between them or as a list: then the
-    converter has a mode for each format under each rule, the rules of the first format first.
+    converter has a mode for each format under each rule, the rules of the first format first. ``optimize`` names a goal of
+    `GOALS`, which sets the fields of `Microarchitecture` that are not given.
 
     >>> converter_config("e4m3", "ocp", amax_key="magnitude").microarchitecture.amax_key.value
     'magnitude'
@@ -169,12 +203,13 @@ def converter_config(block: str | BlockFormat | ElementFormat | Numerics | Conve
         if overrides or profile is not None:
             raise TypeError("a ConverterConfig is complete: profile and fields cannot be given beside it")
         return block
+    goal = overrides.pop("optimize", None)
     micro_fields = {f.name for f in dataclasses.fields(Microarchitecture)}
     micro = {name: overrides.pop(name) for name in list(overrides) if name in micro_fields}
     known = [f.name for f in dataclasses.fields(Numerics)] + ["block_size"]
     for name in overrides:
         if name not in known:
-            raise ValueError(unknown_name("field", name, known + sorted(micro_fields)))
+            raise ValueError(unknown_name("field", name, [*known, *sorted(micro_fields), "optimize"]))
     scale_rules = _several(overrides.pop("scale_rule")) if "scale_rule" in overrides else [None]
     modes = []
     for one in _several(block):
@@ -182,7 +217,8 @@ def converter_config(block: str | BlockFormat | ElementFormat | Numerics | Conve
             fields = overrides if rule is None else overrides | {"scale_rule": rule}
             modes.append(one.replace(**fields) if isinstance(one, Numerics) else numerics(one, profile, **fields))
     profiles = {profile_of(mode, profile) for mode in modes}
-    return ConverterConfig(numerics=modes[0], alternatives=tuple(modes[1:]), microarchitecture=Microarchitecture(**micro),
+    chosen = Microarchitecture(**micro) if goal is None else Microarchitecture.optimized(goal, tuple(modes), **micro)
+    return ConverterConfig(numerics=modes[0], alternatives=tuple(modes[1:]), microarchitecture=chosen,
                            profile=profiles.pop() if len(profiles) == 1 else None)
 
 

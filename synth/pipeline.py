@@ -14,7 +14,7 @@ from ..hdl import describe, verilog
 from ..hdl.host import ToolError, cached_folder
 from ..spec import ConverterConfig, stages
 from ..spec.catalogue import unknown_name
-from .targets import TARGETS, Target
+from .targets import OPENED, TARGETS, Target
 from .yosys import run, yosys_version
 
 __all__ = ["DELAYS", "Delays", "Plan", "pipelined", "plan", "sections"]
@@ -125,7 +125,7 @@ def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, f
         read = ["read_verilog converter.v", f"hierarchy -top {TOP}", "proc", "flatten", "opt_clean"]
         plain, _ = run(read, folder)
         (folder / "moving.v").write_text(_moving(dataclasses.replace(config, microarchitecture=micro)))
-        netlist, _ = run(["read_verilog converter.v moving.v", chosen.script.format(top=MOVING)], folder, chosen.technology)
+        netlist, _ = run(["read_verilog converter.v moving.v", chosen.script.format(top=MOVING), OPENED], folder, chosen.technology)
         (folder / "netlist.json").unlink()
         bits = {place: sum(len(net["bits"]) for net in _registers(plain, place)) for place in places}
         delays = _arrivals(netlist, chosen, DELAYS[target], places)

@@ -13,7 +13,7 @@ from ..hdl.host import ToolError, cached_folder
 from ..spec import ConverterConfig
 from ..spec.catalogue import unknown_name
 from .netlist import Cost, cost, delay_ps
-from .targets import TARGETS, Target
+from .targets import OPENED, TARGETS, Target
 from .yosys import run, yosys_version
 
 __all__ = ["STAGES", "Synthesis", "synth", "synth_all"]
@@ -71,9 +71,9 @@ def _cost(text: str, top: str, target: Target, force: bool) -> Cost:
     """Cost of module ``top`` of a Verilog file; script and log stay in the cache."""
     def make(folder: Path) -> None:
         (folder / "converter.v").write_text(text)
-        netlist, statistics = run(["read_verilog converter.v", target.script.format(top=top)], folder, target.technology)
+        netlist, statistics = run(["read_verilog converter.v", target.script.format(top=top), OPENED], folder, target.technology)
         found = cost(netlist, statistics, top, target)
-        if target.timed:
+        if target.timed and "keep_hierarchy" not in text:  # otherwise each module has a longest path of its own
             found = replace(found, delay_ps=delay_ps((folder / "yosys.log").read_text()))
         if top == TOP and not found.luts:
             raise ToolError("Yosys left no LUT of the converter: the synthesis has gone wrong")

@@ -60,4 +60,7 @@ def _relaxed(target: Target) -> Target:
                    script=f"scratchpad -set abc9.D 100000; {target.script}", timed=False)
 
 
+OPENED = "setattr -mod -unset keep_hierarchy; flatten; opt_clean"
+"""After mapping: the cells of modules that synthesis had to keep whole are cells of the design."""
+
 TARGETS: dict[str, Target] = {t.name: t for t in (*_TARGETS, *map(_relaxed, (t for t in _TARGETS if t.timed)))}
