@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import AmaxKey, ConverterConfig, Numerics, Quantizer, Specials
-from ..spec.stages import tree_stages
+from ..spec.stages import TOGETHER, tree_stages
 from .mode import by_mode, mode_port
 from .modules import placed
 from .operand import lane_name, operand_layout, scale_key_layout
@@ -87,8 +90,19 @@ def inner_stages(config: ConverterConfig) -> tuple[str, ...]:
     return places[:-1] if config.microarchitecture.amax_key is AmaxKey.REDUCED else places[:-2]
 
 
+def largest(numbers: list[Value]):
+    """The largest of a few numbers, each compared with each; of equal ones any."""
+    if len(numbers) == 2:
+        a, b = numbers
+        return Mux(a > b, a, b)
+    beats = {(i, j): a > b for i, a in enumerate(numbers) for j, b in enumerate(numbers) if i < j}
+    wins = [Cat(beats[i, j] if i < j else ~beats[j, i] for j in range(len(numbers)) if i != j).all() for i in range(len(numbers))]
+    return reduce(or_, (Mux(win, number, 0) for win, number in zip(wins, numbers)))
+
+
 class AmaxTree(wiring.Component):
-    """The largest of ``block_size`` magnitudes, in log2(block_size) levels (FPGA paper, section III.A).
+    """The largest of ``block_size`` magnitudes, in log2(block_size) levels (FPGA paper, section III.A), or half as many of nodes
+    that compare four.
 
     ``x`` holds the source numbers, the first in the low bits; ``amax`` is the key of the largest magnitude, or the
     magnitude itself where the micro-architecture compares those. Registers are between the levels only: the last level is
@@ -98,6 +112,7 @@ class AmaxTree(wiring.Component):
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
         self.reduced = config.microarchitecture.amax_key is AmaxKey.REDUCED
+        self.together = TOGETHER.get(config.microarchitecture.amax)
         key = scale_key_layout(config) if self.reduced else unsigned(magnitude_width(self.numerics))
         super().__init__({"x": In(self.numerics.block_size * self.numerics.source.bits),
                           **(mode_port(config) if self.reduced else {}), **enable_port(config, inner_stages(config)),
@@ -113,12 +128,12 @@ class AmaxTree(wiring.Component):
         depth = 0
         while len(level) > 1:
             depth += 1
-            pairs = list(zip(level[0::2], level[1::2]))
+            groups = [level[first:first + self.together] for first in range(0, len(level), self.together)]
             amax = Value.cast(self.amax)
-            level = [amax] if len(pairs) == 1 else [
-                Signal(len(amax), name=f"level{depth}_{node}") for node in range(len(pairs))]
-            m.d.comb += [winner.eq(Mux(a > b, a, b)) for winner, (a, b) in zip(level, pairs)]
-            if len(pairs) > 1:
+            level = [amax] if len(groups) == 1 else [
+                Signal(len(amax), name=f"level{depth}_{node}") for node in range(len(groups))]
+            m.d.comb += [winner.eq(largest(group)) for winner, group in zip(level, groups)]
+            if len(groups) > 1:
                 _, *level = registered(m, self, f"level{depth}", **{node.name: node for node in level})
         return m
 

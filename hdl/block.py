@@ -56,7 +56,7 @@ class BlockConverter(wiring.Component):
         config = operand_config(self.config)
         numerics, lanes, told = config.numerics, range(config.numerics.block_size), ("mode", "random")
         micro = config.microarchitecture
-        tree, unit = (AmaxTree if micro.amax is Amax.COMPARE else Elimination)(config), ScaleUnit(config)
+        tree, unit = (Elimination if micro.amax in (Amax.ELIMINATION, Amax.CHAINS) else AmaxTree)(config), ScaleUnit(config)
         quantizer = ElementQuantizer if micro.quantizer is Quantizer.SHIFT else (
             FixedQuantizer if isinstance(numerics.block.element, FixedFormat) else TableQuantizer)
 

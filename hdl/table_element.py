@@ -83,6 +83,8 @@ class Element:
     def subnormal(self, places: int, kept: int, sticky: int) -> int:
         """The code of a number ``places`` below field 0; ``kept`` and ``sticky`` are of a fraction whose carry is in the distance."""
         if self.is_power(kept):
+            if places == self.man_bits:  # rounded up from below half of the smallest code
+                return 0
             kept = sticky = 0
         return self.nearest((2 << self.man_bits) + kept, 2 + places, sticky)
 

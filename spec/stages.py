@@ -11,7 +11,10 @@ from .formats import FP16, TF32
 if TYPE_CHECKING:
     from .config import ConverterConfig
 
-__all__ = ["element_stages", "stages", "tree_stages", "in_order"]
+__all__ = ["element_stages", "stages", "tree_stages", "TOGETHER", "in_order"]
+
+TOGETHER = {"compare": 2, "fours": 4}
+"""How many numbers a node of the tree compares."""
 
 
 def element_stages(config: ConverterConfig) -> tuple[str, ...]:
@@ -23,7 +26,9 @@ def tree_stages(config: ConverterConfig) -> tuple[str, ...]:
     """Places inside the comparator tree and behind it, the last level or digit being its output."""
     if config.microarchitecture.amax in ("elimination", "chains"):
         return "key", *(f"digit{number}" for number in range(1, config.numerics.source.exp_bits // 2 + 1))
-    levels = tuple(f"level{depth}" for depth in range(1, config.numerics.block_size.bit_length()))
+    left, levels = config.numerics.block_size, ()
+    while left > 1:
+        left, levels = -(-left // TOGETHER[config.microarchitecture.amax]), (*levels, f"level{len(levels) + 1}")
     return ("key", *levels) if config.microarchitecture.amax_key == "reduced" else (*levels, "key")
 
 
