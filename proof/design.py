@@ -12,7 +12,7 @@ from ..hdl.host import ToolError
 from ..spec.catalogue import unknown_name
 from ..synth.yosys import execute
 
-__all__ = ["NETLISTS", "Cut", "Design", "Part"]
+__all__ = ["DISSOLVED", "NETLISTS", "Cut", "Design", "Part"]
 
 NETLISTS = {
     "xcu": ("synth_xilinx -family xcu -noiopad -noclkbuf -top {top}", ["+/xilinx/cells_sim.v"]),
@@ -21,6 +21,9 @@ NETLISTS = {
 """Targets whose netlists can be proved: how they are mapped, module by module, and what their cells do."""
 
 READ = "read_verilog -sv {file}"
+
+DISSOLVED = ["setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierarchy"]
+"""What must come before ``flatten``, which leaves modules and cells alone that ask to be kept: a proof would miss their inside."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Design:
         """The modules below the top, as `write_json` has them, processes being cells already."""
         file = self.folder / "structure.json"
         file.unlink(missing_ok=True)
-        whole = [*self.reading, f"hierarchy -check -top {self.top}", "proc -noopt"]
+        whole = [*self.reading, f"hierarchy -check -top {self.top}", *DISSOLVED, "proc -noopt"]
         # loops across modules show in the flattened design, and before anything is simplified
         flat = [] if self.is_netlist else [*whole, "flatten", "check -assert", "design -reset"]
         execute([*flat, *whole, "check -assert", f"write_json {file.name}"], self.folder)
@@ -91,8 +94,8 @@ class Design:
     def parts(self, *cuts: Cut) -> list[Part]:
         """Modules as functions."""
         # what the text leaves undefined may be anything: what follows would take it for 0
-        commands = [*self.reading, f"hierarchy -check -top {self.top}", "proc -noopt", "setundef -anyseq", "opt_expr", "opt_clean",
-                    "design -save whole"]
+        commands = [*self.reading, f"hierarchy -check -top {self.top}", *DISSOLVED, "proc -noopt", "setundef -anyseq", "opt_expr",
+                    "opt_clean", "design -save whole"]
         files = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
         for cut, file in zip(cuts, files):
             file.unlink(missing_ok=True)

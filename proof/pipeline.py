@@ -13,19 +13,17 @@ from pathlib import Path
 
 from ..hdl.host import ToolError
 from ..synth.yosys import execute
-from .design import Design
+from .design import DISSOLVED, Design
 from .structure import StructureError
 
 __all__ = ["combinational", "delays"]
 
 REGISTERS = ("$_DFF_P_", "$_DFF_N_")
-FREE = ("$anyseq", "$anyconst")
-"""Cells whose output can be anything: what the design leaves undefined."""
 
 # Undefined bits become free ones, so that a proof holds whatever a tool makes of them. Resets and enables that are tied
 # vanish; what is left of them is no plain register and is found below.
-PREPARATION = ["hierarchy -check -top {top}", "proc", "memory", "flatten", "chformal -remove", "delete */t:$print */t:$check",
-               "opt_clean", "check -assert", "setundef -undriven -anyseq"]
+PREPARATION = ["hierarchy -check -top {top}", *DISSOLVED, "proc", "memory", "flatten", "chformal -remove",
+               "delete */t:$print */t:$check", "opt_clean", "check -assert", "setundef -undriven -anyseq"]
 CLEANING = ["opt_expr", "opt_dff -nodffe -nosdff", "opt_clean"]
 BITS = "simplemap t:$dff t:$dffe t:$adff t:$adffe t:$sdff t:$sdffe t:$sdffce t:$dffsr t:$aldff t:$dlatch t:$adlatch t:$sr"
 """Registers become registers of one bit."""
@@ -65,6 +63,8 @@ def delays(module: dict) -> set[int]:
     driver = {}
     for name, cell in cells.items():
         kind = cell["type"]
+        if not kind.startswith("$"):
+            raise StructureError(f"it has a black box, {kind}")
         if kind not in REGISTERS and kind.startswith(("$_DFF", "$_SDFF", "$_ALDFF", "$_DLATCH", "$_SR", "$dff", "$ff", "$mem")):
             raise StructureError(f"it has storage that is no plain register: {_words(kind)}")
         if kind in REGISTERS and cell["connections"]["C"] != clock:
