@@ -6,13 +6,14 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 
 from ..hdl.host import ToolError
 from ..spec.catalogue import unknown_name
 from ..synth.yosys import execute
 
-__all__ = ["DISSOLVED", "NETLISTS", "Cut", "Design", "Part"]
+__all__ = ["DISSOLVED", "FREED", "NETLISTS", "UNSAID", "Cut", "Design", "Part", "provide"]
 
 NETLISTS = {
     "xcu": ("synth_xilinx -family xcu -noiopad -noclkbuf -top {top}", ["+/xilinx/cells_sim.v"]),
@@ -24,6 +25,12 @@ READ = "read_verilog -sv {file}"
 
 DISSOLVED = ["setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierarchy"]
 """What must come before ``flatten``, which leaves modules and cells alone that ask to be kept: a proof would miss their inside."""
+
+UNSAID = ["chformal -remove", "delete */t:$print */t:$check"]
+"""Without assertions and messages."""
+
+FREED = ["memory_collect", "techmap -max_iter 1 -map undefined.v"]
+"""With results that may be anything where Verilog has none, beside its bits that are x: see undefined.v, which must be in the folder."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +68,12 @@ class Design:
     wires that nothing or two things drive.
     """
 
-    def __init__(self, files: list[Path], top: str, folder: Path, netlist: str | None = None) -> None:
+    def __init__(self, sources: list[Path], top: str, folder: Path, netlist: str | None = None) -> None:
         if netlist is not None and netlist not in NETLISTS:
             raise ValueError(unknown_name("netlist", netlist, NETLISTS))
-        self.files, self.top, self.folder, self.is_netlist = files, top, folder, netlist is not None
+        self.files, self.top, self.folder, self.is_netlist = sources, top, folder, netlist is not None
         folder.mkdir(parents=True, exist_ok=True)
-        self.reading = [READ.format(file=Path(file).resolve()) for file in files]
+        self.reading = [READ.format(file=Path(file).resolve()) for file in sources]
         if netlist:
             script, models = NETLISTS[netlist]
             mapped = folder / f"{netlist}.v"
@@ -94,20 +101,26 @@ class Design:
     def parts(self, *cuts: Cut) -> list[Part]:
         """Modules as functions."""
         # what the text leaves undefined may be anything: what follows would take it for 0
-        commands = [*self.reading, f"hierarchy -check -top {self.top}", *DISSOLVED, "proc -noopt", "setundef -anyseq", "opt_expr",
-                    "opt_clean", "design -save whole"]
-        files = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
-        for cut, file in zip(cuts, files):
+        commands = [*self.reading, f"hierarchy -check -top {self.top}", *DISSOLVED, "proc -norom -noopt", *UNSAID,
+                    "opt_expr -keepdc", *FREED, "setundef -anyseq", "opt_expr", "opt_clean", "design -save whole"]
+        provide(self.folder)
+        written = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
+        for cut, file in zip(cuts, written):
             file.unlink(missing_ok=True)
             commands += ["design -load whole", *(f"delete {cut.module}/{cell}" for cell in cut.without),
                          *(f"setattr -set keep 1 {cut.module}/w:{wire}" for wire in cut.wires), f"hierarchy -top {cut.module}",
                          "flatten", "setundef -undriven -anyseq", "opt_clean", f"write_smt2 -stbv -wires {file.name}"]
         execute(commands, self.folder)
         parts = []
-        for cut, file in zip(cuts, files):
+        for cut, file in zip(cuts, written):
             text = file.read_text()
             file.unlink()
             if re.search(r"^; yosys-smt2-(register|memory|clock)", text, re.M):
                 raise ToolError(f"the module {cut.module} has registers: say after how many clock cycles a result comes (--latency)")
             parts.append(Part(cut.module, text))
         return parts
+
+
+def provide(folder: Path) -> None:
+    """Put what `FREED` needs into a folder."""
+    (folder / "undefined.v").write_text((files(__package__) / "undefined.v").read_text())

@@ -13,17 +13,17 @@ from pathlib import Path
 
 from ..hdl.host import ToolError
 from ..synth.yosys import execute
-from .design import DISSOLVED, Design
+from .design import DISSOLVED, FREED, UNSAID, Design, provide
 from .structure import StructureError
 
 __all__ = ["combinational", "delays"]
 
 REGISTERS = ("$_DFF_P_", "$_DFF_N_")
 
-# Undefined bits become free ones, so that a proof holds whatever a tool makes of them. Resets and enables that are tied
-# vanish; what is left of them is no plain register and is found below.
-PREPARATION = ["hierarchy -check -top {top}", *DISSOLVED, "proc", "memory", "flatten", "chformal -remove",
-               "delete */t:$print */t:$check", "opt_clean", "check -assert", "setundef -undriven -anyseq"]
+# What is undefined becomes free, so that a proof holds whatever a tool makes of it. Resets and enables that are tied
+# vanish; what is left of them is no plain register and is found below. The first value of a register is none of a pipeline's.
+PREPARATION = ["hierarchy -check -top {top}", *DISSOLVED, "proc -norom", "flatten", *UNSAID, *FREED, "opt_expr -keepdc", "opt_clean",
+               "check -assert", "setundef -undriven -anyseq", "setattr -unset init"]
 CLEANING = ["opt_expr", "opt_dff -nodffe -nosdff", "opt_clean"]
 BITS = "simplemap t:$dff t:$dffe t:$adff t:$adffe t:$sdff t:$sdffe t:$sdffce t:$dffsr t:$aldff t:$dlatch t:$adlatch t:$sr"
 """Registers become registers of one bit."""
@@ -35,8 +35,12 @@ def combinational(reading: list[str], top: str, latency: int, folder: Path) -> D
     The module ``top`` has at most one clock, the port ``clk``. Raises `StructureError`, one sentence, where it is no such
     pipeline.
     """
-    modules, before = _netlist([*reading, *(command.format(top=top) for command in PREPARATION), *CLEANING, BITS], top, folder), 0
+    provide(folder)
+    modules = _netlist([*reading, *(command.format(top=top) for command in PREPARATION)], top, folder)
+    _check_memories(modules[top])
+    modules, before = _netlist([_reread(modules, folder), "memory_map", *CLEANING, BITS], top, folder), 0
     while before != len(modules[top]["cells"]):  # a valid bit that is always set is none, and neither is what it enables
+        _check_written(modules[top])
         before = len(modules[top]["cells"])
         for cell in modules[top]["cells"].values():
             if cell["type"] in REGISTERS and cell["connections"]["D"][0] in ("0", "1"):
@@ -96,6 +100,26 @@ def delays(module: dict) -> set[int]:
         found = frozenset().union(*map(of, inputs(cells[name])))
         late[name] = frozenset(n + 1 for n in found) if cells[name]["type"] in REGISTERS else found
     return set().union(*(of(bit) for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]))
+
+
+def _check_memories(module: dict) -> None:
+    """Raise `StructureError` for a memory in which a place is chosen by a signal: others are registers. Tables are none any more."""
+    for cell in module["cells"].values():
+        if cell["type"] == "$mem_v2":
+            size, offset, width = (int(cell["parameters"][name], 2) for name in ("SIZE", "OFFSET", "ABITS"))
+            for port in ("RD_ADDR", "WR_ADDR"):
+                bits = cell["connections"][port]
+                places = ["".join(map(str, reversed(bits[start:start + width]))) for start in range(0, len(bits), width)]
+                if not all(set(place) <= {"0", "1"} and 0 <= int(place, 2) - offset < size for place in places):
+                    raise StructureError("it has a memory that is written")
+
+
+def _check_written(module: dict) -> None:
+    """Raise `StructureError` for a register that is never written, or by its reset only: Yosys makes it x."""
+    ends = [port["bits"] for port in module["ports"].values()]
+    ends += [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
+    if any("x" in bits for bits in ends):
+        raise StructureError("it has a register or latch that nothing writes, or only a reset: what it holds is not known")
 
 
 def _words(kind: str) -> str:

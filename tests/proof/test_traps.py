@@ -8,8 +8,13 @@ import pytest
 
 from mxcast.hdl import verilog
 from mxcast.proof import prove
+from mxcast.proof.design import READ, Design
 from mxcast.proof.foreign import Check, check_rtl
+from mxcast.proof.pipeline import combinational
 from mxcast.proof.prove import Proof, Status
+from mxcast.proof.questions import monolithic
+from mxcast.proof.solver import solve
+from mxcast.proof.structure import StructureError
 from mxcast.spec import converter_config
 
 CONFIG = converter_config("e2m1", "ocp", block_size=2)
@@ -24,7 +29,7 @@ module trap({ports}input [63:0] x, output {reg}[7:0] scale, output {reg}[7:0] p)
 endmodule
 """
 COMBINATIONAL = "assign scale = s; assign p = q ^ {7'h0, evil}; "
-PIPELINE = "reg seldom; always @(posedge clk) begin scale <= s; p <= q ^ {7'h0, evil & seldom}; seldom <= rare; end "
+PIPELINE = "always @(posedge clk) begin scale <= s; p <= q ^ {7'h0, evil & rare}; end "
 
 
 def file(folder: Path, body: str, ports: str = "", inner: str = INNER) -> Path:
@@ -57,3 +62,72 @@ def test_modules_that_ask_to_be_kept_are_looked_into(tmp_path):
     assert wrong != KEPT
     (tmp_path / "inner.v").write_text(wrong)
     assert prove(CONFIG, rtl=tmp_path / "inner.v").counterexample.confirmed
+
+
+TABLE = "reg [3:0] table_ [{range}]; integer k; initial for (k = 0; k < 10; k = k + 1) table_[k + {first}] = 4'h5; "
+
+
+@pytest.mark.parametrize("wrong, right", [
+    # where Verilog gives x, a simulator something, and SMT-LIB something else; and the same where it cannot happen
+    ("wire [7:0] d = rare ? 8'd0 : 8'd1; wire [7:0] y = 8'd5 / d; wire evil = rare & (y != 8'hFF);",
+     "wire [7:0] d = rare ? 8'd2 : 8'd1; wire [7:0] y = 8'd5 / d; wire evil = rare & (y != 8'h02);"),
+    ("wire [7:0] d = rare ? 8'd0 : 8'd1; wire [7:0] y = 8'd5 % d; wire evil = rare & (y != 8'h05);",
+     "wire [7:0] d = rare ? 8'd3 : 8'd1; wire [7:0] y = 8'd5 % d; wire evil = rare & (y != 8'h02);"),
+    ("wire [9:0] v = 10'd0; wire [3:0] i = rare ? 4'd12 : 4'd3; wire evil = v[i];",
+     "wire [9:0] v = 10'd0; wire [3:0] i = rare ? 4'd9 : 4'd3; wire evil = v[i];"),
+    ("wire [7:0] v = 8'd0; wire signed [3:0] i = rare ? -4'sd1 : 4'sd3; wire evil = |v[i -: 2];",
+     "wire [7:0] v = 8'd0; wire signed [3:0] i = rare ? 4'sd1 : 4'sd3; wire evil = |v[i -: 2];"),
+    (TABLE.format(range="0:9", first=0) + "wire [4:0] i = rare ? 5'd19 : 5'd3; wire evil = table_[i] != 4'h5;",
+     TABLE.format(range="0:9", first=0) + "wire [4:0] i = rare ? 5'd9 : 5'd3; wire evil = table_[i] != 4'h5;"),
+    (TABLE.format(range="5:14", first=5) + "wire [4:0] i = rare ? 5'd4 : 5'd5; wire evil = table_[i] != 4'h5;",
+     TABLE.format(range="5:14", first=5) + "wire [4:0] i = rare ? 5'd14 : 5'd5; wire evil = table_[i] != 4'h5;"),
+], ids=["division", "remainder", "index", "part", "table", "table from 5"])
+def test_what_verilog_leaves_undefined_may_be_anything(wrong, right, tmp_path):
+    assert asked(file(tmp_path, wrong)) == asked(file(tmp_path, wrong, "input clk, "), 1) == "sat"
+    assert asked(file(tmp_path, right)) == asked(file(tmp_path, right, "input clk, "), 1) == "unsat"
+
+
+def asked(path: Path, latency: int = 0) -> str:
+    """What the solver says of the whole block, nothing being simulated."""
+    reading = [READ.format(file=path.name)]
+    design = combinational(reading, "trap", latency, path.parent) if latency else Design([path], "trap", path.parent)
+    question = monolithic(CONFIG, design)[-1]
+    return solve(question.text, question.names).result
+
+
+def test_yosys_and_a_simulator_of_another_opinion_fail(tmp_path):
+    path = file(tmp_path, "wire [9:0] v = 10'd0; wire [3:0] i = rare ? 4'd12 : 4'd3; wire evil = v[i];")
+    assert proved(path).status is Status.FAIL and checked(path).status is Status.FAIL
+
+
+@pytest.mark.parametrize("body", [
+    "reg k; always @(posedge clk) k <= k; wire evil = k;",                                      # it holds what nobody wrote
+    "reg k = 0; always @(posedge clk) k <= k; wire evil = k;",
+    "reg k; always @(posedge clk) if (rst) k <= 1; wire evil = k;",                             # what a reset wrote
+    "reg k; always @(posedge clk or posedge rst) if (rst) k <= 1; else k <= k; wire evil = k;",
+    "reg k = 0; always @(posedge clk) if (rst) k <= 1; wire evil = k;",
+    "reg k; always @* if (rst) k = 1; wire evil = k;",
+    "reg k, l; always @(posedge clk) begin l <= 1; if (!l) k <= 1; end wire evil = k;",         # what an edge wrote, long ago
+    "reg k; always @(posedge 1'b0) k <= 1; wire evil = k;",
+])
+def test_a_register_that_nothing_writes_is_refused(body, tmp_path):
+    path = file(tmp_path, f"wire rst = 1'b0; {body}", "input clk, ")
+    with pytest.raises(StructureError, match="nothing writes, or only a reset"):
+        proved(path, latency=1)
+
+
+def test_a_register_that_a_reset_writes_is_simulated_only(tmp_path):
+    result = checked(file(tmp_path, "reg k; always @(posedge clk) if (rst) k <= 1; wire evil = k;", "input clk, rst, "),
+                     clk="clk", rst="rst", latency=1)
+    assert result.status is Status.UNKNOWN and "or only a reset" in result.remarks[0]
+
+
+def test_memories_are_refused(tmp_path):
+    body = "reg m [0:3]; reg y; always @(posedge clk) begin m[x[1:0]] <= rare; y <= m[x[1:0]]; end wire evil = y;"
+    with pytest.raises(StructureError, match="a memory that is written"):
+        proved(file(tmp_path, body, "input clk, "), latency=1)
+
+
+def test_a_memory_of_constant_places_is_registers(tmp_path):
+    body = "reg [7:0] m [0:1]; always @(posedge clk) begin m[0] <= q; m[1] <= m[0]; end wire evil = m[1][0] & ~m[1][0];"
+    assert asked(file(tmp_path, body, "input clk, "), 1) == "unsat"
