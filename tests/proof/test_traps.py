@@ -131,3 +131,15 @@ def test_memories_are_refused(tmp_path):
 def test_a_memory_of_constant_places_is_registers(tmp_path):
     body = "reg [7:0] m [0:1]; always @(posedge clk) begin m[0] <= q; m[1] <= m[0]; end wire evil = m[1][0] & ~m[1][0];"
     assert asked(file(tmp_path, body, "input clk, "), 1) == "unsat"
+
+
+@pytest.mark.parametrize("instead", [
+    "(nan & (scale == 8'hFF)) ?",            # a flag never comes with another byte
+    "(scale == 8'hFF) ?",
+    "(scale == 8'hFE) ? 4'h1 : nan ?",       # no finite largest magnitude has it
+])
+def test_an_element_may_rely_on_what_blocks_are(instead, tmp_path):
+    assert "assign p = nan ?" in INNER
+    (tmp_path / "inner.v").write_text(INNER.replace("assign p = nan ?", f"assign p = {instead}"))
+    proof = prove(CONFIG, rtl=tmp_path / "inner.v")
+    assert proof.status is Status.PASS and proof.way == "composed", proof.remark
