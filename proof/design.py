@@ -56,9 +56,21 @@ class Part:
 
     def wire(self, name: str, symbol: str) -> str:
         """A port or named wire in a state: a bit-vector, or Bool where it has one bit."""
+        name = written_name(name)
         if f"|{self.name}_n {name}|" not in self.text:
             raise ToolError(f"the module {self.name} has no wire {name}")
         return f"(|{self.name}_n {name}| {symbol})"
+
+
+def written_name(name: str) -> str:
+    """A name as Yosys writes it in SMT-LIB. Raises `ToolError` for one that would end there.
+
+    >>> written_name("$paramod\\\\adder\\\\WIDTH=4")
+    '$paramod/adder/WIDTH=4'
+    """
+    if "|" in name:
+        raise ToolError(f"the name {name} has a |, which no name in SMT-LIB can have")
+    return name.replace("\\", "/")
 
 
 class Design:
@@ -73,13 +85,16 @@ class Design:
             raise ValueError(unknown_name("netlist", netlist, NETLISTS))
         self.files, self.top, self.folder, self.is_netlist = sources, top, folder, netlist is not None
         folder.mkdir(parents=True, exist_ok=True)
-        self.reading = [READ.format(file=Path(file).resolve()) for file in sources]
+        self.reading = []
+        for number, file in enumerate(sources):  # by names of our own: Yosys' commands end at a space
+            (folder / f"read{number}.v").write_bytes(Path(file).read_bytes())
+            self.reading.append(READ.format(file=f"read{number}.v"))
         if netlist:
             script, models = NETLISTS[netlist]
             mapped = folder / f"{netlist}.v"
             execute([*self.reading, script.format(top=top), f"write_verilog -noattr {mapped.name}"], folder)
             # a model of a cell is a module like any other, so that proofs see through it
-            self.reading = [READ.format(file=mapped.resolve()), *(f"read_verilog -nooverwrite {model}" for model in models)]
+            self.reading = [READ.format(file=mapped.name), *(f"read_verilog -nooverwrite {model}" for model in models)]
 
     def verilog(self) -> str:
         """The text that is proved, for a simulator; of a netlist the design that it was made from."""
@@ -104,6 +119,9 @@ class Design:
         commands = [*self.reading, f"hierarchy -check -top {self.top}", *DISSOLVED, "proc -norom -noopt", *UNSAID,
                     "opt_expr -keepdc", *FREED, "setundef -anyseq", "opt_expr", "opt_clean", "design -save whole"]
         provide(self.folder)
+        for name, module in self.modules.items():
+            for inner in (name, *module["netnames"], *module["cells"]):
+                written_name(inner)
         written = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
         for cut, file in zip(cuts, written):
             file.unlink(missing_ok=True)
@@ -117,7 +135,7 @@ class Design:
             file.unlink()
             if re.search(r"^; yosys-smt2-(register|memory|clock)", text, re.M):
                 raise ToolError(f"the module {cut.module} has registers: say after how many clock cycles a result comes (--latency)")
-            parts.append(Part(cut.module, text))
+            parts.append(Part(written_name(cut.module), text))
         return parts
 
 

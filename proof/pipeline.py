@@ -53,7 +53,7 @@ def combinational(reading: list[str], top: str, latency: int, folder: Path) -> D
         if cell["type"] in REGISTERS:
             _make_wire(cell)
     design = Design([], top, folder)
-    design.reading = [_reread(modules, folder)]
+    design.reading, design.modules = [_reread(modules, folder)], modules
     return design
 
 
@@ -151,4 +151,4 @@ def _reread(modules: dict[str, dict], folder: Path) -> str:
         for net in module["netnames"].values():
             net["attributes"].pop("init", None)  # of a register that is none any more
     (folder / "flat.json").write_text(json.dumps({"creator": "mxcast", "modules": modules}))
-    return f"read_json {(folder / 'flat.json').resolve()}"
+    return "read_json flat.json"

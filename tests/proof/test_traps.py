@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from mxcast.hdl import verilog
+from mxcast.hdl.host import ToolError
 from mxcast.proof import prove
-from mxcast.proof.design import READ, Design
+from mxcast.proof.design import READ, Design, Part
 from mxcast.proof.foreign import Check, check_rtl
 from mxcast.proof.pipeline import combinational
 from mxcast.proof.prove import Proof, Status
@@ -143,3 +144,61 @@ def test_an_element_may_rely_on_what_blocks_are(instead, tmp_path):
     (tmp_path / "inner.v").write_text(INNER.replace("assign p = nan ?", f"assign p = {instead}"))
     proof = prove(CONFIG, rtl=tmp_path / "inner.v")
     assert proof.status is Status.PASS and proof.way == "composed", proof.remark
+
+
+HIDDEN = "wire evil = 1'b0\n{on}\n| rare\n{off}\n;"
+
+
+@pytest.mark.parametrize("body", [
+    HIDDEN.format(on="// synopsys translate_off", off="// synopsys translate_on"),
+    HIDDEN.format(on="/* synthesis translate_off */", off="/* synthesis translate_on */"),
+    HIDDEN.format(on="`ifndef YOSYS", off="`endif"),
+])
+def test_all_tools_read_the_same_text(body, tmp_path):
+    path = file(tmp_path, body)
+    for result in (proved(path), checked(path)):
+        assert result.status is Status.FAIL and result.steps[-1].answer.result == "sat"
+
+
+def test_a_name_that_would_end_in_a_question_is_refused(tmp_path):
+    name = r"\hax|()Bool|true|)(assert|false|)(define-fun|zz "
+    path = file(tmp_path, f"wire {name}; assign {name} = rare; wire evil = {name};")
+    for ask in (proved, checked):
+        with pytest.raises(ToolError, match="no name in SMT-LIB"):
+            ask(path)
+
+
+def test_a_design_that_contradicts_itself_is_no_proof(tmp_path):
+    """Whatever an assertion among the functions of a design may come from."""
+    design = Design([file(tmp_path, "wire evil = rare;")], "trap", tmp_path)
+    design.parts = lambda *cuts: [Part(p.name, p.text + "(assert false)\n") for p in Design.parts(design, *cuts)]
+    answers = {q.name: (q.expected, solve(q.text, q.names).result) for q in monolithic(CONFIG, design)}
+    assert answers["block"] == ("unsat", "unsat") and answers["can-happen"] == ("sat", "unsat")
+
+
+LANE = '''  parameterised #(.WIDTH(32), .KIND("any")) {cell} ('''
+
+
+@pytest.mark.parametrize("netlist", [None, "ecp5"])
+def test_parameters_and_spaces(netlist, tmp_path):
+    """A module whose name Yosys makes of its parameters, in a folder and a file of long names, and not in UTF-8."""
+    (tmp_path / "a folder").mkdir()
+    text = INNER.replace("module inner_element_quantizer(", "module parameterised #(parameter WIDTH = 1, KIND = 0)(")
+    for lane in range(2):
+        text = text.replace(f"  inner_element_quantizer element_{lane} (", LANE.format(cell=f"element_{lane}"))
+    path = tmp_path / "a folder" / "J\u00fcrgen's b2.v"
+    path.write_bytes("\ufeff".encode() + f"// J\u00fcrgen\n{text}".encode("latin-1").replace(b"\n", b"\r\n"))
+    proof = prove(CONFIG, rtl=path, name="inner", netlist=netlist)
+    assert proof.status is Status.PASS and proof.way == "composed", proof.remark
+    if not netlist:
+        assert check_rtl([path], "inner", CONFIG, {}, out=tmp_path / "an output", blocks=1000).passed
+
+
+def test_delays_mean_nothing(tmp_path):
+    path = file(tmp_path, "wire evil; assign #3 evil = 1'b0;")
+    assert proved(path).status is Status.PASS and checked(path).status is Status.PASS
+
+
+def test_an_include_folder_that_is_none(tmp_path):
+    with pytest.raises(ValueError, match="there is no folder nowhere of include files"):
+        check_rtl([file(tmp_path, "wire evil = 1'b0;")], "trap", CONFIG, {}, include=["nowhere"], out=tmp_path)
