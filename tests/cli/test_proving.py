@@ -52,6 +52,8 @@ def test_no_answer_is_inconclusive(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("arguments, sentence", [
     (["prove"], "a format is missing"),
     (["prove", "e2m1", "--solver", "bitwuzle"], "did you mean 'bitwuzla'?"),
+    (["prove", "e2m1", *SMALL, "--timeout", "inf"], "at most 1,000,000 seconds, not inf"),
+    (["prove", "e2m1", *SMALL, "--timeout", "1e12"], "at most 1,000,000 seconds, not 1e+12"),
     (["prove", "e2m1", "--netlist", "xcv"], "did you mean 'xcu'?"),
     (["prove", "--rtl", "nowhere.v"], "give a format and a profile"),
     (["prove", "--rtl", "nowhere.v", "--profile", "te"], "--profile needs a format: mxcast prove FORMAT --rtl nowhere.v --profile te"),
@@ -61,7 +63,8 @@ def test_no_answer_is_inconclusive(tmp_path, capsys, monkeypatch):
     (["mutate", "e4m3,e5m2"], "one format and one scale rule"),
     (["test", "e2m1", "--vectors", "nowhere.npz"], "nowhere.npz: No such file"),
 ])
-def test_wrong_words_are_one_sentence(arguments, sentence, capsys):
+def test_wrong_words_are_one_sentence(arguments, sentence, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert main(arguments) == 2
     error = capsys.readouterr().err
     assert error.startswith("mxcast: ") and error.count("\n") == 1 and sentence in error
