@@ -25,7 +25,7 @@ Rtl = Annotated[Path | None, typer.Option("--rtl", metavar="FILE", show_default=
                                           help="This Verilog file instead of the emitted one; its configuration is that of the "
                                                ".json beside it, unless a format is given.")]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")]
-Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="For each question.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="For each question.")]
 
 
 def prove(format: Format = None, rtl: Rtl = None,
@@ -156,6 +156,7 @@ def _verdict(proof: Proof) -> str:
     if proof.counterexample is None:
         return f"{what}: {proof.solver} {proof.version} did not show that {proof.steps[-1].question.says}"
     found = proof.counterexample
-    text = found.report if found.confirmed else ("but Verilator converts the solver's block as the golden model does: the file leaves "
-                                                 "something undefined (x), uses its clock as data, or a tool is at fault")
+    text = found.report if found.confirmed else (
+        "but Verilator converts the solver's block as the golden model does: the file leaves something undefined (x, as from an index beyond "
+        "a vector), uses its clock as data, or a tool is at fault")
     return f"{what} differs from {name}\n{text}\nto keep it in the regression: mxcast test {command_line(proof.config)} --vectors {found.vectors}"

@@ -95,7 +95,8 @@ def _on_icarus(config: ConverterConfig, mode: int, patterns: np.ndarray, random:
     if actual is None:
         return None
     found = _first(config, mode, patterns, random, expected, actual, folder)
-    return replace(found, report=f"on Icarus, to which Yosys and Verilator do not agree; unknown bits (x) are counted as wrong\n{found.report}")
+    return replace(found, report="on Icarus, with which Yosys and Verilator do not agree; unknown bits (x) are counted as wrong\n"
+                   + found.report)
 
 
 def _first(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, expected: Quantized,

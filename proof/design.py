@@ -32,6 +32,8 @@ UNSAID = ["chformal -remove", "delete */t:$print */t:$check"]
 FREED = ["memory_collect", "techmap -max_iter 1 -map undefined.v"]
 """With results that may be anything where Verilog has none, beside its bits that are x: see undefined.v, which must be in the folder."""
 
+LATCHES = ("$dlatch", "$adlatch", "$dlatchsr", "$sr")
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -77,7 +79,7 @@ class Design:
     """Verilog files with a top module, or with ``netlist`` what synthesis for that target makes of them.
 
     Works in ``folder``, where Yosys' scripts and logs stay. Raises `ToolError` where Yosys cannot read the files, and for
-    wires that nothing or two things drive.
+    wires that nothing or two things drive, registers, latches and names that SMT-LIB cannot have.
     """
 
     def __init__(self, sources: list[Path], top: str, folder: Path, netlist: str | None = None) -> None:
@@ -122,6 +124,8 @@ class Design:
         for name, module in self.modules.items():
             for inner in (name, *module["netnames"], *module["cells"]):
                 written_name(inner)
+            if any(cell["type"] in LATCHES for cell in module["cells"].values()):
+                raise ToolError(f"the module {name} has a latch: an output or variable that keeps its value for some inputs")
         written = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
         for cut, file in zip(cuts, written):
             file.unlink(missing_ok=True)

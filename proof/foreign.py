@@ -97,7 +97,9 @@ def check_rtl(files: Sequence[Path | str], top: str, config: ConverterConfig,
     solver is asked whether anything can, with ``timeout`` seconds for each question; a registered design must be a
     pipeline for that. Where something differs there are witnesses, and the rules that the design follows instead, if known.
 
-    Without a clock it is also simulated on Icarus, where that is installed. PASS: proved. FAIL: a block differs. UNKNOWN or TIMEOUT: nothing was found, and nothing proved.
+    Without a clock it is also simulated on Icarus, where that is installed.
+
+    PASS: proved. FAIL: a block differs. UNKNOWN or TIMEOUT: nothing was found, or on Icarus only, and nothing proved.
 
     Raises ValueError for files, maps and modules that do not fit, `ToolError` where a tool is missing.
     """

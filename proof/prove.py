@@ -104,10 +104,10 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     seconds, is that of each question. The questions, with the outcome, stay beside the Verilog, in ``proof/``.
     ``progress`` is told what is done next.
 
-    A counterexample is converted by the golden model and by the Verilated file. A file ``rtl`` goes through a preprocessor first,
-    and one that passes is also simulated on some blocks, as simulators may read it otherwise than Yosys. A file whose parts make no proof of the
-    whole is asked as a whole. Raises `ToolError` where a tool is missing or the file cannot be read, ValueError where it has
-    other ports.
+    A counterexample is converted by the golden model and by the Verilated file. A file ``rtl`` goes through a preprocessor
+    first, and one that passes is also simulated on some blocks, as simulators may read it otherwise than Yosys. A file whose
+    parts make no proof of the whole is asked as a whole. Raises `ToolError` where a tool is missing or the file cannot be read,
+    ValueError where it has other ports.
     """
     version = solver_version(solver)
     if rtl is None:

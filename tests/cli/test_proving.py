@@ -52,8 +52,8 @@ def test_no_answer_is_inconclusive(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("arguments, sentence", [
     (["prove"], "a format is missing"),
     (["prove", "e2m1", "--solver", "bitwuzle"], "did you mean 'bitwuzla'?"),
-    (["prove", "e2m1", *SMALL, "--timeout", "inf"], "at most 1,000,000 seconds, not inf"),
-    (["prove", "e2m1", *SMALL, "--timeout", "1e12"], "at most 1,000,000 seconds, not 1e+12"),
+    (["prove", "e2m1", *SMALL, "--timeout", "inf"], "Invalid value for '--timeout'"),
+    (["prove", "e2m1", *SMALL, "--timeout", "1e12"], "Invalid value for '--timeout'"),
     (["prove", "e2m1", "--netlist", "xcv"], "did you mean 'xcu'?"),
     (["prove", "--rtl", "nowhere.v"], "give a format and a profile"),
     (["prove", "--rtl", "nowhere.v", "--profile", "te"], "--profile needs a format: mxcast prove FORMAT --rtl nowhere.v --profile te"),

@@ -52,7 +52,9 @@ def checked(path: Path, **asked: object) -> Check:
     return check_rtl([path], "trap", CONFIG, asked, out=path.parent, blocks=1000)
 
 
-KEPT = INNER.replace("\nmodule ", "\n(* keep_hierarchy *)\nmodule ").replace("  inner_amax_tree", "  (* keep_hierarchy *)\n  inner_amax_tree")
+KEPT = INNER
+for word in ("\nmodule ", "\n  inner_amax_tree "):
+    KEPT = KEPT.replace(word, f"\n(* keep_hierarchy *){word}")
 
 
 def test_modules_that_ask_to_be_kept_are_looked_into(tmp_path):
@@ -194,6 +196,11 @@ def test_parameters_and_spaces(netlist, tmp_path):
     assert proof.status is Status.PASS and proof.way == "composed", proof.remark
     if not netlist:
         assert check_rtl([path], "inner", CONFIG, {}, out=tmp_path / "an output", blocks=1000).passed
+
+
+def test_a_latch_is_refused(tmp_path):
+    with pytest.raises(ToolError, match="the module trap has a latch"):
+        proved(file(tmp_path, "reg evil; always @* if (x[5]) evil = 1'b0; else if (rare) evil = 1'b1;"))
 
 
 def test_delays_mean_nothing(tmp_path):
