@@ -60,7 +60,7 @@ for word in ("\nmodule ", "\n  inner_amax_tree "):
 def test_modules_that_ask_to_be_kept_are_looked_into(tmp_path):
     assert KEPT.count("keep_hierarchy") > 4
     path = file(tmp_path, "wire evil = 1'b0;", inner=KEPT)
-    assert proved(path).status is Status.PASS and checked(path).status is Status.PASS
+    assert checked(path).status is Status.PASS
     (tmp_path / "inner.v").write_text(KEPT)
     assert prove(CONFIG, rtl=tmp_path / "inner.v").way == "composed"
     assert prove(CONFIG, rtl=tmp_path / "inner.v", netlist="ecp5").status is Status.PASS
@@ -99,11 +99,6 @@ def asked(path: Path, latency: int = 0) -> str:
     design = combinational(reading, "trap", latency, path.parent) if latency else Design([path], "trap", path.parent)
     question = monolithic(CONFIG, design)[-1]
     return solve(question.text, question.names).result
-
-
-def test_yosys_and_a_simulator_of_another_opinion_fail(tmp_path):
-    path = file(tmp_path, "wire [9:0] v = 10'd0; wire [3:0] i = rare ? 4'd12 : 4'd3; wire evil = v[i];")
-    assert proved(path).status is Status.FAIL
 
 
 @pytest.mark.parametrize("body", [
@@ -242,5 +237,10 @@ def test_an_always_block_runs_when_its_list_says_so(body, tool, tmp_path):
     proof = proved(path)
     assert {step.status for step in proof.steps} == {Status.PASS} and proof.status is Status.FAIL
     assert ("on Icarus" in proof.counterexample.report) is (tool == "icarus")
-    check = checked(path)
-    assert check.status is (Status.UNKNOWN if tool == "icarus" else Status.FAIL)
+
+
+def test_icarus_is_asked_about_other_designs_too(tmp_path):
+    if shutil.which("iverilog") is None:
+        pytest.skip("Icarus is not installed")
+    check = checked(file(tmp_path, "reg evil; always @* evil = 1'b0;"))
+    assert check.status is Status.UNKNOWN and not check.steps and "on Icarus" in check.remarks[0]
