@@ -43,7 +43,7 @@ def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", he
               exhaustive: Annotated[bool, typer.Option("--exhaustive",
                                                        help="Simulate every input pattern; minutes to hours.")] = False,
               blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 200_000,
-              timeout: Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS",
+              timeout: Annotated[float, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS",
                                                      help="For each question to the solver.")] = 300,
               solver: Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")] = "bitwuzla",
               out: Out = Path("build"), seed: Seed = 0, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:

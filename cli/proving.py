@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json as json_
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..spec import ConverterConfig
+from ..spec.profiles import profile_of
 from .errors import ExitCode
 from .options import Config, Force, Format, Json, Name, Out, Profile, Quiet, Request, Seed, Set, Verbose, request
 from .output import Output
@@ -23,7 +25,7 @@ Rtl = Annotated[Path | None, typer.Option("--rtl", metavar="FILE", show_default=
                                           help="This Verilog file instead of the emitted one; its configuration is that of the "
                                                ".json beside it, unless a format is given.")]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")]
-Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="For each question.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="For each question.")]
 
 
 def prove(format: Format = None, rtl: Rtl = None,
@@ -42,6 +44,9 @@ def prove(format: Format = None, rtl: Rtl = None,
     """
     output = Output(json, quiet, verbose)
     if rtl is not None and format is None and config is None:
+        if profile or set:
+            raise ValueError(f"--{'profile' if profile else 'set'} needs a format: mxcast prove FORMAT --rtl {rtl} "
+                             + (f"--profile {profile}" if profile else f"--set {set[0]}"))
         config_of, name_of = beside(rtl)
         asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
@@ -122,7 +127,9 @@ def beside(rtl: Path) -> tuple[ConverterConfig, str]:
     path = rtl.with_suffix(".json")
     try:
         about = json_.loads(path.read_text())
-        return ConverterConfig.from_dict(about), about["name"]
+        config = ConverterConfig.from_dict(about)
+        profiles = {profile_of(mode, about.get("profile")) for mode in config.modes}
+        return replace(config, profile=profiles.pop() if len(profiles) == 1 else None), about["name"]
     except OSError:
         raise ValueError(f"{rtl} has no {path.name} beside it that says what it converts: give a format and a profile") from None
     except (ValueError, TypeError, KeyError) as error:
@@ -142,18 +149,20 @@ def _verdict(proof: Proof) -> str:
     from ..sim.command import command_line
 
     numerics, what = proof.config.numerics, f"{proof.status}: {proof.verilog.name}"
+    name = f"{proof.config.formats} {proof.config.profile or proof.config.config_id}"
     if proof.netlist:
         what += f", mapped to {proof.netlist},"
     if proof.passed:
         bits = numerics.block_size * (numerics.source.bits + numerics.random_bits)
         if proof.handshake:
             what += f", after {proof.config.latency} cycles,"
-        return f"{what} equals the specification for all 2^{bits} inputs ({proof.solver} {proof.version}, {proof.seconds:.1f} s)"
+        return f"{what} equals {name} for all 2^{bits} inputs ({proof.solver} {proof.version}, {proof.seconds:.1f} s)"
     if proof.counterexample is None and not proof.steps:
         return f"{what}, and no block was found that it converts otherwise"
     if proof.counterexample is None:
         return f"{what}: {proof.solver} {proof.version} did not show that {proof.steps[-1].question.says}"
     found = proof.counterexample
-    text = found.report if found.confirmed else ("but Verilator converts the solver's block as the golden model does: the file leaves "
-                                                 "something undefined (x), uses its clock as data, or a tool is at fault")
-    return f"{what} differs from the specification\n{text}\nto keep it in the regression: mxcast test {command_line(proof.config)} --vectors {found.vectors}"
+    text = found.report if found.confirmed else (
+        "but Verilator converts the solver's block as the golden model does: the file leaves something undefined (x, as from an index beyond "
+        "a vector), uses its clock as data, or a tool is at fault")
+    return f"{what} differs from {name}\n{text}\nto keep it in the regression: mxcast test {command_line(proof.config)} --vectors {found.vectors}"

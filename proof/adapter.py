@@ -110,10 +110,15 @@ class Adapter:
     def _has_reset(self, reset: bool) -> bool:
         return reset and self.asked.rst is not None
 
+    @property
+    def verilog(self) -> str:
+        """The design in its wrapper, for a simulator."""
+        return self.wrapper(True) + self.text
+
     def simulated(self) -> Verilated:
         """The Verilated design. Raises ValueError where Verilator cannot read it."""
         # delays mean nothing to a design that is given time to settle
-        text, asked = f"/*verilator timing_off*/\n{self.wrapper(True)}{self.text}", self.asked
+        text, asked = f"/*verilator timing_off*/\n{self.verilog}", self.asked
         try:
             if asked.clk is None:
                 return verilate_text(text, WRAPPER, self.numerics, lint=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,9 @@ from ..hdl.host import write_whole
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim import stimuli
+from ..sim.foreign import AROUND, single_bits
 from ..sim.handshake import HandshakeError
+from ..sim.icarus import on_icarus
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import stream_text
 from ..sim.verilated import design_text
@@ -23,6 +25,8 @@ __all__ = ["Counterexample", "replayed", "simulated", "save_block"]
 
 SIMULATED = 5000
 """Random blocks of a proved file that are simulated too."""
+FEW = 600
+"""Corner blocks, and blocks that differ in one bit, that Icarus is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +61,16 @@ def replayed(config: ConverterConfig, mode: int, values: dict[str, int], design:
 
 
 def simulated(config: ConverterConfig, design: Design, folder: Path, latency: int = 0) -> Counterexample | None:
-    """The first of some corner and random blocks that a Verilated design converts otherwise than the model, if there is one."""
+    """The first of some corner and random blocks, and of blocks that differ in one bit, that a simulator converts otherwise than
+    the model, if there is one: Verilator, and for a design without registers Icarus, where it is installed."""
     for mode, numerics in enumerate(config.modes):
-        patterns = np.concatenate([stimuli.corner_blocks(numerics), stimuli.random_blocks(numerics, SIMULATED, 0)])
+        of_mode = ConverterConfig(numerics=numerics)
+        corners, pairs = stimuli.corner_blocks(numerics), single_bits(of_mode, 0, AROUND)
+        patterns = np.concatenate([corners, stimuli.random_blocks(numerics, SIMULATED, 0), pairs])
         found = _compared(config, mode, patterns, stimuli.random_bits(numerics, patterns.shape, 0), design, folder, latency)
+        if not found.confirmed and not latency:
+            few = np.concatenate([corners[:FEW], pairs[:FEW]])
+            found = _on_icarus(config, mode, few, stimuli.random_bits(numerics, few.shape, 0), design, folder) or found
         if found.confirmed:
             return found
         found.vectors.unlink()  # it counters nothing
@@ -69,8 +79,9 @@ def simulated(config: ConverterConfig, design: Design, folder: Path, latency: in
 
 def _compared(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, design: Design, folder: Path,
               latency: int) -> Counterexample:
-    """The first block that a design converts otherwise than the model, or the first of all."""
-    numerics, text = config.modes[mode], design.verilog()
+    """The first block that a design, Verilated, converts otherwise than the model, or the first of all."""
+    # delays mean nothing to a design that is given time to settle
+    numerics, text = config.modes[mode], f"/*verilator timing_off*/\n{design.verilog()}"
     is_foreign = latency and not config.latency
     dut = stream_text(text, design.top, numerics, latency) if is_foreign else design_text(text, design.top, config, lint=False).mode(mode)
     x, vectors = patterns.view(DTYPES[numerics.source.name]), folder / "counterexample.npz"
@@ -80,11 +91,29 @@ def _compared(config: ConverterConfig, mode: int, patterns: np.ndarray, random: 
         save_block(vectors, mode, patterns, random)
         return Counterexample(block=patterns[0].tolist(), random=None if random is None else random[0].tolist(), mode=mode,
                               confirmed=True, report=f"from this block on: {fault}", vectors=vectors)
+    return _first(config, mode, patterns, random, expected, actual, folder)
+
+
+def _on_icarus(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, design: Design,
+               folder: Path) -> Counterexample | None:
+    """The same on Icarus, if it is there and reads the design."""
+    expected = quantize(patterns.view(DTYPES[config.modes[mode].source.name]), config.modes[mode], random=random)
+    actual = on_icarus(design.verilog(), design.top, expected, patterns, random, mode if config.alternatives else None)
+    if actual is None:
+        return None
+    found = _first(config, mode, patterns, random, expected, actual, folder)
+    return replace(found, report="on Icarus, with which Yosys and Verilator do not agree; unknown bits (x) are counted as wrong\n"
+                   + found.report)
+
+
+def _first(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, expected: Quantized,
+           actual: Quantized, folder: Path) -> Counterexample:
+    """The first block on which two results differ, or the first of all."""
     differs = (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
     row = int(np.flatnonzero(differs)[0]) if differs.any() else 0
     part, board = slice(row, row + 1), Scoreboard(config)
-    drawn = None if random is None else random[part]
-    first = [Quantized(scales=q.scales[part], codes=q.codes[part], numerics=numerics) for q in (expected, actual)]
+    drawn, vectors = None if random is None else random[part], folder / "counterexample.npz"
+    first = [Quantized(scales=q.scales[part], codes=q.codes[part], numerics=q.numerics) for q in (expected, actual)]
     board.compare("counterexample", patterns[part], *first, drawn)
     save_block(vectors, mode, patterns[part], drawn)
     return Counterexample(block=patterns[row].tolist(), random=None if random is None else random[row].tolist(), mode=mode,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..hdl.host import write_whole
 from ..spec import ConverterConfig
+from .design import provide
 from .pipeline import PREPARATION, flat_netlist
 from .structure import StructureError
 
@@ -48,6 +49,7 @@ def moving(reading: list[str], top: str, config: ConverterConfig, folder: Path) 
 
 def check_handshake(reading: list[str], top: str, latency: int, folder: Path) -> None:
     """Raise `StructureError`, one sentence, unless the converter that Yosys' commands ``reading`` read is as said above."""
+    provide(folder)
     module = flat_netlist([*reading, *(command.format(top=top) for command in PREPARATION), *REGISTERS], top, folder)[top]
     ports = {name: port["bits"] for name, port in module["ports"].items()}
     cells = {name: cell for name, cell in module["cells"].items() if not cell["type"].startswith("$scopeinfo")}

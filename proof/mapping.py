@@ -75,7 +75,7 @@ class PortMap:
         """
         patterns, constants, others = {}, {}, {}
         for key, value in entries.items():
-            if not isinstance(value, (str, int)):
+            if not isinstance(value, (str, int)) or isinstance(value, bool):
                 raise TypeError(f"the map takes text and whole numbers, not {key} = {value!r}")
             if key in QUANTITIES:
                 patterns[key] = str(value)
@@ -209,9 +209,9 @@ def _part(quantity: str, text: str, ports: Mapping[str, Port], top: str, directi
         return [(port.name, place) for place in range(port.width)]
     high = int(sliced[2])
     low = high if sliced[3] is None else int(sliced[3])
-    places = [port.place(index) for index in range(low, high + (1 if high >= low else -1), 1 if high >= low else -1)]
-    if not all(0 <= place < port.width for place in places):
+    if not all(0 <= port.place(index) < port.width for index in (low, high)):
         raise ValueError(f"{text} is not within {port.name} of {top}, which has {port.width} bits from index {port.offset}")
+    places = [port.place(index) for index in range(low, high + (1 if high >= low else -1), 1 if high >= low else -1)]
     return [(port.name, place) for place in places]
 
 
@@ -224,8 +224,10 @@ def _expanded(text: str, i: int, n: int) -> str:
     def value(found: re.Match) -> str:
         try:
             number = _evaluated(ast.parse(found[1].strip(), mode="eval").body, {"i": i, "n": n})
-            return format(number, found[2] or "")
-        except (SyntaxError, KeyError, ZeroDivisionError, ValueError):
+            if not re.fullmatch(r"(0?\d\d?)?[dxXb]?", found[2].strip(), re.ASCII):
+                raise ValueError
+            return format(number, found[2].strip())
+        except (SyntaxError, KeyError, ZeroDivisionError, ValueError, MemoryError, RecursionError):
             raise ValueError(f"in braces stands whole-number arithmetic with i and n, not {found[0]}") from None
 
     return re.sub(r"\{([^{}:]*):?([^{}]*)\}", value, text)

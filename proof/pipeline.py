@@ -13,19 +13,17 @@ from pathlib import Path
 
 from ..hdl.host import ToolError
 from ..synth.yosys import execute
-from .design import Design
+from .design import DISSOLVED, FREED, UNSAID, Design, provide
 from .structure import StructureError
 
 __all__ = ["combinational", "delays", "flat_netlist"]
 
 REGISTERS = ("$_DFF_P_", "$_DFF_N_")
-FREE = ("$anyseq", "$anyconst")
-"""Cells whose output can be anything: what the design leaves undefined."""
 
-# Undefined bits become free ones, so that a proof holds whatever a tool makes of them. Resets and enables that are tied
-# vanish; what is left of them is no plain register and is found below.
-PREPARATION = ["hierarchy -check -top {top}", "proc", "memory", "flatten", "chformal -remove", "delete */t:$print */t:$check",
-               "opt_clean", "check -assert", "setundef -undriven -anyseq"]
+# What is undefined becomes free, so that a proof holds whatever a tool makes of it. Resets and enables that are tied
+# vanish; what is left of them is no plain register and is found below. The first value of a register is none of a pipeline's.
+PREPARATION = ["hierarchy -check -top {top}", *DISSOLVED, "proc -norom", "flatten", *UNSAID, *FREED, "opt_expr -keepdc", "opt_clean",
+               "check -assert", "setundef -undriven -anyseq", "setattr -unset init"]
 CLEANING = ["opt_expr", "opt_dff -nodffe -nosdff", "opt_clean"]
 BITS = "simplemap t:$dff t:$dffe t:$adff t:$adffe t:$sdff t:$sdffe t:$sdffce t:$dffsr t:$aldff t:$dlatch t:$adlatch t:$sr"
 """Registers become registers of one bit."""
@@ -37,8 +35,12 @@ def combinational(reading: list[str], top: str, latency: int, folder: Path) -> D
     The module ``top`` has at most one clock, the port ``clk``. Raises `StructureError`, one sentence, where it is no such
     pipeline.
     """
-    modules, before = flat_netlist([*reading, *(command.format(top=top) for command in PREPARATION), *CLEANING, BITS], top, folder), 0
+    provide(folder)
+    modules = flat_netlist([*reading, *(command.format(top=top) for command in PREPARATION)], top, folder)
+    _check_memories(modules[top])
+    modules, before = flat_netlist([_reread(modules, folder), "memory_map", *CLEANING, BITS], top, folder), 0
     while before != len(modules[top]["cells"]):  # a valid bit that is always set is none, and neither is what it enables
+        _check_written(modules[top])
         before = len(modules[top]["cells"])
         for cell in modules[top]["cells"].values():
             if cell["type"] in REGISTERS and cell["connections"]["D"][0] in ("0", "1"):
@@ -51,7 +53,7 @@ def combinational(reading: list[str], top: str, latency: int, folder: Path) -> D
         if cell["type"] in REGISTERS:
             _make_wire(cell)
     design = Design([], top, folder)
-    design.reading = [_reread(modules, folder)]
+    design.reading, design.modules = [_reread(modules, folder)], modules
     return design
 
 
@@ -65,6 +67,8 @@ def delays(module: dict) -> set[int]:
     driver = {}
     for name, cell in cells.items():
         kind = cell["type"]
+        if not kind.startswith("$"):
+            raise StructureError(f"it has a black box, {kind}")
         if kind not in REGISTERS and kind.startswith(("$_DFF", "$_SDFF", "$_ALDFF", "$_DLATCH", "$_SR", "$dff", "$ff", "$mem")):
             raise StructureError(f"it has storage that is no plain register: {_words(kind)}")
         if kind in REGISTERS and cell["connections"]["C"] != clock:
@@ -98,6 +102,26 @@ def delays(module: dict) -> set[int]:
     return set().union(*(of(bit) for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]))
 
 
+def _check_memories(module: dict) -> None:
+    """Raise `StructureError` for a memory in which a place is chosen by a signal: others are registers. Tables are none any more."""
+    for cell in module["cells"].values():
+        if cell["type"] == "$mem_v2":
+            size, offset, width = (int(cell["parameters"][name], 2) for name in ("SIZE", "OFFSET", "ABITS"))
+            for port in ("RD_ADDR", "WR_ADDR"):
+                bits = cell["connections"][port]
+                places = ["".join(map(str, reversed(bits[start:start + width]))) for start in range(0, len(bits), width)]
+                if not all(set(place) <= {"0", "1"} and 0 <= int(place, 2) - offset < size for place in places):
+                    raise StructureError("it has a memory that is written")
+
+
+def _check_written(module: dict) -> None:
+    """Raise `StructureError` for a register that is never written, or by its reset only: Yosys makes it x."""
+    ends = [port["bits"] for port in module["ports"].values()]
+    ends += [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
+    if any("x" in bits for bits in ends):
+        raise StructureError("it has a register or latch that nothing writes, or only a reset: what it holds is not known")
+
+
 def _words(kind: str) -> str:
     names = {"$_DLATCH": "a latch", "$_SR": "a latch", "$_SDFFE": "an enable and a reset", "$_SDFFCE": "an enable and a reset",
              "$_SDFF": "a reset that is not tied", "$_DFFE": "an enable", "$mem": "a memory"}
@@ -128,4 +152,4 @@ def _reread(modules: dict[str, dict], folder: Path) -> str:
         for net in module["netnames"].values():
             net["attributes"].pop("init", None)  # of a register that is none any more
     (folder / "flat.json").write_text(json.dumps({"creator": "mxcast", "modules": modules}))
-    return f"read_json {(folder / 'flat.json').resolve()}"
+    return "read_json flat.json"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..hdl import default_name, emit
 from ..hdl.host import write_whole
+from ..sim.preprocess import preprocessed
 from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version
 from .counterexample import Counterexample, replayed, simulated
@@ -108,10 +109,10 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     seconds, is that of each question. The questions, with the outcome, stay beside the Verilog, in ``proof/``.
     ``progress`` is told what is done next.
 
-    A counterexample is converted by the golden model and by the Verilated file. A file ``rtl`` that passes is also simulated on
-    some blocks, as simulators may read it otherwise than Yosys. A file whose parts make no proof of the
-    whole is asked as a whole. Raises `ToolError` where a tool is missing or the file cannot be read, ValueError where it has
-    other ports.
+    A counterexample is converted by the golden model and by the Verilated file. A file ``rtl`` goes through a preprocessor
+    first, and one that passes is also simulated on some blocks, as simulators may read it otherwise than Yosys. A file whose
+    parts make no proof of the whole is asked as a whole. Raises `ToolError` where a tool is missing or the file cannot be read,
+    ValueError where it has other ports.
     """
     version = solver_version(solver)
     if rtl is None:
@@ -119,13 +120,13 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
         verilog = emit(config, out, name)["verilog"]
     else:
         verilog, name = Path(rtl), name or Path(rtl).stem
-        verilog.open().close()  # an error with its name, if there is none
     beside = verilog.parent.parent if verilog.parent.name == "rtl" else verilog.parent
     folder = beside / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
     (folder / "counterexample.npz").unlink(missing_ok=True)  # of an earlier file
     say = progress or (lambda text: None)
     say("reading the Verilog" if netlist is None else f"mapping to {netlist}")
-    written = design = Design([verilog], name, folder, netlist)
+    source = verilog if rtl is None else write_whole(folder / "design.v", preprocessed([verilog], [verilog.parent]))
+    written = design = Design([source], name, folder, netlist)
     latency = _latency(config, latency, netlist)
     check_ports(design.modules, name, config, registered=latency > 0)
     remark, questions, whole = None, None, whole or latency > 0

@@ -41,8 +41,8 @@ def _constant(name: str, width: int, term: str) -> str:
     return f"(declare-const {name} {f'(_ BitVec {width})' if width else 'Bool'})\n(assert (= {name} {term}))\n"
 
 
-def _sanity(s: Specification, prefix: str, mode: int) -> list[Question]:
-    """The specification itself: it allows one answer only, and what it assumes can happen."""
+def _sanity(s: Specification, prefix: str, mode: int, *parts: Part) -> list[Question]:
+    """The specification itself: it allows one answer only, and what it assumes can happen, beside the text of the design's ``parts``."""
     source, width = s.source.bits, s.code_bits
     flags = {flag: f"told_{flag}" for flag in s.flags}
     free = "".join(f"(declare-const {name} (_ BitVec {size}))\n" for name, size in
@@ -64,7 +64,8 @@ def _sanity(s: Specification, prefix: str, mode: int) -> list[Question]:
         question("one-code", "the specification allows one code only", "unsat", ("x", "largest", "b", "p", "p2"), meets,
                  f"(assert {s.lane('x', 'b', 'p', flags, random)})\n(assert {s.lane('x', 'b', 'p2', flags, random)})\n",
                  "(assert (distinct p p2))\n"),
-        question("can-happen", "an ordinary element meets what the lemma about elements assumes", "sat", ("x", "largest", "b"), meets, plain,
+        question("can-happen", "an ordinary element meets what the lemma about elements assumes", "sat", ("x", "largest", "b"),
+                 *(text for number, part in enumerate(parts) for text in (part.text, part.state(f"part{number}"))), meets, plain,
                  f"(assert (and (not (special x)) (not (fp.isZero (magnitude x))) (bvugt b #x00) (bvult b #xfe) {s.counts('largest')} (scale_of largest b)))\n"),
     ]
 
@@ -84,7 +85,7 @@ def composed(config: ConverterConfig, design: Design,
     for number, numerics in enumerate(config.modes):
         s = specify(numerics)
         prefix = f"mode{number}-" if config.alternatives else ""
-        questions += [*_sanity(s, prefix, number), _lane(s, element, widen, config, number, prefix),
+        questions += [*_sanity(s, prefix, number, element, rest, *widen), _lane(s, element, widen, config, number, prefix),
                       _scale(s, rest, wires.flags, config, number, prefix)]
     return questions
 
@@ -146,7 +147,7 @@ def monolithic(config: ConverterConfig, design: Design) -> list[Question]:
     for number, numerics in enumerate(config.modes):
         s = Specification(numerics)
         prefix = f"mode{number}-" if config.alternatives else ""
-        questions += [*_sanity(s, prefix, number), _block(s, whole, config, number, prefix)]
+        questions += [*_sanity(s, prefix, number, whole), _block(s, whole, config, number, prefix)]
     return questions
 
 

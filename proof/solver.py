@@ -30,6 +30,9 @@ print(z3.Z3_eval_smtlib2_string(z3.main_ctx().ref(), open(sys.argv[1]).read()))
 }
 """Solvers by name: their package, how to get it, and a program that answers a file of SMT-LIB."""
 
+LONGEST = 1_000_000
+"""Seconds that a solver may be given."""
+
 VALUE = re.compile(r"\(\s*([A-Za-z_]\w*)\s+(#b[01]+|#x[0-9a-fA-F]+|true|false)\s*\)")
 
 
@@ -60,6 +63,8 @@ def solve(text: str, names: tuple[str, ...], *, solver: str = "bitwuzla", timeou
 
     Answers are kept by content, those that are some.
     """
+    if not 0 < timeout <= LONGEST:
+        raise ValueError(f"a timeout is above 0 and at most {LONGEST:,} seconds, not {timeout:g}")
     if not names:
         raise ValueError("a question needs names, so that its answer can be read")
     none: list[Answer] = []

@@ -264,4 +264,8 @@ class Specification:
             return f"(ite (is_inf {x}) (= {byte} {most}) (or (= {byte} {most}) {plain}))"
         if self.numerics.specials is Specials.DROP:
             return plain
-        return f"(or {' '.join(flags.values())} (and {self.counts(x)} {plain}))"
+        told = f"(and {self.counts(x)} {plain})"
+        for flag, special in (("inf", most), ("nan", bits(self.scale.nan_code, 8))):
+            if flag in flags:
+                told = f"(ite {flags[flag]} (= {byte} {special}) {told})"
+        return told

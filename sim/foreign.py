@@ -16,7 +16,7 @@ from .scoreboard import Scoreboard
 from .stream import Streamed
 from .verilated import Verilated
 
-__all__ = ["Comparison", "Divergence", "divergence", "normal_blocks"]
+__all__ = ["Comparison", "Divergence", "divergence", "normal_blocks", "single_bits"]
 
 CHUNK = 1 << 15
 """Blocks that are compared at a time."""
@@ -24,6 +24,8 @@ SWEPT = 1 << 20
 """Blocks of a sweep over all inputs, unless it is exhaustive: about so many."""
 NORMAL = 100_000
 """Blocks of N(0,1)."""
+AROUND = 8
+"""Blocks around which single bits change."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,17 @@ def normal_blocks(config: ConverterConfig, seed: int, blocks: int = NORMAL) -> n
     numbers = rng.standard_normal((blocks, config.numerics.block_size), dtype=np.float32)
     dtype = DTYPES[source.name]
     return narrow(numbers.view(np.uint32), source).view(f"u{dtype.itemsize}")
+
+
+def single_bits(config: ConverterConfig, seed: int, blocks: int) -> np.ndarray:
+    """Around each of ``blocks`` blocks of N(0,1) every bit in turn, there and back: a design that misses the change of a signal,
+    because its sensitivity list does, shows an old result."""
+    around = normal_blocks(config, seed, blocks)
+    bits = config.numerics.source.bits
+    pairs = np.repeat(around[:, None, None], around.shape[1] * bits, axis=1).repeat(2, axis=2)
+    lane, bit = np.divmod(np.arange(around.shape[1] * bits), bits)
+    pairs[:, np.arange(len(lane)), 1, lane] ^= (np.uint64(1) << bit.astype(np.uint64)).astype(around.dtype)
+    return pairs.reshape(-1, around.shape[1])
 
 
 @dataclass
@@ -107,6 +120,7 @@ class Comparison:
         yield "boundary", [make.boundary_blocks(n)]
         yield "random", (make.random_blocks(n, min(CHUNK, blocks - start), self.seed * 1_000_003 + start)
                          for start in range(0, blocks, CHUNK))
+        yield "single bits", [single_bits(self.config, self.seed, AROUND)]
         if exhaustive or swept <= SWEPT:
             yield "exhaustive", make.exhaustive_blocks(n)
         else:

@@ -63,8 +63,8 @@ class Scoreboard:
         element, source_digits = numerics.block.element, numerics.source.bits // 4
         values, digits = element_values(element), -(-element.bits // 4)
         numbers = widen(block.view(DTYPES[numerics.source.name]), np.empty(block.shape, np.uint32)).view(np.float32)
-        lines = [f"{title}: scale expected 0x{scale:02X}, got 0x{got_scale:02X}"
-                 + (" (differs)" if scale != got_scale else "")]
+        lines = [f"{title}: " + (f"scale expected 0x{scale:02X}, got 0x{got_scale:02X} (differs)" if scale != got_scale else
+                                 f"scale 0x{scale:02X} as expected")]
         for lane in np.flatnonzero(codes != got_codes)[:4]:
             want, got = int(codes[lane]), int(got_codes[lane])
             drawn = "" if random is None else f" with random bits {random[lane]:#x}"

@@ -10,12 +10,10 @@ void edge(Vdut& dut) {
     dut.eval();
 }
 
-}  // namespace
-
 // A block enters every `interval` cycles and is held till the next; its result is read `latency` edges later, when other
 // inputs are there already, so that a result at another time is a wrong one. After the last block comes its complement.
-extern "C" void mxcast_stream(const uint8_t* x, const uint16_t* random, uint32_t latency, uint32_t interval, uint8_t* scales,
-                              uint8_t* codes, uint64_t blocks) {
+void stream(const uint8_t* x, const uint16_t* random, uint32_t latency, uint32_t interval, uint8_t* scales, uint8_t* codes,
+            uint64_t blocks) {
     constexpr unsigned BYTES = BLOCK * SOURCE_BYTES;
     VerilatedContext context;
     Vdut dut{&context};
@@ -54,4 +52,11 @@ extern "C" void mxcast_stream(const uint8_t* x, const uint16_t* random, uint32_t
         edge(dut);
     }
     dut.final();
+}
+
+}  // namespace
+
+extern "C" const char* mxcast_stream(const uint8_t* x, const uint16_t* random, uint32_t latency, uint32_t interval, uint8_t* scales,
+                                     uint8_t* codes, uint64_t blocks) {
+    return reason([&] { stream(x, random, latency, interval, scales, codes, blocks); });
 }

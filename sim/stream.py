@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from importlib.resources import files
 from pathlib import Path
 
 from ..spec import Numerics
-from .verilated import Verilated, build
+from .verilated import Verilated, build, loaded
 
 __all__ = ["Streamed", "stream_text"]
 
@@ -19,10 +18,7 @@ class Streamed(Verilated):
     def __init__(self, library: Path, numerics: Numerics, latency: int, interval: int = 1) -> None:
         super().__init__(library, (numerics,))
         self.latency, self.interval = latency, interval
-        stream = ctypes.CDLL(str(library)).mxcast_stream
-        stream.restype = None
-        stream.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p,
-                           ctypes.c_uint64]
+        stream = loaded(library, "mxcast_stream", 2)
         self._convert = lambda x, random, mode, scales, codes, blocks: stream(x, random, latency, interval, scales, codes, blocks)
 
     def with_latency(self, latency: int) -> Streamed:

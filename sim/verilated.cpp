@@ -3,11 +3,19 @@
 
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
 
 #include "Vdut.h"
 #include "verilated.h"
 
 double sc_time_stamp() { return 0; }
+
+// $stop, $error and what Verilator itself gives up on: an error of this call, where the library would end the process.
+void vl_fatal(const char* file, int line, const char*, const char* message) {
+    throw std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + message);
+}
 
 namespace {
 
@@ -49,10 +57,20 @@ void pack(const uint16_t* random, uint8_t* packed) {
 }
 #endif
 
-}  // namespace
+// What has stopped `run`, or null.
+template <class Run>
+const char* reason(Run run) {
+    thread_local std::string why;
+    try {
+        run();
+    } catch (const std::exception& error) {
+        why = error.what();
+        return why.c_str();
+    }
+    return nullptr;
+}
 
-extern "C" void mxcast_convert(const uint8_t* x, const uint16_t* random, uint32_t mode, uint8_t* scales, uint8_t* codes,
-                               uint64_t blocks) {
+void convert(const uint8_t* x, const uint16_t* random, uint32_t mode, uint8_t* scales, uint8_t* codes, uint64_t blocks) {
     VerilatedContext context;
     Vdut dut{&context};
     uint8_t packed[packed_bytes(CODES, CODE_BITS) + 4] = {};
@@ -72,4 +90,11 @@ extern "C" void mxcast_convert(const uint8_t* x, const uint16_t* random, uint32_
         unpack(packed, codes + block * CODES * CODE_BYTES);
     }
     dut.final();
+}
+
+}  // namespace
+
+extern "C" const char* mxcast_convert(const uint8_t* x, const uint16_t* random, uint32_t mode, uint8_t* scales, uint8_t* codes,
+                                      uint64_t blocks) {
+    return reason([&] { convert(x, random, mode, scales, codes, blocks); });
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from . import tools
 __all__ = ["Verilated", "build", "design_text", "loaded", "verilate", "verilate_text"]
 
 OPTIMISATION = "-O2"
+OURS = "-DVL_USER_FATAL"
+"""What verilated.cpp defines in place of Verilator's library."""
 
 
 class Verilated:
@@ -59,12 +62,18 @@ class Verilated:
                       codes.ctypes.data, len(blocks))
 
 
-def loaded(library: Path):
-    """The loop of a library that `build` made: (x, random, mode, scales, codes, blocks)."""
-    convert = ctypes.CDLL(str(library)).mxcast_convert
-    convert.restype = None
-    convert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
-    return convert
+def loaded(library: Path, function: str = "mxcast_convert", first: int = 1) -> Callable[..., None]:
+    """The loop of a library that `build` made: (x, random, mode, scales, codes, blocks), or another ``function`` with ``first``
+    numbers in place of the mode. It raises `ToolError` where the design stops the simulation."""
+    convert = getattr(ctypes.CDLL(str(library)), function)
+    convert.restype = ctypes.c_char_p
+    convert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_uint32] * first, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
+
+    def run(*arguments: int | None) -> None:
+        if (stopped := convert(*arguments)) is not None:
+            raise ToolError(f"the design stops the simulation: {stopped.decode(errors='replace')}")
+
+    return run
 
 
 def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object) -> Verilated:
@@ -104,10 +113,11 @@ def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: i
              "CODE_BITS": numerics.block.element.bits, "MODES": modes, "DESIGNS": designs}
     defines = [f"-DMXCAST_{name}={size}" for name, size in sizes.items()]
     runtime = _runtime(root)
+    options = [] if lint else ["-Wno-fatal", "--no-assert"]
 
     def make(folder: Path) -> None:
         (folder / "dut.v").write_text(text)
-        _run([str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet", *([] if lint else ["-Wno-fatal"]),
+        _run([str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet", *options,
               "--top-module", top, "--prefix", "Vdut", "-Mdir", str(folder), str(folder / "dut.v")])
         # one translation unit: most of the time would go into reading the same headers again
         parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
@@ -118,7 +128,7 @@ def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: i
             if path.name not in ("dut.v", "dut.so"):
                 path.unlink()
 
-    key = [text, top, loop, *defines, OPTIMISATION, tools.verilator_version(), tools.compiler_version()]
+    key = [text, top, loop, *defines, *options, OPTIMISATION, tools.verilator_version(), tools.compiler_version()]
     return cached_folder("verilated", key, make) / "dut.so"
 
 
@@ -130,10 +140,10 @@ def _runtime(root: Path) -> Path:
     """Verilator's run-time library, compiled once."""
     def make(folder: Path) -> None:
         for name in ("verilated", "verilated_threads"):
-            _run([tools.compiler(), OPTIMISATION, "-fPIC", *_includes(root), "-c", f"{root}/include/{name}.cpp",
+            _run([tools.compiler(), OPTIMISATION, "-fPIC", OURS, *_includes(root), "-c", f"{root}/include/{name}.cpp",
                   "-o", str(folder / f"{name}.o")])
 
-    return cached_folder("verilator-runtime", [tools.verilator_version(), tools.compiler_version(), OPTIMISATION], make)
+    return cached_folder("verilator-runtime", [tools.verilator_version(), tools.compiler_version(), OPTIMISATION, OURS], make)
 
 
 def _run(command: list[str]) -> None:

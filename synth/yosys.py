@@ -21,6 +21,9 @@ for command in sys.stdin.read().splitlines():
     libyosys.run_pass(command, design)
 """
 
+PROBLEMS = ("driver", "logic loop")
+"""Words in the warnings of Yosys' ``check``."""
+
 
 def yosys_version() -> str:
     """Version of the pyosys wheel."""
@@ -46,8 +49,15 @@ def execute(commands: list[str], folder: Path) -> None:
 
 
 def _first_error(folder: Path, status: int) -> str:
-    lines = (folder / "yosys.log").read_text().splitlines()
-    return next((line.strip() for line in lines if "ERROR" in line or "Error" in line), f"exit status {status}")
+    lines = (folder / "yosys.log").read_text(errors="replace").splitlines()
+    place = next((number for number, line in enumerate(lines) if "ERROR" in line or "Error" in line), None)
+    if place is None:
+        return f"exit status {status}"
+    found = lines[place].strip()
+    if "'check -assert'" in found:  # which says how many problems it found, and each of them as a warning before
+        found = next((line.removeprefix("Warning: ").strip(": ") for line in lines[:place] if line.startswith("Warning:")
+                      and any(words in line for words in PROBLEMS)), found)
+    return found
 
 
 def run(commands: list[str], folder: Path, technology: str | None = None) -> tuple[dict, dict]:

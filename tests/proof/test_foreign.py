@@ -44,7 +44,7 @@ def test_a_right_design_passes(check, top, asked):
     result = check(top, asked)
     assert result.passed and not result.remarks and not result.first
     assert {step.question.name: step.answer.result for step in result.steps}["block"] == "unsat"
-    assert [row["stimulus"] for row in result.stimuli] == ["corner", "boundary", "random", "1/2048 of all"]
+    assert [row["stimulus"] for row in result.stimuli] == ["corner", "boundary", "random", "single bits", "1/2048 of all"]
     assert all(row["blocks"] and not row["differ"] for row in result.stimuli) and not result.divergence.differing_blocks
     assert (result.folder / "report.json").is_file() and (result.folder / "block.smt2").is_file()
 

@@ -66,6 +66,10 @@ def test_a_port_of_the_same_name_needs_no_entry():
     ({"x": "d@big"}, ports(d=64), "x=d@big must end with @msb, @lsb or nothing, not @big"),
     ({"x": "a_{j}"}, ports(d=64), "in braces stands whole-number arithmetic with i and n, not {j}"),
     ({"x": "a_{i**9}"}, ports(d=64), "in braces stands whole-number arithmetic with i and n, not {i**9}"),
+    ({"x": "a_{i:99999999999}"}, ports(d=64), "in braces stands whole-number arithmetic with i and n, not {i:99999999999}"),
+    ({"x": "a_{" + "(" * 500 + "}"}, ports(d=64), "in braces stands whole-number arithmetic with i and n, not {" + "(" * 500 + "}"),
+    ({"x": "d[1000000000000000000000:0]"}, ports(d=64),
+     "d[1000000000000000000000:0] is not within d of top, which has 64 bits from index 0"),
     ({"x": "d", "clk": "c"}, ports(d=64, c=2), "clk takes a port of one bit, NAME or NAME@low, not 'c'"),
     ({"x": "d", "random": "r"}, ports(d=64, r=2), "random is mapped, but the rounding rne takes no random bits"),
 ])
@@ -93,3 +97,5 @@ def test_entries():
         entries(["x"])
     with pytest.raises(TypeError, match="text and whole numbers"):
         PortMap.of({"x": [1]})
+    with pytest.raises(TypeError, match="not en = True"):
+        PortMap.of({"en": True})
