@@ -1,7 +1,7 @@
 """What is converted to what: formats, rules, profiles and configurations, as data."""
 
 from .catalogue import Rule
-from .config import CHOICES, Amax, AmaxKey, ConverterConfig, Microarchitecture, Quantizer, Structure, converter_config
+from .config import CHOICES, GOALS, Amax, AmaxKey, ConverterConfig, Microarchitecture, Quantizer, Structure, converter_config
 from .formats import (BF16, BLOCK_SIZES, BLOCKS, E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, ELEMENTS, FP16, FP32, INT8, SOURCES, TF32,
                       BlockFormat, ElementFormat, FixedFormat, FloatFormat, ScaleFormat, SpecialCodes)
 from .names import block_format, element_format, source_format
@@ -10,7 +10,7 @@ from .profiles import PROFILES, Profile, numerics, profile_of
 from .stages import stages
 
 __all__ = [
-    "Rule", "Amax", "AmaxKey", "CHOICES", "ConverterConfig", "Microarchitecture", "Quantizer", "Structure", "converter_config",
+    "Rule", "Amax", "AmaxKey", "CHOICES", "ConverterConfig", "GOALS", "Microarchitecture", "Quantizer", "Structure", "converter_config",
     "BF16", "BLOCK_SIZES", "BLOCKS", "E2M1", "E2M3", "E3M2", "E4M3", "E5M2", "E8M0", "ELEMENTS", "FP16", "FP32", "INT8",
     "SOURCES", "TF32", "BlockFormat", "ElementFormat", "FixedFormat", "FloatFormat", "ScaleFormat", "SpecialCodes",
     "block_format", "element_format", "source_format",

@@ -1,0 +1,72 @@
+"""Micro-architectures: other hardware, the same bits."""
+
+import pytest
+
+from mxcast.hdl import verilog
+from mxcast.hdl.table_element import Element
+from mxcast.proof import prove
+from mxcast.sim import verify
+from mxcast.spec import GOALS, Quantizer, converter_config
+
+CASES = [
+    ("area", "e4m3", "ocp", {"input_subnormals": "flush", "block_size": 32}),
+    ("area", "e4m3", "ocp", {"rounding": "rna", "specials": "drop"}),
+    ("area", "e5m2", "te", {}),
+    ("area", "e5m2", "samson", {}),
+    ("area", "e3m2", "gorodecky_sousa", {}),
+    ("area", "e2m3", "nvidia", {"rounding": "rtz"}),
+    ("area", "e2m1", "torchao_even", {"element_subnormals": "flush"}),
+    ("area", "int8", "nvidia", {"specials": "inf_scale"}),
+    ("speed", "e4m3", "nvidia", {"source": "fp16"}),
+    ("speed", "e2m1", "ocp", {"specials": "inf_scale"}),
+    ("speed", "int8", "gorodecky_sousa", {}),
+    ("area", "e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),
+]
+
+
+@pytest.mark.parametrize(("goal", "format", "profile", "rules"), CASES, ids=lambda value: str(value))
+def test_a_goal_changes_no_bit(goal, format, profile, rules):
+    config = converter_config(format, profile, optimize=goal, **{"block_size": 8, **rules})
+    assert config.microarchitecture.amax is GOALS[goal]["amax"]
+    for stimuli in ("corner", "random"):
+        result = verify(config, stimuli=stimuli, blocks=100_000)
+        assert result.blocks > 1000 and result.mismatched_blocks == 0
+
+
+@pytest.mark.parametrize(("format", "profile", "goal"), [("e4m3", "ocp", "area"), ("e2m3", "nvidia", "area")])
+def test_it_is_proved(tmp_path, format, profile, goal):
+    proof = prove(converter_config(format, profile, optimize=goal, block_size=8), out=tmp_path)
+    assert proof.passed and proof.way == "composed"
+
+
+def test_a_wrong_table_is_found(monkeypatch):
+    right = Element.subnormal
+    monkeypatch.setattr(Element, "subnormal", lambda self, places, kept, sticky: right(self, places, kept, 0))
+    config = converter_config("e4m3", "ocp", optimize="area", block_size=8)
+    assert verify(config, stimuli="corner").mismatched_blocks > 0
+
+
+@pytest.mark.parametrize("rules", [{"rounding": "sr", "random_bits": 8}, {"scale_rule": "floor,ceil"}])
+def test_tables_are_refused_where_there_are_none(rules):
+    with pytest.raises(ValueError, match="table quantizer makes one format"):
+        converter_config("e4m3", quantizer="table", **rules)
+    assert converter_config("e4m3", optimize="area", **rules).microarchitecture.quantizer is Quantizer.SHIFT
+
+
+def test_goals_leave_what_is_given():
+    config = converter_config("e4m3", optimize="area", structure="flat", amax_key="magnitude")
+    assert str(config.microarchitecture.structure) == "flat" and str(config.microarchitecture.amax) == "compare"
+    with pytest.raises(ValueError, match="elimination|chains|fours"):
+        converter_config("e4m3", amax="chains", amax_key="magnitude")
+    with pytest.raises(ValueError, match="did you mean 'area'"):
+        converter_config("e4m3", optimize="aera")
+
+
+def test_kept_functions_are_modules_of_at_most_a_lut():
+    text = verilog(converter_config("e4m3", optimize="area", input_subnormals="flush"), "dut")
+    kept = text.split('(* keep_hierarchy = "yes" *)\n')[1:]
+    tables = [module for module in kept if ">>" in module.split("endmodule")[0]]
+    assert len(tables) > 15
+    for module in tables:
+        width = next((int(line.split("[")[1].split(":")[0]) + 1 for line in module.splitlines() if "input [" in line), 1)
+        assert width <= 6, module.splitlines()[0]
