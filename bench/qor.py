@@ -32,21 +32,30 @@ PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
 
 FORMATS = tuple(block.short_name for block in BLOCKS.values())
 JOBS: dict[str, tuple[str, dict[str, str]]] = {
-    "gorodecky_sousa": ("gorodecky_sousa", {}),
+    "gorodecky_sousa": ("gorodecky_sousa", {"input_subnormals": "flush"}),  # the paper does not normalise
     "ocp flush": ("ocp", {"input_subnormals": "flush"}),
     "ocp": ("ocp", {}),
     "nvidia": ("nvidia", {}),
     "ocp flush drop": ("ocp", {"input_subnormals": "flush", "specials": "drop"}),
-    "gorodecky_sousa bf16": ("gorodecky_sousa", {"source": "bf16"}),
+    "gorodecky_sousa bf16": ("gorodecky_sousa", {"source": "bf16", "input_subnormals": "flush"}),
     "ocp bf16": ("ocp", {"source": "bf16"}),
     "nvidia bf16": ("nvidia", {"source": "bf16"}),
 }
 """What is computed, by name: a profile, and fields over it."""
-VARIANTS: dict[str, dict[str, object]] = {"portable": {}}
-"""How it is built, by name: fields of `Microarchitecture`. bars.py asks for others by the names target, speed and pipelined."""
-TARGETS = ("xcu", "xcu-relaxed", "ecp5", "ice40", "lut6")
-PLACED = {"ocp flush": FORMATS, "gorodecky_sousa": ("e5m2", "e4m3"), "ocp": ("e5m2", "e4m3"), "ocp bf16": ("e4m3", "e2m1")}
-"""Formats that are placed and routed, by job: a dozen."""
+VARIANTS: dict[str, dict[str, object]] = {
+    "portable": {"optimize": "area"},
+    "speed": {"optimize": "speed"},
+    "pipelined": {"amax": "elimination", "quantizer": "table", "registered_after": "digit1,digit2,digit3,digit4,scale,distance,chosen"},
+    "plain": {},
+}
+"""How it is built, by name: fields of `Microarchitecture`. None instantiates a primitive of a vendor. ``plain`` is what is emitted unless
+something else is asked for."""
+TARGETS = {"portable": ("xcu", "xcu-relaxed", "ecp5", "ice40", "lut6"), "plain": ("xcu", "ecp5", "ice40", "lut6"), "speed": ("xcu", "ecp5"),
+           "pipelined": ("xcu", "ecp5")}
+"""Flows of each variant."""
+PLACED = {"speed": {"ocp flush": ("e4m3", "e2m1")}, "pipelined": {"ocp flush": FORMATS, "ocp bf16": ("e4m3", "e2m1")},
+          "plain": {"ocp flush": ("e4m3", "e2m1")}}
+"""Formats that are placed and routed, by variant and job: a dozen."""
 SEEDS = 5
 
 
@@ -91,8 +100,8 @@ def points() -> Iterator[Point]:
     for variant in VARIANTS:
         for job in JOBS:
             for name in FORMATS:
-                yield from (Point(job, variant, name, target) for target in TARGETS)
-        for job, formats in PLACED.items():
+                yield from (Point(job, variant, name, target) for target in TARGETS[variant])
+        for job, formats in PLACED.get(variant, {}).items():
             yield from (Point(job, variant, name, "pnr") for name in formats)
 
 
