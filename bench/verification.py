@@ -32,7 +32,8 @@ def rows() -> list[dict[str, str]]:
         row[way] = f"{r['seconds']:.0f} s" if r["status"] == "PASS" else r["status"]
     for r in records(mutants.KEPT):
         row = table.setdefault((r["profile"], r["format"]), {})
-        row["faults killed"] = f"{r['killed_by_suite']} of {r['faults']}"
+        row["faults killed"] = f"{r['killed']} of {r['faults']}"
+        row["by the regression"] = str(r["killed_by_suite"])
         row["proved harmless"] = str(r["equivalent"])
         row["mistakes refuted"] = f"{r['refuted']} of {r['mistakes']}"
     for r in records(exhaustive.KEPT):
@@ -43,7 +44,7 @@ def rows() -> list[dict[str, str]]:
             sorted(table.items(), key=lambda item: order[item[0][0]])]
 
 
-COLUMNS = ("profile", "format", "proved", "netlist xcu", "netlist ecp5", "at once", "by z3", "faults killed", "proved harmless",
+COLUMNS = ("profile", "format", "proved", "netlist xcu", "netlist ecp5", "at once", "by z3", "faults killed", "by the regression", "proved harmless",
            "mistakes refuted", "blocks of all inputs")
 
 
@@ -63,6 +64,7 @@ def summary(found: list[dict[str, str]]) -> str:
                       "solver time": f"{min(passed):.0f} to {max(passed):.0f} s" if passed else "-",
                       "netlists proved": str(sum(row.get(f"netlist {target}", "").endswith(" s") for row in mine for target in ("xcu", "ecp5"))),
                       "faults killed": f"{sum(k for k, _ in killed):,} of {sum(n for _, n in killed):,}" if killed else "-",
+                      "by the regression": f"{sum(int(row['by the regression']) for row in mine if 'by the regression' in row):,}" if killed else "-",
                       "all inputs": f"{sum('blocks of all inputs' in row for row in mine)} of {len(mine)}"})
     return markdown(lines, tuple(lines[0]))
 

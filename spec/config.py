@@ -44,7 +44,7 @@ class Quantizer(Rule):
 class Structure(Rule):
     """What synthesis may take apart."""
 
-    FLAT = "flat", "everything"
+    FLAT = "flat", "everything: functions may be merged across all borders"
     KEPT = "kept", "functions of the size of a LUT6 are modules with keep_hierarchy, so that each stays one LUT"
 
 

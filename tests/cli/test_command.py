@@ -317,7 +317,7 @@ def test_configuration_file_takes_what_json_gives(passes, tmp_path):
     ("formatt = 'e4m3'", "unknown key 'formatt': did you mean 'format'?"),
     ("[numerics]\nscale = 'ceil'", "unknown key of [numerics] 'scale': did you mean"),
     ("[numerics]\namax_key = 'reduced'", "unknown key of [numerics] 'amax_key'"),
-    ("[microarchitecture]\namax = 'reduced'", "did you mean 'amax_key'?"),
+    ("[microarchitecture]\namax_ky = 'reduced'", "did you mean 'amax_key'?"),
     ("format = 4", "format must be a string or a list of strings, not 4"),
     ("format = []", "format must be a string or a list of strings, not []"),
     ("format = ['e4m3', 5]", "format must be a string or a list of strings, not ['e4m3', 5]"),

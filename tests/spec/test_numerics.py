@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, FP32, PROFILES, RULES, SOURCES, AmaxKey, ConverterConfig, FixedFormat,
+from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, CHOICES, FP32, PROFILES, RULES, SOURCES, AmaxKey, ConverterConfig, FixedFormat,
                          FloatFormat, Microarchitecture, Numerics, Rounding, Rule, ScaleRule, SpecialCodes, Specials,
                          converter_config, numerics, profile_of)
 
@@ -27,8 +27,8 @@ def rules() -> list[type[Rule]]:
 
 def test_the_rules_are_all_here():
     assert {rule.__name__ for rule in rules()} == {
-        "AmaxKey", "Overflow", "Rounding", "ScaleRule", "SpecialCodes", "Specials", "Subnormals"}
-    assert set(RULES.values()) == set(rules()) - {AmaxKey, SpecialCodes}
+        "Amax", "AmaxKey", "Overflow", "Quantizer", "Rounding", "ScaleRule", "SpecialCodes", "Specials", "Structure", "Subnormals"}
+    assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - {SpecialCodes}
 
 
 @pytest.mark.parametrize("member", [m for rule in rules() for m in rule], ids=lambda m: f"{type(m).__name__}-{m}")
@@ -289,8 +289,8 @@ def variants() -> Iterator[tuple[str, ConverterConfig]]:
     yield "plain", plain
     for block in set(BLOCKS) - {"mxfp8_e4m3"}:
         yield f"block={block}", converter_config(block)
-    for field, rule in {**RULES, "amax_key": AmaxKey}.items():
-        old = getattr(plain.microarchitecture if field == "amax_key" else plain.numerics, field)
+    for field, rule in {**RULES, **CHOICES}.items():
+        old = getattr(plain.microarchitecture if field in CHOICES else plain.numerics, field)
         for member in set(rule) - {old}:
             yield f"{field}={member}", converter_config("e4m3", **{field: member})
     for source in set(SOURCES) - {"fp32"}:
@@ -306,8 +306,8 @@ def variants() -> Iterator[tuple[str, ConverterConfig]]:
 
 def test_config_id_tells_every_field():
     made = dict(variants())
-    # blocks, then the rules in their order, then amax_key, sources, block sizes and the last four
-    assert len(made) == 1 + 5 + (5 + 4 + 3 + 1 + 1 + 0) + 1 + 2 + 6 + 4
+    # blocks, then the rules in their order, then those of the micro-architecture, sources, block sizes and the last four
+    assert len(made) == 1 + 5 + (5 + 4 + 3 + 1 + 1 + 0) + (1 + 3 + 1 + 1) + 2 + 6 + 4
     assert len({config.config_id for config in made.values()}) == len(made)
 
 
