@@ -139,19 +139,19 @@ class AmaxTree(wiring.Component):
 
     def leaf(self, m: Module, platform, lane: int, x) -> Signal:
         """What a lane brings to the tree."""
-        counts = self.counts(x)
-        key = self.key(m, platform, lane, x[:-1] if counts is None else Mux(counts, x[:-1], 0))
+        left_out = self.left_out(x)
+        key = self.key(m, platform, lane, x[:-1] if left_out is None else Mux(left_out, 0, x[:-1]))
         leaf = Signal(len(key), name=f"level0_{lane}")
         m.d.comb += leaf.eq(key)
         return leaf
 
-    def counts(self, x):
-        """Is the number of a lane one of those that the scale is made of? None where all are."""
+    def left_out(self, x):
+        """Is the number of a lane none of those that the scale is made of? None where all are."""
         number = data.View(operand_layout(self.numerics), x)
         if self.numerics.specials is Specials.DROP:
-            return ~number.exponent.all()
+            return number.exponent.all()
         if self.numerics.specials is Specials.TE:
-            return ~(number.exponent.all() & number.fraction.any())
+            return number.exponent.all() & number.fraction.any()
         return None
 
     def key(self, m: Module, platform, lane: int, magnitude):

@@ -65,7 +65,8 @@ class Elimination(AmaxTree):
         x = [self.x[source.bits * lane:source.bits * (lane + 1)] for lane in lanes]
         flags = [self.key(m, platform, lane, x[lane][:-1])[:-source.exp_bits] for lane in lanes]
         has_flag = len(flags[0]) > 0
-        now = [Lane(x[lane][source.man_bits:-1], flags[lane], self.counts(x[lane])) for lane in lanes]
+        left_out = [self.left_out(number) for number in x]
+        now = [Lane(x[lane][source.man_bits:-1], flags[lane], None if left_out[lane] is None else ~left_out[lane]) for lane in lanes]
         found = Const(0, 0)
         now, found = self.registered(m, "key", now, found)
         for step in range(source.exp_bits // 2):

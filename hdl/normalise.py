@@ -15,29 +15,30 @@ def normalised(m: Module, number, source, bits: int, places: int):
     """
     is_normal = Signal()
     m.d.comb += is_normal.eq(number.exponent.any())
-    coarse = -(-(places + 1) // 4)
-    length = 4 * coarse + bits + 3  # hidden bit, and what can come into the window
-    padded = Cat(Const(0, max(length - 1 - source.man_bits, 0)), number.fraction, is_normal)
-    window = padded
-    ones = [Signal(name=f"ones{step}") for step in range(coarse)]
-    keep = 4 + bits
-    m.d.comb += [one.eq(padded[len(padded) - 4 * (step + 1):len(padded) - 4 * step].any()) for step, one in enumerate(ones)]
-    moved = Signal(len(padded), name="moved")
-    value = Cat(Const(0, 4 * (coarse - 1)), padded[:len(padded) - 4 * (coarse - 1)])
-    up_coarse = Const(coarse - 1, max((coarse - 1).bit_length(), 1))
-    for step in reversed(range(coarse - 1)):
-        value = Mux(ones[step], Cat(Const(0, 4 * step), padded[:len(padded) - 4 * step]), value)
-        up_coarse = Mux(ones[step], step, up_coarse)
-    m.d.comb += moved.eq(value)
-    first = moved[-4:]
-    fine = Signal(2, name="fine")
+    windows = -(-(places + 1) // 4)  # of four bits, one of which has the leading one
+    below = 4 * windows + bits + 3 - 1  # bits behind the hidden one that can come into a window
+    padded = Cat(Const(0, max(below - source.man_bits, 0)), number.fraction, is_normal)
+
+    def from_window(window: int):
+        return Cat(Const(0, 4 * window), padded[:len(padded) - 4 * window])
+
+    moved, coarse = from_window(windows - 1), Const(windows - 1, max((windows - 1).bit_length(), 1))
+    for window in reversed(range(windows - 1)):
+        is_here = Signal(name=f"ones{window}")
+        m.d.comb += is_here.eq(padded[len(padded) - 4 * (window + 1):len(padded) - 4 * window].any())
+        moved, coarse = Mux(is_here, from_window(window), moved), Mux(is_here, window, coarse)
+    aligned = Signal(len(padded))  # the leading one is in the first four bits
+    m.d.comb += aligned.eq(moved)
+    first = aligned[-4:]
+    fine = Signal(2)
     m.d.comb += fine.eq(Mux(first[3], 0, Mux(first[2], 1, Mux(first[1], 2, 3))))
-    window = Signal(len(moved) - 1, name="window")
-    m.d.comb += window.eq((moved << fine)[:len(moved) - 1])
-    up = Cat(fine, up_coarse)
+    fraction = Signal(len(aligned) - 1)
+    m.d.comb += fraction.eq((aligned << fine)[:len(aligned) - 1])
+
+    up = Cat(fine, coarse)
     is_zero = Signal()
     is_negative = Signal()
-    exponent = Signal(source.exp_bits, name="exponent")
+    exponent = Signal(source.exp_bits)
     m.d.comb += [is_zero.eq(~first.any()), is_negative.eq(~is_normal & up[1:].any()),
                  exponent.eq(Mux(is_normal, number.exponent, 1 - up))]
-    return window[-bits:], window[:-bits], exponent, is_zero, is_negative
+    return fraction[-bits:], fraction[:-bits], exponent, is_zero, is_negative

@@ -47,7 +47,7 @@ def combinational(reading: list[str], top: str, latency: int, folder: Path) -> D
                 _make_wire(cell)
         modules = flat_netlist([_reread(modules, folder), *CLEANING, BITS], top, folder)
     found = delays(modules[top])
-    if wrong := found - {latency}:
+    if found - {latency}:
         raise StructureError(f"registers between a block and its result: {' or '.join(map(str, sorted(found)))}, not {latency}")
     for cell in modules[top]["cells"].values():
         if cell["type"] in REGISTERS:

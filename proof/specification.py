@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..spec import BF16, FP16, FP32, FixedFormat, FloatFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals
+from ..spec import BF16, FP16, FP32, FixedFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals
 
 __all__ = ["Specification"]
 

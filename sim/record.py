@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path
 
 from ..hdl.host import cache_folder, sha256, write_whole
 from ..hdl.modules import body

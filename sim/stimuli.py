@@ -95,7 +95,6 @@ def _anchors(numerics: Numerics) -> list[int]:
 def boundary_blocks(numerics: Numerics, anchors: list[int] | None = None) -> np.ndarray:
     """Neighbours of every rounding boundary, under maxima at the bottom, middle and top of the range."""
     f, fractions = _Source(numerics), _boundary_fractions(numerics)
-    element = numerics.block.element
     blocks = []
     for anchor in _anchors(numerics) if anchors is None else anchors:
         for position, maximum_fraction in enumerate(_scale_fractions(numerics)):

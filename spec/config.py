@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from .catalogue import Rule, unknown_name
 from .formats import BlockFormat, ElementFormat, FixedFormat
-from .numerics import Numerics
+from .numerics import Numerics, ScaleRule
 from .profiles import numerics, profile_of
 from .stages import in_order
 
@@ -107,7 +107,9 @@ def has_tables(modes: tuple[Numerics, ...]) -> bool:
         return False
     if isinstance(element, FixedFormat):
         return 6 <= element.bits <= 8
-    return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.max_code >> element.man_bits >= (1 << element.exp_bits) - 2
+    field = (1 << element.exp_bits) - 1
+    above = numerics.scale_rule is ScaleRule.BIAS_FLOOR and 2 * element.bias > field  # numbers would be binades above the top
+    return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.emax >= 0 and not above
 
 
 CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}

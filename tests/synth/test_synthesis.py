@@ -25,7 +25,7 @@ class FakeYosys:
         self.fails = False
 
     def __call__(self, commands: list[str], folder: Path, technology: str | None = None) -> tuple[dict, dict]:
-        read, script = commands
+        read, script, _ = commands
         assert (folder / read.removeprefix("read_verilog ")).read_text().startswith("// converter: ")
         top = script.split("-top ")[1]
         self.tops.append(top)
