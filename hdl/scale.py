@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, Numerics, ScaleRule, Specials
+from ..spec import ConverterConfig, Numerics, Rounding, ScaleRule, Specials
 from .mode import by_mode, mode_port
 from .operand import ROUNDS_UP, scale_key_layout, special_flags
 
@@ -31,6 +31,7 @@ def leaves_above(numerics: Numerics) -> bool:
     """Can a number be above the largest element under its scale? Not where the rule looks at the fraction and the scale format
     has the byte that the rule asks for."""
     return (numerics.scale_rule not in (ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL) or numerics.specials is Specials.DROP
+            or numerics.rounding is Rounding.GUARD_HALF_UP  # whose largest code is another
             or _unlimited(numerics) > numerics.block.scale.max_code)
 
 

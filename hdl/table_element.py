@@ -97,6 +97,9 @@ class TableQuantizer(wiring.Component):
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
         self.element = Element(self.numerics)
+        block = self.numerics.block
+        self.offset = self.element.field - (block.element.bias + block.scale.bias - self.numerics.source.bias)
+        """Biased exponent of the all-ones field, less the scale byte."""
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
                           **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)), "p": Out(self.numerics.block.element.bits)})
 
@@ -118,8 +121,10 @@ class TableQuantizer(wiring.Component):
     def special(self, number) -> dict[str, Value]:
         """What a special number is asked, where one does not make its block special."""
         found = {}
-        if self.numerics.specials in (Specials.DROP, Specials.TE):
+        if self.numerics.specials is Specials.TE:
             found["is_special"] = number.exponent.all()
+        if self.numerics.specials is Specials.DROP:  # above the top of its block, but where that is as high
+            found["is_special"] = number.exponent.all() & (self.scale < (1 << self.numerics.source.exp_bits) - 1 - self.offset)
         if self.numerics.specials is Specials.TE:
             found["is_nan"] = number.exponent.all() & number.fraction.any()
         return found
@@ -130,8 +135,7 @@ class TableQuantizer(wiring.Component):
     def distance(self, number) -> dict[str, Value]:
         """The low bits of the distance, complemented; what tells whether they are all of it; and the bits that decide the rounding."""
         m, numerics, element, source = self.m, self.numerics, self.element, self.numerics.source
-        base = numerics.block.element.bias + numerics.block.scale.bias - source.bias
-        offset = element.field - base  # top = scale + offset
+        offset = self.offset
         wide = largest_scale(numerics) + offset >= 1 << source.exp_bits
         width = source.exp_bits + wide
         low = max(element.last.bit_length(), 5 + wide)
@@ -201,7 +205,7 @@ class TableQuantizer(wiring.Component):
             is_near = is_near and not rest.get("zero")
             if rest.get("negative"):  # an exponent below 0: all places above are ones
                 return is_top or level and over and is_near
-            is_top = is_top or element.exceeds and max_field == element.field and over and level
+            is_top = is_top or element.exceeds and over and level
             return is_top or (below if over else level) and is_near
 
         def decoded(kind: str) -> Signal:

@@ -89,6 +89,8 @@ class FixedQuantizer(wiring.Component):
 
         few = make("few", in_reach, *near[:NEAR], *is_flushed)
         is_special = number.exponent.all() if numerics.specials in (Specials.DROP, Specials.TE) else Const(0, 1)
+        if numerics.specials is Specials.DROP:  # above the top of its block, but where that is as high
+            is_special = is_special & (self.scale < (1 << source.exp_bits) - offset)
         is_nan = number.exponent.all() & number.fraction.any() if numerics.specials is Specials.TE else Const(0, 1)
         flags = special_flags(numerics)
         now, near, few, is_level, is_below, is_normal, fraction, sign, is_special = registered(

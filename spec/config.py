@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from .catalogue import Rule, unknown_name
 from .formats import BlockFormat, ElementFormat, FixedFormat
-from .numerics import Numerics, ScaleRule
+from .numerics import Numerics, Rounding, ScaleRule, Specials
 from .profiles import numerics, profile_of
 from .stages import in_order
 
@@ -104,6 +104,8 @@ def has_tables(modes: tuple[Numerics, ...]) -> bool:
     numerics = modes[0]
     element = numerics.block.element
     if len(modes) > 1 or numerics.random_bits:
+        return False
+    if numerics.rounding is Rounding.GUARD_HALF_UP and numerics.specials is Specials.TE:  # two different largest codes
         return False
     if isinstance(element, FixedFormat):
         return 6 <= element.bits <= 8

@@ -20,6 +20,9 @@ CASES = [
     ("speed", "e4m3", "nvidia", {"source": "fp16"}),
     ("speed", "e2m1", "ocp", {"specials": "inf_scale"}),
     ("speed", "int8", "gorodecky_sousa", {}),
+    ("area", "e2m3", "ocp", {"scale_rule": "bias_floor", "rounding": "rtz", "specials": "drop"}),  # a number left out at the top itself
+    ("area", "e2m2", "ocp", {"rounding": "guard_half_up", "block_size": 4}),
+    ("speed", "e5m2", "ocp", {"scale_rule": "pow2_ceil", "specials": "drop", "block_size": 4}),
     ("area", "e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),
 ]
 
