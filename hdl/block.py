@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import Amax, BlockFormat, ConverterConfig, FixedFormat, Quantizer, converter_config
-from ..spec.stages import element_stages, tree_stages
+from ..spec import BlockFormat, ConverterConfig, FixedFormat, Quantizer, converter_config
+from ..spec.stages import TOGETHER, element_stages, tree_stages
 from .amax import AmaxTree, ReduceKey, inner_stages
 from .element import ElementQuantizer
 from .elimination import Elimination
@@ -56,7 +56,7 @@ class BlockConverter(wiring.Component):
         config = operand_config(self.config)
         numerics, lanes, told = config.numerics, range(config.numerics.block_size), ("mode", "random")
         micro = config.microarchitecture
-        tree, unit = (Elimination if micro.amax in (Amax.ELIMINATION, Amax.CHAINS) else AmaxTree)(config), ScaleUnit(config)
+        tree, unit = (AmaxTree if micro.amax in TOGETHER else Elimination)(config), ScaleUnit(config)
         quantizer = ElementQuantizer if micro.quantizer is Quantizer.SHIFT else (
             FixedQuantizer if isinstance(numerics.block.element, FixedFormat) else TableQuantizer)
 

@@ -8,7 +8,8 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-from ..spec import Amax, ConverterConfig, Quantizer, converter_config
+from ..spec import ConverterConfig, Quantizer, converter_config
+from ..spec.stages import TOGETHER
 from .block import BlockConverter
 from .host import write_whole
 from .modules import convert
@@ -152,7 +153,8 @@ def verilog(config: ConverterConfig, name: str | None = None) -> str:
     The same for the same configuration, name and versions, whatever the folder, the hash seed or the day.
     """
     about = describe(config, name)
-    waiver = WAIVER + TABLE_WAIVER * (config.microarchitecture.quantizer is Quantizer.TABLE or config.microarchitecture.amax in (Amax.ELIMINATION, Amax.CHAINS))
+    micro = config.microarchitecture
+    waiver = WAIVER + TABLE_WAIVER * (micro.quantizer is Quantizer.TABLE or micro.amax not in TOGETHER)
     return f"{_header(about, config)}{waiver}\n{convert(BlockConverter(config), about['name'])}"
 
 

@@ -45,10 +45,17 @@ class ModuleLibrary:
             self.parts[name] = component
             self.waiting.append((name, component))
         component._MustUse__used = True  # the first of its kind is elaborated for all
+        if _content(component) != _content(self.parts[name]):
+            raise RuntimeError(f"two modules would have the name {name}")
         direction = {wiring.In: "i", wiring.Out: "o"}
         clock = {"i_clk": ClockSignal()} if is_clocked(component) else {}
         return Instance(name, **clock, **{f"{direction[member.flow]}_{port}": Value.cast(getattr(component, port))
                                  for port, member in component.signature.members.items()})
+
+
+def _content(part: wiring.Component) -> tuple:
+    """What must be equal in parts that share a module, beside their configuration."""
+    return type(part), len(part.signature.members), getattr(part, "truth", None)
 
 
 def is_clocked(part: wiring.Component) -> bool:

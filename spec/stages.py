@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["element_stages", "stages", "tree_stages", "TOGETHER", "in_order"]
 
 TOGETHER = {"compare": 2, "fours": 4}
-"""How many numbers a node of the tree compares."""
+"""How many numbers a node of the tree compares. Other ways to find the largest look at digits."""
 
 
 def element_stages(config: ConverterConfig) -> tuple[str, ...]:
@@ -24,7 +24,7 @@ def element_stages(config: ConverterConfig) -> tuple[str, ...]:
 
 def tree_stages(config: ConverterConfig) -> tuple[str, ...]:
     """Places inside the comparator tree and behind it, the last level or digit being its output."""
-    if config.microarchitecture.amax in ("elimination", "chains"):
+    if config.microarchitecture.amax not in TOGETHER:
         return "key", *(f"digit{number}" for number in range(1, config.numerics.source.exp_bits // 2 + 1))
     left, levels = config.numerics.block_size, ()
     while left > 1:

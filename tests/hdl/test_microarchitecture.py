@@ -3,6 +3,8 @@
 import pytest
 
 from mxcast.hdl import verilog
+from mxcast.hdl.modules import ModuleLibrary
+from mxcast.hdl.table import Table
 from mxcast.hdl.table_element import Element
 from mxcast.proof import prove
 from mxcast.sim import verify
@@ -21,6 +23,8 @@ CASES = [
     ("speed", "e2m1", "ocp", {"specials": "inf_scale"}),
     ("speed", "int8", "gorodecky_sousa", {}),
     ("area", "e2m3", "ocp", {"scale_rule": "bias_floor", "rounding": "rtz", "specials": "drop"}),  # a number left out at the top itself
+    ("area", "e4m3", "nvidia", {"registered_after": "input,key,digit1,digit2,digit3,digit4,scale,distance,chosen,output"}),
+    ("speed", "int8", "ocp", {"registered_after": "level1,distance,chosen"}),
     ("area", "e2m2", "ocp", {"rounding": "guard_half_up", "block_size": 4}),
     ("speed", "e5m2", "ocp", {"scale_rule": "pow2_ceil", "specials": "drop", "block_size": 4}),
     ("area", "e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),
@@ -73,3 +77,11 @@ def test_kept_functions_are_modules_of_at_most_a_lut():
     for module in tables:
         width = next((int(line.split("[")[1].split(":")[0]) + 1 for line in module.splitlines() if "input [" in line), 1)
         assert width <= 6, module.splitlines()[0]
+
+
+def test_two_functions_of_one_name_are_refused():
+    library = ModuleLibrary("dut")
+    library.instance(Table("f", 2, 0b1000))
+    library.instance(Table("f", 2, 0b1000))
+    with pytest.raises(RuntimeError, match="two modules would have the name dut_f"):
+        library.instance(Table("f", 2, 0b1110))
