@@ -121,7 +121,8 @@ def _map(text: str, around: str, target: Target, folder: Path) -> None:
     """Netlist of the design in its wrapper, and the cost of the design."""
     (folder / "converter.v").write_text(text)
     (folder / "wrapper.v").write_text(around)
-    netlist, _ = run(["read_verilog converter.v wrapper.v", target.script.format(top=WRAPPER)], folder)
+    opened = f"setattr -mod -unset keep_hierarchy; flatten {TOP}; opt_clean"  # the converter stays a module, its own do not
+    netlist, _ = run(["read_verilog converter.v wrapper.v", target.script.format(top=WRAPPER), opened], folder)
     if TOP not in netlist["modules"]:
         raise ToolError("Yosys left no converter in its wrapper: the synthesis has gone wrong")
     found = cost(netlist, {}, TOP, target)
