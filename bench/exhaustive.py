@@ -10,9 +10,8 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-from mxcast.hdl import verilog
+from mxcast.hdl import modules, verilog
 from mxcast.sim import verify
-from mxcast.sim import record as kept_by_content
 from mxcast.spec import BLOCKS, ConverterConfig, converter_config
 
 ROOT = Path(__file__).parent.parent
@@ -23,7 +22,7 @@ PROFILES = ("ocp", "nvidia", "te", "samson", "gorodecky_sousa")
 
 
 def fingerprint(config: ConverterConfig) -> str:
-    return kept_by_content.fingerprint(verilog(config, "dut"))
+    return modules.fingerprint(verilog(config, "dut"))
 
 
 def record(config: ConverterConfig) -> dict:

@@ -30,7 +30,7 @@ def measure() -> dict:
     from mxcast.synth.report import table
 
     synthesis = synth_all([converter_config(name) for name in BLOCKS], "xcu")
-    sample = ROOT / "examples" / "minilm_sample.safetensors"
+    sample = ROOT / "data" / "minilm_sample.safetensors"
     checks = [verify(converter_config(name), tensors=read_blocks(sample)) for name in BLOCKS]
     assert all(check.passed for check in checks), "the Verilog differs from the model on the sample"
     return {"sample_blocks": checks[0].blocks, "quantize": quantize.measure(mib=64, rounds=5, profile="ocp"),

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from . import check, compare, convert, cost, doctor, explain, foreign, generate, listing, proving
+from . import check, compare, convert, cost, doctor, explain, explore, foreign, generate, listing, proving
 from .errors import ExitCode, abandon_stdout, explained, reader_is_gone
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(name="mxcast", add_completion=False, pretty_exceptions_enable=False)
 for verb in (listing.list_, doctor.doctor, convert.quantize, convert.dequantize, explain.explain, compare.compare, generate.emit,
-             check.verify, check.test, proving.prove, proving.mutate, foreign.check_rtl, cost.synth):
+             check.verify, check.test, proving.prove, proving.mutate, foreign.check_rtl, cost.synth, explore.explore):
     app.command(verb.__name__.rstrip("_").replace("_", "-"))(verb)
 
 

@@ -19,7 +19,7 @@ from .containers import CONVERTED, DTYPES, Contents, Layout, Stored, Write, read
 from .pieces import CHUNK, Piece, codes_and_scales_shapes, dequantize_piece, float_blocks, pieces, quantize_piece
 from .reports import FileReport, TensorReport, WayBack
 
-__all__ = ["TensorReport", "FileReport", "WayBack", "quantize_file", "dequantize_file", "read_blocks"]
+__all__ = ["TensorReport", "FileReport", "WayBack", "quantize_file", "dequantize_file", "read_blocks", "read_tensors"]
 
 KEY = "mxcast"
 """Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
@@ -137,6 +137,12 @@ def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> It
     path = Path(path)
     chosen = _converted(path, read(path), block_size, pad)
     return ((name, blocks) for name, stored in chosen.items() for blocks in float_blocks(stored, block_size))
+
+
+def read_tensors(path: Path | str) -> dict[str, np.ndarray]:
+    """The tensors that `quantize_file` converts, by name, without reading them yet; BF16 as patterns in uint16."""
+    path = Path(path)
+    return {name: stored.data.reshape(stored.shape) for name, stored in _converted(path, read(path), 1, True).items()}
 
 
 def _all_pieces(shapes: Mapping[str, tuple[int, ...]], size: int) -> Iterator[tuple[str, Piece]]:

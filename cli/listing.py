@@ -62,14 +62,21 @@ def _targets() -> Rows:
     return [{"name": name, "description": target.description} for name, target in TARGETS.items()]
 
 
-SECTIONS = {"formats": _formats, "sources": _sources, "profiles": _profiles, "rules": _rules, "targets": _targets}
+def _sweeps() -> Rows:
+    from ..synth.exploration import SWEEPS
+
+    return [{"name": name, "points": len(sweep.points()[0]), "explores": sweep.says, "Pareto front of": ", ".join(sweep.objectives)}
+            for name, sweep in SWEEPS.items()]
+
+
+SECTIONS = {"formats": _formats, "sources": _sources, "profiles": _profiles, "rules": _rules, "targets": _targets, "sweeps": _sweeps}
 NOTES = {"formats": OTHER_FORMATS}
 
 
 def list_(section: Annotated[str | None, typer.Argument(metavar="SECTION", show_default="all of them",
                                                         help=f"{', '.join(SECTIONS)}.")] = None,
           json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
-    """List formats, sources, profiles, rules and synthesis targets."""
+    """List formats, sources, profiles, rules, synthesis targets and sweeps."""
     output = Output(json, quiet, verbose)
     if section is not None and section not in SECTIONS:
         raise ValueError(unknown_name("list", section, SECTIONS))

@@ -65,4 +65,4 @@ def main(source: Path, out: Path = Path("build/demo"), formats: Sequence[str] = 
 
 if __name__ == "__main__":
     here = Path(__file__).parent
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else here / "minilm_sample.safetensors"))
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else here.parent / "data" / "minilm_sample.safetensors"))

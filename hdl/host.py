@@ -7,13 +7,19 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 
-__all__ = ["ToolError", "write_whole", "sha256", "cache_folder", "cached_folder"]
+__all__ = ["ToolError", "write_whole", "sha256", "cache_folder", "cached_folder", "sources"]
 
 
 class ToolError(RuntimeError):
-    """A tool is missing, too old or has failed. The message is one sentence that says what to do."""
+    """A tool is missing, too old or has failed. The message is one sentence that says what to do; ``log`` is what the tool said."""
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(message)
+        self.log = log
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
@@ -44,6 +50,17 @@ def sha256(*parts: str | bytes) -> str:
         data = part.encode() if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
+
+
+@lru_cache
+def sources(*rooms: str) -> str:
+    """SHA-256 of the code in these folders of the package: what results that are kept by content depend on."""
+    parts = []
+    for room in rooms:
+        for file in sorted(files(f"mxcast.{room}").iterdir(), key=lambda file: file.name):
+            if file.name.endswith((".py", ".cpp", ".v")):
+                parts += [f"{room}/{file.name}", file.read_bytes()]
+    return sha256(*parts)
 
 
 def cache_folder() -> Path:

@@ -7,6 +7,7 @@ only prints what Amaranth made.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 
@@ -14,7 +15,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Value
 from amaranth.lib import wiring
 
-__all__ = ["ModuleLibrary", "placed", "convert", "convert_all", "body"]
+__all__ = ["ModuleLibrary", "placed", "convert", "convert_all", "body", "fingerprint"]
 
 KEEP = '(* keep_hierarchy = "yes" *)\n'
 """What Yosys and Vivado understand; others may take the module apart, which costs LUTs and no bits."""
@@ -132,3 +133,8 @@ def _with_port_order(verilog: str, name: str, ports: list[str]) -> str:
 def body(verilog: str) -> str:
     """The modules of an emitted file, without its header."""
     return verilog[verilog.index("\nmodule ") + 1:]
+
+
+def fingerprint(verilog: str) -> str:
+    """SHA-256 of the modules of an emitted file: its header names versions, which change no bit."""
+    return hashlib.sha256((body(verilog) if "\nmodule " in verilog else verilog).encode()).hexdigest()

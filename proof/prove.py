@@ -19,6 +19,7 @@ from .design import Design
 from .handshake import PROVED, check_handshake, moving
 from .pipeline import combinational
 from .questions import Question, composed, monolithic
+from .record import keep
 from .solver import Answer, solve, solver_version
 from .structure import StructureError, check_ports
 
@@ -162,6 +163,8 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
                   version=version, steps=steps, counterexample=counterexample, folder=folder,
                   handshake=PROVED if config.latency and steps else None)
     write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
+    if rtl is None and netlist is None:
+        keep(verilog.read_text(), name, str(proof.status))
     return proof
 
 

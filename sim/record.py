@@ -6,32 +6,24 @@ a record of another design, model or tool is not found.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from datetime import UTC, datetime
-from functools import lru_cache
 from importlib.metadata import version
-from importlib.resources import files
 
-from ..hdl.host import cache_folder, sha256, write_whole
-from ..hdl.modules import body
+from ..hdl.host import cache_folder, sha256, sources, write_whole
+from ..hdl.modules import fingerprint
 from ..spec import ConverterConfig
 from . import tools
 from .scoreboard import Scoreboard
 
-__all__ = ["Record", "fingerprint"]
+__all__ = ["Record"]
 
 INTERVAL = 5.0
 """Seconds between two savings: what a killed run loses at most."""
 
 KEPT = ("counts", "mismatched_blocks", "mismatches")
 """Fields of a `Scoreboard` that a record has."""
-
-
-def fingerprint(verilog: str) -> str:
-    """SHA-256 of the modules of an emitted file: its header names versions, which change no bit."""
-    return hashlib.sha256((body(verilog) if "\nmodule " in verilog else verilog).encode()).hexdigest()
 
 
 class Record:
@@ -45,7 +37,7 @@ class Record:
         self.total, self._profile = total, config.profile  # which names the rules and adds nothing to them
         self.identity = {
             "format": config.formats, "config_id": config.config_id, **config.to_dict(),
-            "verilog": fingerprint(verilog), "sources": _sources(), "seed": seed, "total_blocks": total,
+            "verilog": fingerprint(verilog), "sources": sources("spec", "models", "sim"), "seed": seed, "total_blocks": total,
             "versions": {**{name: version(name) for name in ("mxcast", "numpy")},
                          "verilator": tools.verilator_version(), "compiler": tools.compiler_version()}}
         self.path = cache_folder() / "exhaustive" / f"{sha256(json.dumps(self.identity, sort_keys=True))[:32]}.json"
@@ -96,14 +88,3 @@ class Record:
             return {key: content[key] for key in (*KEPT, "seconds")}
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
-
-
-@lru_cache
-def _sources() -> str:
-    """SHA-256 of the code that chooses the inputs, says what is right and compares."""
-    parts = []
-    for room in ("spec", "models", "sim"):
-        for file in sorted(files(f"mxcast.{room}").iterdir(), key=lambda file: file.name):
-            if file.name.endswith((".py", ".cpp")):
-                parts += [f"{room}/{file.name}", file.read_bytes()]
-    return sha256(*parts)

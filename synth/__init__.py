@@ -1,10 +1,11 @@
 """What it costs: Yosys and nextpnr in child processes, and reports of what they make."""
 
+from .exploration import Explored, explore
 from .netlist import Cost
 from .pipeline import DELAYS, Plan, pipelined, plan
 from .pnr import PlaceAndRoute, place_and_route, place_and_route_all
 from .synthesis import STAGES, Synthesis, synth, synth_all
 from .targets import TARGETS, Target
 
-__all__ = ["Cost", "DELAYS", "PlaceAndRoute", "Plan", "STAGES", "Synthesis", "TARGETS", "Target", "pipelined", "place_and_route",
+__all__ = ["Cost", "DELAYS", "Explored", "PlaceAndRoute", "Plan", "STAGES", "Synthesis", "TARGETS", "Target", "explore", "pipelined", "place_and_route",
            "place_and_route_all", "plan", "synth", "synth_all"]

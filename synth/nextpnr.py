@@ -50,7 +50,7 @@ def route(device: Device, folder: Path, seed: int) -> Routed:
     if too_full := _too_full(log):
         raise ValueError(f"the design between its registers does not fit {device.description}: {too_full}")
     if done.returncode:
-        raise ToolError(f"{device.program} stopped: {_first_error(log + done.stderr, done.returncode)}")
+        raise ToolError(f"{device.program} stopped: {_first_error(log + done.stderr, done.returncode)}", log + done.stderr)
     return {"seed": seed, **_read(device, folder / "report.json")}
 
 

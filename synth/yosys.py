@@ -45,11 +45,15 @@ def execute(commands: list[str], folder: Path) -> None:
         done = subprocess.run([sys.executable, "-c", RUNNER], input="\n".join(commands), text=True, cwd=folder,
                               stdout=log, stderr=subprocess.STDOUT)
     if done.returncode:
-        raise ToolError(f"Yosys stopped: {_first_error(folder, done.returncode)}")
+        raise ToolError(f"Yosys stopped: {_first_error(folder, done.returncode)}", _log(folder))
+
+
+def _log(folder: Path) -> str:
+    return (folder / "yosys.log").read_text(errors="replace")
 
 
 def _first_error(folder: Path, status: int) -> str:
-    lines = (folder / "yosys.log").read_text(errors="replace").splitlines()
+    lines = _log(folder).splitlines()
     place = next((number for number, line in enumerate(lines) if "ERROR" in line or "Error" in line), None)
     if place is None:
         return f"exit status {status}"
@@ -74,7 +78,7 @@ def run(commands: list[str], folder: Path, technology: str | None = None) -> tup
         netlist = json.loads((folder / "netlist.json").read_text())
         statistics = json.loads((folder / "stat.json").read_text())
     except (OSError, ValueError):
-        raise ToolError(f"Yosys wrote no netlist: {_first_error(folder, 0)}") from None
+        raise ToolError(f"Yosys wrote no netlist: {_first_error(folder, 0)}", _log(folder)) from None
     except ToolError as error:
-        raise ToolError(f"Yosys wrote no netlist: {str(error).removeprefix('Yosys stopped: ')}") from None
+        raise ToolError(f"Yosys wrote no netlist: {str(error).removeprefix('Yosys stopped: ')}", error.log) from None
     return netlist, statistics

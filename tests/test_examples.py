@@ -38,7 +38,7 @@ def test_amaranth_design():
 def test_demo(tmp_path, capsys):
     """The demo on the shipped sample, with one format on the cheapest target."""
     demo = loaded(ROOT / "examples" / "demo.py")
-    assert demo.main(ROOT / "examples" / "minilm_sample.safetensors", tmp_path, ["mxfp4_e2m1"], "lut4") == 0
+    assert demo.main(ROOT / "data" / "minilm_sample.safetensors", tmp_path, ["mxfp4_e2m1"], "lut4") == 0
     printed = capsys.readouterr().out
     assert "7704 of 7704 blocks" in printed and "SQNR" in printed
     assert (tmp_path / "minilm_sample.e4m3.safetensors").is_file() and list(tmp_path.glob("mxfp4_e2m1_ocp-*/rtl/*.v"))

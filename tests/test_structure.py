@@ -16,6 +16,7 @@ LINES = 400
 
 ALLOWED = {
     "spec": set(),                                               # data only
+    "data": set(),                                               # tensors
     "models": {"spec"},                                          # the reference stays independent of the hardware
     "hdl": {"spec"},                                             # and the hardware of the reference
     "sim": {"spec", "models", "hdl"},                            # where the two meet

@@ -172,7 +172,7 @@ def test_a_record_of_another_verilog_is_not_used():
 
 
 @pytest.mark.parametrize("change", [
-    lambda patch: patch.setattr(record, "_sources", lambda: "another model or other stimuli"),
+    lambda patch: patch.setattr(record, "sources", lambda *rooms: "another model or other stimuli"),
     lambda patch: patch.setattr(record.tools, "compiler_version", lambda: "1.2.3"),
     lambda patch: patch.setattr(record, "version", lambda name: "1.2.3"),
 ], ids=["sources", "compiler", "versions"])
@@ -193,10 +193,11 @@ def test_a_damaged_record_is_not_used(damage):
 
 def test_the_sources_are_read(monkeypatch):
     """One byte of the model changes their digest."""
-    assert len(record._sources()) == 64 and record._sources() == record._sources.__wrapped__()
-    read = record.sha256
-    monkeypatch.setattr(record, "sha256", lambda *parts: read(*(part + b" " if part[:3] == b'"""' else part for part in parts)))
-    assert record._sources.__wrapped__() != record._sources()
+    rooms = "spec", "models", "sim"
+    assert len(host.sources(*rooms)) == 64 and host.sources(*rooms) == host.sources.__wrapped__(*rooms)
+    read = host.sha256
+    monkeypatch.setattr(host, "sha256", lambda *parts: read(*(part + b" " if part[:3] == b'"""' else part for part in parts)))
+    assert host.sources.__wrapped__(*rooms) != host.sources(*rooms)
 
 
 def test_the_command(capsys, monkeypatch):

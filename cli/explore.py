@@ -1,0 +1,123 @@
+"""`mxcast explore`: what each rounding rule costs, and what it loses."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .errors import ExitCode
+from .options import Force, Json, Quiet, Verbose, assignment
+from .output import Output
+
+if TYPE_CHECKING:
+    from ..synth.exploration import Exploration, Progress
+
+__all__ = ["explore"]
+
+Several = list[str] | None
+
+
+def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep by name (mxcast list sweeps), or a TOML file of one.")] = "rounding",
+            format: Annotated[Several, typer.Option("-f", "--format", metavar="NAME", show_default="the sweep's", help="Repeatable, as all these.")] = None,
+            profile: Annotated[Several, typer.Option("--profile", metavar="NAME", show_default="the sweep's", help="Rules by name.")] = None,
+            target: Annotated[Several, typer.Option("--target", metavar="NAME", show_default="the sweep's", help="What to map to.")] = None,
+            set: Annotated[Several, typer.Option("--set", metavar="KEY=VALUE", show_default=False,
+                                                 help="A rule or a way to build; given twice, a key has two values.")] = None,
+            pnr: Annotated[bool, typer.Option("--pnr", help="Place and route too, with 3 seeds: Fmax.")] = False,
+            seeds: Annotated[int | None, typer.Option("--seeds", min=1, show_default="3", help="Place and route with that many.")] = None,
+            tensors: Annotated[Path | None, typer.Option("--tensors", metavar="FILE", show_default="weights and distributions that ship",
+                                                         help=".npy or .safetensors to judge roundings by.")] = None,
+            objective: Annotated[Several, typer.Option("--objective", metavar="COLUMN", show_default="luts, levels, sqnr_db",
+                                                       help="What the Pareto front is made of.")] = None,
+            jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes at a time.")] = 2,
+            scheduler: Annotated[str | None, typer.Option("--scheduler", metavar="ADDRESS", show_default=False,
+                                                          help="Give the jobs to a Dask cluster: tcp://host:8786.")] = None,
+            emit_jobs: Annotated[Path | None, typer.Option("--emit-jobs", metavar="FILE", show_default=False,
+                                                           help="Write one command a job and run none, for Slurm arrays or make.")] = None,
+            out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", show_default="build/explore-SWEEP")] = None,
+            report: Annotated[bool, typer.Option("--report/--no-report", help="Write report, tables and plots.")] = True,
+            force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+    """Sweep rules, ways to build and targets: what each costs, what it loses on tensors, and which are worth building.
+
+    Results are kept: an interrupted sweep goes on where it was. Exit code 1 if a point failed.
+    """
+    output = Output(json, quiet, verbose)
+    from ..proof import recorded
+    from ..synth.exploration import chosen_sweep, exploration
+    from ..synth.exploration.output import document, write
+
+    lists: dict[str, list] = {"format": format, "profile": profile, "target": target,
+                              "seeds": [seeds or 3] if pnr or seeds else None}
+    for key, value in map(assignment, set or ()):
+        lists[key] = [*(lists.get(key) or ()), value]
+    chosen = chosen_sweep(sweep, **{key: values for key, values in lists.items() if values})
+    if objective:
+        chosen = chosen.with_objectives(objective)
+    if emit_jobs:
+        from ..hdl.host import write_whole
+
+        points, _ = chosen.points()
+        write_whole(emit_jobs, "".join(point.job + "\n" for point in points))
+        output.say(f"wrote {emit_jobs}: {len(points)} jobs, whose results a sweep with the same cache (MXCAST_CACHE) finds")
+        output.document({"jobs": str(emit_jobs), "count": len(points)})
+        return
+    judged = None
+    if tensors:
+        from ..synth.exploration.tensors import given
+        from .files import read_tensors
+
+        judged = given(read_tensors(tensors), source=tensors.name)
+    with _bar(output, chosen.name) as progress:
+        found = exploration(chosen, tensors=judged, workers=jobs, scheduler=scheduler, force=force, proved=recorded, progress=progress)
+    files = write(found, out or Path("build") / f"explore-{chosen.name}") if report else {}
+    _show(output, found)
+    for path in files.values():
+        output.say(f"wrote {path}")
+    output.document({**document(found), "files": {kind: str(path) for kind, path in files.items()}})
+    for row in found.failed:
+        print(f"mxcast: {row.emit} on {row.target} failed: {row.error}", file=sys.stderr)
+        if verbose and row.log:
+            print(row.log, file=sys.stderr)
+    if found.failed:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _show(output: Output, found: Exploration) -> None:
+    """The front, and the ledger."""
+    shown = ["target", "format", "scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals", "amax", "quantizer", "structure", "registered_after"]
+    best = [row for row in found.rows if row.pareto]
+    differing = [name for name in shown if name in ("target", "format") or len({getattr(row, name) for row in found.rows}) > 1]
+    objectives = list(dict.fromkeys([*found.sweep.objectives, "luts", "levels", "sqnr_db"]))
+    output.table([{**{name: getattr(row, name) for name in differing}, **{name: getattr(row, name) for name in objectives}, "proof": row.proof}
+                  for row in best], f"Pareto front of {', '.join(found.sweep.objectives)}: {len(best)} of {len(found.rows)} points")
+    output.table([{"target": e.target, "format": e.format, "clause": e.clause, "LUTs": e.luts, "per cent": e.percent, "levels": e.levels,
+                   "SQNR dB": e.sqnr_db, "most dB": e.most_db, "on": e.most_on} for e in found.ledger], "what each clause costs, and buys")
+    if found.left_out:
+        output.say(f"{len(found.left_out)} combinations cannot be built: {found.left_out[0].reason}")
+
+
+@contextlib.contextmanager
+def _bar(output: Output, name: str) -> Iterator[object]:
+    """A callable that draws how far the sweep is; None where nobody would see it."""
+    if not output.talks or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+
+    with Bar(TextColumn(f"exploring {name}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn(),
+             console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, said="")
+
+        def progress(now: Progress) -> None:
+            if bar.tasks[task].total is None:  # what is kept says nothing about the time that the others take
+                bar.reset(task, total=now.total - now.cached)
+            bar.update(task, completed=now.done + now.failed - now.cached,
+                       said=f"{now.running} running, {now.done} done, {now.failed} failed, {now.cached} cached")
+
+        yield progress

@@ -1,0 +1,7 @@
+"""Design-space exploration: which rounding, on which device, costs and loses what."""
+
+from .explore import Exploration, Progress, chosen_sweep, exploration, explore
+from .points import Explored, Point
+from .sweep import SWEEPS, Sweep, read_sweep
+
+__all__ = ["SWEEPS", "Exploration", "Explored", "Point", "Progress", "Sweep", "chosen_sweep", "exploration", "explore", "read_sweep"]

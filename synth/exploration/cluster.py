@@ -1,0 +1,47 @@
+"""The same jobs on a Dask cluster. Its workers need this package and its tools; a job whose worker dies is given to another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from ...hdl.host import ToolError
+from . import jobs
+from .points import Point
+
+__all__ = ["on_cluster"]
+
+ADVICE = "pip install 'mxcast[explore]'"
+PATIENCE = "30s"
+"""For the scheduler to answer."""
+
+
+def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Iterator[tuple[Point, jobs.Outcome]]:
+    """Answer points on the workers of the scheduler at ``address``, in the order in which they end. Results come back over the
+    network and are kept here too, so that no file system has to be shared. Raises `ToolError` where nothing answers there."""
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise ToolError(f"Dask is missing: {ADVICE}") from None
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ToolError(f"no Dask scheduler answers at {address}: {error}") from None
+    with client:
+        by_key = {f"mxcast-{jobs.key(point)}": point for point in points}
+        futures = [client.submit(_work, json.dumps(point.to_dict()), force, key=key, pure=False) for key, point in by_key.items()]
+        for future in as_completed(futures):
+            point = by_key[future.key]
+            if future.status == "finished":
+                outcome = jobs.Outcome(**json.loads(future.result()))
+            else:
+                outcome = jobs.Outcome(error=f"the cluster gave the job up: {future.exception()}")
+            if outcome.done:
+                jobs.keep(point, outcome.result)
+            yield point, outcome
+            future.release()
+
+
+def _work(point: str, force: bool) -> str:
+    """A job, on a worker."""
+    return json.dumps(vars(jobs.outcome(Point.from_dict(json.loads(point)), force)))

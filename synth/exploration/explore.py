@@ -1,0 +1,141 @@
+"""Exploration: the points of a sweep, answered, judged on tensors, and compared."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...spec.catalogue import unknown_name
+from . import jobs
+from .accuracy import loss
+from .cluster import on_cluster
+from .ledger import Entry, ledger
+from .pareto import front
+from .points import Explored, Point, described
+from .sweep import SWEEPS, LeftOut, Sweep, read_sweep
+from .tensors import Tensor, given, standard
+
+__all__ = ["Exploration", "Progress", "chosen_sweep", "exploration", "explore"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a sweep is."""
+
+    total: int
+    cached: int
+    done: int
+    failed: int
+    running: int
+
+
+Tell = Callable[[Progress], None]
+Proved = Callable[[str], str]
+"""What is on record of a proof, by the fingerprint of the Verilog."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """A sweep and what came of it."""
+
+    sweep: Sweep
+    rows: list[Explored]
+    """In the order of the sweep."""
+    left_out: list[LeftOut]
+    tensors: list[Tensor]
+    tools: dict[str, str]
+
+    @property
+    def failed(self) -> list[Explored]:
+        return [row for row in self.rows if row.status == "failed"]
+
+    @property
+    def ledger(self) -> list[Entry]:
+        return ledger(self.rows)
+
+
+def explore(sweep: str | Path | Sweep = "rounding", *, tensors: Mapping[str, np.ndarray] | None = None, jobs: int = 2,
+            scheduler: str | None = None, force: bool = False, proved: Proved | None = None, progress: Tell | None = None,
+            **lists: object) -> list[Explored]:
+    """Answer every point of a sweep: what it costs, and what it loses on tensors. One row a point, in the order of the sweep.
+
+    ``sweep`` is one of `SWEEPS`, a TOML file or a `Sweep`; ``lists`` replace the values of its keys, one value or a list each:
+    ``format="e4m3,e5m2"`` is one converter with two formats, ``format=["e4m3", "e5m2"]`` are two converters. ``tensors`` are arrays
+    by name, in place of the weights and distributions that ship with the package. ``jobs`` processes work at a time, or the workers
+    of the Dask ``scheduler`` do. Results are kept by content: what an earlier call has answered is not asked again, unless by
+    ``force``. ``proved`` says what is on record of a proof (`mxcast.proof.recorded`).
+
+    A point that fails has a row with its error. Raises ValueError for unknown names, `ToolError` where a tool is missing.
+
+    A table: ``pandas.DataFrame(explore("formats"))``.
+    """
+    return exploration(chosen_sweep(sweep, **lists), tensors=None if tensors is None else given(tensors), workers=jobs,
+                       scheduler=scheduler, force=force, proved=proved, progress=progress).rows
+
+
+def chosen_sweep(sweep: str | Path | Sweep, **lists: object) -> Sweep:
+    """A sweep by its name or file, with these lists in place of its own."""
+    if not isinstance(sweep, Sweep):
+        if isinstance(sweep, Path) or str(sweep).endswith(".toml"):
+            sweep = read_sweep(Path(sweep))
+        elif sweep in SWEEPS:
+            sweep = SWEEPS[sweep]
+        else:
+            raise ValueError(unknown_name("sweep", sweep, [*SWEEPS, "FILE.toml"]))
+    return sweep.replace(**lists)
+
+
+def exploration(sweep: Sweep, *, tensors: Sequence[Tensor] | None = None, workers: int = 2, scheduler: str | None = None,
+                force: bool = False, proved: Proved | None = None, progress: Tell | None = None) -> Exploration:
+    """`explore`, with all that belongs to it."""
+    points, left_out = sweep.points()
+    tools = jobs.tools(points)
+    tensors = standard() if tensors is None else list(tensors)
+    results = _answered(points, workers, scheduler, force, progress)
+    rows = [_row(point, results[point.id], tensors, proved) for point in points]
+    best = front(rows, sweep.objectives)
+    return Exploration(sweep=sweep, rows=[dataclasses.replace(row, pareto=row.id in best) for row in rows], left_out=left_out,
+                       tensors=tensors, tools=tools)
+
+
+def _answered(points: Sequence[Point], workers: int, scheduler: str | None, force: bool, progress: Tell | None) -> dict[str, jobs.Outcome]:
+    """The outcome of each point by its id."""
+    found = {} if force else {point.id: jobs.Outcome(result=result) for point in points if (result := jobs.kept(point)) is not None}
+    cached, waiting = len(found), [point for point in points if point.id not in found]
+    ended = on_cluster(waiting, scheduler, force) if scheduler and waiting else jobs.locally(waiting, workers, force)
+
+    def tell() -> None:
+        if progress:
+            failed = sum(not outcome.done for outcome in found.values())
+            left = len(points) - len(found)
+            progress(Progress(total=len(points), cached=cached, done=len(found) - failed, failed=failed,
+                              running=left if scheduler else min(workers, left)))
+
+    tell()
+    for point, outcome in ended:
+        found[point.id] = outcome
+        tell()
+    return found
+
+
+def _row(point: Point, outcome: jobs.Outcome, tensors: Iterable[Tensor], proved: Proved | None) -> Explored:
+    said = described(point)
+    if not outcome.done:
+        return Explored(**said, status="failed", error=outcome.error, log=outcome.log)
+    result, numerics = outcome.result, point.config.numerics
+    whole, placed = result["whole"], result.get("placed")
+    cost = {name: whole[name] for name in ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")}
+    if placed:
+        blocks = placed["fmax_mhz"] * 1e6  # one a cycle, with registers inside or around
+        cost |= {"pnr_seeds": placed["seeds"], "pnr_luts": placed["luts"], "blocks_per_s": blocks,
+                 "gbytes_per_s": round(blocks * numerics.block_size * numerics.source.bits / 8 / 1e9, 3),
+                 **{name: placed[name] for name in ("fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz")}}
+    if not point.config.alternatives:  # which one would lose what is no figure of the whole
+        total, each = loss(numerics, tensors)
+        cost |= {**total.to_dict(), "accuracy": {name: one.to_dict() for name, one in each.items()}}
+    return Explored(**said, **cost, status="done", verilog=result["verilog"],
+                    proof="not asked" if proved is None else proved(result["verilog"]))

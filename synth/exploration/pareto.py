@@ -1,0 +1,35 @@
+"""Which points are worth building: those that no other beats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .points import Explored
+
+__all__ = ["MORE", "front"]
+
+MORE = ("sqnr_db", "fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "blocks_per_s", "gbytes_per_s")
+"""Figures of which more is better; of all others less is, of a bias the magnitude."""
+
+
+def front(rows: Sequence[Explored], objectives: Iterable[str]) -> set[str]:
+    """The ids of the points that have all these figures and that no other point of their target dominates: as good in each, and
+    better in one. Points with equal figures are all in or all out, so that the order of the rows does not matter."""
+    objectives = tuple(objectives)
+    found: set[str] = set()
+    for target in {row.target for row in rows}:
+        costs = {row.id: cost for row in rows if row.target == target and (cost := _cost(row, objectives)) is not None}
+        found |= {id for id, cost in costs.items() if not any(_dominates(other, cost) for other in costs.values())}
+    return found
+
+
+def _cost(row: Explored, objectives: tuple[str, ...]) -> tuple[float, ...] | None:
+    """Figures of which less is better."""
+    values = [getattr(row, name) for name in objectives]
+    if row.status != "done" or any(value is None for value in values):
+        return None
+    return tuple(-value if name in MORE else abs(value) for name, value in zip(objectives, values))
+
+
+def _dominates(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a != b and all(x <= y for x, y in zip(a, b))

@@ -1,0 +1,101 @@
+"""Figures of accuracy, against sums by hand and against exact arithmetic."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mxcast.models.exact import element_value, quantize_block
+from mxcast.spec import FixedFormat, numerics
+from mxcast.synth.exploration import accuracy
+from mxcast.synth.exploration.accuracy import loss
+from mxcast.synth.exploration.tensors import Tensor, given, standard
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "cache"))
+
+
+def test_by_hand():
+    """E2M1 with block 4: a largest magnitude of 8 has the scale 2; then 8 saturates at 6 x 2 = 12? No: 8 / 2 = 4, which is a code.
+
+    5.0 / 2 = 2.5 lies between 2 and 3, and goes to the even code 2, that is 4.0; 0.3 / 2 = 0.15 goes to 0; -1.5 / 2 = -0.75 between
+    0.5 and 1 goes to the even code 1.0, that is -2.
+    """
+    x = np.array([8, 5, 0.3125, -1.5], np.float32)
+    total, each = loss(numerics("e2m1", block_size=4), given({"x": x}))
+    assert each == {"x": total}
+    assert total.sqnr_db == pytest.approx(10 * math.log10((64 + 25 + 0.3125 ** 2 + 2.25) / (1 + 0.3125 ** 2 + 0.25)), abs=1e-12)
+    assert total.flushed == 0.25 and total.saturated == 0.0 and total.max_relative_error == 1 / 8
+    assert total.mean_bias == (14 - 14.8125) / 14.8125
+
+
+def test_saturation_and_what_is_not_finite():
+    x = np.array([7.9, 1, 0, -0.0, math.inf, 1, 1, 1], np.float32)
+    total, _ = loss(numerics("e2m1", block_size=4), given({"x": x}))  # 7.9 becomes 6; the second block is NaN
+    assert total.saturated == 0.5 and total.max_relative_error == pytest.approx((7.9 - 6) / 7.9, rel=1e-6)
+    assert loss(numerics("e2m1", block_size=4), given({"x": np.zeros(4, np.float32)}))[0].sqnr_db is None
+
+
+@pytest.mark.parametrize("rules", [{}, {"scale_rule": "ceil"}, {"rounding": "rtz"}, {"input_subnormals": "flush"}])
+@pytest.mark.parametrize("name", ["e4m3", "e2m1", "int8"])
+def test_against_exact_arithmetic(name, rules):
+    """Every figure from the rational values of the independent model."""
+    chosen = numerics(name, block_size=8, **rules)
+    x = (np.random.default_rng(3).standard_normal((6, 8)) * np.array([[1], [2.0 ** -126], [1e30], [3], [1e-3], [0.1]])).astype(np.float32)
+    errors = signal = noise = before = after = Fraction(0)
+    for block in x:
+        y = exact_values(block, chosen)
+        largest = max(abs(Fraction(float(v))) for v in block)
+        for number, got in zip(block, y):
+            number = Fraction(float(number))
+            errors = max(errors, abs(got - number) / largest)
+            signal, noise = signal + number ** 2, noise + (got - number) ** 2
+            before, after = before + abs(number), after + abs(got)
+    total, _ = loss(chosen, given({"x": x}))
+    assert total.max_relative_error == pytest.approx(float(errors), rel=1e-12)
+    assert total.mean_bias == pytest.approx(float((after - before) / before), rel=1e-9)
+    assert total.sqnr_db == pytest.approx(10 * math.log10(signal / noise), abs=1e-4)  # the sums of a block are in single precision
+
+
+def exact_values(block, chosen):
+    """Values of the codes of a block, by the definitions."""
+    scale, codes = quantize_block([int(pattern) for pattern in block.view(np.uint32)], chosen)
+    element, found = chosen.block.element, []
+    for code in codes:
+        sign = code >> element.bits - 1
+        code = (-code if isinstance(element, FixedFormat) else code) % (1 << element.bits - 1) if sign else code
+        found.append((-1) ** sign * element_value(code, element) * Fraction(2) ** (scale - 127))
+    return found
+
+
+def test_tensors_that_count():
+    a, b = (Tensor(name=name, values=np.full(32, value, np.float32), source="-", counts=name == "a") for name, value in (("a", 1), ("b", 3e-45)))
+    total, each = loss(numerics("e4m3", input_subnormals="flush"), [a, b])
+    assert total == each["a"] and each["b"].flushed == 1.0 and total.flushed == 0.0
+
+
+def test_narrow_sources_are_judged_on_their_own_numbers():
+    x = np.array([1 + 2.0 ** -20] * 32, np.float32)
+    assert loss(numerics("e4m3", source="bf16"), given({"x": x}))[0].sqnr_db is None, "the cut is not the converter's"
+    assert loss(numerics("e4m3"), given({"x": x}))[0].sqnr_db is not None
+
+
+def test_results_are_kept_by_content(monkeypatch):
+    x = given({"x": np.ones(32, np.float32)})
+    first = loss(numerics("e4m3"), x)
+    monkeypatch.setattr(accuracy, "_of_chunk", lambda *parts: pytest.fail("computed twice"))
+    assert loss(numerics("e4m3"), x) == first
+    with pytest.raises(pytest.fail.Exception):
+        loss(numerics("e4m3"), given({"x": np.full(32, 2, np.float32)}))
+
+
+def test_the_tensors_that_ship():
+    found = standard()
+    assert [t.name for t in found if t.counts] == ["minilm weights"] and len({t.name for t in found}) == len(found) >= 4
+    assert [t.sha256 for t in found] == [t.sha256 for t in standard()]
+    assert all(t.values.dtype == np.float32 and np.isfinite(t.values).all() for t in found)
+    tiny = next(t for t in found if t.name == "tiny")
+    assert 0.5 < np.mean(np.abs(tiny.values) < 2.0 ** -126) < 1

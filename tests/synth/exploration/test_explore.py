@@ -1,0 +1,240 @@
+"""Whole sweeps of small converters: real Yosys, interruption, failures, a Dask cluster that loses a worker, and the command."""
+
+import csv
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from mxcast.cli import main
+from mxcast.hdl import verilog
+from mxcast.hdl.host import ToolError
+from mxcast.hdl.modules import fingerprint
+from mxcast.proof import prove, recorded
+from mxcast.spec import converter_config
+from mxcast.synth import explore, synth
+from mxcast.synth.exploration import Point, Sweep, exploration, jobs
+from mxcast.synth.exploration.output import write
+from mxcast.synth.exploration.tensors import given
+
+SMALL = {"format": "e2m1", "target": "lut4", "block_size": 2}
+TENSORS = {"x": np.linspace(-4, 4, 64, dtype=np.float32)}
+SWEEP = Sweep(name="small", usual={key: (value,) for key, value in SMALL.items()}, grids=({"scale_rule": ("floor", "ceil", "even")},))
+
+
+def planted(monkeypatch, tmp_path, does: str) -> None:
+    """Let every job process run this first: a module that Python imports at its start."""
+    (tmp_path / "planted").mkdir(exist_ok=True)
+    (tmp_path / "planted" / "sitecustomize.py").write_text(does)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "planted"))
+
+
+def test_rows_have_the_figures_of_synth_and_of_the_model(cache):
+    rows = explore(SWEEP, tensors=TENSORS)
+    assert [row.scale_rule for row in rows] == ["floor", "ceil", "even"] and {row.status for row in rows} == {"done"}
+    for row in rows:
+        config = converter_config("e2m1", block_size=2, scale_rule=row.scale_rule)
+        whole = synth(config, "lut4", stages=False).whole
+        assert (row.luts, row.levels, row.carries, row.config_id) == (whole.luts, whole.levels, whole.carries, config.config_id)
+        assert row.verilog == fingerprint(verilog(config, "converter")) and row.fmax_mhz is None and row.gbytes_per_s is None
+        assert row.accuracy["x"]["sqnr_db"] == row.sqnr_db > 10
+    assert rows[0].profile == "ocp" and rows[1].profile == "nvidia"
+    assert {row.scale_rule for row in rows if row.pareto} and rows[0].proof == "not asked"
+
+
+def test_a_list_of_rows_is_a_table(cache):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(explore(SWEEP, tensors=TENSORS))
+    assert list(table["scale_rule"]) == ["floor", "ceil", "even"] and (table["luts"] > 0).all()
+
+
+def test_nothing_is_computed_twice(cache, monkeypatch, tmp_path):
+    first = explore(SWEEP, tensors=TENSORS)
+    planted(monkeypatch, tmp_path, "import os; os._exit(9)")
+    seen = []
+    assert explore(SWEEP, tensors=TENSORS, progress=seen.append) == first
+    assert seen[-1].cached == seen[-1].total == seen[-1].done == 3
+    assert {row.status for row in explore(SWEEP, tensors=TENSORS, force=True)} == {"failed"}, "a job would have failed"
+
+
+def test_a_damaged_result_is_computed_again(cache):
+    first = explore(SWEEP, tensors=TENSORS)
+    for path in (cache / "explored").glob("*.json"):
+        path.write_text(path.read_text()[:40])
+    assert explore(SWEEP, tensors=TENSORS) == first
+
+
+def test_a_failed_point_has_its_log_and_stops_no_other(cache, monkeypatch, tmp_path):
+    """Yosys is given a script that fails, for one of the points."""
+    planted(monkeypatch, tmp_path, """
+import mxcast.synth.synthesis as synthesis
+run = synthesis.run
+def broken(commands, folder, technology=None):
+    text = (folder / "converter.v").read_text()
+    return run([*commands[:1], "no_such_pass"] if "SCALE" in text else commands, folder, technology)
+synthesis.run = broken
+""".replace("SCALE", "> 23'h400000"))
+    assert "> 23'h400000" in verilog(converter_config("e2m1", block_size=2, scale_rule="ceil"), "converter")
+    rows = explore(SWEEP, tensors=TENSORS)
+    assert [row.status for row in rows] == ["done", "failed", "done"]
+    assert "no_such_pass" in rows[1].error and "no_such_pass" in rows[1].log and rows[1].luts is None
+    monkeypatch.delenv("PYTHONPATH")
+    assert [row.status for row in explore(SWEEP, tensors=TENSORS)] == ["done"] * 3, "a failure is not kept"
+
+
+def test_a_job_that_is_killed_is_a_failed_point(cache, monkeypatch, tmp_path):
+    planted(monkeypatch, tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    (row, *_) = explore(SWEEP, tensors=TENSORS)
+    assert row.status == "failed" and "ended with status -9" in row.error
+
+
+def test_kill_in_the_middle(cache, tmp_path):
+    """kill -9 after the first result; the second run computes the others only, and its files are those of a run in one go."""
+    sweep = Sweep(name="small", usual=SWEEP.usual, grids=({"scale_rule": ("floor", "ceil", "even", "rceil", "pow2_ceil", "bias_floor")},))
+    program = ("import sys; from mxcast.synth.exploration import explore, Sweep\n"
+               f"explore(Sweep(name='small', usual={dict(sweep.usual)!r}, grids={tuple(sweep.grids)!r}), tensors=None, jobs=1)")
+    running = subprocess.Popen([sys.executable, "-c", program])
+    while not len(list((cache / "explored").glob("*.json"))):
+        assert running.poll() is None
+        time.sleep(0.05)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    kept = {path: path.stat().st_mtime_ns for path in (cache / "explored").glob("*.json")}
+    assert 1 <= len(kept) < 6
+    seen = []
+    found = exploration(sweep, tensors=given(TENSORS), progress=seen.append)
+    assert seen[0].cached >= len(kept) and seen[-1].done == 6
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept, "computed again"
+    again = tmp_path / "again"
+    write(found, tmp_path / "first")
+    os.environ["MXCAST_CACHE"] = str(tmp_path / "empty")  # the fixture takes it back
+    write(exploration(sweep, tensors=given(TENSORS)), again)
+    assert {p.name: p.read_bytes() for p in again.iterdir()} == {p.name: p.read_bytes() for p in (tmp_path / "first").iterdir()}
+
+
+def test_two_sweeps_at_once_compute_a_point_once(cache, monkeypatch, tmp_path):
+    counted = tmp_path / "count"
+    planted(monkeypatch, tmp_path, f"""
+import mxcast.synth.exploration.jobs as jobs
+measured = jobs.measured
+def counting(point, force=False):
+    with open({str(counted)!r}, "a") as file:
+        file.write(point.id + "\\n")
+    return measured(point, force)
+jobs.measured = counting
+""")
+    with ThreadPoolExecutor(2) as pool:
+        a, b = pool.map(lambda number: explore(SWEEP, tensors=TENSORS), range(2))
+    assert a == b and sorted(counted.read_text().split()) == sorted(row.id for row in a)
+
+
+def test_a_missing_tool_is_said_before_any_job(cache, monkeypatch):
+    def missing():
+        raise ToolError("Yosys is missing: pip install 'mxcast[synth]'")
+
+    monkeypatch.setattr(jobs, "yosys_version", missing)
+    with pytest.raises(ToolError, match="Yosys is missing"):
+        explore(SWEEP, tensors=TENSORS)
+
+
+def test_what_a_result_depends_on(monkeypatch):
+    point = Point(config=converter_config("e2m1"), target="xcu")
+    first = jobs.key(point)
+    assert jobs.key(Point(config=point.config, target="ecp5")) != first != jobs.key(Point(config=converter_config("e3m2"), target="xcu"))
+    monkeypatch.setattr(jobs, "yosys_version", lambda: "0.0")
+    assert jobs.key(point) != first
+    monkeypatch.undo()
+    monkeypatch.setattr(jobs, "sources", lambda *rooms: "other code")
+    assert jobs.key(point) != first
+
+
+def test_proofs_come_from_the_record(cache, tmp_path):
+    config = converter_config("e2m1", block_size=2)
+    digest = fingerprint(verilog(config, "converter"))
+    assert recorded(digest) == "not on record"
+    assert prove(config, out=tmp_path).passed
+    assert recorded(digest) == "proved" and recorded(fingerprint(verilog(converter_config("e2m1", block_size=4), "converter"))) == "not on record"
+    rows = explore(SWEEP, tensors=TENSORS, proved=recorded)
+    assert [row.proof for row in rows] == ["proved", "not on record", "not on record"]
+
+
+def test_a_cluster_gives_the_same_and_survives_a_worker(cache, monkeypatch, tmp_path):
+    """Two worker processes, of which one is killed as soon as both have something to do."""
+    distributed = pytest.importorskip("distributed")
+    local = explore(SWEEP, tensors=TENSORS)
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "elsewhere"))
+    killed = []
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        pids = [worker.process.pid for worker in cluster.workers.values()]
+
+        def progress(now):
+            if not killed and now.done:
+                killed.append(pids[0])
+                os.kill(pids[0], signal.SIGKILL)
+
+        assert explore(SWEEP, tensors=TENSORS, scheduler=cluster.scheduler_address, progress=progress, force=True) == local
+    assert killed
+
+
+def test_no_scheduler(cache, monkeypatch):
+    pytest.importorskip("distributed")
+    from mxcast.synth.exploration import cluster
+
+    monkeypatch.setattr(cluster, "PATIENCE", "1s")
+    with pytest.raises(ToolError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
+        explore(SWEEP, tensors=TENSORS, scheduler="tcp://127.0.0.1:9")
+
+
+COMMAND = ["explore", "point", "--format", "e2m1", "--target", "lut4", "--set", "block_size=2", "--set", "scale_rule=floor",
+           "--set", "scale_rule=ceil"]
+
+
+def test_the_command(cache, tmp_path, capsys):
+    np.save(tmp_path / "x.npy", TENSORS["x"])
+    assert main([*COMMAND, "--tensors", str(tmp_path / "x.npy"), "-o", str(tmp_path / "out"), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [p["scale_rule"] for p in document["points"]] == ["floor", "ceil"] and document["tensors"][0]["numbers"] == 64
+    assert {"html", "csv", "json"} <= set(document["files"])
+    with open(document["files"]["csv"]) as file:
+        assert [row["scale_rule"] for row in csv.DictReader(file)] == ["floor", "ceil"]
+    kept = json.loads((tmp_path / "out" / "explore.json").read_text())
+    assert kept["points"] == document["points"] and "Pareto" not in json.dumps(kept["tools"])
+
+
+def test_jobs_for_a_queue(cache, tmp_path, capsys):
+    """The written commands, run by a shell, are what the sweep then finds."""
+    assert main([*COMMAND, "--emit-jobs", str(tmp_path / "jobs")]) == 0
+    lines = (tmp_path / "jobs").read_text().splitlines()
+    assert len(lines) == 2 and not list(cache.glob("explored/*.json"))
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0
+    assert len(list(cache.glob("explored/*.json"))) == 2
+    capsys.readouterr()
+    assert main([*COMMAND, "--no-report", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["points"]) == 2 and len(list(cache.glob("explored/*.json"))) == 2
+
+
+@pytest.mark.parametrize("words, says", [
+    (["explore", "roundin"], "unknown sweep 'roundin': did you mean 'rounding'"),
+    (["explore", "missing.toml"], "missing.toml: No such file"),
+    (["explore", "--set", "scale_rul=ceil"], "did you mean 'scale_rule'"),
+    (["explore", "--objective", "lut"], "unknown objective 'lut': did you mean 'luts'"),
+    (["explore", "--pnr"], "place and route is for ecp5, ice40"),
+    (["explore", "--tensors", "x.txt"], "x.txt must be a .safetensors, .npy"),
+])
+def test_wrong_calls(cache, words, says, capsys):
+    assert main(words) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_failed_point_is_exit_code_1(cache, monkeypatch, tmp_path, capsys):
+    planted(monkeypatch, tmp_path, "import os; os._exit(9)")
+    assert main([*COMMAND, "--no-report"]) == 1
+    assert "failed: the job ended with status 9" in capsys.readouterr().err
