@@ -39,6 +39,7 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
                                                           help="Give the jobs to a Dask cluster: tcp://host:8786.")] = None,
             emit_jobs: Annotated[Path | None, typer.Option("--emit-jobs", metavar="FILE", show_default=False,
                                                            help="Write one command a job and run none, for Slurm arrays or make.")] = None,
+            cached: Annotated[bool, typer.Option("--cached", help="Run nothing: show what is on record of the sweep.")] = False,
             out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", show_default="build/explore-SWEEP")] = None,
             report: Annotated[bool, typer.Option("--report/--no-report", help="Write report, tables and plots.")] = True,
             force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
@@ -73,7 +74,7 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
 
         judged = given(read_tensors(tensors), source=tensors.name)
     with _bar(output, chosen.name) as progress:
-        found = exploration(chosen, tensors=judged, workers=jobs, scheduler=scheduler, force=force, proved=recorded, progress=progress)
+        found = exploration(chosen, tensors=judged, workers=jobs, scheduler=scheduler, force=force, cached=cached, proved=recorded, progress=progress)
     files = write(found, out or Path("build") / f"explore-{chosen.name}") if report else {}
     _show(output, found)
     for path in files.values():
@@ -97,6 +98,8 @@ def _show(output: Output, found: Exploration) -> None:
                   for row in best], f"Pareto front of {', '.join(found.sweep.objectives)}: {len(best)} of {len(found.rows)} points")
     output.table([{"target": e.target, "format": e.format, "clause": e.clause, "LUTs": e.luts, "per cent": e.percent, "levels": e.levels,
                    "SQNR dB": e.sqnr_db, "most dB": e.most_db, "on": e.most_on} for e in found.ledger], "what each clause costs, and buys")
+    if found.missing:
+        output.say(f"{found.missing} of {found.missing + len(found.rows)} points are not on record")
     if found.left_out:
         output.say(f"{len(found.left_out)} combinations cannot be built: {found.left_out[0].reason}")
 

@@ -46,6 +46,8 @@ class Exploration:
     rows: list[Explored]
     """In the order of the sweep."""
     left_out: list[LeftOut]
+    missing: int
+    """Points that are not on record, where nothing was to be computed."""
     tensors: list[Tensor]
     tools: dict[str, str]
 
@@ -59,22 +61,22 @@ class Exploration:
 
 
 def explore(sweep: str | Path | Sweep = "rounding", *, tensors: Mapping[str, np.ndarray] | None = None, jobs: int = 2,
-            scheduler: str | None = None, force: bool = False, proved: Proved | None = None, progress: Tell | None = None,
-            **lists: object) -> list[Explored]:
+            scheduler: str | None = None, force: bool = False, cached: bool = False, proved: Proved | None = None,
+            progress: Tell | None = None, **lists: object) -> list[Explored]:
     """Answer every point of a sweep: what it costs, and what it loses on tensors. One row a point, in the order of the sweep.
 
     ``sweep`` is one of `SWEEPS`, a TOML file or a `Sweep`; ``lists`` replace the values of its keys, one value or a list each:
     ``format="e4m3,e5m2"`` is one converter with two formats, ``format=["e4m3", "e5m2"]`` are two converters. ``tensors`` are arrays
     by name, in place of the weights and distributions that ship with the package. ``jobs`` processes work at a time, or the workers
     of the Dask ``scheduler`` do. Results are kept by content: what an earlier call has answered is not asked again, unless by
-    ``force``. ``proved`` says what is on record of a proof (`mxcast.proof.recorded`).
+    ``force``; with ``cached`` nothing is asked, and what is not on record is left out. ``proved`` says what is on record of a proof (`mxcast.proof.recorded`).
 
     A point that fails has a row with its error. Raises ValueError for unknown names, `ToolError` where a tool is missing.
 
     A table: ``pandas.DataFrame(explore("formats"))``.
     """
     return exploration(chosen_sweep(sweep, **lists), tensors=None if tensors is None else given(tensors), workers=jobs,
-                       scheduler=scheduler, force=force, proved=proved, progress=progress).rows
+                       scheduler=scheduler, force=force, cached=cached, proved=proved, progress=progress).rows
 
 
 def chosen_sweep(sweep: str | Path | Sweep, **lists: object) -> Sweep:
@@ -90,23 +92,23 @@ def chosen_sweep(sweep: str | Path | Sweep, **lists: object) -> Sweep:
 
 
 def exploration(sweep: Sweep, *, tensors: Sequence[Tensor] | None = None, workers: int = 2, scheduler: str | None = None,
-                force: bool = False, proved: Proved | None = None, progress: Tell | None = None) -> Exploration:
+                force: bool = False, cached: bool = False, proved: Proved | None = None, progress: Tell | None = None) -> Exploration:
     """`explore`, with all that belongs to it."""
     points, left_out = sweep.points()
     tools = jobs.tools(points)
     tensors = standard() if tensors is None else list(tensors)
-    results = _answered(points, workers, scheduler, force, progress)
-    rows = [_row(point, results[point.id], tensors, proved) for point in points]
+    results = _answered(points, 0 if cached else workers, scheduler, force, progress)
+    rows = [_row(point, results[point.id], tensors, proved) for point in points if point.id in results]
     best = front(rows, sweep.objectives)
     return Exploration(sweep=sweep, rows=[dataclasses.replace(row, pareto=row.id in best) for row in rows], left_out=left_out,
-                       tensors=tensors, tools=tools)
+                       missing=len(points) - len(rows), tensors=tensors, tools=tools)
 
 
 def _answered(points: Sequence[Point], workers: int, scheduler: str | None, force: bool, progress: Tell | None) -> dict[str, jobs.Outcome]:
-    """The outcome of each point by its id."""
-    found = {} if force else {point.id: jobs.Outcome(result=result) for point in points if (result := jobs.kept(point)) is not None}
-    cached, waiting = len(found), [point for point in points if point.id not in found]
-    ended = on_cluster(waiting, scheduler, force) if scheduler and waiting else jobs.locally(waiting, workers, force)
+    """The outcome of each point by its id; without workers of those on record."""
+    found = {} if force and workers else {point.id: jobs.Outcome(result=result) for point in points if (result := jobs.kept(point)) is not None}
+    cached, waiting = len(found), [point for point in points if workers and point.id not in found]
+    ended = on_cluster(waiting, scheduler, force) if scheduler and waiting else jobs.locally(waiting, max(workers, 1), force)
 
     def tell() -> None:
         if progress:

@@ -43,7 +43,7 @@ def method(found: Exploration) -> dict[str, object]:
 def document(found: Exploration) -> dict[str, object]:
     """All of it, for JSON."""
     return {**method(found), "points": [row.to_dict() for row in found.rows], "ledger": [entry.to_dict() for entry in found.ledger],
-            "left_out": [{**vars(one)} for one in found.left_out]}
+            "left_out": [vars(one) for one in found.left_out], "missing": found.missing}
 
 
 def write(found: Exploration, folder: Path) -> dict[str, Path]:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from mxcast.cli import main
-from mxcast.hdl import verilog
+from mxcast.hdl import host, verilog
 from mxcast.sim import record, stimuli, verification, verify
 from mxcast.sim.record import Record
 from mxcast.sim.scoreboard import Scoreboard

@@ -1,0 +1,125 @@
+"""Run the sweeps of synth/results and keep their figures there; write the ledger, the table and the plot of the documents.
+
+    python bench/exploration.py                    what is not on record for the Verilog and the tools of today; hours, if nothing is
+    python bench/exploration.py --only rules-xcu   one of the files
+    python bench/exploration.py --minutes 30       stop after that time, with what there is
+    python bench/exploration.py --render           only write the files and documents, from what is on record
+
+An interrupted run goes on where it was.
+"""
+
+import argparse
+import json
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from mxcast.hdl.host import write_whole
+from mxcast.proof import recorded
+from mxcast.synth.exploration import Exploration, Sweep, chosen_sweep, exploration
+from mxcast.synth.exploration.ledger import CLAUSES, Entry, ledger
+from mxcast.synth.exploration.output import document
+from mxcast.synth.exploration.points import Explored
+
+ROOT = Path(__file__).parent.parent
+KEPT = ROOT / "synth" / "results"
+PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
+LEDGER = ("e4m3", "e2m1")
+"""Formats whose ledger README.md shows."""
+
+
+def sweeps() -> Iterator[tuple[str, Sweep]]:
+    """Each file by its name, and the sweep that it is of."""
+    yield "ways", chosen_sweep(KEPT / "ways.toml")
+    yield "placed", chosen_sweep(KEPT / "placed.toml")
+    for target in ("xcu", "ecp5", "ice40"):
+        yield f"rules-{target}", chosen_sweep(KEPT / "rules.toml", target=target)
+
+
+def written(found: Exploration) -> str:
+    """A file: one line a point, so that a change is a change of a line."""
+    parts = document(found)
+    points = [{key: value for key, value in point.items() if key not in ("log", "emit", "proof")} for point in parts.pop("points")]
+    lines = ",\n".join(json.dumps(point) for point in points)
+    return f"{json.dumps(parts, indent=1)[:-2]},\n \"points\": [\n{lines}\n]}}\n"
+
+
+def rows(name: str) -> list[Explored]:
+    """The points of a file."""
+    path = KEPT / f"{name}.json"
+    return [Explored(**point) for point in json.loads(path.read_text())["points"]] if path.exists() else []
+
+
+class Late(Exception):
+    """The time is up."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", metavar="NAME", choices=[name for name, _ in sweeps()])
+    parser.add_argument("--minutes", type=int)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--render", action="store_true")
+    options = parser.parse_args(arguments)
+
+    def late(*_: object) -> None:
+        raise Late
+
+    signal.signal(signal.SIGALRM, late)
+    if options.minutes:
+        signal.alarm(60 * options.minutes)
+    for name, sweep in sweeps():
+        if options.only not in (None, name):
+            continue
+        if not options.render:
+            try:
+                exploration(sweep, tensors=None, workers=options.jobs, progress=lambda now, name=name: print(name, now, flush=True))
+            except Late:
+                options.render = True
+        found = exploration(sweep, cached=True, proved=recorded)
+        if found.rows:
+            write_whole(KEPT / f"{name}.json", written(found))
+        print(f"{name}: {len(found.rows)} points on record, {found.missing} are not", flush=True)
+    signal.alarm(0)
+    for path in PAGES:
+        path.write_text(rendered(path.read_text()))
+
+
+def rendered(page: str) -> str:
+    """A page with its tables."""
+    blocks = {"ledger": _ledgers(), "ledger: short": _short()}
+    for name, text in blocks.items():
+        page = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S)
+    return page
+
+
+def _ledgers() -> str:
+    """For docs/results.md: a table a target, clauses by formats."""
+    return "".join(f"### {target}\n\n{table}\n" for target in ("xcu", "ecp5", "ice40") if (table := _table(ledger(rows(f"rules-{target}")))))
+
+
+def _short() -> str:
+    return _table([entry for entry in ledger(rows("rules-xcu")) if entry.format.split("_")[-1] in LEDGER])
+
+
+def _table(entries: list[Entry]) -> str:
+    """Clauses by formats: LUTs, per cent of the converter without the clause, levels, and what it buys."""
+    by = {(e.clause, e.format): e for e in entries}
+    formats = list(dict.fromkeys(e.format for e in entries))
+    if not formats:
+        return ""
+
+    def cell(e: Entry | None) -> str:
+        if e is None:
+            return "-"
+        bought = "" if e.sqnr_db is None else f"; {e.sqnr_db:+.2f} dB"
+        return f"{e.luts:+d} ({e.percent:+.1f} %), {e.levels:+d}{bought}"
+
+    lines = [["clause", *(name.split("_", 1)[-1] if name != "mxint8" else "int8" for name in formats)], ["---"] + ["---:"] * len(formats)]
+    lines += [[clause, *(cell(by.get((clause, name))) for name in formats)] for clause, *_ in CLAUSES if any((clause, f) in by for f in formats)]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    main()
