@@ -1,0 +1,1 @@
+"""Design-space exploration: what each choice costs and what it loses."""
