@@ -1,4 +1,4 @@
-"""Plots of an exploration for papers: LUTs against SQNR, as PNG and SVG."""
+"""Plots of an exploration for papers: LUTs against SQNR, or levels where SQNR does not vary, as PNG and SVG."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 
 from ...hdl.host import ToolError
-from .scatter import COLOURS, GROUPS, MARKERS, encoding, front, indices, plottable, values
+from .scatter import COLOURS, GROUPS, MARKERS, encoding, front, indices, plottable, upright, values
 
 __all__ = ["plots"]
 
@@ -25,7 +25,9 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
     A panel for each format and target; colour is the scale rule and the marker the rounding where these vary, the line is the front
     of the panel. Points that failed have no mark; ValueError if no point has one. ToolError without matplotlib.
     """
-    shown = [row for row in rows if row["status"] == "done" and plottable(row)]
+    done = [row for row in rows if row["status"] == "done"]
+    up, better = upright(done)
+    shown = [row for row in done if plottable(row, up)]
     if not shown:
         raise ValueError("a plot needs a point with LUTs and SQNR, and none of these has both")
     try:
@@ -45,17 +47,17 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
         figure = Figure(figsize=(3.5 if across == 1 else 2.4 * across, 2.3 * down + 0.5), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False).flat
         for i, axes in enumerate(list(grid)):
-            inside = [((row["luts"], row["sqnr_db"]), colour, marker) for row, colour, marker in places
+            inside = [((row["luts"], row[up]), colour, marker) for row, colour, marker in places
                       if i < len(panels) and (row["format"], row["target"]) == panels[i]]
             if not inside:
                 axes.remove()
                 continue
-            _panel(axes, inside)
+            _panel(axes, inside, better)
             axes.set_title(", ".join(panels[i]), loc="left")
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
             axes.locator_params(axis="x", nbins=5, integer=True)
         figure.supxlabel("LUTs", fontsize=8)
-        figure.supylabel("SQNR, dB", fontsize=8)
+        figure.supylabel({"sqnr_db": "SQNR, dB", "levels": "Levels"}[up], fontsize=8)
         _legend(figure, shown, *keys)
         paths = [Path(folder) / f"{name}.{kind}" for kind in ("png", "svg")]
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -64,9 +66,9 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
     return paths
 
 
-def _panel(axes, points: list[tuple[tuple[float, float], int, int]]) -> None:
+def _panel(axes, points: list[tuple[tuple[float, float], int, int]], better: int) -> None:
     """Draw points, each with the numbers of its colour and marker, and their front; what is on the front is drawn last."""
-    line = front(point for point, _, _ in points)
+    line = front((point for point, _, _ in points), better)
     axes.step(*zip(*line, strict=True), where="post", color="black", linewidth=0.8, zorder=1)
     styles = sorted({(point in line, colour, marker) for point, colour, marker in points})
     for best, colour, marker in styles:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from .scatter import GROUPS, HEIGHT, WIDTH, encoding, line_swatch, scatter, swatch, values
+from .scatter import GROUPS, HEIGHT, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
 
 __all__ = ["report"]
 
@@ -49,7 +49,7 @@ FIGURES = (
 )
 NAMES = TEXTS | {column.key: column.name for column in FIGURES}
 ALWAYS = {"luts", "sqnr_db"}
-"""Columns that stay even if they are the same in all points: the axes that the page opens with."""
+"""Columns that stay even if they are the same in all points: axes that the page may open with."""
 
 LEDGER = {"target": "Target", "format": "Format", "clause": "Clause", "from": "Without", "to": "With", "luts": "LUTs",
           "percent": "LUTs, %", "levels": "Levels", "sqnr_db": "SQNR, dB"}
@@ -72,7 +72,7 @@ def report(rows: list[dict], ledger: list[dict], method: dict) -> str:
         "filters": "".join(_select(key, values(done, key)) for key in GROUPS if len(values(done, key)) > 1),
         "legend": _legend(done),
         "size": f"0 0 {WIDTH} {HEIGHT}",
-        "scatter": scatter(done, [_name(row, texts) for row in done], (_label(_of("luts")), _label(_of("sqnr_db")))),
+        "scatter": scatter(done, [_name(row, texts) for row in done], (_label(_of("luts")), _label(_of(upright(done)[0])))),
         "same": _same(done, texts, figures),
         "table": _points(done, texts, figures),
         "failed": _failures(failed, [key for key in TEXTS if len({row.get(key) for row in rows}) > 1]),
@@ -216,7 +216,7 @@ def _json(rows: list[dict], figures: Sequence[Column], tensors: Sequence[str]) -
              "values": [_plain(row.get(column.key), column.factor) for row in rows]} for column in figures]
     axes += [{"name": f"SQNR, dB: {name}", "label": f"SQNR of {name}, dB (more is better)", "key": "", "better": 1,
               "values": [_plain(((row.get("accuracy") or {}).get(name) or {}).get("sqnr_db"), 1) for row in rows]} for name in tensors]
-    data = {"axes": axes, "front": [bool(row["pareto"]) for row in rows],
+    data = {"axes": axes, "up": upright(rows)[0], "front": [bool(row["pareto"]) for row in rows],
             "groups": {key: [_option(row.get(key)) for row in rows] for key in GROUPS if len(values(rows, key)) > 1}}
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")  # no </script> in a script
 

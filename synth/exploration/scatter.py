@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 __all__ = ["COLOURS", "GROUPS", "MARKERS", "encoding", "front", "indices", "line_swatch", "plottable", "scatter", "swatch", "ticks",
-           "values"]
+           "upright", "values"]
 
 GROUPS = ("scale_rule", "rounding", "format", "quantizer", "amax", "amax_key", "structure", "specials", "input_subnormals",
           "element_subnormals", "source", "block_size", "registered_after", "target")
@@ -59,20 +59,28 @@ def indices(rows: Sequence[dict], key: str | None) -> list[int]:
     return [places.get(row.get(key), 0) for row in rows]
 
 
-def plottable(row: dict) -> bool:
-    """Whether a row has finite LUTs and SQNR."""
-    return all(row[key] is not None and math.isfinite(row[key]) for key in ("luts", "sqnr_db"))
+def upright(rows: Sequence[dict]) -> tuple[str, int]:
+    """The column that LUTs are drawn against, and 1 if more of it is better, -1 if less: SQNR.
+
+    But levels where SQNR is the same in all rows, as in a sweep of micro-architectures.
+    """
+    return ("levels", -1) if len(values(rows, "sqnr_db")) <= 1 < len(values(rows, "levels")) else ("sqnr_db", 1)
 
 
-def front(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points with no other that has x not larger and y not smaller, by x.
+def plottable(row: dict, up: str) -> bool:
+    """Whether a row has finite figures for both axes."""
+    return all(row[key] is not None and math.isfinite(row[key]) for key in ("luts", up))
+
+
+def front(points: Iterable[tuple[float, float]], better: int = 1) -> list[tuple[float, float]]:
+    """The points with no other that has x not larger and y not smaller (for -1: not larger), by x.
 
     >>> front([(3, 5), (1, 2), (2, 1), (3, 4)])
     [(1, 2), (3, 5)]
     """
     kept: list[tuple[float, float]] = []
-    for x, y in sorted(set(points), key=lambda point: (point[0], -point[1])):
-        if not kept or y > kept[-1][1]:
+    for x, y in sorted(set(points), key=lambda point: (point[0], -better * point[1])):
+        if not kept or better * (y - kept[-1][1]) > 0:
             kept.append((x, y))
     return kept
 
@@ -103,13 +111,14 @@ def line_swatch(number: int) -> str:
 
 
 def scatter(rows: Sequence[dict], titles: Sequence[str], labels: tuple[str, str], group: str = "target") -> str:
-    """The body of an SVG of WIDTH by HEIGHT: LUTs against SQNR of ``rows``, with a front for each value of ``group``.
+    """The body of an SVG of WIDTH by HEIGHT: LUTs against what ``upright`` says, with a front for each value of ``group``.
 
     Every row has a mark with its number in ``data-i`` and its title, where a pointer without JavaScript finds it; rows without
     either figure have one that is not shown. Those of the sweep's front are drawn last, on top.
     """
     colours, markers = (indices(rows, key) for key in encoding(rows))
-    points = {i: (row["luts"], row["sqnr_db"]) for i, row in enumerate(rows) if plottable(row)}
+    up, better = upright(rows)
+    points = {i: (row["luts"], row[up]) for i, row in enumerate(rows) if plottable(row, up)}
     (x_low, x_high), (y_low, y_high) = (_domain([point[axis] for point in points.values()]) for axis in (0, 1))
 
     def place(x: float, y: float) -> tuple[float, float]:
@@ -129,7 +138,7 @@ def scatter(rows: Sequence[dict], titles: Sequence[str], labels: tuple[str, str]
                 f'<text class="label" x="{8}" y="16">{escape(labels[1])}</text>')
     lines = []
     for number, value in enumerate(values(rows, group)):
-        best = [place(*point) for point in front(points[i] for i in points if rows[i].get(group) == value)]
+        best = [place(*point) for point in front((points[i] for i in points if rows[i].get(group) == value), better)]
         steps = "".join(f"H{x}V{y}" if n else f"M{x} {y}" for n, (x, y) in enumerate(best))
         lines.append(f'<path class="line l{number % LINES}" d="{steps}"/>')
     marks = []

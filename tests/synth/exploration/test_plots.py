@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import subprocess
 import sys
@@ -36,7 +38,6 @@ def test_the_same_rows_give_the_same_bytes(tmp_path) -> None:
     """In other processes with other hash seeds too."""
     program = ("import sys; from pathlib import Path; from mxcast.synth.exploration.plots import plots; import json;"
                "plots(json.load(sys.stdin), Path(sys.argv[1]), 'a')")
-    import json
     for seed in ("1", "2"):
         subprocess.run([sys.executable, "-c", program, tmp_path / seed], input=json.dumps(sweep(("xcu",))), text=True, check=True,
                        env={"PYTHONHASHSEED": seed, "HOME": str(tmp_path)})
@@ -51,11 +52,16 @@ def test_the_same_rows_give_the_same_bytes(tmp_path) -> None:
     (sweep(), 4),
     (sweep(("xcu",)) + sweep(("ecp5",), ("mxfp4_e2m1",)), 3),   # one format on one target only
     ([point(1)], 1),                                            # nothing varies: no legend
-    ([point(1), point(2, sqnr_db=float("inf"))], 1),            # nothing was lost: no place on the axis
+    ([point(1), point(2, sqnr_db=math.inf)], 1),            # nothing was lost: no place on the axis
 ])
 def test_panels(tmp_path, rows: list[dict], panels: int) -> None:
     svg = plots(rows, tmp_path, "a")[1].read_text()
     assert len(re.findall(r'<g id="axes_\d+">', svg)) == panels
+
+
+def test_levels_where_sqnr_is_the_same(tmp_path) -> None:
+    rows = [point(1, amax="fours", sqnr_db=math.inf, levels=20), point(2, sqnr_db=math.inf, levels=30)]
+    assert marks(plots(rows, tmp_path, "a")[1].read_text()) == 2
 
 
 def test_no_points(tmp_path) -> None:

@@ -141,6 +141,15 @@ def test_the_front() -> None:
     assert front(points) == sorted(best) and len(best) > 3
 
 
+def test_levels_where_nothing_else_is_lost() -> None:
+    """Micro-architectures give the same bits: what is drawn up then is how long they take."""
+    rows = [point(1, amax="fours", sqnr_db=9.0, levels=20), point(2, sqnr_db=9.0, levels=30)]
+    page = report(rows, [], METHOD)
+    assert "Levels (less is better)</text>" in page and data(page)["up"] == "levels"
+    assert front([(1, 30), (2, 20), (3, 20), (3, 30)], -1) == [(1, 30), (2, 20)]
+    assert data(report(DONE, [], METHOD))["up"] == "sqnr_db"
+
+
 def test_what_colour_and_marker_stand_for() -> None:
     assert encoding(DONE) == ("scale_rule", "rounding")
     assert encoding([point(1), point(2, rule="ceil")]) == ("scale_rule", "scale_rule")      # told apart twice
