@@ -15,9 +15,9 @@ __all__ = ["doctor"]
 
 PURPOSES = {None: "everything", "sim": "verify, test", "synth": "synth, prove, mutate, check-rtl",
             "proof": "prove, mutate, check-rtl", "files": ".safetensors files",
-            "pnr": "synth --pnr"}
+            "pnr": "synth --pnr", "explore": "explore"}
 """What the extras of the package are for; those for its developers are left out."""
-OPTIONAL = ("files", "pnr")
+OPTIONAL = ("files", "pnr", "explore")
 CXX_NEEDED = ">=10"
 """Verilator's coroutines, which cocotb uses: the first g++ that has them."""
 

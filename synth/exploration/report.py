@@ -1,0 +1,232 @@
+"""The report of an exploration: one HTML file that needs no network, and no JavaScript to be read."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from .scatter import GROUPS, HEIGHT, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
+
+__all__ = ["report"]
+
+MISSING = "–"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of figures: its key in a row, its heading, how a figure is printed, and which figures are better."""
+
+    key: str
+    name: str
+    form: str = ",.0f"
+    factor: float = 1
+    """From the unit of the row to that of the heading."""
+    better: int = -1
+    """-1 less, 1 more, 0 neither."""
+
+
+TEXTS = {"format": "Format", "target": "Target", "profile": "Profile", "source": "Source", "block_size": "Block size",
+         "scale_rule": "Scale rule", "rounding": "Rounding", "specials": "NaN and Inf", "input_subnormals": "Input subnormals",
+         "element_subnormals": "Element subnormals", "amax": "Maximum", "amax_key": "Key of the maximum", "quantizer": "Quantizer",
+         "structure": "Structure", "registered_after": "Registers after"}
+
+FIGURES = (
+    Column("luts", "LUTs"), Column("carries", "Carries"), Column("muxes", "Muxes"), Column("ffs", "FFs"),
+    Column("logic_cells", "Logic cells"), Column("levels", "Levels"), Column("delay_ps", "Delay, ns", ".2f", 1e-3),
+    Column("latency_cycles", "Latency, cycles"),
+    Column("fmax_mhz", "Fmax, MHz", ".1f", better=1), Column("fmax_lowest_mhz", "Fmax lowest, MHz", ".1f", better=1),
+    Column("fmax_highest_mhz", "Fmax highest, MHz", ".1f", better=1), Column("pnr_seeds", "Seeds", better=0),
+    Column("blocks_per_s", "Blocks, millions/s", ".1f", 1e-6, 1), Column("gbytes_per_s", "Throughput, GB/s", ".2f", 1, 1),
+    Column("sqnr_db", "SQNR, dB", ".2f", 1, 1), Column("max_relative_error", "Largest relative error", ".3g"),
+    Column("saturated", "Saturated, %", ".3g", 100), Column("flushed", "Flushed, %", ".3g", 100),
+    Column("mean_bias", "Mean bias", ".3g", better=0),
+)
+NAMES = TEXTS | {column.key: column.name for column in FIGURES}
+ALWAYS = {"luts", "sqnr_db"}
+"""Columns that stay even if they are the same in all points: axes that the page may open with."""
+
+LEDGER = {"target": "Target", "format": "Format", "clause": "Clause", "from": "Without", "to": "With", "luts": "LUTs",
+          "percent": "LUTs, %", "levels": "Levels", "sqnr_db": "SQNR, dB"}
+SIGNED = {"luts": "+,.0f", "percent": "+.1f", "levels": "+.0f", "sqnr_db": "+.2f"}
+
+
+def report(rows: list[dict], ledger: list[dict], method: dict) -> str:
+    """The page: same arguments, same text.
+
+    ``rows`` are the points of a sweep, ``ledger`` the differences that single clauses make, and ``method`` heading -> text, list
+    or table (``sweep`` and ``objectives`` also stand in the lead). Points that failed are listed apart, with their logs.
+    """
+    done, failed = ([row for row in rows if (row["status"] == "done") == good] for good in (True, False))
+    texts = [key for key in TEXTS if len({row.get(key) for row in done}) > 1]
+    figures = [column for column in FIGURES if column.key in ALWAYS or len({row.get(column.key) for row in done}) > 1]
+    tensors = list(dict.fromkeys(name for row in done for name in row.get("accuracy") or {}))
+    parts = {
+        "title": escape(f"mxcast explore: {method.get('sweep', 'a sweep')}"),
+        "lead": _lead(done, failed, method.get("objectives", [])),
+        "filters": "".join(_select(key, values(done, key)) for key in GROUPS if len(values(done, key)) > 1),
+        "legend": _legend(done),
+        "size": f"0 0 {WIDTH} {HEIGHT}",
+        "scatter": scatter(done, [_name(row, texts) for row in done], (_label(_of("luts")), _label(_of(upright(done)[0])))),
+        "same": _same(done, texts, figures),
+        "table": _points(done, texts, figures),
+        "failed": _failures(failed, [key for key in TEXTS if len({row.get(key) for row in rows}) > 1]),
+        "ledger": _ledger(ledger),
+        "method": _method(method),
+        "data": _json(done, figures, tensors if len(tensors) > 1 else []),
+    }
+    template = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
+    return re.sub("@@([a-z]+)@@", lambda match: parts[match[1]], template)  # in one pass: what is put in is not searched again
+
+
+def _of(key: str) -> Column:
+    return next(column for column in FIGURES if column.key == key)
+
+
+def _label(column: Column) -> str:
+    return column.name + {-1: " (less is better)", 0: "", 1: " (more is better)"}[column.better]
+
+
+def _heading(key: str) -> str:
+    return key.replace("_", " ").capitalize()
+
+
+def _name(row: dict, keys: Iterable[str]) -> str:
+    """The values that tell a point from others."""
+    return ", ".join(str(row[key]) for key in keys if row.get(key) not in (None, "")) or str(row["format"])
+
+
+def _number(value: float | None, form: str, factor: float = 1) -> str:
+    if value is None or math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return format(value * factor, form).replace("-", "−") if value else format(0, form.lstrip("+"))  # neither +0 nor -0
+
+
+def _text(value: object) -> str:
+    return MISSING if value in (None, "") else escape(f"{value:,}" if isinstance(value, int) else str(value))
+
+
+def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str]) -> str:
+    best = sum(bool(row["pareto"]) for row in done)
+    proofs = Counter(row["proof"] for row in done)
+    goals = f" of {' × '.join(NAMES.get(goal, goal).split(',')[0] for goal in objectives)}" if objectives else ""
+    return escape(f"{len(done) + len(failed):,} points: {len(done):,} done, {len(failed):,} failed. {best:,} are on the front{goals}: "
+                  f"no other point is at least as good in all and better in one. "
+                  f"Proofs: {', '.join(f'{count:,} {proof}' for proof, count in sorted(proofs.items())) or 'none'}.")
+
+
+def _select(key: str, options: Sequence[object]) -> str:
+    choices = "".join(f"<option>{escape(str(option) or MISSING)}</option>" for option in options)
+    return f'<label>{TEXTS[key]}<select data-filter="{key}"><option value="">all</option>{choices}</select></label>'
+
+
+def _legend(rows: list[dict]) -> str:
+    colour, marker = encoding(rows)
+    lists = []
+    for key in dict.fromkeys(filter(None, (colour, marker))):
+        entries = (f"<li>{swatch(i if key == colour else None, i if key == marker else None)}{_text(value)}</li>"
+                   for i, value in enumerate(values(rows, key)))
+        lists.append(f'<ul class="legend"><li>{TEXTS[key]}:</li>{"".join(entries)}</ul>')
+    if len(targets := values(rows, "target")) > 1:
+        entries = (f"<li>{line_swatch(i)}{_text(target)}</li>" for i, target in enumerate(targets))
+        lists.append(f'<ul class="legend"><li>Front of the target:</li>{"".join(entries)}</ul>')
+    return "".join(lists)
+
+
+def _same(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> str:
+    """What is left out of the table, as a sentence."""
+    if not rows:
+        return ""
+    shown = {*texts, *(column.key for column in figures)}
+    same = [f"{NAMES[key]} {_text(rows[0][key])}" for key in TEXTS if key not in shown and rows[0].get(key) not in (None, "")]
+    same += [f"{column.name} {_number(rows[0][column.key], column.form, column.factor)}"
+             for column in FIGURES if column.key not in shown and rows[0].get(column.key) is not None]
+    return f"<p>The same in all points: {'; '.join(same)}.</p>" if same else ""
+
+
+def _points(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> str:
+    heads = ["Point", *(TEXTS[key] for key in texts), *(column.name for column in figures), "Proof", "Front", "Command"]
+    lines = []
+    for row in rows:
+        cells = [f'<th scope="row"><code>{escape(row["id"])}</code></th>', *(f"<td>{_text(row.get(key))}</td>" for key in texts),
+                 *(f'<td class="n">{_number(row.get(column.key), column.form, column.factor)}</td>' for column in figures),
+                 f"<td>{_text(row['proof'])}</td><td>{'yes' if row['pareto'] else ''}</td>",
+                 f'<td><code class="command">{_text(row["emit"])}</code></td>']
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    numeric = range(1 + len(texts), 1 + len(texts) + len(figures))
+    head = "".join(f'<th scope="col"{" class=n" if i in numeric else ""}>{escape(name)}</th>' for i, name in enumerate(heads))
+    return f"<thead><tr>{head}</tr></thead><tbody>{chr(10).join(lines)}</tbody>"
+
+
+def _ledger(rows: list[dict]) -> str:
+    if not rows:
+        return "<p>No two points of this sweep differ by one clause only.</p>"
+    head = "".join(f'<th scope="col"{" class=n" if key in SIGNED else ""}>{name}</th>' for key, name in LEDGER.items())
+    lines = ("".join(f'<td class="n">{_number(row[key], SIGNED[key])}</td>' if key in SIGNED else f"<td>{_text(row[key])}</td>"
+                     for key in LEDGER) for row in rows)
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    return ('<div class="wide" tabindex="0" role="region" aria-label="Ledger"><table id="ledger">'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+
+
+def _failures(rows: list[dict], keys: Sequence[str]) -> str:
+    if not rows:
+        return ""
+    found = "\n".join(f"<details><summary><code>{escape(row['id'])}</code> {escape(_name(row, keys))}: {_text(row['error'])}</summary>"
+                      f'<p><code class="command">{_text(row["emit"])}</code></p><pre>{_text(row["log"])}</pre></details>' for row in rows)
+    return f"<section><h2>Failed points</h2>{found}</section>"
+
+
+def _method(method: dict) -> str:
+    """What is short in one list, then the rest under headings of its own: lists of sentences, mappings and tables."""
+    short, long = {}, []
+    for key, value in method.items():
+        if key in ("sweep", "objectives"):
+            continue
+        if isinstance(value, list | tuple) and not any(isinstance(entry, dict) or " " in str(entry) for entry in value):
+            value = ", ".join(map(str, value))
+        if isinstance(value, list | tuple | dict):
+            long.append(f"<h3>{escape(_heading(key))}</h3>{_several(_heading(key), value)}")
+        else:
+            short[_heading(key)] = value
+    return (_several("", short) if short else "") + "".join(long)
+
+
+def _several(name: str, value: dict | Sequence) -> str:
+    if isinstance(value, dict):
+        return f"<dl>{''.join(f'<dt>{_text(key)}</dt><dd>{_text(entry)}</dd>' for key, entry in value.items())}</dl>"
+    if not isinstance(value[0], dict):
+        return f"<ul>{''.join(f'<li>{_text(entry)}</li>' for entry in value)}</ul>"
+    head = "".join(f'<th scope="col">{escape(_heading(key))}</th>' for key in value[0])
+    body = "".join(f"<tr>{''.join(f'<td>{_text(entry)}</td>' for entry in row.values())}</tr>" for row in value)
+    return (f'<div class="wide" tabindex="0" role="region" aria-label="{escape(name)}"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>")
+
+
+def _json(rows: list[dict], figures: Sequence[Column], tensors: Sequence[str]) -> str:
+    """What the page's script draws: axes with their figures, values to filter by, and commands; row by row as in the table."""
+    axes = [{"name": column.name, "label": _label(column), "key": column.key, "better": column.better,
+             "values": [_plain(row.get(column.key), column.factor) for row in rows]} for column in figures]
+    axes += [{"name": f"SQNR, dB: {name}", "label": f"SQNR of {name}, dB (more is better)", "key": "", "better": 1,
+              "values": [_plain(((row.get("accuracy") or {}).get(name) or {}).get("sqnr_db"), 1) for row in rows]} for name in tensors]
+    data = {"axes": axes, "up": upright(rows)[0], "front": [bool(row["pareto"]) for row in rows],
+            "groups": {key: [_option(row.get(key)) for row in rows] for key in GROUPS if len(values(rows, key)) > 1}}
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")  # no </script> in a script
+
+
+def _option(value: object) -> str:
+    return MISSING if value is None or value == "" else str(value)
+
+
+def _plain(value: float | None, factor: float) -> float | str | None:
+    """As JSON has it: no NaN, and infinities as texts that JavaScript's Number() reads."""
+    if value is None or math.isnan(value):
+        return None
+    return float(format(value * factor, ".9g")) if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
