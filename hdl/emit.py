@@ -209,9 +209,19 @@ targets:
     if vendor is not None:
         contents |= project(vendor, about, part=part, **({} if period_ns is None else {"period_ns": period_ns}))
     files = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
-    manifest = {**about, "sha256": {file: _sha256sum(text) for file, text in contents.values()}}
+    sums = _still_there(folder) | {file: _sha256sum(text) for file, text in contents.values()}
+    manifest = {**about, "sha256": sums}
     files["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
     return files
+
+
+def _still_there(folder: Path) -> dict[str, str]:
+    """What an earlier manifest names and is as it says: the project of another vendor stays on record."""
+    try:
+        sums = json.loads((folder / "manifest.json").read_text())["sha256"]
+        return {file: known for file, known in sums.items() if _sha256sum((folder / file).read_text()) == known}
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return {}
 
 
 def _sha256sum(text: str) -> str:

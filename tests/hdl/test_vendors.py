@@ -127,6 +127,19 @@ def test_the_files_are_in_the_manifest(tmp_path, vendor):
     assert "vivado_script" not in emit(CONFIG, tmp_path, "top")
 
 
+def test_projects_of_two_vendors_side_by_side(tmp_path):
+    """The manifest names both, unless a file is no longer what it was."""
+    def sums(vendor):
+        return json.loads(emit(CONFIG, tmp_path, "top", vendor=vendor)["manifest"].read_text())["sha256"]
+
+    assert "vivado/top.tcl" in sums("vivado") and {"vivado/top.tcl", "quartus/top.tcl"} <= set(sums("quartus"))
+    (script,) = tmp_path.glob("*/vivado/top.tcl")
+    script.write_text("changed by hand")
+    assert "vivado/top.tcl" not in sums("quartus")
+    (tmp_path / script.parts[-3] / "manifest.json").write_text("{")
+    assert not [file for file in sums("vivado") if file.startswith("quartus")], "what no manifest names"
+
+
 @pytest.mark.parametrize("part, family", [
     ("5CSEBA6U23I7", "Cyclone V"), ("10M50DAF484C7G", "MAX 10"), ("10AX115S2F45I1SG", "Arria 10"), ("10CL025YU256C8G", "Cyclone 10 LP"),
     ("1SX280LU2F50E1VG", "Stratix 10"), ("EP4CE115F29C7", "Cyclone IV E"), ("5SGXEA7N2F45C2", "Stratix V")])
