@@ -51,9 +51,9 @@ NAMES = TEXTS | {column.key: column.name for column in FIGURES}
 ALWAYS = {"luts", "sqnr_db"}
 """Columns that stay even if they are the same in all points: axes that the page may open with."""
 
-LEDGER = {"target": "Target", "format": "Format", "clause": "Clause", "from": "Without", "to": "With", "luts": "LUTs",
-          "percent": "LUTs, %", "levels": "Levels", "sqnr_db": "SQNR, dB"}
-SIGNED = {"luts": "+,.0f", "percent": "+.1f", "levels": "+.0f", "sqnr_db": "+.2f"}
+LEDGER = {"target": "Target", "format": "Format", "clause": "Clause", "without": "Without", "with": "With", "luts": "LUTs",
+          "percent": "LUTs, %", "levels": "Levels", "sqnr_db": "SQNR, dB", "most_db": "Most, dB", "most_on": "On"}
+SIGNED = {"luts": "+,.0f", "percent": "+.1f", "levels": "+.0f", "sqnr_db": "+.2f", "most_db": "+.2f"}
 
 
 def report(rows: list[dict], ledger: list[dict], method: dict) -> str:

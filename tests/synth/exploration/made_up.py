@@ -52,8 +52,8 @@ def failure(number: int, **other: object) -> dict:
                                                    "log": "ERROR: out of luck\nat line 7"} | other
 
 
-LEDGER = [{"target": target, "format": "mxfp8_e4m3", "clause": clause, "from": before, "to": after, "luts": luts, "percent": luts / 8,
-           "levels": levels, "sqnr_db": sqnr} for target in ("xcu", "ecp5") for clause, before, after, luts, levels, sqnr in (
+LEDGER = [{"target": target, "format": "mxfp8_e4m3", "clause": clause, "without": before, "with": after, "luts": luts, "percent": luts / 8,
+           "levels": levels, "sqnr_db": sqnr, "most_db": sqnr, "most_on": "weights"} for target in ("xcu", "ecp5") for clause, before, after, luts, levels, sqnr in (
     ("FP32 subnormals exact", "input_subnormals flush", "input_subnormals exact", 31, 0, 0.0),
     ("Rounding to nearest even", "rounding rtz", "rounding rne", 121, 2, 5.93),
     ("Ceil instead of floor", "scale_rule floor", "scale_rule ceil", -8, 1, None))]
