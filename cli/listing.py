@@ -59,7 +59,8 @@ def _rules() -> Rows:
 def _targets() -> Rows:
     from ..synth import TARGETS
 
-    return [{"name": name, "description": target.description} for name, target in TARGETS.items()]
+    return [{"name": name, "description": target.description, "smallest": " ".join(f"{k}={v}" for k, v in target.smallest.items()) or "as emitted"}
+            for name, target in TARGETS.items()]
 
 
 def _sweeps() -> Rows:

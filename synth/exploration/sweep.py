@@ -11,12 +11,12 @@ from pathlib import Path
 
 from ...spec import BLOCKS, PROFILES, ConverterConfig, Microarchitecture, Numerics, block_format, converter_config
 from ...spec.catalogue import unknown_name
-from ...spec.config import CHOICES, GOALS
+from ...spec.config import CHOICES, GOALS, has_tables
 from ...spec.names import source_format
 from ...spec.numerics import RULES
 from ..devices import DEVICES
 from ..pipeline import DELAYS, pipelined
-from ..targets import TARGETS
+from ..targets import TARGETS, Target
 from .points import Point, checked_column
 
 __all__ = ["OBJECTIVES", "SWEEPS", "LeftOut", "Sweep", "read_sweep"]
@@ -26,6 +26,8 @@ OBJECTIVES = ("luts", "levels", "sqnr_db")
 
 HOW = ("format", "profile", "target", "seeds")
 """Keys beside those of `Numerics` and of `Microarchitecture`."""
+SMALLEST = "smallest"
+"""A value of ``optimize``: what is smallest on the target of the point (`Target.smallest`)."""
 WISHES = ("latency", "frequency_mhz")
 """Registers by what is wanted of them; where they go is chosen for the target."""
 KEYS = (*HOW, *(f.name for f in dataclasses.fields(Numerics) if f.name != "block"), "block_size",
@@ -91,6 +93,9 @@ def _point(fields: dict[str, object]) -> Point:
     fields = dict(fields)
     block, profile, target, seeds = (fields.pop(key) for key in HOW)
     wishes = {key: fields.pop(key) for key in WISHES if key in fields}
+    if fields.get("optimize") == SMALLEST:
+        del fields["optimize"]
+        fields = _smallest(TARGETS[target], block, profile, fields)
     config = converter_config(block, profile, **fields)
     if wishes.get("latency") or "frequency_mhz" in wishes:
         if config.latency:
@@ -99,6 +104,17 @@ def _point(fields: dict[str, object]) -> Point:
     if seeds and TARGETS[target].device is None:
         raise ValueError(f"place and route is for {', '.join(DEVICES)}, not {target}")
     return Point(config=_named(config), target=target, seeds=seeds)
+
+
+def _smallest(target: Target, block: str, profile: str, fields: dict[str, object]) -> dict[str, object]:
+    """These fields and those of the smallest converter on the target, without tables where the numerics can have none."""
+    ways = dict(target.smallest)
+    rules = {name: value for name, value in fields.items() if name not in CHOICES and name != "registered_after"}
+    if not has_tables(converter_config(block, profile, **rules).modes):
+        ways.pop("quantizer", None)
+    if fields.get("amax_key") == "magnitude":
+        ways.pop("amax", None)
+    return {**ways, **fields}
 
 
 def _named(config: ConverterConfig) -> ConverterConfig:
@@ -133,7 +149,7 @@ def _check(key: str, values: tuple) -> None:
                 RULES[key].named(key, name.strip())
         elif key in CHOICES:
             CHOICES[key].named(key, value)
-        elif key in (known := {"profile": PROFILES, "target": TARGETS, "optimize": GOALS}) and value not in known[key]:
+        elif key in (known := {"profile": PROFILES, "target": TARGETS, "optimize": (*GOALS, SMALLEST)}) and value not in known[key]:
             raise ValueError(unknown_name(key, value, known[key]))
 
 
@@ -166,11 +182,11 @@ _EACH_CLAUSE = ({"input_subnormals": ("flush",)}, {"element_subnormals": ("flush
 SWEEPS: dict[str, Sweep] = {sweep.name: sweep for sweep in (
     Sweep(name="point", says="one converter: what --set and the like say, and nothing else", grids=({},)),
     Sweep(name="rounding", says="scale rules and roundings, and each clause of the standard left out",
-          usual={"optimize": ("area",)},
+          usual={"optimize": (SMALLEST,)},
           grids=({"scale_rule": _SCALE_RULES, "rounding": ("rne", "rtz", "sr")}, *_EACH_CLAUSE,
                  {"rounding": ("rtz",), "quantizer": ("shift",)})),  # what sr, which has no tables, is to be compared with
     Sweep(name="formats", says="the six formats under the rules of OCP and of NVIDIA",
-          usual={"optimize": ("area",)}, grids=({"format": SHORT, "profile": ("ocp", "nvidia")},)),
+          usual={"optimize": (SMALLEST,)}, grids=({"format": SHORT, "profile": ("ocp", "nvidia")},)),
     Sweep(name="microarchitecture", says="every way to build one converter", usual={"target": ("xcu", "ecp5")},
           grids=({"amax": tuple(CHOICES["amax"]), "quantizer": tuple(CHOICES["quantizer"]), "structure": ("flat",)},
                  {"amax": tuple(CHOICES["amax"]), "quantizer": ("table",), "structure": ("kept",)},

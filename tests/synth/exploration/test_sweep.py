@@ -131,3 +131,9 @@ def test_the_default_sweep_has_every_scale_rule_and_both_sides_of_every_clause()
     assert {rules.scale_rule for rules in found} == set(ScaleRule)
     for _, field, without, with_ in CLAUSES:
         assert {without, with_} <= {str(getattr(rules, field)) for rules in found}
+
+
+def test_smallest_is_that_of_the_target():
+    sweep = Sweep(name="small", usual={"optimize": ("smallest",)}, grids=({"target": ("xcu", "ecp5")}, {"rounding": ("sr",)}))
+    assert [(c.microarchitecture.amax, c.microarchitecture.quantizer, c.microarchitecture.structure) for c in configs(sweep)] == [
+        ("chains", "table", "kept"), ("compare", "shift", "flat"), ("chains", "shift", "kept")]
