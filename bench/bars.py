@@ -24,7 +24,7 @@ class Bar:
     job: str
     formats: tuple[str, ...]
     limit: float
-    variant: str = "portable"
+    variant: str = "smallest"
     flow: str = "xcu"
     measure: str = "luts"
     peer: str | None = None

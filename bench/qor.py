@@ -21,7 +21,7 @@ import qor_tables
 from exhaustive import fingerprint
 
 from mxcast.spec import BLOCKS, ConverterConfig, converter_config
-from mxcast.synth import place_and_route, synth
+from mxcast.synth import TARGETS, place_and_route, synth
 from mxcast.synth.devices import DEVICES
 from mxcast.synth.nextpnr import nextpnr_version
 from mxcast.synth.yosys import yosys_version
@@ -43,18 +43,20 @@ JOBS: dict[str, tuple[str, dict[str, str]]] = {
 }
 """What is computed, by name: a profile, and fields over it."""
 VARIANTS: dict[str, dict[str, object]] = {
-    "portable": {"optimize": "area"},
+    "smallest": {},
     "speed": {"optimize": "speed"},
     "pipelined": {"amax": "elimination", "quantizer": "table", "registered_after": "digit1,digit2,digit3,digit4,scale,distance,chosen"},
     "plain": {},
 }
-"""How it is built, by name: fields of `Microarchitecture`. None instantiates a primitive of a vendor. ``plain`` is what is emitted unless
-something else is asked for."""
-TARGETS = {"portable": ("xcu", "xcu-relaxed", "ecp5", "ice40", "lut6"), "plain": ("xcu", "ecp5", "ice40", "lut6"), "speed": ("xcu", "ecp5"),
-           "pipelined": ("xcu", "ecp5")}
+"""How it is built, by name: fields of `Microarchitecture`. ``smallest`` is what has the fewest LUTs on the target (`Target.smallest`),
+``plain`` what is emitted unless something else is asked for. None instantiates a primitive of a vendor."""
+MEASURED = {"smallest": ("xcu", "ecp5", "ice40", "lut6"), "plain": ("xcu",), "speed": ("xcu", "ecp5"), "pipelined": ("xcu",)}
 """Flows of each variant."""
-PLACED = {"speed": {"ocp flush": ("e4m3", "e2m1")}, "pipelined": {"ocp flush": FORMATS, "ocp bf16": ("e4m3", "e2m1")},
-          "plain": {"ocp flush": ("e4m3", "e2m1")}}
+ONLY = {"plain": ("ocp", "ocp flush"), "speed": ("ocp flush",), "pipelined": ("ocp flush", "ocp bf16")}
+"""Jobs of the variants that do not have all."""
+RELAXED = ("gorodecky_sousa", "ocp flush", "ocp")
+"""Jobs that are also mapped for area on xcu, as small as they get."""
+PLACED = {"pipelined": {"ocp flush": FORMATS, "ocp bf16": ("e5m2", "e4m3", "e2m1")}, "speed": {"ocp flush": ("e5m2", "e4m3", "e2m1")}}
 """Formats that are placed and routed, by variant and job: a dozen."""
 SEEDS = 5
 
@@ -77,7 +79,8 @@ class Point:
     @cached_property
     def config(self) -> ConverterConfig:
         profile, fields = JOBS[self.job]
-        return converter_config(self.format, profile, **fields, **VARIANTS[self.variant])
+        ways = TARGETS[self.flow].smallest if self.variant == "smallest" else VARIANTS[self.variant]
+        return converter_config(self.format, profile, **fields, **ways)
 
     @cached_property
     def identity(self) -> dict[str, object]:
@@ -98,9 +101,9 @@ class Point:
 def points() -> Iterator[Point]:
     """Everything that is measured, in the order of the tables."""
     for variant in VARIANTS:
-        for job in JOBS:
-            for name in FORMATS:
-                yield from (Point(job, variant, name, target) for target in TARGETS[variant])
+        for job in ONLY.get(variant, JOBS):
+            relaxed = ("xcu-relaxed",) if variant == "smallest" and job in RELAXED else ()
+            yield from (Point(job, variant, name, target) for name in FORMATS for target in (*MEASURED[variant], *relaxed))
         for job, formats in PLACED.get(variant, {}).items():
             yield from (Point(job, variant, name, "pnr") for name in formats)
 

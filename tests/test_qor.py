@@ -25,7 +25,7 @@ def loaded(name: str):
 qor, bars, qor_tables = map(loaded, ("qor", "bars", "qor_tables"))
 
 
-def record(job: str, format: str, flow: str, variant: str = "portable", **result: object) -> dict:
+def record(job: str, format: str, flow: str, variant: str = "smallest", **result: object) -> dict:
     return {"job": job, "variant": variant, "format": format, "flow": flow, "yosys": "0.70", "nextpnr": "0.11", "seeds": 5, "result": result}
 
 
@@ -73,8 +73,8 @@ def test_tables():
                record("ocp flush", "e4m3", "pnr", logic_cells=3000, ffs=1400, own_ffs=0, fmax_mhz=40.25, fmax_range_mhz=[39.0, 41.0])]
     page = qor_tables.rendered("<!-- qor -->\nstale\n<!-- end -->\nrest", records)
     assert "stale" not in page and page.endswith("<!-- end -->\nrest")
-    assert "| gorodecky_sousa | portable | e4m3 | 1000/10 | 900 | 20 | 0 | 12000 | - |" in page
-    assert "| mxcast ocp flush, portable | e4m3 | 3000 | 1400 | 0 | 40.2 | 39.0 to 41.0 |" in page
+    assert "| gorodecky_sousa | smallest | e4m3 | 1000/10 | 900 | 20 | 0 | 12000 | - |" in page
+    assert "| mxcast ocp flush, smallest | e4m3 | 3000 | 1400 | 0 | 40.2 | 39.0 to 41.0 |" in page
     assert "2 of 4 measured bars hold" in page
     assert "| <= 0.95 | **1.48 (1.00)** | 0.71 (0.84) |" in page
     assert qor_tables.rendered(page, records) == page
@@ -101,13 +101,13 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(qor, "KEPT", tmp_path / "qor.json")
     monkeypatch.setattr(qor, "PAGES", ())
     monkeypatch.setattr(qor.Point, "measure", lambda point: measured.append(str(point)) or {"luts": 1})
-    wanted = ["--only", "gorodecky_sousa portable e4m3 lut6"]
+    wanted = ["--only", "gorodecky_sousa smallest e4m3 lut6"]
     qor.main(wanted)
     qor.main(wanted)
-    assert measured == ["gorodecky_sousa portable e4m3 lut6", "gorodecky_sousa bf16 portable e4m3 lut6"]
+    assert measured == ["gorodecky_sousa smallest e4m3 lut6", "gorodecky_sousa bf16 smallest e4m3 lut6"]
     qor.KEPT.write_text(qor.KEPT.read_text().replace(qor.records()[0]["verilog"], "0" * 64))
     qor.main(wanted)
-    assert measured[2:] == ["gorodecky_sousa portable e4m3 lut6"] and len(qor.records()) == 2
+    assert measured[2:] == ["gorodecky_sousa smallest e4m3 lut6"] and len(qor.records()) == 2
 
 
 def test_pages_show_what_is_kept():
