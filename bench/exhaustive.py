@@ -7,6 +7,7 @@
 import argparse
 import json
 import re
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -21,6 +22,7 @@ PROFILES = ("ocp", "nvidia", "te", "samson", "gorodecky_sousa")
 """Both roundings that profiles have, three of the ways with NaN and Inf, exact and rounded thresholds, and a 16-bit source."""
 
 
+@cache
 def fingerprint(config: ConverterConfig) -> str:
     return modules.fingerprint(verilog(config, "dut"))
 
