@@ -16,30 +16,29 @@ class Distance(wiring.Component):
     """``y``: the complement of (top - exponent - carry), and above it whether that is negative.
 
     ``carry`` is the AND of ``carries``; it enters below the lowest place, so that its AND costs no LUT of its own. The
-    exponent of a number that has been ``moved`` is 0, to which what the choices say is added; the places above know nothing
-    of a negative sum, so the bit above is turned round.
+    exponent of a number that has been ``moved`` is 0, to which what the choices say is added. The places above know nothing
+    of a negative exponent: if ``signed``, the bit above is turned round for one.
     """
 
     kind, whole = "distance", True
 
-    def __init__(self, width: int, carries: int, moved: Normalised | None = None) -> None:
-        self.moved = moved
+    def __init__(self, width: int, carries: int, moved: Normalised | None = None, signed: bool = False) -> None:
+        self.moved, self.signed = moved, signed
         choices = {"choices": In(len(moved.choices))} if moved else {}
         super().__init__({"exponent": In(width), "not_top": In(width), "carries": In(carries), **choices, "y": Out(width + 1)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.d.comb += self.y.eq(distance(self.exponent, self.not_top, self.carries, self.moved, getattr(self, "choices", None)))
+        m.d.comb += self.y.eq(distance(self.exponent, self.not_top, self.carries, self.moved, getattr(self, "choices", None), self.signed))
         return m
 
 
-def distance(exponent, not_top, carries, moved: Normalised | None = None, choices=None):
+def distance(exponent, not_top, carries, moved: Normalised | None = None, choices=None, signed: bool = False):
     """See `Distance`."""
     if moved:
-        added = [_added(moved, place, choices) for place in range(len(exponent) + 1)]
-        exponent = Cat(Cat(exponent, Const(0, 1))[place] | bit for place, bit in enumerate(added))
-        not_top = Cat(not_top, Const(0, 1))
-        return (Cat(carries.all(), exponent) + Cat(Const(1, 1), not_top))[1:len(exponent) + 1]
+        size = len(exponent) + signed
+        exponent = Cat(bit | _added(moved, place, choices) for place, bit in enumerate(Cat(exponent, Const(0, 1))[:size]))
+        not_top = Cat(not_top, Const(0, 1))[:size]
     return (Cat(carries.all(), exponent) + Cat(Const(1, 1), not_top))[1:]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from amaranth.hdl import Value
+from amaranth.hdl import Const, Value
 
 from .sticky import Term
 from .table import LUT_INPUTS, without_zeros
@@ -35,14 +35,16 @@ def reach_of(least: int) -> int:
 class Normalised:
     """A number that has moved."""
 
-    kept: list
-    """The first bits of the fraction behind the leading one, the first one first; the integer 0 for what is always zero."""
+    kept: list[Value]
+    """The first bits of the fraction behind the leading one, the first one first."""
     rest: list[Term]
     """Whether any bit after those is set: the OR of these."""
     bare: Value
     """No leading one has been found."""
+    hidden: Value | None
+    """Is the number normal, so that it has not moved? None if that is not known as one bit."""
     choices: list[Value]
-    """What was chosen in all steps, and whether the number is bare if that is still to be told apart."""
+    """What was chosen in all steps, whether the number is bare if that is still to be told apart, and `hidden`."""
     exponent: Callable[..., int | None]
     """The exponent of a number that has moved, given the choices as integers: 1 less the places moved, and one less if it is
     bare. 0 for one that has not; None for choices that never happen."""
@@ -57,6 +59,7 @@ def normalised(make: Callable[..., Value], front: list[Value], fraction: Sequenc
     steps = next(steps for steps in STEPS if _reach(steps) == reach)
     if reach > 1 or len(front) + 2 > LUT_INPUTS:
         front = [make("hidden", lambda *b: any(b), *front)]
+    hidden = front[0] if len(front) == 1 else None
     now, rest, choices, decoders = list(fraction), [], [], []
     for number, (by, ways) in enumerate(steps, 1):
         size = bits + _reach(steps[number:])  # that the next steps need
@@ -75,15 +78,21 @@ def normalised(make: Callable[..., Value], front: list[Value], fraction: Sequenc
         choices += chosen
         decoders.append((len(chosen), choice, by))
 
+    choices += [bare] if bare_matters else []
+    choices += [] if hidden is None else [hidden]
+
     def exponent(*bits: int) -> int | None:
-        moved, is_bare = 0, bare_matters and bits[-1]
+        bits, is_normal = (bits, None) if hidden is None else (bits[:-1], bits[-1])
+        bits, is_bare = (bits[:-1], bits[-1]) if bare_matters else (bits, 0)
+        moved = 0
         for count, choice, by in decoders:
             moved, bits = moved + by * choice(bits[:count]), bits[count:]
-        if is_bare and moved < reach:
+        if is_bare and moved < reach or is_normal == (moved > 0):
             return None
         return 1 - moved - is_bare if moved else 0
 
-    return Normalised(now, rest, bare, [*choices, bare] if bare_matters else choices, exponent)
+    now = [Const(0, 1) if isinstance(bit, int) else bit for bit in now]
+    return Normalised(now, rest, bare, hidden, choices, exponent)
 
 
 def _chosen(make, number: str, front: list[Value], now: list, by: int, ways: int) -> tuple[list[Value], Callable]:

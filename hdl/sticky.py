@@ -62,6 +62,8 @@ def any_of(m: Module, platform: object, config: ConverterConfig, terms: list[Ter
         else:
             packed[room] |= term
     y = Signal(name="sticky")
+    if not packed:
+        return y
     if config.microarchitecture.structure is Structure.KEPT and isinstance(platform, ModuleLibrary):
         part = Sticky([len(term.inputs) for term in packed], [term.truth for term in packed])
         m.submodules.make_sticky = placed(part, platform)

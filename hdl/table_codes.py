@@ -47,5 +47,5 @@ class Element:
         if self.is_power(kept):
             if places == self.man_bits:  # rounded up from below half of the smallest code
                 return 0
-            kept = sticky = 0
+            kept = sticky = bare = 0
         return self.nearest(kept, 1 + places, sticky) if bare else self.nearest((2 << self.man_bits) + kept, 2 + places, sticky)

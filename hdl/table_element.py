@@ -114,15 +114,17 @@ class TableQuantizer(wiring.Component):
         found["kept"] = kept
         carries = kept if element.carries else Const(0, 1)
         result = Signal(low + 1, name="near")
-        choices = Cat(moved.choices) if moved else None
+        choices, signed = Cat(moved.choices) if moved else None, bool(moved)
+        if moved and moved.hidden is not None and offset > 0:  # then no subnormal number is above the top
+            signed, found["hidden"] = False, moved.hidden
         if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
-            part = Distance(low, len(carries), moved)
+            part = Distance(low, len(carries), moved, signed)
             m.submodules.make_distance = placed(part, self.platform)
             m.d.comb += [part.exponent.eq(number.exponent[:low]), part.not_top.eq(not_top[:low]), part.carries.eq(carries), result.eq(part.y)]
             if moved:
                 m.d.comb += part.choices.eq(choices)
         else:
-            m.d.comb += result.eq(distance(number.exponent[:low], not_top[:low], carries, moved, choices))
+            m.d.comb += result.eq(distance(number.exponent[:low], not_top[:low], carries, moved, choices, signed))
         high = number.exponent[low:]
         size = len(high)
         is_level = self.table("is_level", lambda *b: all(x != y for x, y in zip(b[:size], b[size:])) and all(b[2 * size:]),
@@ -130,7 +132,7 @@ class TableQuantizer(wiring.Component):
         is_below = self.table("is_below", lambda *b: b[:size] == b[size:], *high, *above)
         return {"near": result[:low], "over": result[low], "is_level": is_level, "is_below": is_below, **found}
 
-    def state(self, *, near, over, is_level, is_below, zero=None, is_special=None, **_):
+    def state(self, *, near, over, is_level, is_below, zero=None, hidden=None, is_special=None, **_):
         """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its own,
         the second for one of field 0 or rounded up from there, neither for zero."""
         element, numerics = self.element, self.numerics
@@ -152,7 +154,7 @@ class TableQuantizer(wiring.Component):
                 return {"field"}
             return {"other"} if distance <= element.last else set()
 
-        more = {**tops, **nones, **late}
+        more = {**tops, **nones, **late, **({} if hidden is None else {"hidden": hidden})}
 
         def state(is_near, over, level, below, *rest):
             rest = dict(zip(more, rest))
@@ -160,6 +162,7 @@ class TableQuantizer(wiring.Component):
                 return False
             is_top = any(rest[name] for name in tops)
             is_near = is_near and not rest.get("zero")
+            over = over and rest.get("hidden", True)
             is_top = is_top or element.exceeds and over and level
             return is_top or (below if over else level) and is_near
 
