@@ -208,10 +208,12 @@ class TableQuantizer(wiring.Component):
         top = fraction_bits - 1
         with_sticky = sticky if fraction_bits == 1 else []  # further up no sticky bit reaches it
         bare_here = bare if bare and self.bare_at >= -1 else []
+        apart = [self.table("short", lambda bare, last: bare and not last, *bare_here, kept[1])] if bare_here and fraction_bits == 3 else []
+        told = [] if apart else bare_here  # of the numbers without a leading one: in the same LUT, if it has an input left
 
         def first(field, far, *rest):
             first_bits, rest, is_bare = self._number(rest[:fraction_bits + 1]), rest[fraction_bits + 1:], 0
-            if bare_here:
+            if told:
                 *rest, is_bare = rest
             found = element.fraction(first_bits, any(rest)) if field else element.subnormal(far, first_bits, any(rest), is_bare)
             return found >> top & 1
@@ -219,13 +221,19 @@ class TableQuantizer(wiring.Component):
         subnormals = not element.keeps_field_zero
         code = {}
         if subnormals:
-            leading = self.table("leading", first, is_field, near[1], *kept, *with_sticky, *bare_here)
+            leading = self.table("leading", first, is_field, near[1], *kept, *with_sticky, *told)
             keeps = not element.flushes
-            code[top] = bit(top, lambda field, leads, a, b, *_: leads and (field or keeps and a == b), leading, near[0], near[1])
-            at_zero = int(self.bare_at == 0)
-            # a number of field 0 has the first bit if it is not bare, unless it has been rounded up to field 1
-            code[fraction_bits] = bit(fraction_bits, lambda field, leads, a, b, *bare: a if field else not (leads or a or b or any(bare[:at_zero])),
-                                      leading, near[0], near[1], *bare[:at_zero])
+
+            def first_bit(field, leads, a, b, *short):  # one place below field 0 a number without a leading one is one bit shorter
+                return leads and (field or keeps and a == b and not (b and any(short[:len(apart)])))
+
+            code[top] = bit(top, first_bit, leading, near[0], near[1], *apart)
+            at_zero = bare if self.bare_at == 0 else []
+
+            def last_exponent_bit(field, leads, a, b, *bare):  # rounded up to field 1, if a number of field 0 has not the first bit
+                return a if field else not (leads or a or b or any(bare[:len(at_zero)]))
+
+            code[fraction_bits] = bit(fraction_bits, last_exponent_bit, leading, near[0], near[1], *at_zero)
         else:
             code[top] = bit(top, lambda field, *rest: first(field, 0, *rest), *kept, *with_sticky)
             code[fraction_bits] = bit(fraction_bits, lambda field, a, *_: a, near[0])
