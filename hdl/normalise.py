@@ -18,7 +18,7 @@ from .table import LUT_INPUTS, without_zeros
 __all__ = ["Normalised", "normalised", "reach_of"]
 
 STEPS: tuple[tuple[tuple[int, int], ...], ...] = (
-    ((1, 2),), ((1, 3),), ((1, 4),), ((2, 4), (1, 2)), ((3, 4), (1, 3)), ((4, 4), (1, 4)), ((16, 4), (4, 4), (1, 4)))
+    ((1, 2),), ((1, 3),), ((1, 4),), ((2, 4), (1, 2)), ((3, 4), (1, 3)), ((4, 4), (1, 4)), ((8, 4), (2, 4), (1, 2)))
 """Ways to move, cheapest first: for each step by how many places, and how many ways it has."""
 
 
@@ -106,7 +106,7 @@ def _chosen(make, number: str, front: list[Value], now: list, by: int, ways: int
     if len(first) + 1 + max(len(second) - 1, len(third)) > LUT_INPUTS:
         first = [_some(make, f"first{number}", first)]
     if by > 4:
-        second, third = [_some(make, f"second{number}", second)], [_some(make, f"third{number}", third)]
+        second, third = ([_some(make, f"{name}{number}", bits)] if bits else [] for name, bits in (("second", second), ("third", third)))
     far = make(f"far{number}", lambda *b: not any(b), *first, *second)
     odd = make(f"odd{number}", lambda far, *b: not any(b[len(first):] if far else b[:len(first)]), far, *first, *third)
     return [far, odd], lambda c: 2 * c[0] + c[1]

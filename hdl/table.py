@@ -74,10 +74,10 @@ def without_zeros(function: Callable[..., object], *inputs) -> tuple[Callable[..
 
 def fewest(function: Callable[..., bool | None], width: int) -> tuple[tuple[int, ...], int]:
     """The fewest inputs, by their numbers, that decide a function which is None where nothing matters; and its truth table of these."""
-    cases = [(bits, function(*bits)) for bits in product((0, 1), repeat=width)]
-    for size in range(width + 1):
-        for inputs in combinations(range(width), size):
-            said: dict[tuple[int, ...], bool] = {}
-            if all(value is None or said.setdefault(tuple(bits[i] for i in inputs), value) == value for bits, value in cases):
-                return inputs, truth_of(lambda *bits: said.get(bits), size)
+    cases = [(bits, value) for bits in product((0, 1), repeat=width) if (value := function(*bits)) is not None]
+    for inputs in (some for size in range(width + 1) for some in combinations(range(width), size)):
+        told = {(tuple(bits[i] for i in inputs), value) for bits, value in cases}
+        if len(told) == len({bits for bits, _ in told}):
+            known = dict(told)
+            return inputs, truth_of(lambda *bits, known=known: known.get(bits), len(inputs))
     raise AssertionError("all inputs together decide")

@@ -17,7 +17,7 @@ from ..spec import ConverterConfig, Specials, Structure, Subnormals
 from ..spec.stages import element_stages
 from .distance import Distance, distance
 from .modules import ModuleLibrary, placed
-from .normalise import normalised, reach_of
+from .normalise import Normalised, normalised, reach_of
 from .operand import operand_layout, special_flags
 from .register import enable_port, registered
 from .scale import largest_scale, scale_offset
@@ -26,6 +26,7 @@ from .table import LUT_INPUTS, table
 from .table_codes import Element
 
 __all__ = ["TableQuantizer"]
+
 
 class TableQuantizer(wiring.Component):
     """`ElementQuantizer` by tables, with the same ports, for what `spec.config.has_tables` says. Combinational without registers inside."""
@@ -38,19 +39,22 @@ class TableQuantizer(wiring.Component):
         block = self.numerics.block
         self.offset = self.element.field - (block.element.bias + block.scale.bias - self.numerics.source.bias)
         """Biased exponent of the all-ones field, less the scale byte."""
+        self.lowest = max(self.element.last - self.offset, 0)
+        """The largest scale byte under which a subnormal number can be other than zero."""
         self.reach, self.bare_at = 0, None
         if self.numerics.input_subnormals is Subnormals.EXACT:
             self.reach, self.bare_at = self.reach_of_subnormals()
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
-                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)), "p": Out(self.numerics.block.element.bits)})
+                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)),
+                          "p": Out(self.numerics.block.element.bits)})
 
     def reach_of_subnormals(self) -> tuple[int, int | None]:
         """By how many places subnormal numbers move up, and the highest exponent field of those that have no leading one even then:
         None if all of these are zero."""
         bias = self.element.field - self.offset  # places to field 0 under the smallest scale
-        every = self.element.last - self.offset + 1  # as many as can leave a code that is not zero
+        every = min(self.element.last - self.offset + 1, self.numerics.source.man_bits)  # what is further down becomes zero, or is zero
         least = bias + (self.element.man_bits == 3)  # in field 0 all bits would decide, more than a table has inputs
-        reach = reach_of(every if self.element.keeps_field_zero else max(least, 1))
+        reach = reach_of(every if self.element.keeps_field_zero else max(min(least, every), 1))
         return reach, None if reach >= every else bias - reach
 
     def elaborate(self, platform) -> Module:
@@ -93,36 +97,15 @@ class TableQuantizer(wiring.Component):
         above = Signal(source.exp_bits - low)
         m.d.comb += [not_top.eq((1 << width) - 1 - offset - self.scale), above.eq(~not_top[low:] - 1)]
 
-        found, bits, moved, lowest = {}, element.man_bits + 1, None, max(element.last - offset, 0)
-        if self.reach:
-            is_large = Signal()  # so that a number of exponent 0 becomes zero, whatever its fraction
-            m.d.comb += is_large.eq(self.scale > lowest)
-            in_small = number.exponent[:(lowest + scale_offset(numerics)).bit_length()]
-            moved = normalised(self.table, [is_large, *in_small], number.fraction[::-1], bits, self.reach, self.bare_at is not None)
-            kept = Cat(reversed(moved.kept))
-            found["zero" if self.bare_at is None else "bare"] = moved.bare
-            if element.has_sticky:
-                found["sticky"] = any_of(m, self.platform, self.config, moved.rest)
-        else:
-            padded = Cat(Const(0, max(bits - source.man_bits, 0)), number.fraction)
-            kept = padded[-bits:]
-            is_small = Signal()
-            m.d.comb += is_small.eq(self.scale <= lowest)
-            found["zero"] = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *number.exponent[:low])
-            if element.has_sticky:
-                found["sticky"] = padded[:-bits].any()
-        found["kept"] = kept
-        carries = kept if element.carries else Const(0, 1)
+        found, moved = self.flushed(number, low) if not self.reach else self.normalised(number)
+        carries = found["kept"] if element.carries else Const(0, 1)
         result = Signal(low + 1, name="near")
-        choices, signed = Cat(moved.choices) if moved else None, bool(moved)
-        if moved and moved.hidden is not None and offset > 0:  # then no subnormal number is above the top
-            signed, found["hidden"] = False, moved.hidden
+        choices, signed = Cat(moved.choices) if moved else None, bool(moved) and "hidden" not in found
         if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
             part = Distance(low, len(carries), moved, signed)
             m.submodules.make_distance = placed(part, self.platform)
-            m.d.comb += [part.exponent.eq(number.exponent[:low]), part.not_top.eq(not_top[:low]), part.carries.eq(carries), result.eq(part.y)]
-            if moved:
-                m.d.comb += part.choices.eq(choices)
+            m.d.comb += [part.exponent.eq(number.exponent[:low]), part.not_top.eq(not_top[:low]), part.carries.eq(carries),
+                         *([part.choices.eq(choices)] if moved else []), result.eq(part.y)]
         else:
             m.d.comb += result.eq(distance(number.exponent[:low], not_top[:low], carries, moved, choices, signed))
         high = number.exponent[low:]
@@ -131,6 +114,29 @@ class TableQuantizer(wiring.Component):
                               *high, *not_top[low:])
         is_below = self.table("is_below", lambda *b: b[:size] == b[size:], *high, *above)
         return {"near": result[:low], "over": result[low], "is_level": is_level, "is_below": is_below, **found}
+
+    def flushed(self, number, low: int) -> tuple[dict[str, Value], None]:
+        """Is the number zero, and the bits of its fraction, where subnormal numbers are zero."""
+        bits, is_small = self.element.man_bits + 1, Signal()
+        padded = Cat(Const(0, max(bits - self.numerics.source.man_bits, 0)), number.fraction)
+        self.m.d.comb += is_small.eq(self.scale <= self.lowest)
+        zero = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *number.exponent[:low])
+        return {"zero": zero, "kept": padded[-bits:], **({"sticky": padded[:-bits].any()} if self.element.has_sticky else {})}, None
+
+    def normalised(self, number) -> tuple[dict[str, Value], Normalised]:
+        """The bits of the fraction where subnormal numbers are exact, what the tables must know of them, and how they have moved."""
+        numerics, is_large = self.numerics, Signal()
+        self.m.d.comb += is_large.eq(self.scale > self.lowest)
+        # in a small block all exponents are; in others it is no matter what becomes of a subnormal number, it will be zero
+        exponent = number.exponent[:(self.lowest + scale_offset(numerics)).bit_length()]
+        moved = normalised(self.table, [is_large, *exponent], number.fraction[::-1], self.element.man_bits + 1, self.reach,
+                           bare_matters=self.bare_at is not None)
+        found = {"kept": Cat(reversed(moved.kept)), "zero" if self.bare_at is None else "bare": moved.bare}
+        if self.element.has_sticky:
+            found["sticky"] = any_of(self.m, self.platform, self.config, moved.rest)
+        if moved.hidden is not None and self.offset > 0:  # then no subnormal number is above the top of its block
+            found["hidden"] = moved.hidden
+        return found, moved
 
     def state(self, *, near, over, is_level, is_below, zero=None, hidden=None, is_special=None, **_):
         """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its own,
