@@ -10,7 +10,7 @@ from ..spec import ConverterConfig, Numerics, Rounding, ScaleRule, Specials
 from .mode import by_mode, mode_port
 from .operand import ROUNDS_UP, scale_key_layout, special_flags
 
-__all__ = ["ScaleUnit", "largest_scale", "leaves_above"]
+__all__ = ["ScaleUnit", "largest_scale", "leaves_above", "scale_offset"]
 
 
 def scale_offset(numerics: Numerics) -> int:

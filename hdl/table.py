@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations, product
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
@@ -11,7 +12,10 @@ from amaranth.lib.wiring import In, Out
 from ..spec import ConverterConfig, Structure
 from .modules import ModuleLibrary, placed
 
-__all__ = ["Table", "table"]
+__all__ = ["LUT_INPUTS", "Table", "fewest", "table", "truth_of", "without_zeros"]
+
+LUT_INPUTS = 6
+"""Of the LUTs that functions are cut to fit."""
 
 
 class Table(wiring.Component):
@@ -38,7 +42,7 @@ def table(m: Module, platform: object, config: ConverterConfig, name: str, funct
     """
     bits = Cat(inputs)
     width = len(bits)
-    truth = sum(bool(function(*(number >> i & 1 for i in range(width)))) << number for number in range(1 << width))
+    truth = truth_of(function, width)
     y = Signal(name=signal or name)
     if config.microarchitecture.structure is Structure.KEPT and isinstance(platform, ModuleLibrary):
         part = Table(name, width, truth)
@@ -47,3 +51,33 @@ def table(m: Module, platform: object, config: ConverterConfig, name: str, funct
     else:
         m.d.comb += y.eq(Const(truth, 1 << width) >> bits)
     return y
+
+
+def truth_of(function: Callable[..., object], width: int) -> int:
+    """The truth table of a function of so many bits."""
+    return sum(bool(function(*(number >> i & 1 for i in range(width)))) << number for number in range(1 << width))
+
+
+def without_zeros(function: Callable[..., object], *inputs) -> tuple[Callable[..., object], list[Value]]:
+    """The function without the inputs that are the integer 0, and its other inputs."""
+    real = [i for i, bit in enumerate(inputs) if not isinstance(bit, int)]
+    zeros = [0] * len(inputs)
+
+    def of_real(*bits):
+        every = list(zeros)
+        for i, bit in zip(real, bits):
+            every[i] = bit
+        return function(*every)
+
+    return of_real, [inputs[i] for i in real]
+
+
+def fewest(function: Callable[..., bool | None], width: int) -> tuple[tuple[int, ...], int]:
+    """The fewest inputs, by their numbers, that decide a function which is None where nothing matters; and its truth table of these."""
+    cases = [(bits, value) for bits in product((0, 1), repeat=width) if (value := function(*bits)) is not None]
+    for inputs in (some for size in range(width + 1) for some in combinations(range(width), size)):
+        told = {(tuple(bits[i] for i in inputs), value) for bits, value in cases}
+        if len(told) == len({bits for bits, _ in told}):
+            known = dict(told)
+            return inputs, truth_of(lambda *bits, known=known: known.get(bits), len(inputs))
+    raise AssertionError("all inputs together decide")

@@ -13,80 +13,19 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, Numerics, Rounding, Specials, Structure, Subnormals
+from ..spec import ConverterConfig, Specials, Structure, Subnormals
 from ..spec.stages import element_stages
+from .distance import Distance, distance
 from .modules import ModuleLibrary, placed
-from .normalise import normalised
+from .normalise import Normalised, normalised, reach_of
 from .operand import operand_layout, special_flags
 from .register import enable_port, registered
-from .rounding import rounds_up
-from .scale import largest_scale, leaves_above
-from .table import table
+from .scale import largest_scale, scale_offset
+from .sticky import any_of
+from .table import LUT_INPUTS, table
+from .table_codes import Element
 
 __all__ = ["TableQuantizer"]
-
-LUT_INPUTS = 6
-"""Of the LUTs that functions are cut to fit."""
-
-
-class Distance(wiring.Component):
-    """``y``: the complement of (top - exponent - carry), and above it whether that is negative.
-
-    ``carry`` is the AND of ``carries``; it enters below the lowest place, so that its AND costs no LUT of its own.
-    """
-
-    kind, whole = "distance", True
-
-    def __init__(self, width: int, carries: int) -> None:
-        super().__init__({"exponent": In(width), "not_top": In(width), "carries": In(carries), "y": Out(width + 1)})
-
-    def elaborate(self, platform) -> Module:
-        m = Module()
-        m.d.comb += self.y.eq(sum_of(self.exponent, self.not_top, self.carries))
-        return m
-
-
-def sum_of(exponent, not_top, carries):
-    return (Cat(carries.all(), exponent) + Cat(Const(1, 1), not_top))[1:]
-
-
-class Element:
-    """What the tables of a format and its rules say, on integers."""
-
-    def __init__(self, numerics: Numerics) -> None:
-        element = numerics.block.element
-        self.rounding, self.man_bits = numerics.rounding, element.man_bits
-        self.field = (1 << element.exp_bits) - 1  # all ones
-        self.keeps_field_zero = (  # as published: field 0 keeps the unshifted fraction
-            numerics.rounding is Rounding.GUARD_HALF_UP and numerics.element_subnormals is Subnormals.FLUSH)
-        self.flushes = numerics.element_subnormals is Subnormals.FLUSH
-        self.max_code = (self.field << self.man_bits) - 1 if numerics.rounding is Rounding.GUARD_HALF_UP else element.max_code
-        self.has_sticky = numerics.rounding is Rounding.RNE
-        self.carries = numerics.rounding is not Rounding.RTZ
-        self.exceeds = leaves_above(numerics)
-        self.last = self.field if self.keeps_field_zero else self.field + (0 if self.flushes else self.man_bits)
-        """The largest distance of a code that is not zero."""
-
-    def is_power(self, kept: int) -> bool:
-        """Do these first ``man_bits`` + 1 bits of a fraction round up to the next power of two?"""
-        return self.carries and kept == (2 << self.man_bits) - 1
-
-    def nearest(self, number: int, places: int, sticky: int) -> int:
-        """``number`` without its last ``places``, rounded."""
-        below, rest = number >> places - 1 & 1, int(bool(number & (1 << places - 1) - 1) or sticky)
-        return (number >> places) + rounds_up(self.rounding, number >> places & 1, below, rest, None)
-
-    def fraction(self, kept: int, sticky: int) -> int:
-        """Fraction bits of a normal code."""
-        return self.nearest(kept, 1, sticky) & (1 << self.man_bits) - 1
-
-    def subnormal(self, places: int, kept: int, sticky: int) -> int:
-        """The code of a number ``places`` below field 0; ``kept`` and ``sticky`` are of a fraction whose carry is in the distance."""
-        if self.is_power(kept):
-            if places == self.man_bits:  # rounded up from below half of the smallest code
-                return 0
-            kept = sticky = 0
-        return self.nearest((2 << self.man_bits) + kept, 2 + places, sticky)
 
 
 class TableQuantizer(wiring.Component):
@@ -100,8 +39,23 @@ class TableQuantizer(wiring.Component):
         block = self.numerics.block
         self.offset = self.element.field - (block.element.bias + block.scale.bias - self.numerics.source.bias)
         """Biased exponent of the all-ones field, less the scale byte."""
+        self.lowest = max(self.element.last - self.offset, 0)
+        """The largest scale byte under which a subnormal number can be other than zero."""
+        self.reach, self.bare_at = 0, None
+        if self.numerics.input_subnormals is Subnormals.EXACT:
+            self.reach, self.bare_at = self.reach_of_subnormals()
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
-                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)), "p": Out(self.numerics.block.element.bits)})
+                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)),
+                          "p": Out(self.numerics.block.element.bits)})
+
+    def reach_of_subnormals(self) -> tuple[int, int | None]:
+        """By how many places subnormal numbers move up, and the highest exponent field of those that have no leading one even then:
+        None if all of these are zero."""
+        bias = self.element.field - self.offset  # places to field 0 under the smallest scale
+        every = min(self.element.last - self.offset + 1, self.numerics.source.man_bits)  # what is further down becomes zero, or is zero
+        least = bias + (self.element.man_bits == 3)  # in field 0 all bits would decide, more than a table has inputs
+        reach = reach_of(every if self.element.keeps_field_zero else max(min(least, every), 1))
+        return reach, None if reach >= every else bias - reach
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -112,7 +66,7 @@ class TableQuantizer(wiring.Component):
         now, *later = registered(m, self, "distance", told=flags, **values)
         values = dict(zip(values, later))
         chosen = now.state(**values)
-        used = ("sign", "is_nan", "near", "kept", "sticky")
+        used = ("sign", "is_nan", "near", "kept", "sticky", "bare")
         values = {name: value for name, value in values.items() if name in used} | dict(zip(("is_field", "is_other"), chosen))
         now, *later = registered(m, now, "chosen", told=flags, **values)
         now.code(**dict(zip(values, later)))
@@ -138,34 +92,22 @@ class TableQuantizer(wiring.Component):
         offset = self.offset
         wide = largest_scale(numerics) + offset >= 1 << source.exp_bits
         width = source.exp_bits + wide
-        low = max(element.last.bit_length(), 5 + wide)
+        low = max((element.last + self.reach).bit_length(), 5 + wide)
         not_top = Signal(width)  # the same for all lanes
         above = Signal(source.exp_bits - low)
         m.d.comb += [not_top.eq((1 << width) - 1 - offset - self.scale), above.eq(~not_top[low:] - 1)]
 
-        flushes = numerics.input_subnormals is Subnormals.FLUSH
-        bits = element.man_bits + 1
-        found = {}
-        if flushes:
-            padded = Cat(Const(0, max(bits - source.man_bits, 0)), number.fraction)
-            kept, rest, exponent = padded[-bits:], padded[:-bits], number.exponent
-            is_small = Signal()
-            m.d.comb += is_small.eq(self.scale <= max(element.last - offset, 0))
-            found["zero"] = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *exponent[:low])
-        else:
-            places = element.last - offset + 1
-            kept, rest, exponent, found["zero"], found["negative"] = normalised(m, number, source, bits, places)
-        found["kept"] = kept
-        if element.has_sticky:
-            found["sticky"] = rest.any()
-        carries = kept if element.carries else Const(0, 1)
+        found, moved = self.flushed(number, low) if not self.reach else self.normalised(number)
+        carries = found["kept"] if element.carries else Const(0, 1)
         result = Signal(low + 1, name="near")
+        choices, signed = Cat(moved.choices) if moved else None, bool(moved) and "hidden" not in found
         if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
-            part = Distance(low, len(carries))
+            part = Distance(low, len(carries), moved, signed)
             m.submodules.make_distance = placed(part, self.platform)
-            m.d.comb += [part.exponent.eq(exponent[:low]), part.not_top.eq(not_top[:low]), part.carries.eq(carries), result.eq(part.y)]
+            m.d.comb += [part.exponent.eq(number.exponent[:low]), part.not_top.eq(not_top[:low]), part.carries.eq(carries),
+                         *([part.choices.eq(choices)] if moved else []), result.eq(part.y)]
         else:
-            m.d.comb += result.eq(sum_of(exponent[:low], not_top[:low], carries))
+            m.d.comb += result.eq(distance(number.exponent[:low], not_top[:low], carries, moved, choices, signed))
         high = number.exponent[low:]
         size = len(high)
         is_level = self.table("is_level", lambda *b: all(x != y for x, y in zip(b[:size], b[size:])) and all(b[2 * size:]),
@@ -173,7 +115,30 @@ class TableQuantizer(wiring.Component):
         is_below = self.table("is_below", lambda *b: b[:size] == b[size:], *high, *above)
         return {"near": result[:low], "over": result[low], "is_level": is_level, "is_below": is_below, **found}
 
-    def state(self, *, near, over, is_level, is_below, zero, negative=None, is_special=None, **_):
+    def flushed(self, number, low: int) -> tuple[dict[str, Value], None]:
+        """Is the number zero, and the bits of its fraction, where subnormal numbers are zero."""
+        bits, is_small = self.element.man_bits + 1, Signal()
+        padded = Cat(Const(0, max(bits - self.numerics.source.man_bits, 0)), number.fraction)
+        self.m.d.comb += is_small.eq(self.scale <= self.lowest)
+        zero = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *number.exponent[:low])
+        return {"zero": zero, "kept": padded[-bits:], **({"sticky": padded[:-bits].any()} if self.element.has_sticky else {})}, None
+
+    def normalised(self, number) -> tuple[dict[str, Value], Normalised]:
+        """The bits of the fraction where subnormal numbers are exact, what the tables must know of them, and how they have moved."""
+        numerics, is_large = self.numerics, Signal()
+        self.m.d.comb += is_large.eq(self.scale > self.lowest)
+        # in a small block all exponents are; in others it is no matter what becomes of a subnormal number, it will be zero
+        exponent = number.exponent[:(self.lowest + scale_offset(numerics)).bit_length()]
+        moved = normalised(self.table, [is_large, *exponent], number.fraction[::-1], self.element.man_bits + 1, self.reach,
+                           bare_matters=self.bare_at is not None)
+        found = {"kept": Cat(reversed(moved.kept)), "zero" if self.bare_at is None else "bare": moved.bare}
+        if self.element.has_sticky:
+            found["sticky"] = any_of(self.m, self.platform, self.config, moved.rest)
+        if moved.hidden is not None and self.offset > 0:  # then no subnormal number is above the top of its block
+            found["hidden"] = moved.hidden
+        return found, moved
+
+    def state(self, *, near, over, is_level, is_below, zero=None, hidden=None, is_special=None, **_):
         """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its own,
         the second for one of field 0 or rounded up from there, neither for zero."""
         element, numerics = self.element, self.numerics
@@ -184,8 +149,8 @@ class TableQuantizer(wiring.Component):
             (nones if numerics.block.element.nan_code is None else tops)["nan"] = self.nan
         if numerics.specials in (Specials.DROP, Specials.TE):
             tops["special"] = is_special
-        negative = {} if negative is None else {"negative": negative}
-        early, late = ({"zero": zero}, {}) if width < LUT_INPUTS else ({}, {"zero": zero})
+        zeros = {} if zero is None else {"zero": zero}
+        early, late = (zeros, {}) if width < LUT_INPUTS else ({}, zeros)
 
         def class_of(bits: tuple[int, ...]) -> set[str]:
             distance = (1 << width) - 1 - sum(bit << i for i, bit in enumerate(bits))
@@ -195,7 +160,7 @@ class TableQuantizer(wiring.Component):
                 return {"field"}
             return {"other"} if distance <= element.last else set()
 
-        more = {**tops, **nones, **negative, **late}
+        more = {**tops, **nones, **late, **({} if hidden is None else {"hidden": hidden})}
 
         def state(is_near, over, level, below, *rest):
             rest = dict(zip(more, rest))
@@ -203,8 +168,7 @@ class TableQuantizer(wiring.Component):
                 return False
             is_top = any(rest[name] for name in tops)
             is_near = is_near and not rest.get("zero")
-            if rest.get("negative"):  # an exponent below 0: all places above are ones
-                return is_top or level and over and is_near
+            over = over and rest.get("hidden", True)
             is_top = is_top or element.exceeds and over and level
             return is_top or (below if over else level) and is_near
 
@@ -227,11 +191,12 @@ class TableQuantizer(wiring.Component):
 
         return decoded("field"), decoded("other")
 
-    def code(self, *, sign, near, kept, is_field, is_other, sticky=None, is_nan=None) -> None:
+    def code(self, *, sign, near, kept, is_field, is_other, sticky=None, bare=None, is_nan=None) -> None:
         """The code from its table for each bit."""
         m, numerics, element = self.m, self.numerics, self.element
         bits, fraction_bits = numerics.block.element.bits, element.man_bits
         sticky = [] if sticky is None else [sticky]
+        bare = [] if bare is None else [bare]
         nan_code = numerics.block.element.nan_code
         nan = self.nan if numerics.specials is Specials.NAN_BLOCK else is_nan
         differs = 0 if nan is None or nan_code is None else nan_code ^ element.max_code
@@ -248,28 +213,41 @@ class TableQuantizer(wiring.Component):
         # the first bit of the fraction: the subnormals that can have it are those of field 0 and one place below
         top = fraction_bits - 1
         with_sticky = sticky if fraction_bits == 1 else []  # further up no sticky bit reaches it
+        bare_here = bare if bare and self.bare_at >= -1 else []
+        apart = [self.table("short", lambda bare, last: bare and not last, *bare_here, kept[1])] if bare_here and fraction_bits == 3 else []
+        told = [] if apart else bare_here  # of the numbers without a leading one: in the same LUT, if it has an input left
 
         def first(field, far, *rest):
-            first_bits, rest = self._number(rest[:fraction_bits + 1]), rest[fraction_bits + 1:]
-            found = element.fraction(first_bits, any(rest)) if field else element.subnormal(far, first_bits, any(rest))
+            first_bits, rest, is_bare = self._number(rest[:fraction_bits + 1]), rest[fraction_bits + 1:], 0
+            if told:
+                *rest, is_bare = rest
+            found = element.fraction(first_bits, any(rest)) if field else element.subnormal(far, first_bits, any(rest), is_bare)
             return found >> top & 1
 
         subnormals = not element.keeps_field_zero
         code = {}
         if subnormals:
-            leading = self.table("leading", first, is_field, near[1], *kept, *with_sticky)
+            leading = self.table("leading", first, is_field, near[1], *kept, *with_sticky, *told)
             keeps = not element.flushes
-            code[top] = bit(top, lambda field, leads, a, b, *_: leads and (field or keeps and a == b), leading, near[0], near[1])
-            # a number of field 0 has the first bit, unless it has been rounded up to field 1
-            code[fraction_bits] = bit(fraction_bits, lambda field, leads, a, b, *_: a if field else not (leads or a or b),
-                                      leading, near[0], near[1])
+
+            def first_bit(field, leads, a, b, *short):  # one place below field 0 a number without a leading one is one bit shorter
+                return leads and (field or keeps and a == b and not (b and any(short[:len(apart)])))
+
+            code[top] = bit(top, first_bit, leading, near[0], near[1], *apart)
+            at_zero = bare if self.bare_at == 0 else []
+
+            def last_exponent_bit(field, leads, a, b, *bare):  # rounded up to field 1, if a number of field 0 has not the first bit
+                return a if field else not (leads or a or b or any(bare[:len(at_zero)]))
+
+            code[fraction_bits] = bit(fraction_bits, last_exponent_bit, leading, near[0], near[1], *at_zero)
         else:
             code[top] = bit(top, lambda field, *rest: first(field, 0, *rest), *kept, *with_sticky)
             code[fraction_bits] = bit(fraction_bits, lambda field, a, *_: a, near[0])
         for place in range(1, bits - 1 - fraction_bits):
             code[fraction_bits + place] = bit(fraction_bits + place, lambda field, a, *_: field and a, near[place])
+        subnormal = self.subnormals(near, kept, sticky, bare) if subnormals and not element.flushes else None
         for place in reversed(range(top)):
-            code[place] = self.lower(place, bit, kept, sticky, near, subnormals and not element.flushes, code)
+            code[place] = self.lower(place, bit, kept, sticky, near, subnormal, code)
 
         magnitude = Cat(code[place] for place in range(bits - 1))
         if nan is not None:
@@ -279,8 +257,8 @@ class TableQuantizer(wiring.Component):
             magnitude = Mux(self.nan, signals.signal_nan_code, Mux(self.inf, signals.signal_inf_code, magnitude))[:bits - 1]
         m.d.comb += self.p.eq(Cat(magnitude, sign))
 
-    def lower(self, place: int, bit, kept, sticky: list, near, subnormals: bool, code: dict):
-        """A bit of the fraction below its first."""
+    def lower(self, place: int, bit, kept, sticky: list, near, subnormal, code: dict):
+        """A bit of the fraction below its first; ``subnormal`` makes that of a subnormal code, or is None."""
         element = self.element
         below = kept[:place + 2] if place else kept[:2]  # bits from here on decide the rounding of this one
         decides = [*below, *(sticky if place == 0 else [])]
@@ -293,49 +271,47 @@ class TableQuantizer(wiring.Component):
         if count > 3 or place == 0 and (saturates or element.man_bits == 3):
             inputs, count = [self.table(f"rounded{place}", rounded, *decides)], 1
         kinds = [*inputs]
-        if subnormals:
-            kinds.append(self.table(f"subnormal{place}", self._subnormal(place), *self._inexact(kept, sticky), near[0], near[1]))
+        if subnormal:
+            kinds.append(subnormal(place))
         if saturates:  # the all-ones field has no all-ones fraction
             kinds.append(self.table("saturates", lambda *bits: all(bits), *(code[i] for i in sorted(code))))
 
         def chosen(field, *rest):
             if not field:
-                return subnormals and rest[count]
+                return subnormal and rest[count]
             found = rest[0] if count == 1 else rounded(*rest[:count])
-            return found and not (saturates and rest[count + subnormals])
+            return found and not (saturates and rest[count + bool(subnormal)])
 
         return bit(place, chosen, *kinds)
 
-    def _inexact(self, kept, sticky: list) -> list:
-        """What the tables of subnormals look at of the fraction: its first bits, and whether any other is set. Where the last of
-        the bits kept is but one of those others, it is not one of the inputs."""
-        element = self.element
-        if element.man_bits < 3:
-            return [*kept, *sticky]
-        if not hasattr(self, "_rest"):
+    def subnormals(self, near, kept, sticky: list, bare: list):
+        """What makes the bits of subnormal codes. It looks at the first bits of the fraction, and at whether any other is set: where
+        the last of the bits kept is but one of those others, it is not one of the inputs."""
+        element, size, short = self.element, self.element.man_bits + 1, self.element.man_bits == 3
+        inputs = [*kept, *sticky]
+        if short:
             # all ones that carry are a power of two, nothing else set; all ones that do not have a last bit of zero
-            self._rest = self.table("rest", lambda sticky, last, *first: last or sticky and not all(first),
-                                    sticky[0] if sticky else Const(0, 1), *kept)
-        return [*kept[1:], self._rest]
+            inputs = [*kept[1:], self.table("rest", lambda sticky, last, *first: last or sticky and not all(first),
+                                            sticky[0] if sticky else Const(0, 1), *kept)]
 
-    def _subnormal(self, place: int):
-        element, size = self.element, self.element.man_bits + 1
+        def make(place: int):
+            def function(*bits):
+                bits, (low, high, *is_bare) = bits[:len(inputs)], bits[len(inputs):]
+                places = {(0, 0): 0, (1, 1): 1, (0, 1): 2, (1, 0): 3}[low, high]
+                if places > element.man_bits:
+                    return 0
+                if not short:
+                    number, rest = self._number(bits[:size]), any(bits[size:])
+                else:
+                    *first, rest = bits
+                    number = self._number(first) << 1
+                    if element.carries and all(first) and rest:
+                        number, rest = (2 << element.man_bits) - 1, 0  # the carry
+                return element.subnormal(places, number, rest, any(is_bare)) >> place & 1
 
-        def function(*bits):
-            *fraction, low, high = bits
-            places = {(0, 0): 0, (1, 1): 1, (0, 1): 2, (1, 0): 3}[low, high]
-            if places > element.man_bits:
-                return 0
-            if element.man_bits < 3:
-                kept, sticky = self._number(fraction[:size]), any(fraction[size:])
-            else:
-                *first, sticky = fraction
-                kept = self._number(first) << 1
-                if element.carries and all(first) and sticky:
-                    kept, sticky = (2 << element.man_bits) - 1, 0  # the carry
-            return element.subnormal(places, kept, sticky) >> place & 1
+            return self.table(f"subnormal{place}", function, *inputs, near[0], near[1], *bare)
 
-        return function
+        return make
 
     @staticmethod
     def _number(bits) -> int:

@@ -1,14 +1,16 @@
 """Micro-architectures: other hardware, the same bits."""
 
 import pytest
+from amaranth.hdl import Const
 
 from mxcast.hdl import verilog
 from mxcast.hdl.modules import ModuleLibrary
+from mxcast.hdl.normalise import normalised
 from mxcast.hdl.table import Table
 from mxcast.hdl.table_element import Element
 from mxcast.proof import prove
 from mxcast.sim import verify
-from mxcast.spec import GOALS, Quantizer, converter_config
+from mxcast.spec import GOALS, FloatFormat, Quantizer, converter_config
 
 CASES = [
     ("area", "e4m3", "ocp", {"input_subnormals": "flush", "block_size": 32}),
@@ -40,15 +42,51 @@ def test_a_goal_changes_no_bit(goal, format, profile, rules):
         assert result.blocks > 1000 and result.mismatched_blocks == 0
 
 
-@pytest.mark.parametrize(("format", "profile", "goal"), [("e4m3", "ocp", "area"), ("e2m3", "nvidia", "area")])
+@pytest.mark.parametrize(("format", "profile", "goal"), [
+    ("e5m2", "ocp", "area"), ("e4m3", "ocp", "area"), ("e3m2", "ocp", "area"), ("e2m3", "nvidia", "area"), ("e2m1", "te", "speed"),
+    ("e5m3", "ocp", "area"),  # moves in three steps
+    ("e3m3", "gorodecky_sousa", "area")])
 def test_it_is_proved(tmp_path, format, profile, goal):
-    proof = prove(converter_config(format, profile, optimize=goal, block_size=8), out=tmp_path)
+    proof = prove(converter_config(format, profile, optimize=goal, block_size=8, input_subnormals="exact"), out=tmp_path)
     assert proof.passed and proof.way == "composed"
+
+
+def test_a_largest_exponent_of_zero_is_proved(tmp_path):
+    """Under the smallest scale a subnormal number can then be rounded up to above the largest element."""
+    element = FloatFormat(name="low", exp_bits=2, man_bits=2, bias=3, specials="none", source="this test")
+    proof = prove(converter_config(element, "ocp", optimize="area", block_size=4), out=tmp_path)
+    assert proof.passed and proof.way == "composed"
+
+
+@pytest.mark.parametrize("reach", [1, 2, 3, 7, 11, 15, 31])
+def test_numbers_move_up_to_their_leading_one(reach):
+    """Every function is called with the bits of numbers that have one bit set, or two, in place of signals."""
+    def value(bit) -> int:
+        return bit.value
+
+    def make(name, function, *bits):
+        return Const(bool(function(*map(value, bits))), 1)
+
+    for places in range(1, 24):
+        for other in range(places, 24):
+            bits = [Const(place in (places, other), 1) for place in range(1, 24)]
+            moved = normalised(make, [Const(0, 1)], bits, 4, reach, bare_matters=True)
+            up = min(places, reach)
+            after = [*map(value, bits), *[0] * (reach + 4)][up:]
+            assert [*map(value, moved.kept)] == after[:4]
+            assert moved.bare.value == (places > reach)
+            assert moved.exponent(*map(value, moved.choices)) == 1 - up - (places > reach)
+            assert any(term.function(*map(value, term.inputs)) for term in moved.rest) == any(after[4:])
+
+
+def test_subnormals_of_the_source_are_no_shifter():
+    text = verilog(converter_config("e2m1", optimize="area"), "dut")
+    assert text.count("module dut_moved") == 2 and "dut_is_zero" not in text
 
 
 def test_a_wrong_table_is_found(monkeypatch):
     right = Element.subnormal
-    monkeypatch.setattr(Element, "subnormal", lambda self, places, kept, sticky: right(self, places, kept, 0))
+    monkeypatch.setattr(Element, "subnormal", lambda self, places, kept, sticky, *bare: right(self, places, kept, 0, *bare))
     config = converter_config("e4m3", "ocp", optimize="area", block_size=8)
     assert verify(config, stimuli="corner").mismatched_blocks > 0
 
