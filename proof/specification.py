@@ -80,8 +80,8 @@ class Specification:
         number = f"(fp.abs ({TO_DOUBLE} RNE ({binary})))"
         if self.numerics.input_subnormals is Subnormals.FLUSH and s is not FP16:
             number = f"(ite {subnormal} (_ +zero 11 53) {number})"
-        if self.numerics.specials is Specials.DROP:  # left-out inputs read as numbers of the binade above all others
-            beyond = f"(fp #b0 {bits(DOUBLE_BIAS + s.bias + 1, 11)} {shifted('(fraction x)', mantissa, 52)})"
+        if self.numerics.specials is Specials.DROP:  # left-out inputs read as numbers of the binade above all of FP32
+            beyond = f"(fp #b0 {bits(DOUBLE_BIAS + FP32.bias + 1, 11)} {shifted('(fraction x)', mantissa, 52)})"
             number = f"(ite (special x) {beyond} {number})"
         yield f"(define-fun magnitude ((x (_ BitVec {s.bits}))) {DOUBLE} {number})"
 
