@@ -98,23 +98,30 @@ class TableQuantizer(wiring.Component):
         self.config, self.numerics = config, config.numerics
         self.element = Element(self.numerics)
         block = self.numerics.block
+        self.looks_at = block.element.man_bits + 1 if self.numerics.input_subnormals is Subnormals.FLUSH else self.numerics.source.man_bits
+        """First bits of a fraction; of the others only whether any is set."""
         self.offset = self.element.field - (block.element.bias + block.scale.bias - self.numerics.source.bias)
         """Biased exponent of the all-ones field, less the scale byte."""
+        self.wide = largest_scale(self.numerics) + self.offset >= 1 << self.numerics.source.exp_bits
+        self.low = max(self.element.last.bit_length(), 5 + self.wide)
+        """Low bits of the subtraction; the others are compared."""
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
-                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)), "p": Out(self.numerics.block.element.bits)})
+                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)),
+                          "p": Out(self.numerics.block.element.bits)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
         self.m, self.platform = m, platform
-        number = data.View(operand_layout(self.numerics), self.x)
-        flags = special_flags(self.numerics)
-        values = {"sign": number.sign, **self.special(number), **self.distance(number)}
-        now, *later = registered(m, self, "distance", told=flags, **values)
+        number, flags = data.View(operand_layout(self.numerics), self.x), special_flags(self.numerics)
+        values = {"sign": number.sign, **self.special(number), **self.top(), **self.digits(number)}
+        now, *later = registered(m, self, "top", told=flags, **values)
+        values = now.distance(**dict(zip(values, later)))
+        now, *later = registered(m, now, "distance", told=flags, forced=["zero", "is_level"], **values)
         values = dict(zip(values, later))
         chosen = now.state(**values)
         used = ("sign", "is_nan", "near", "kept", "sticky")
         values = {name: value for name, value in values.items() if name in used} | dict(zip(("is_field", "is_other"), chosen))
-        now, *later = registered(m, now, "chosen", told=flags, **values)
+        now, *later = registered(m, now, "chosen", told=flags, forced=["is_field", "is_other"], **values)
         now.code(**dict(zip(values, later)))
         return m
 
@@ -132,46 +139,51 @@ class TableQuantizer(wiring.Component):
     def table(self, name: str, function, *inputs) -> Signal:
         return table(self.m, self.platform, self.config, name, function, *inputs)
 
-    def distance(self, number) -> dict[str, Value]:
-        """The low bits of the distance, complemented; what tells whether they are all of it; and the bits that decide the rounding."""
-        m, numerics, element, source = self.m, self.numerics, self.element, self.numerics.source
-        offset = self.offset
-        wide = largest_scale(numerics) + offset >= 1 << source.exp_bits
-        width = source.exp_bits + wide
-        low = max(element.last.bit_length(), 5 + wide)
-        not_top = Signal(width)  # the same for all lanes
-        above = Signal(source.exp_bits - low)
-        m.d.comb += [not_top.eq((1 << width) - 1 - offset - self.scale), above.eq(~not_top[low:] - 1)]
+    def top(self) -> dict[str, Value]:
+        """What the scale says, the same for all lanes."""
+        numerics, element, source, offset = self.numerics, self.element, self.numerics.source, self.offset
+        width = source.exp_bits + self.wide
+        not_top = Signal(width)
+        above = Signal(source.exp_bits - self.low)
+        self.m.d.comb += [not_top.eq((1 << width) - 1 - offset - self.scale), above.eq(~not_top[self.low:] - 1)]
+        if numerics.input_subnormals is not Subnormals.FLUSH:
+            return {"not_top": not_top, "above": above}
+        is_small = Signal()
+        self.m.d.comb += is_small.eq(self.scale <= max(element.last - offset, 0))
+        return {"not_top": not_top, "above": above, "is_small": is_small}
 
-        flushes = numerics.input_subnormals is Subnormals.FLUSH
-        bits = element.man_bits + 1
-        found = {}
-        if flushes:
+    def digits(self, number) -> dict[str, Value]:
+        """The exponent of a number, normalised where it need be, and the bits that decide the rounding."""
+        numerics, element, source = self.numerics, self.element, self.numerics.source
+        bits, found = element.man_bits + 1, {}
+        if numerics.input_subnormals is Subnormals.FLUSH:
             padded = Cat(Const(0, max(bits - source.man_bits, 0)), number.fraction)
             kept, rest, exponent = padded[-bits:], padded[:-bits], number.exponent
-            is_small = Signal()
-            m.d.comb += is_small.eq(self.scale <= max(element.last - offset, 0))
-            found["zero"] = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *exponent[:low])
         else:
-            places = element.last - offset + 1
-            kept, rest, exponent, found["zero"], found["negative"] = normalised(m, number, source, bits, places)
-        found["kept"] = kept
+            places = element.last - self.offset + 1
+            kept, rest, exponent, found["zero"], found["negative"] = normalised(self.m, number, source, bits, places)
         if element.has_sticky:
             found["sticky"] = rest.any()
+        return {"exponent": exponent[:self.low], "high": number.exponent[self.low:], "kept": kept, **found}
+
+    def distance(self, *, not_top, above, exponent, high, kept, is_small=None, **found) -> dict[str, Value]:
+        """The low bits of the distance, complemented; what tells whether they are all of it; and what else is known of the number."""
+        m, element, low = self.m, self.element, self.low
+        if is_small is not None:
+            found["zero"] = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *exponent)
         carries = kept if element.carries else Const(0, 1)
         result = Signal(low + 1, name="near")
         if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
             part = Distance(low, len(carries))
             m.submodules.make_distance = placed(part, self.platform)
-            m.d.comb += [part.exponent.eq(exponent[:low]), part.not_top.eq(not_top[:low]), part.carries.eq(carries), result.eq(part.y)]
+            m.d.comb += [part.exponent.eq(exponent), part.not_top.eq(not_top[:low]), part.carries.eq(carries), result.eq(part.y)]
         else:
-            m.d.comb += result.eq(sum_of(exponent[:low], not_top[:low], carries))
-        high = number.exponent[low:]
+            m.d.comb += result.eq(sum_of(exponent, not_top[:low], carries))
         size = len(high)
         is_level = self.table("is_level", lambda *b: all(x != y for x, y in zip(b[:size], b[size:])) and all(b[2 * size:]),
                               *high, *not_top[low:])
         is_below = self.table("is_below", lambda *b: b[:size] == b[size:], *high, *above)
-        return {"near": result[:low], "over": result[low], "is_level": is_level, "is_below": is_below, **found}
+        return {"near": result[:low], "over": result[low], "is_level": is_level, "is_below": is_below, "kept": kept, **found}
 
     def state(self, *, near, over, is_level, is_below, zero, negative=None, is_special=None, **_):
         """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its own,
