@@ -45,7 +45,8 @@ JOBS: dict[str, tuple[str, dict[str, str]]] = {
 VARIANTS: dict[str, dict[str, object]] = {
     "smallest": {},
     "speed": {"optimize": "speed"},
-    "pipelined": {"amax": "elimination", "quantizer": "table", "registered_after": "digit1,digit2,digit3,digit4,scale,distance,chosen"},
+    "pipelined": {"amax": "compare", "quantizer": "table",
+                  "registered_after": "level1,level2,level3,level4,level5,scale,top,distance,chosen"},
     "plain": {},
 }
 """How it is built, by name: fields of `Microarchitecture`. ``smallest`` is what has the fewest LUTs on the target (`Target.smallest`),

@@ -124,7 +124,8 @@ class AmaxTree(wiring.Component):
         level = [self.leaf(m, platform, lane, self.x[width * lane:width * (lane + 1)])
                  for lane in range(self.numerics.block_size)]
         if self.reduced:
-            _, *level = registered(m, self, "key", **{node.name: node for node in level})
+            nodes = {node.name: node for node in level}
+            _, *level = registered(m, self, "key", forced=nodes if self.numerics.specials is not Specials.NAN_BLOCK else [], **nodes)
         depth = 0
         while len(level) > 1:
             depth += 1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import BlockFormat, ConverterConfig, FixedFormat, Quantizer, converter_config
+from ..spec import BlockFormat, ConverterConfig, FixedFormat, Numerics, Quantizer, converter_config
 from ..spec.stages import TOGETHER, element_stages, tree_stages
 from .amax import AmaxTree, ReduceKey, inner_stages
 from .element import ElementQuantizer
@@ -21,6 +21,17 @@ from .table_fixed import FixedQuantizer
 from .widen import Widen
 
 __all__ = ["BlockConverter"]
+
+
+def narrowed(m: Module, numerics: Numerics, x: list, looks_at: int) -> list:
+    """The numbers with the first ``looks_at`` bits of their fractions and, below, whether any other is set: the fewer bits are registered
+    on the way to the quantizers."""
+    rest = numerics.source.man_bits - looks_at
+    if rest <= 1:
+        return x
+    found = [Signal(len(number) - rest + 1, name=f"{lane_name('x', lane, numerics)}_narrowed") for lane, number in enumerate(x)]
+    m.d.comb += [narrow.eq(Cat(number[:rest].any(), number[rest:])) for narrow, number in zip(found, x)]
+    return found
 
 
 class BlockConverter(wiring.Component):
@@ -72,6 +83,8 @@ class BlockConverter(wiring.Component):
         if tree.reduced:
             now.tell(m, tree)
 
+        if {*tree_stages(config), "scale"} & {*micro.registered_after}:
+            x = narrowed(m, numerics, x, elements[0].looks_at)
         for place in inner_stages(config):  # what the tree holds there, it registers itself
             now, *x = registered(m, now, place, told=told, **named(x))
         root = tree_stages(config)[len(inner_stages(config))]
@@ -86,7 +99,7 @@ class BlockConverter(wiring.Component):
         m.d.comb += unit.key.eq(key)
         now.tell(m, unit)
         flags = {flag: getattr(unit, flag) for flag in special_flags(numerics)}
-        now, scale, *rest = registered(m, now, "scale", told=told, scale=unit.scale, **flags, **named(x))
+        now, scale, *rest = registered(m, now, "scale", told=told, forced=["scale"], scale=unit.scale, **flags, **named(x))
         flags, x = rest[:len(flags)], rest[len(flags):]
 
         count = numerics.random_bits
@@ -94,7 +107,7 @@ class BlockConverter(wiring.Component):
             m.submodules[lane_name("element", lane, numerics)] = placed(element, platform)
             now.tell(m, element)
             m.d.comb += [
-                element.x.eq(x[lane]),
+                element.x.eq(Cat(Const(0, len(element.x) - len(x[lane])), x[lane])),
                 element.scale.eq(scale),
                 *(getattr(element, flag).eq(value) for flag, value in zip(special_flags(numerics), flags)),
                 *([element.random.eq(now.random[count * lane:count * (lane + 1)])] if count else []),

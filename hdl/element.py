@@ -77,6 +77,8 @@ class ElementQuantizer(wiring.Component):
         self.targets = [Target.of(mode) for mode in config.modes]
         self.fraction_bits = max(target.fraction_bits for target in self.targets)
         random = {"random": In(self.numerics.random_bits)} if self.numerics.random_bits else {}
+        self.looks_at = self.numerics.source.man_bits
+        """First bits of a fraction; of the others only whether any is set."""
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
                           **mode_port(config), **random, **{flag: In(1) for flag in special_flags(self.numerics)},
                           **enable_port(config, element_stages(config)), "p": Out(self.numerics.block.element.bits)})
@@ -92,10 +94,11 @@ class ElementQuantizer(wiring.Component):
             m, self, "normalised", told=("mode", "random", *flags), number=number, top=top, tail=tail, field=field)
         fraction, below, sticky = now.align(m, top, tail, field)
         now, number, top, field, fraction, below, sticky = registered(
-            m, now, "aligned", told=("mode", "random", *flags), number=number, top=top, field=field, fraction=fraction, below=below,
-            sticky=sticky)
+            m, now, "aligned", told=("mode", "random", *flags), forced=["fraction", "below"], number=number, top=top, field=field,
+            fraction=fraction, below=below, sticky=sticky)
         magnitude = now.round(m, number, top, field, fraction, below, sticky)
-        now, number, magnitude = registered(m, now, "rounded", told=("mode", *flags), number=number, magnitude=magnitude)
+        now, number, magnitude = registered(m, now, "rounded", told=("mode", *flags), forced=["magnitude"], number=number,
+                                            magnitude=magnitude)
         now.pack(m, number, magnitude)
         return m
 

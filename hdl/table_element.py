@@ -37,6 +37,8 @@ class TableQuantizer(wiring.Component):
         self.config, self.numerics = config, config.numerics
         self.element = Element(self.numerics)
         block = self.numerics.block
+        self.looks_at = block.element.man_bits + 1 if self.numerics.input_subnormals is Subnormals.FLUSH else self.numerics.source.man_bits
+        """First bits of a fraction; of the others only whether any is set."""
         self.offset = self.element.field - (block.element.bias + block.scale.bias - self.numerics.source.bias)
         """Biased exponent of the all-ones field, less the scale byte."""
         self.lowest = max(self.element.last - self.offset, 0)
@@ -44,6 +46,9 @@ class TableQuantizer(wiring.Component):
         self.reach, self.bare_at = 0, None
         if self.numerics.input_subnormals is Subnormals.EXACT:
             self.reach, self.bare_at = self.reach_of_subnormals()
+        self.wide = largest_scale(self.numerics) + self.offset >= 1 << self.numerics.source.exp_bits
+        self.low = max((self.element.last + self.reach).bit_length(), 5 + self.wide)
+        """Low bits of the subtraction; the others are compared."""
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
                           **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)),
                           "p": Out(self.numerics.block.element.bits)})
@@ -60,15 +65,18 @@ class TableQuantizer(wiring.Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         self.m, self.platform = m, platform
-        number = data.View(operand_layout(self.numerics), self.x)
-        flags = special_flags(self.numerics)
-        values = {"sign": number.sign, **self.special(number), **self.distance(number)}
-        now, *later = registered(m, self, "distance", told=flags, **values)
+        number, flags = data.View(operand_layout(self.numerics), self.x), special_flags(self.numerics)
+        special, top = self.special(number), self.top()
+        digits, moved = self.flushed(number) if not self.reach else self.normalised(number, top.pop("is_large"))
+        values = {"sign": number.sign, **special, **top, **digits}
+        now, *later = registered(m, self, "top", told=flags, **values)
+        values = now.distance(moved, **dict(zip(values, later)))
+        now, *later = registered(m, now, "distance", told=flags, forced=["zero", "is_level"], **values)
         values = dict(zip(values, later))
         chosen = now.state(**values)
         used = ("sign", "is_nan", "near", "kept", "sticky", "bare")
         values = {name: value for name, value in values.items() if name in used} | dict(zip(("is_field", "is_other"), chosen))
-        now, *later = registered(m, now, "chosen", told=flags, **values)
+        now, *later = registered(m, now, "chosen", told=flags, forced=["is_field", "is_other"], **values)
         now.code(**dict(zip(values, later)))
         return m
 
@@ -86,57 +94,64 @@ class TableQuantizer(wiring.Component):
     def table(self, name: str, function, *inputs) -> Signal:
         return table(self.m, self.platform, self.config, name, function, *inputs)
 
-    def distance(self, number) -> dict[str, Value]:
-        """The low bits of the distance, complemented; what tells whether they are all of it; and the bits that decide the rounding."""
-        m, numerics, element, source = self.m, self.numerics, self.element, self.numerics.source
-        offset = self.offset
-        wide = largest_scale(numerics) + offset >= 1 << source.exp_bits
-        width = source.exp_bits + wide
-        low = max((element.last + self.reach).bit_length(), 5 + wide)
-        not_top = Signal(width)  # the same for all lanes
-        above = Signal(source.exp_bits - low)
-        m.d.comb += [not_top.eq((1 << width) - 1 - offset - self.scale), above.eq(~not_top[low:] - 1)]
-
-        found, moved = self.flushed(number, low) if not self.reach else self.normalised(number)
-        carries = found["kept"] if element.carries else Const(0, 1)
-        result = Signal(low + 1, name="near")
-        choices, signed = Cat(moved.choices) if moved else None, bool(moved) and "hidden" not in found
-        if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
-            part = Distance(low, len(carries), moved, signed)
-            m.submodules.make_distance = placed(part, self.platform)
-            m.d.comb += [part.exponent.eq(number.exponent[:low]), part.not_top.eq(not_top[:low]), part.carries.eq(carries),
-                         *([part.choices.eq(choices)] if moved else []), result.eq(part.y)]
-        else:
-            m.d.comb += result.eq(distance(number.exponent[:low], not_top[:low], carries, moved, choices, signed))
-        high = number.exponent[low:]
-        size = len(high)
-        is_level = self.table("is_level", lambda *b: all(x != y for x, y in zip(b[:size], b[size:])) and all(b[2 * size:]),
-                              *high, *not_top[low:])
-        is_below = self.table("is_below", lambda *b: b[:size] == b[size:], *high, *above)
-        return {"near": result[:low], "over": result[low], "is_level": is_level, "is_below": is_below, **found}
-
-    def flushed(self, number, low: int) -> tuple[dict[str, Value], None]:
-        """Is the number zero, and the bits of its fraction, where subnormal numbers are zero."""
-        bits, is_small = self.element.man_bits + 1, Signal()
-        padded = Cat(Const(0, max(bits - self.numerics.source.man_bits, 0)), number.fraction)
+    def top(self) -> dict[str, Value]:
+        """What the scale says, the same for all lanes."""
+        source, width = self.numerics.source, self.numerics.source.exp_bits + self.wide
+        not_top = Signal(width)
+        above = Signal(source.exp_bits - self.low)
+        self.m.d.comb += [not_top.eq((1 << width) - 1 - self.offset - self.scale), above.eq(~not_top[self.low:] - 1)]
+        if self.reach:
+            is_large = Signal()
+            self.m.d.comb += is_large.eq(self.scale > self.lowest)
+            return {"not_top": not_top, "above": above, "is_large": is_large}
+        is_small = Signal()
         self.m.d.comb += is_small.eq(self.scale <= self.lowest)
-        zero = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *number.exponent[:low])
-        return {"zero": zero, "kept": padded[-bits:], **({"sticky": padded[:-bits].any()} if self.element.has_sticky else {})}, None
+        return {"not_top": not_top, "above": above, "is_small": is_small}
 
-    def normalised(self, number) -> tuple[dict[str, Value], Normalised]:
-        """The bits of the fraction where subnormal numbers are exact, what the tables must know of them, and how they have moved."""
-        numerics, is_large = self.numerics, Signal()
-        self.m.d.comb += is_large.eq(self.scale > self.lowest)
+    def flushed(self, number) -> tuple[dict[str, Value], None]:
+        """The exponent of a number, and the bits of its fraction that decide the rounding, where subnormal numbers are zero."""
+        bits = self.element.man_bits + 1
+        padded = Cat(Const(0, max(bits - self.numerics.source.man_bits, 0)), number.fraction)
+        sticky = {"sticky": padded[:-bits].any()} if self.element.has_sticky else {}
+        return {**self.exponent(number), "kept": padded[-bits:], **sticky}, None
+
+    def normalised(self, number, is_large: Value) -> tuple[dict[str, Value], Normalised]:
+        """The same where subnormal numbers are exact, with what the tables must know of them, and how they have moved."""
         # in a small block all exponents are; in others it is no matter what becomes of a subnormal number, it will be zero
-        exponent = number.exponent[:(self.lowest + scale_offset(numerics)).bit_length()]
+        exponent = number.exponent[:(self.lowest + scale_offset(self.numerics)).bit_length()]
         moved = normalised(self.table, [is_large, *exponent], number.fraction[::-1], self.element.man_bits + 1, self.reach,
                            bare_matters=self.bare_at is not None)
-        found = {"kept": Cat(reversed(moved.kept)), "zero" if self.bare_at is None else "bare": moved.bare}
+        found = {"kept": Cat(reversed(moved.kept)), "choices": Cat(moved.choices), "zero" if self.bare_at is None else "bare": moved.bare}
         if self.element.has_sticky:
             found["sticky"] = any_of(self.m, self.platform, self.config, moved.rest)
         if moved.hidden is not None and self.offset > 0:  # then no subnormal number is above the top of its block
             found["hidden"] = moved.hidden
-        return found, moved
+        return {**self.exponent(number), **found}, moved
+
+    def exponent(self, number) -> dict[str, Value]:
+        return {"exponent": number.exponent[:self.low], "high": number.exponent[self.low:]}
+
+    def distance(self, moved: Normalised | None, *, not_top, above, exponent, high, kept, is_small=None, choices=None,
+                 **found) -> dict[str, Value]:
+        """The low bits of the distance, complemented; what tells whether they are all of it; and what else is known of the number."""
+        m, element, low = self.m, self.element, self.low
+        if is_small is not None:
+            found["zero"] = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *exponent)
+        carries = kept if element.carries else Const(0, 1)
+        result = Signal(low + 1, name="near")
+        signed = moved is not None and "hidden" not in found
+        if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
+            part = Distance(low, len(carries), moved, signed)
+            m.submodules.make_distance = placed(part, self.platform)
+            m.d.comb += [part.exponent.eq(exponent), part.not_top.eq(not_top[:low]), part.carries.eq(carries),
+                         *([part.choices.eq(choices)] if moved else []), result.eq(part.y)]
+        else:
+            m.d.comb += result.eq(distance(exponent, not_top[:low], carries, moved, choices, signed))
+        size = len(high)
+        is_level = self.table("is_level", lambda *b: all(x != y for x, y in zip(b[:size], b[size:])) and all(b[2 * size:]),
+                              *high, *not_top[low:])
+        is_below = self.table("is_below", lambda *b: b[:size] == b[size:], *high, *above)
+        return {"near": result[:low], "over": result[low], "is_level": is_level, "is_below": is_below, "kept": kept, **found}
 
     def state(self, *, near, over, is_level, is_below, zero=None, hidden=None, is_special=None, **_):
         """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its own,

@@ -56,8 +56,11 @@ class FixedQuantizer(wiring.Component):
 
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
+        self.looks_at = self.numerics.block.element.bits
+        """First bits of a fraction; of the others only whether any is set."""
         super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
-                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)), "p": Out(self.numerics.block.element.bits)})
+                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)),
+                          "p": Out(self.numerics.block.element.bits)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -74,28 +77,30 @@ class FixedQuantizer(wiring.Component):
         top = Signal(source.exp_bits + 1)  # the same for all lanes
         above = Signal(source.exp_bits - NEAR)
         near = Signal(NEAR + 1)
-        exponent = Cat(number.exponent[0] | ~is_normal, number.exponent[1:])
-        m.d.comb += [is_normal.eq(number.exponent.any()), top.eq(self.scale + offset), above.eq(top[NEAR:] - 1),
-                     near.eq(top[:NEAR] - exponent[:NEAR])]
+        m.d.comb += [is_normal.eq(number.exponent.any()), top.eq(self.scale + offset), above.eq(top[NEAR:] - 1)]
+        flags = special_flags(numerics)
+        now, x, is_normal, top, above = registered(
+            m, self, "top", told=("scale", *flags), x=self.x, is_normal=is_normal, top=top, above=above)
+        number = data.View(operand_layout(numerics), x)
+        m.d.comb += near.eq(top[:NEAR] - Cat(number.exponent[0] | ~is_normal, number.exponent[1:NEAR]))
         high = number.exponent[NEAR:]
         count = len(high)
         is_level = make("is_level", lambda *b: b[:count] == b[count:2 * count] and not b[2 * count], *high, *top[NEAR:])
         is_below = make("is_below", lambda *b: b[:count] == b[count:], *high, *above)
 
-        is_flushed = [is_normal] if numerics.input_subnormals is Subnormals.FLUSH else []
+        is_special = number.exponent.all() if numerics.specials in (Specials.DROP, Specials.TE) else Const(0, 1)
+        if numerics.specials is Specials.DROP:  # above the top of its block, but where that is as high
+            is_special = is_special & (now.scale < (1 << source.exp_bits) - offset)
+        is_nan = number.exponent.all() & number.fraction.any() if numerics.specials is Specials.TE else Const(0, 1)
+        now, near, is_level, is_below, is_normal, fraction, sign, is_special = registered(
+            m, now, "distance", told=flags, forced=["is_level"], near=near, is_level=is_level, is_below=is_below, is_normal=is_normal,
+            fraction=number.fraction, sign=number.sign & ~is_nan, is_special=is_special)
+
         def in_reach(*bits):
             places = sum(bit << i for i, bit in enumerate(bits[:NEAR]))
             return places <= size + 1 and all(bits[NEAR:])
 
-        few = make("few", in_reach, *near[:NEAR], *is_flushed)
-        is_special = number.exponent.all() if numerics.specials in (Specials.DROP, Specials.TE) else Const(0, 1)
-        if numerics.specials is Specials.DROP:  # above the top of its block, but where that is as high
-            is_special = is_special & (self.scale < (1 << source.exp_bits) - offset)
-        is_nan = number.exponent.all() & number.fraction.any() if numerics.specials is Specials.TE else Const(0, 1)
-        flags = special_flags(numerics)
-        now, near, few, is_level, is_below, is_normal, fraction, sign, is_special = registered(
-            m, self, "distance", told=flags, near=near, few=few, is_level=is_level, is_below=is_below, is_normal=is_normal,
-            fraction=number.fraction, sign=number.sign & ~is_nan, is_special=is_special)
+        few = make("few", in_reach, *near[:NEAR], *([is_normal] if numerics.input_subnormals is Subnormals.FLUSH else []))
         nan = [now.nan] if numerics.specials is Specials.NAN_BLOCK else []
         tops = [is_special, *([now.nan, now.inf] if numerics.specials is Specials.INF_SCALE else [])]
         is_top = Signal()
@@ -125,8 +130,8 @@ class FixedQuantizer(wiring.Component):
         is_near = Signal()
         m.d.comb += is_near.eq(valid & ~farther)
         now, far, farther, is_near, valid, is_top, is_full, guard, last, sticky, sign, *y = registered(
-            m, self, "chosen", far=far, farther=farther, is_near=is_near, valid=valid, is_top=is_top, is_full=is_full, guard=guard, last=last,
-            sticky=sticky, sign=sign, **{f"y{i}": bit for i, bit in enumerate(y)})
+            m, now, "chosen", forced=["valid"], far=far, farther=farther, is_near=is_near, valid=valid, is_top=is_top, is_full=is_full,
+            guard=guard, last=last, sticky=sticky, sign=sign, **{f"y{i}": bit for i, bit in enumerate(y)})
         up = Signal()
         up_now = rounds_up(numerics.rounding, last & ~farther, guard, sticky, None)
         m.d.comb += up.eq(up_now & valid & ~is_full & ~is_top if numerics.rounding is not Rounding.RTZ else 0)

@@ -19,7 +19,7 @@ TOGETHER = {"compare": 2, "fours": 4}
 
 def element_stages(config: ConverterConfig) -> tuple[str, ...]:
     """Places inside an element quantizer."""
-    return {"shift": ("normalised", "aligned", "rounded"), "table": ("distance", "chosen")}[config.microarchitecture.quantizer]
+    return {"shift": ("normalised", "aligned", "rounded"), "table": ("top", "distance", "chosen")}[config.microarchitecture.quantizer]
 
 
 def tree_stages(config: ConverterConfig) -> tuple[str, ...]:
@@ -37,8 +37,8 @@ def stages(config: ConverterConfig) -> tuple[str, ...]:
 
     ``input``; ``widened`` where the source is FP16; ``key``, what is compared of a number (or, where whole magnitudes are
     compared, what is left of the largest); ``level1`` and so on, the levels of the tree, or ``digit1`` and so on, two bits of the
-    exponent each; ``scale``; inside the quantizers ``normalised``, ``aligned``, ``rounded``, or ``distance``, ``chosen``; and
-    ``output``.
+    exponent each; ``scale``; inside the quantizers ``normalised``, ``aligned``, ``rounded``, or ``top``, which all
+    lanes make of the scale, ``distance``, ``chosen``; and ``output``.
     """
     widened = ("widened",) if config.numerics.source in (FP16, TF32) else ()  # TF32 is what FP16 is widened to
     return ("input", *widened, *tree_stages(config), "scale", *element_stages(config), "output")

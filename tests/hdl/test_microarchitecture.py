@@ -25,8 +25,11 @@ CASES = [
     ("speed", "e2m1", "ocp", {"specials": "inf_scale"}),
     ("speed", "int8", "gorodecky_sousa", {}),
     ("area", "e2m3", "ocp", {"scale_rule": "bias_floor", "rounding": "rtz", "specials": "drop"}),  # a number left out at the top itself
-    ("area", "e4m3", "nvidia", {"registered_after": "input,key,digit1,digit2,digit3,digit4,scale,distance,chosen,output"}),
+    ("area", "e4m3", "nvidia", {"registered_after": "input,key,digit1,digit2,digit3,digit4,scale,top,distance,chosen,output"}),
     ("speed", "int8", "ocp", {"registered_after": "level1,distance,chosen"}),
+    ("speed", "int8", "ocp", {"registered_after": "scale,top,chosen", "specials": "drop"}),
+    ("speed", "e4m3", "ocp", {"registered_after": "level1,scale,top,distance,chosen", "input_subnormals": "flush", "specials": "drop"}),
+    ("speed", "e2m1", "te", {"registered_after": "key,top", "input_subnormals": "flush"}),
     ("area", "e2m2", "ocp", {"rounding": "guard_half_up", "block_size": 4}),
     ("speed", "e5m2", "ocp", {"scale_rule": "pow2_ceil", "specials": "drop", "block_size": 4}),
     ("area", "e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),

@@ -32,10 +32,22 @@ def registered(request, tmp_path_factory):
 @pytest.mark.parametrize("rules, places", [
     ({}, "input key level1 level2 level3 level4 level5 scale normalised aligned rounded output"),
     ({"block_size": 2, "source": "fp16"}, "input widened key level1 scale normalised aligned rounded output"),
+    ({"block_size": 4, "quantizer": "table"}, "input key level1 level2 scale top distance chosen output"),
     ({"block_size": 4, "amax_key": "magnitude"}, "input level1 level2 key scale normalised aligned rounded output"),
 ])
 def test_places(rules, places):
     assert " ".join(stages(converter_config("e4m3", **rules))) == places
+
+
+@pytest.mark.parametrize("block, rules, width", [
+    ("e4m3", {"input_subnormals": "flush"}, 1 + 8 + 4 + 1), ("e2m1", {"input_subnormals": "flush"}, 1 + 8 + 2 + 1),
+    ("int8", {}, 1 + 8 + 8 + 1), ("e4m3", {}, 32), ("e4m3", {"input_subnormals": "flush", "source": "fp16"}, 1 + 8 + 4 + 1),
+    ("int8", {"source": "bf16"}, 16), ("e2m1", {"quantizer": "shift"}, 32),
+])
+def test_registers_hold_what_is_looked_at(block, rules, width):
+    """On the way to the tables a number is its sign, its exponent, the first bits of its fraction and whether any other is set."""
+    text = verilog(converter_config(block, **{"quantizer": "table", "block_size": 2, "registered_after": "input,key,scale", **rules}))
+    assert re.search(rf"reg \[{width - 1}:0\] x_1_key_q;", text) and re.search(rf"reg \[{width - 1}:0\] x_1_scale_q;", text)
 
 
 @pytest.mark.parametrize("given", ["scale,level2", ["scale", "level2"], ("level2", "scale"), " level2 , scale"])

@@ -2,9 +2,12 @@
 
 import pytest
 
+from mxcast.hdl import verilog
 from mxcast.spec import converter_config, stages
 from mxcast.synth import pipeline, pipelined, plan, synth
 from mxcast.synth.pipeline import sections
+from mxcast.synth.targets import TARGETS
+from mxcast.synth.yosys import run
 
 CONFIG = converter_config("e2m1", block_size=2)
 PLACES = stages(CONFIG)
@@ -67,3 +70,19 @@ def test_registers_make_the_netlist_shorter():
     config = converter_config("e2m1", block_size=4)
     levels = [synth(c, "ecp5", stages=False).whole.levels for c in (config, *(pipelined(config, latency=n) for n in (1, 3)))]
     assert levels == sorted(levels, reverse=True) and len(set(levels)) == 3
+
+
+@pytest.mark.parametrize("block, profile, rules", [
+    ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush"}), ("e2m1", "nvidia", {"quantizer": "table"}),
+    ("int8", "ocp", {"quantizer": "table", "specials": "drop"}), ("e4m3", "te", {"quantizer": "table"}),
+    ("e4m3", "ocp", {}), ("int8", "te", {}),
+])
+def test_synthesis_resets_no_data(block, profile, rules, tmp_path):
+    """A reset that is made of data is gated by the enable, and the gate is on the longest path."""
+    places = stages(converter_config(block, profile, block_size=2, **rules))[:-1]  # an output is a register, not an inverter behind one
+    config = converter_config(block, profile, block_size=2, registered_after=places, **rules)
+    (tmp_path / "converter.v").write_text(verilog(config, "dut"))
+    netlist, _ = run(["read_verilog converter.v", TARGETS["ecp5"].script.format(top="dut")], tmp_path)
+    module = netlist["modules"]["dut"]
+    resets = {str(bit) for cell in module["cells"].values() for bit in cell["connections"].get("LSR", ())}
+    assert resets - {"0", "1", "x"} == {str(bit) for bit in module["ports"]["rst"]["bits"]}
