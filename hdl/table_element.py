@@ -69,7 +69,7 @@ class TableQuantizer(wiring.Component):
         special, top = self.special(number), self.top()
         digits, moved = self.flushed(number) if not self.reach else self.normalised(number, top.pop("is_large"))
         values = {"sign": number.sign, **special, **top, **digits}
-        now, *later = registered(m, self, "top", told=flags, **values)
+        now, *later = registered(m, self, "top", told=flags, forced=["choices", "zero", "bare", "hidden"], **values)
         values = now.distance(moved, **dict(zip(values, later)))
         now, *later = registered(m, now, "distance", told=flags, forced=["zero", "is_level"], **values)
         values = dict(zip(values, later))
