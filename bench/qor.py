@@ -11,6 +11,7 @@ An interrupted run goes on where it was. A point is a job (rules, source, clause
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import qor_tables
 from exhaustive import fingerprint
 
+from mxcast.hdl.host import write_whole
+from mxcast.proof import prove
+from mxcast.proof.solver import solver_version
 from mxcast.spec import BLOCKS, ConverterConfig, converter_config
 from mxcast.synth import TARGETS, place_and_route, synth
 from mxcast.synth.devices import DEVICES
@@ -51,7 +55,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 }
 """How it is built, by name: fields of `Microarchitecture`. ``smallest`` is what has the fewest LUTs on the target (`Target.smallest`),
 ``plain`` what is emitted unless something else is asked for. None instantiates a primitive of a vendor."""
-MEASURED = {"smallest": ("xcu", "ecp5", "ice40", "lut6"), "plain": ("xcu",), "speed": ("xcu", "ecp5"), "pipelined": ("xcu",)}
+MEASURED = {"smallest": ("proof", "xcu", "ecp5", "ice40", "lut6"), "plain": ("xcu",), "speed": ("xcu", "ecp5"), "pipelined": ("xcu",)}
 """Flows of each variant."""
 ONLY = {"plain": ("ocp", "ocp flush"), "speed": ("ocp flush",), "pipelined": ("ocp flush", "ocp bf16")}
 """Jobs of the variants that do not have all."""
@@ -68,7 +72,7 @@ class Point:
     variant: str
     format: str
     flow: str
-    """A target of `synth`, or ``pnr``: place and route on ECP5."""
+    """A target of `synth`; ``pnr``: place and route on ECP5; or ``proof``: that of what is measured on xcu."""
 
     @property
     def label(self) -> dict[str, str]:
@@ -80,16 +84,22 @@ class Point:
     @cached_property
     def config(self) -> ConverterConfig:
         profile, fields = JOBS[self.job]
-        ways = TARGETS[self.flow].smallest if self.variant == "smallest" else VARIANTS[self.variant]
+        ways = TARGETS["xcu" if self.flow == "proof" else self.flow].smallest if self.variant == "smallest" else VARIANTS[self.variant]
         return converter_config(self.format, profile, **fields, **ways)
 
     @cached_property
     def identity(self) -> dict[str, object]:
         """What the result depends on."""
         placed = {"nextpnr": nextpnr_version(DEVICES["ecp5"]), "seeds": SEEDS} if self.flow == "pnr" else {}
+        if self.flow == "proof":
+            placed = {"solver": solver_version("bitwuzla")}
         return {"config_id": self.config.config_id, "verilog": fingerprint(self.config), "yosys": yosys_version(), **placed}
 
     def measure(self) -> dict[str, object]:
+        if self.flow == "proof":
+            with tempfile.TemporaryDirectory() as folder:
+                found = prove(self.config, out=folder)
+            return {"status": str(found.status), "way": found.way, "seconds": found.seconds}
         if self.flow == "pnr":
             found = place_and_route(self.config, "ecp5", seeds=SEEDS)
             own = {f"own_{name}": getattr(found.design, name) for name in ("luts", "carries", "ffs")}
@@ -113,6 +123,10 @@ def records() -> list[dict]:
     return json.loads(KEPT.read_text()) if KEPT.exists() else []
 
 
+def by_point() -> dict[Point, dict]:
+    return {Point(*(record[name] for name in ("job", "variant", "format", "flow"))): record for record in records()}
+
+
 def rendered(page: str) -> str:
     return qor_tables.rendered(page, records())
 
@@ -123,17 +137,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--render", action="store_true")
     options = parser.parse_args(arguments)
-    kept = {Point(*(r[name] for name in ("job", "variant", "format", "flow"))): r for r in records()}
     order = list(points())
     if not options.render:
         for point in (p for p in order if set(options.only.split()) <= set(str(p).split())):
+            kept = by_point()
             current = point in kept and all(kept[point][name] == value for name, value in point.identity.items())
             if options.list:
                 print(f"{point}{': on record' if current else ''}")
             elif not current:
-                kept[point] = {**point.label, **point.identity, "result": point.measure()}
-                print(point, {name: value for name, value in kept[point]["result"].items() if value}, flush=True)
-                KEPT.write_text(json.dumps([kept[p] for p in order if p in kept], indent=1) + "\n")
+                found = {**point.label, **point.identity, "result": point.measure()}
+                print(point, {name: value for name, value in found["result"].items() if value}, flush=True)
+                kept = by_point() | {point: found}  # another run may have written meanwhile
+                write_whole(KEPT, json.dumps([kept[p] for p in order if p in kept], indent=1) + "\n")
     if not options.list:
         for path in PAGES:
             path.write_text(rendered(path.read_text()))

@@ -53,9 +53,11 @@ def _own(records: list[dict]) -> str:
     synthesised = _by_flow(((r["job"], r["variant"], r["format"]), r["flow"], r["result"]) for r in records if r["flow"] != "pnr")
     if not synthesised:
         return ""
-    rows = [{"job": job, "variant": variant, "format": name, **_flows(flows)} for (job, variant, name), flows in synthesised.items()]
+    rows = [{"job": job, "variant": variant, "format": name, **_flows(flows), "proved": flows.get("proof", {}).get("status")}
+            for (job, variant, name), flows in synthesised.items()]
     versions = ", ".join(dict.fromkeys(r["yosys"] for r in records))
-    return f"### mxcast\n\n{_markdown(rows, 3)}\npyosys {versions}. LUTs/carries; `bf16` is the source, FP32 otherwise.\n\n"
+    return f"### mxcast\n\n{_markdown(rows, 3)}\npyosys {versions}. LUTs/carries; `bf16` is the source, FP32 otherwise. Proved: the Verilog of xcu, for "
+            "every block.\n\n"
 
 
 def _peers() -> str:
