@@ -56,8 +56,8 @@ def _own(records: list[dict]) -> str:
     rows = [{"job": job, "variant": variant, "format": name, **_flows(flows), "proved": flows.get("proof", {}).get("status")}
             for (job, variant, name), flows in synthesised.items()]
     versions = ", ".join(dict.fromkeys(r["yosys"] for r in records))
-    return f"### mxcast\n\n{_markdown(rows, 3)}\npyosys {versions}. LUTs/carries; `bf16` is the source, FP32 otherwise. Proved: the Verilog of xcu, for "
-            "every block.\n\n"
+    return (f"### mxcast\n\n{_markdown(rows, 3)}\npyosys {versions}. LUTs/carries; `bf16` is the source, FP32 otherwise. Proved: the "
+            "Verilog for xcu, for every block.\n\n")
 
 
 def _peers() -> str:
