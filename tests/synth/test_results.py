@@ -1,0 +1,78 @@
+"""What is on record in synth/results: of sweeps that are there, made again identically by today's tools, and what targets say of it."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from mxcast.synth import TARGETS
+from mxcast.synth.exploration import Explored, chosen_sweep, exploration, jobs
+from mxcast.synth.exploration.tensors import standard
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = sorted((ROOT / "synth" / "results").glob("*.json"))
+
+
+def bench():
+    sys.path.insert(0, str(ROOT / "bench"))
+    try:
+        return importlib.import_module("exploration")
+    finally:
+        sys.path.remove(str(ROOT / "bench"))
+
+
+def points(path: Path) -> list[Explored]:
+    return [Explored(**point) for point in json.loads(path.read_text())["points"]]
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_the_points_are_those_of_the_sweep(path):
+    """All done, in its order, judged on the tensors that ship; with the front that they have."""
+    sweep = dict(bench().sweeps())[path.stem]
+    order = [point.id for point in sweep.points()[0]]
+    found = points(path)
+    ids = [row.id for row in found]
+    assert ids == [id for id in order if id in set(ids)] and {row.status for row in found} == {"done"}
+    document = json.loads(path.read_text())
+    assert document["tensors"] == [tensor.to_dict() for tensor in standard()] and document["missing"] == len(order) - len(ids)
+
+
+@pytest.mark.parametrize("path", [path for path in KEPT if path.stem != "placed"], ids=lambda path: path.stem)
+def test_a_point_is_made_again_identically(path, tmp_path, monkeypatch):
+    """The smallest of each file, with the pinned tools."""
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path))
+    kept = min(points(path), key=lambda row: row.luts)
+    sweep = dict(bench().sweeps())[path.stem]
+    point = next(point for point in sweep.points()[0] if point.id == kept.id)
+    monkeypatch.setattr(type(sweep), "points", lambda self: ([point], []))
+    (again,) = exploration(sweep).rows
+    same = [name for name in kept.to_dict() if name not in ("pareto", "emit", "proof")]
+    assert {name: getattr(again, name) for name in same} == {name: getattr(kept, name) for name in same}
+    assert jobs.kept(point)
+
+
+def test_what_targets_call_smallest_is():
+    """The fewest LUTs of all ways to build the converter of ways.toml; and ``optimize=speed`` has the shortest way."""
+    found = points(ROOT / "synth" / "results" / "ways.json")
+    for target in {row.target for row in found}:
+        ways = {"amax": "compare", "quantizer": "shift", "structure": "flat"} | dict(TARGETS[target].smallest)
+        least = min((row for row in found if row.target == target), key=lambda row: row.luts)
+        assert {name: getattr(least, name) for name in ways} == ways, target
+        timed = [row for row in found if row.target == target and row.delay_ps is not None]
+        if timed:
+            quickest = min(timed, key=lambda row: row.delay_ps)
+            assert (quickest.amax, quickest.quantizer, quickest.structure) == ("fours", "table", "flat"), target
+
+
+def test_the_pages_show_what_is_on_record():
+    script = bench()
+    for page in script.PAGES:
+        text = page.read_text()
+        assert script.rendered(text) == text, f"{page.name}: bench/exploration.py --render"
+
+
+def test_a_name_of_a_sweep_means_its_file():
+    assert {name for name, _ in bench().sweeps()} >= {path.stem for path in KEPT}
+    assert chosen_sweep(ROOT / "synth" / "results" / "rules.toml").name == "rules"
