@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -91,13 +88,17 @@ def inner_stages(config: ConverterConfig) -> tuple[str, ...]:
 
 
 def largest(numbers: list[Value]):
-    """The largest of a few numbers, each compared with each; of equal ones any."""
+    """The larger of two numbers, or the largest of four, each compared with each; of equal ones any.
+
+    Of four, the winners of both halves are not waited for: their comparison is chosen from all four that it can be.
+    """
     if len(numbers) == 2:
         a, b = numbers
         return Mux(a > b, a, b)
-    beats = {(i, j): a > b for i, a in enumerate(numbers) for j, b in enumerate(numbers) if i < j}
-    wins = [Cat(beats[i, j] if i < j else ~beats[j, i] for j in range(len(numbers)) if i != j).all() for i in range(len(numbers))]
-    return reduce(or_, (Mux(win, number, 0) for win, number in zip(wins, numbers)))
+    a, b, c, d = numbers
+    left, right = a > b, c > d
+    from_left = Mux(left, Mux(right, a > c, a > d), Mux(right, b > c, b > d))
+    return Mux(from_left, Mux(left, a, b), Mux(right, c, d))
 
 
 class AmaxTree(wiring.Component):

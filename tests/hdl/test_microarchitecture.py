@@ -32,6 +32,8 @@ CASES = [
     ("speed", "e2m1", "te", {"registered_after": "key,top", "input_subnormals": "flush"}),
     ("area", "e2m2", "ocp", {"rounding": "guard_half_up", "block_size": 4}),
     ("speed", "e5m2", "ocp", {"scale_rule": "pow2_ceil", "specials": "drop", "block_size": 4}),
+    ("speed", "e2m3", "ocp", {"block_size": 16}),      # nodes of four only
+    ("speed", "e4m3", "nvidia", {"block_size": 2}),    # and of two only
     ("area", "e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),
 ]
 
