@@ -91,7 +91,7 @@ def test_points_are_different_and_placed_ones_a_dozen():
     points = list(qor.points())
     assert len(set(points)) == len(points)
     assert sum(point.flow == "pnr" for point in points) == 12
-    assert {point.flow for point in points} <= {*TARGETS, "pnr"}
+    assert {point.flow for point in points} <= {*TARGETS, "pnr", "proof"}
     assert all(point.config.numerics.block.short_name == point.format for point in points[::5])
 
 
