@@ -64,7 +64,7 @@ def rceil_in_exact_arithmetic(monkeypatch, config) -> str:
 
 
 def nan_in_the_maximum(monkeypatch, config) -> str:
-    monkeypatch.setattr(amax, "Specials", SimpleNamespace(DROP=Specials.DROP, INF_SCALE=Specials.INF_SCALE, TE=None))
+    monkeypatch.setattr(amax, "Specials", SimpleNamespace(**dict(Specials.__members__) | {"TE": None}))
     return verilog(config, NAME)
 
 

@@ -73,8 +73,9 @@ def test_failures_have_their_error_and_log() -> None:
 def test_the_ledger() -> None:
     cells = table(report(ROWS, LEDGER, METHOD), "ledger")
     assert len(cells) == len(LEDGER)
-    assert cells[1] == ["xcu", "mxfp8_e4m3", "Rounding to nearest even", "rounding rtz", "rounding rne", "+121", "+15.1", "+2", "+5.93"]
-    assert cells[2][-4:] == ["−8", "−1.0", "+1", "–"]
+    assert cells[1] == ["xcu", "mxfp8_e4m3", "Rounding to nearest even", "rounding rtz", "rounding rne", "+121", "+15.1", "+2", "+5.93", "+5.93",
+                        "weights"]
+    assert cells[2][-6:] == ["−8", "−1.0", "+1", "–", "–", "weights"]
     assert "No two points of this sweep" in report(ROWS, [], METHOD)
 
 
