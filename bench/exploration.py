@@ -96,11 +96,14 @@ def rendered(page: str) -> str:
 
 def _ledgers() -> str:
     """For docs/results.md: a table a target, clauses by formats."""
-    return "".join(f"### {target}\n\n{table}\n" for target in ("xcu", "ecp5", "ice40") if (table := _table(ledger(rows(f"rules-{target}")))))
+    tables = (f"### {target}\n\n{table}\n" for target in ("xcu", "ecp5", "ice40") if (table := _table(ledger(rows(f"rules-{target}")))))
+    return "".join(tables) or "No sweep of rules is on record yet.\n"
 
 
 def _short() -> str:
-    return _table([entry for entry in ledger(rows("rules-xcu")) if entry.format.split("_")[-1] in LEDGER])
+    table = _table([entry for entry in ledger(rows("rules-xcu")) if entry.format.split("_")[-1] in LEDGER])
+    return table and ("Differences in LUTs, in levels and in SQNR on real weights; `ocp` but for the clause, the smallest converters for AMD "
+                      f"UltraScale (xcu):\n\n{table}")
 
 
 def _table(entries: list[Entry]) -> str:
