@@ -74,7 +74,8 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
 
         judged = given(read_tensors(tensors), source=tensors.name)
     with _bar(output, chosen.name) as progress:
-        found = exploration(chosen, tensors=judged, workers=jobs, scheduler=scheduler, force=force, cached=cached, proved=recorded, progress=progress)
+        found = exploration(chosen, tensors=judged, workers=jobs, scheduler=scheduler, force=force, cached=cached, proved=recorded,
+                            progress=progress)
     files = write(found, out or Path("build") / f"explore-{chosen.name}") if report else {}
     _show(output, found)
     for path in files.values():
@@ -90,12 +91,13 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
 
 def _show(output: Output, found: Exploration) -> None:
     """The front, and the ledger."""
-    shown = ["target", "format", "scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals", "amax", "quantizer", "structure", "registered_after"]
+    shown = ["target", "format", "scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals", "amax", "quantizer",
+             "structure", "registered_after"]
     best = [row for row in found.rows if row.pareto]
     differing = [name for name in shown if name in ("target", "format") or len({getattr(row, name) for row in found.rows}) > 1]
     objectives = list(dict.fromkeys([*found.sweep.objectives, "luts", "levels", "sqnr_db"]))
-    output.table([{**{name: getattr(row, name) for name in differing}, **{name: getattr(row, name) for name in objectives}, "proof": row.proof}
-                  for row in best], f"Pareto front of {', '.join(found.sweep.objectives)}: {len(best)} of {len(found.rows)} points")
+    output.table([{name: getattr(row, name) for name in (*differing, *objectives, "proof")} for row in best],
+                  f"Pareto front of {', '.join(found.sweep.objectives)}: {len(best)} of {len(found.rows)} points")
     output.table([{"target": e.target, "format": e.format, "clause": e.clause, "LUTs": e.luts, "per cent": e.percent, "levels": e.levels,
                    "SQNR dB": e.sqnr_db, "most dB": e.most_db, "on": e.most_on} for e in found.ledger], "what each clause costs, and buys")
     if found.missing:

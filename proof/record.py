@@ -13,11 +13,15 @@ __all__ = ["keep", "recorded"]
 TOP = "converter"
 """The name of the top module in what is kept: that of a file changes nothing."""
 
+ANSWERS = {"PASS": "proved", "FAIL": "refuted"}
+"""Outcomes that are answers; a time-out is none."""
+
 
 def keep(verilog: str, name: str, status: str) -> None:
-    """Put the outcome of a proof of a file on record, whose top module has this name."""
-    renamed = re.sub(rf"\b{name}(?=_|\b)", TOP, verilog)
-    write_whole(_file(fingerprint(renamed)), json.dumps({"status": status}) + "\n")
+    """Put the outcome of a proof of a file on record, whose top module has this name. An answer stays when a later run finds none."""
+    digest = fingerprint(re.sub(rf"\b{name}(?=_|\b)", TOP, verilog))
+    if status in ANSWERS or recorded(digest) not in ANSWERS.values():
+        write_whole(_file(digest), json.dumps({"status": status}) + "\n")
 
 
 def recorded(verilog: str) -> str:
@@ -27,7 +31,7 @@ def recorded(verilog: str) -> str:
         status = json.loads(_file(verilog).read_text())["status"]
     except (FileNotFoundError, ValueError, KeyError):
         return "not on record"
-    return {"PASS": "proved", "FAIL": "refuted"}.get(status.upper(), "open")
+    return ANSWERS.get(status, "open")
 
 
 def _file(digest: str):

@@ -18,6 +18,7 @@ from mxcast.hdl import verilog
 from mxcast.hdl.host import ToolError
 from mxcast.hdl.modules import fingerprint
 from mxcast.proof import prove, recorded
+from mxcast.proof.record import keep
 from mxcast.spec import converter_config
 from mxcast.synth import explore, synth
 from mxcast.synth.exploration import Point, Sweep, exploration, jobs
@@ -161,6 +162,8 @@ def test_proofs_come_from_the_record(cache, tmp_path):
     assert recorded(digest) == "not on record"
     assert prove(config, out=tmp_path).passed
     assert recorded(digest) == "proved" and recorded(fingerprint(verilog(converter_config("e2m1", block_size=4), "converter"))) == "not on record"
+    keep(verilog(config, "other"), "other", "TIMEOUT")
+    assert recorded(digest) == "proved", "a later time-out refutes nothing, and the name of a file is no matter"
     rows = explore(SWEEP, tensors=TENSORS, proved=recorded)
     assert [row.proof for row in rows] == ["proved", "not on record", "not on record"]
 
