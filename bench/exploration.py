@@ -12,14 +12,16 @@ import argparse
 import json
 import re
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from mxcast.hdl.host import write_whole
+from mxcast.hdl.host import sha256, write_whole
 from mxcast.proof import recorded
 from mxcast.synth.exploration import Exploration, Sweep, chosen_sweep, exploration
 from mxcast.synth.exploration.ledger import CLAUSES, Entry, ledger
 from mxcast.synth.exploration.output import document
+from mxcast.synth.exploration.plots import plots
 from mxcast.synth.exploration.points import Explored
 
 ROOT = Path(__file__).parent.parent
@@ -27,6 +29,7 @@ KEPT = ROOT / "synth" / "results"
 PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
 LEDGER = ("e4m3", "e2m1")
 """Formats whose ledger README.md shows."""
+PLOT = ROOT / "docs" / "rules.svg"
 
 
 def sweeps() -> Iterator[tuple[str, Sweep]]:
@@ -84,6 +87,21 @@ def main(arguments: list[str] | None = None) -> None:
     signal.alarm(0)
     for path in PAGES:
         path.write_text(rendered(path.read_text()))
+    if plotted():
+        with tempfile.TemporaryDirectory() as folder:
+            svg = plots(plotted(), Path(folder), "rules")[1].read_text()
+        write_whole(PLOT, "".join(line.rstrip() + "\n" for line in svg.splitlines()) + digest())
+
+
+def plotted() -> list[dict]:
+    """What README.md draws: every scale rule and rounding on xcu, all else as the standard has it."""
+    return [row.to_dict() for row in rows("rules-xcu")
+            if (row.input_subnormals, row.element_subnormals, row.specials) == ("exact", "exact", "nan_block")]
+
+
+def digest() -> str:
+    """Of what is drawn, in the last line of the file."""
+    return f"<!-- points: {sha256(json.dumps(plotted()))} -->\n"
 
 
 def rendered(page: str) -> str:
@@ -102,7 +120,9 @@ def _ledgers() -> str:
 
 def _short() -> str:
     table = _table([entry for entry in ledger(rows("rules-xcu")) if entry.format.split("_")[-1] in LEDGER])
-    return table and ("Differences in LUTs, in levels and in SQNR on real weights; `ocp` but for the clause, the smallest converters for AMD "
+    return table and ("![Each scale rule and rounding: LUTs against SQNR, a panel for each format](docs/rules.svg)\n\n"
+                      "Every scale rule and rounding, on real weights; the line is the Pareto front. Up and to the left is better.\n\n"
+                      "Differences in LUTs, in levels and in SQNR on real weights; `ocp` but for the clause, the smallest converters for AMD "
                       f"UltraScale (xcu):\n\n{table}")
 
 

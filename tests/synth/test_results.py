@@ -73,6 +73,12 @@ def test_the_pages_show_what_is_on_record():
         assert script.rendered(text) == text, f"{page.name}: bench/exploration.py --render"
 
 
+def test_the_plot_is_of_what_is_on_record():
+    script = bench()
+    assert script.PLOT.exists() == bool(script.plotted())
+    assert not script.plotted() or script.PLOT.read_text().endswith(script.digest())
+
+
 def test_a_name_of_a_sweep_means_its_file():
     assert {name for name, _ in bench().sweeps()} >= {path.stem for path in KEPT}
     assert chosen_sweep(ROOT / "synth" / "results" / "rules.toml").name == "rules"
