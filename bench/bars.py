@@ -76,6 +76,7 @@ BARS: tuple[Bar, ...] = (
     Bar(says="FP32 input", job="ocp flush", formats=WIDE, limit=0.68, peer="mxcore"),
     Bar(says="FP32 input, as asked of vendors' primitives", job="ocp flush", formats=WIDE, limit=0.50, peer="mxcore"),
     Bar(says="price of ceil", job="nvidia", formats=ALL, limit=1.05, own="ocp"),
+    Bar(says="price of ceil, FP32 subnormals flushed", job="nvidia flush", formats=ALL, limit=1.05, own="ocp flush"),
     Bar(says="price of NaN and Inf, against leaving them out", job="ocp flush", formats=ALL, limit=1.03, own="ocp flush drop"),
     Bar(says="delay", job="ocp flush", formats=ALL, variant="speed", measure="delay_ps", limit=0.78, peer="paper"),
     Bar(says="delay", job="ocp flush", formats=WIDE, variant="speed", measure="delay_ps", limit=0.58, peer="mxcore"),

@@ -40,6 +40,7 @@ JOBS: dict[str, tuple[str, dict[str, str]]] = {
     "ocp flush": ("ocp", {"input_subnormals": "flush"}),
     "ocp": ("ocp", {}),
     "nvidia": ("nvidia", {}),
+    "nvidia flush": ("nvidia", {"input_subnormals": "flush"}),
     "ocp flush drop": ("ocp", {"input_subnormals": "flush", "specials": "drop"}),
     "gorodecky_sousa bf16": ("gorodecky_sousa", {"source": "bf16", "input_subnormals": "flush"}),
     "ocp bf16": ("ocp", {"source": "bf16"}),
