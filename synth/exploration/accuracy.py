@@ -94,7 +94,8 @@ def _sums(numerics: Numerics, tensor: Tensor) -> Sums:
         total = sum((_of_chunk(rows[start:start + step], numerics, random) for start in range(0, len(rows), step)), Sums())
         (folder / "sums.json").write_text(json.dumps(asdict(total)))
 
-    key = [json.dumps(numerics.to_dict(), sort_keys=True), tensor.sha256, str(tensor.values.shape), str(tensor.values.dtype), sources("spec", "models")]
+    key = [json.dumps(numerics.to_dict(), sort_keys=True), tensor.sha256, str(tensor.values.shape), str(tensor.values.dtype), sources("spec", "models"),
+           Path(__file__).read_bytes()]
     return Sums(**json.loads((cached_folder("losses", key, make) / "sums.json").read_text()))
 
 
