@@ -66,8 +66,9 @@ def texts(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("targets", [("xcu", "ice40"), ("xcu", "ecp5", "lut6", "ice40")])
 def test_targets_of_a_format_share_their_axes(tmp_path, targets: tuple[str, ...]) -> None:
-    """Points at one place in two panels are then equal, wherever the panels stand. The ice40 takes more LUTs than the others."""
-    svg = plots(sweep(targets), tmp_path, "a")[1].read_text()
+    """Points at one place in two panels are then equal, wherever the panels stand. Those of the ice40 are apart from the others."""
+    rows = [row | {"sqnr_db": row["sqnr_db"] + 9 * (row["target"] == "ice40")} for row in sweep(targets)]
+    svg = plots(rows, tmp_path, "a")[1].read_text()
     ticks = {}
     for panel in re.split(r'<g id="axes_\d+">', svg)[1:]:
         *numbers, title = texts(panel)[:[", " in text for text in texts(panel)].index(True) + 1]
