@@ -44,8 +44,8 @@ FIGURES = (
     Column("pnr_seeds", "Seeds", "Runs of place and route.", better=0),
     Column("blocks_per_s", "Blocks, millions/s", "One block a cycle at the median Fmax.", ".1f", 1e-6, 1),
     Column("gbytes_per_s", "Throughput, GB/s", "Source numbers taken in at that rate; 10⁹ bytes.", ".2f", 1, 1),
-    Column("sqnr_db", "SQNR, dB", "Signal to quantization noise ratio: 10 log₁₀ of Σx² / Σ(y − x)², over all finite numbers x given and what "
-           "they became, y; none without noise.", ".2f", 1, 1),
+    Column("sqnr_db", "SQNR, dB", "Signal to quantization noise ratio: 10 log₁₀ of Σx² / Σ(y − x)², over the numbers x given and what "
+           "they became, y, where both are finite; none without noise.", ".2f", 1, 1),
     Column("max_relative_error", "Largest error / block maximum", "Largest |y − x| of a block over the largest |x| of that block.", ".3g"),
     Column("saturated", "Saturated, %", f"{SHARE} lie beyond the largest magnitude that an element of their block can have.", ".3g", 100),
     Column("flushed", "Flushed, %", f"{SHARE} became zero.", ".3g", 100),
