@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +18,7 @@ from .options import Force, Json, Quiet, Verbose, assignment
 from .output import Output
 
 if TYPE_CHECKING:
-    from ..synth.exploration import Exploration, Progress
+    from ..synth.exploration import Exploration, Explored, Progress
 
 __all__ = ["explore"]
 
@@ -31,7 +34,7 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
             pnr: Annotated[bool, typer.Option("--pnr", help="Place and route too, with 3 seeds: Fmax.")] = False,
             seeds: Annotated[int | None, typer.Option("--seeds", min=1, show_default="3", help="Place and route with that many.")] = None,
             tensors: Annotated[Path | None, typer.Option("--tensors", metavar="FILE", show_default="weights and distributions that ship",
-                                                         help=".npy or .safetensors to judge roundings by.")] = None,
+                                                         help=".npy, .npz or .safetensors to judge roundings by.")] = None,
             objective: Annotated[Several, typer.Option("--objective", metavar="COLUMN", show_default="luts, levels, sqnr_db",
                                                        help="What the Pareto front is made of.")] = None,
             jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes at a time.")] = 2,
@@ -63,7 +66,13 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
         from ..hdl.host import write_whole
 
         points, _ = chosen.points()
-        write_whole(emit_jobs, "".join(point.job + "\n" for point in points))
+        text = "".join(point.job + (" --force" if force else "") + "\n" for point in points)
+        if str(emit_jobs) == "-":
+            print(text, end="")
+            return
+        if emit_jobs.is_dir():
+            raise IsADirectoryError(f"{emit_jobs} is a folder: --emit-jobs names a file")
+        write_whole(emit_jobs, text)
         output.say(f"wrote {emit_jobs}: {len(points)} jobs, whose results a sweep with the same cache (MXCAST_CACHE) finds")
         output.document({"jobs": str(emit_jobs), "count": len(points)})
         return
@@ -72,19 +81,27 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
         from ..synth.exploration.tensors import given
         from .files import read_tensors
 
-        judged = given(read_tensors(tensors), source=tensors.name)
-    with _bar(output, chosen.name) as progress:
+        arrays = {name: values for name, values in read_tensors(tensors).items() if values.size}
+        if not arrays:
+            raise ValueError(f"{tensors} has no numbers")
+        judged = given(arrays, source=tensors.name)
+    folder = out or Path("build") / f"explore-{chosen.name}"
+    if report:
+        folder.mkdir(parents=True, exist_ok=True)  # that it cannot be written is said before the sweep
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(f"{folder} cannot be written")
+    with _bar(output, chosen.name) as progress, _terminated(), _interrupted(progress) as progress:
         found = exploration(chosen, tensors=judged, workers=jobs, scheduler=scheduler, force=force, cached=cached, proved=recorded,
                             progress=progress)
-    files = write(found, out or Path("build") / f"explore-{chosen.name}") if report else {}
     _show(output, found)
-    for path in files.values():
-        output.say(f"wrote {path}")
-    output.document({**document(found), "files": {kind: str(path) for kind, path in files.items()}})
     for row in found.failed:
         print(f"mxcast: {row.emit} on {row.target} failed: {row.error}", file=sys.stderr)
         if verbose and row.log:
             print(row.log, file=sys.stderr)
+    files = write(found, folder) if report else {}
+    for path in files.values():
+        output.say(f"wrote {path}")
+    output.document({**document(found), "files": {kind: str(path) for kind, path in files.items()}})
     if found.failed:
         raise typer.Exit(ExitCode.FAILED)
 
@@ -94,16 +111,71 @@ def _show(output: Output, found: Exploration) -> None:
     shown = ["target", "format", "scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals", "amax", "quantizer",
              "structure", "registered_after"]
     best = [row for row in found.rows if row.pareto]
-    differing = [name for name in shown if name in ("target", "format") or len({getattr(row, name) for row in found.rows}) > 1]
-    objectives = list(dict.fromkeys([*found.sweep.objectives, "luts", "levels", "sqnr_db"]))
-    output.table([{name: getattr(row, name) for name in (*differing, *objectives, "proof")} for row in best],
-                  f"Pareto front of {', '.join(found.sweep.objectives)}: {len(best)} of {len(found.rows)} points")
-    output.table([{"target": e.target, "format": e.format, "clause": e.clause, "LUTs": e.luts, "per cent": e.percent, "levels": e.levels,
-                   "SQNR dB": e.sqnr_db, "most dB": e.most_db, "on": e.most_on} for e in found.ledger], "what each clause costs, and buys")
+    objectives = ", ".join(found.sweep.objectives)
+    lost = ["lost"] if any(row.lost for row in found.rows) else []
+    figures = list(dict.fromkeys([*found.sweep.objectives, "luts", "levels", "sqnr_db", *lost]))
+    differing = _differing(shown, found.rows)
+    output.table([{**{name: _short(getattr(row, name)) for name in differing}, **{name: getattr(row, name) for name in figures}, "proof": row.proof}
+                  for row in best],
+                 f"Pareto front of {objectives}: {len(best)} of {len(found.rows)} points{_alike(found.rows, differing)}")
+    if found.rows and not best:
+        output.say(f"there is no Pareto front: no point has all of {objectives}")
+    differing = _differing(["target", "format", "source", "block_size", "build", "registered_after", "random_bits"], found.ledger)
+    output.table([{**{name: _short(getattr(e, name)) for name in differing}, "clause": e.clause, "luts": e.luts, "per_cent": e.percent,
+                   "levels": e.levels, "sqnr_db": e.sqnr_db, "most_db": e.most_db, "on": e.most_on} for e in found.ledger],
+                 "what each clause costs, and buys")
     if found.missing:
         output.say(f"{found.missing} of {found.missing + len(found.rows)} points are not on record")
     if found.left_out:
         output.say(f"{len(found.left_out)} combinations cannot be built: {found.left_out[0].reason}")
+
+
+def _differing(names: list[str], rows: Sequence[object]) -> list[str]:
+    """Fields in which rows differ from each other."""
+    return [name for name in names if len({getattr(row, name) for row in rows}) > 1]
+
+
+def _alike(rows: Sequence[Explored], differing: list[str]) -> str:
+    """Format and target, where these are the same for all."""
+    same = [_short(getattr(rows[0], name)) for name in ("format", "target") if rows and name not in differing]
+    return f" ({', '.join(same)})" if same else ""
+
+
+def _short(value: object) -> object:
+    """The names of formats without those of their blocks: tables are narrow."""
+    return re.sub(r"\bmx(?:fp\d_|(?=int))", "", value) if isinstance(value, str) else value
+
+
+@contextlib.contextmanager
+def _terminated() -> Iterator[None]:
+    """Let SIGTERM end the sweep as Ctrl-C does: with its jobs."""
+    def terminate(*_: object) -> None:
+        raise SystemExit(128 + signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _interrupted(progress: Callable | None) -> Iterator[Callable]:
+    """Tell somebody who ends a sweep what is left of it."""
+    last = None
+
+    def follow(now: Progress) -> None:
+        nonlocal last
+        last = now
+        if progress:
+            progress(now)
+
+    try:
+        yield follow
+    except (KeyboardInterrupt, SystemExit):
+        kept = f"{last.done} of {last.total} points are kept" if last else "no point is kept"
+        print(f"mxcast: interrupted: {kept}; the same command goes on from there", file=sys.stderr)
+        raise
 
 
 @contextlib.contextmanager
@@ -122,7 +194,10 @@ def _bar(output: Output, name: str) -> Iterator[object]:
         def progress(now: Progress) -> None:
             if bar.tasks[task].total is None:  # what is kept says nothing about the time that the others take
                 bar.reset(task, total=now.total - now.cached)
-            bar.update(task, completed=now.done + now.failed - now.cached,
-                       said=f"{now.running} running, {now.done} done, {now.failed} failed, {now.cached} cached")
+            if now.judged:
+                bar.reset(task, total=now.done + now.failed)
+            bar.update(task, completed=now.judged or now.done + now.failed - now.cached,
+                       said=f"{now.judged} of {now.done + now.failed} judged on tensors" if now.judged else
+                       f"{now.running} running, {now.done} done, {now.failed} failed, {now.cached} cached")
 
         yield progress

@@ -6,12 +6,18 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 __all__ = ["ToolError", "write_whole", "sha256", "cache_folder", "cached_folder", "sources"]
+
+
+STALE = 24 * 3600
+"""Seconds after which a temporary folder of the cache is nobody's any more."""
 
 
 class ToolError(RuntimeError):
@@ -79,6 +85,10 @@ def cached_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], 
     if folder.is_dir() and not force:
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
+    for left in folder.parent.glob(".making-*"):  # by a process that was killed
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > STALE:
+                shutil.rmtree(left, ignore_errors=True)
     temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".making-"))
     try:
         make(temporary)

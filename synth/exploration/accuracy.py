@@ -12,9 +12,10 @@ import numpy as np
 
 from ...hdl.host import cached_folder, sources
 from ...models import dequantize, error_statistics, quantize
+from ...models.amax import INFINITY
 from ...models.block import as_blocks
 from ...models.source import FORMATS, as_numbers, narrow, widen
-from ...spec import FP32, Numerics
+from ...spec import BF16, FP32, FloatFormat, Numerics
 from .tensors import Tensor
 
 __all__ = ["Loss", "Sums", "loss"]
@@ -27,7 +28,8 @@ SEED = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """Shares are of the finite numbers that are not zero; a figure that has no meaning is None."""
+    """Against the numbers of the tensor, whatever source they are cut to. Shares are of its finite numbers that are not zero; a
+    figure that has no meaning is None. Numbers that are ``lost`` are in that figure and in no other."""
 
     sqnr_db: float | None
     """Signal to quantization noise ratio; None without noise or without signal."""
@@ -37,6 +39,8 @@ class Loss:
     """Share of numbers beyond the largest magnitude that an element of their block can have."""
     flushed: float | None
     """Share of numbers that became zero."""
+    lost: float | None
+    """Share of numbers that became NaN or infinite, as all of a block with a NaN do under the rules of OCP."""
     mean_bias: float | None
     """(sum abs(y) - sum abs(x)) / sum abs(x): how much larger numbers have become, in the mean."""
 
@@ -54,6 +58,7 @@ class Sums:
     largest: float = 0.0
     saturated: int = 0
     flushed: int = 0
+    lost: int = 0
     before: float = 0.0
     after: float = 0.0
 
@@ -63,11 +68,12 @@ class Sums:
 
     @property
     def loss(self) -> Loss:
+        numbers = self.numbers + self.lost
         if not self.numbers:
-            return Loss(**dict.fromkeys(Loss.__dataclass_fields__))
+            return Loss(**dict.fromkeys(Loss.__dataclass_fields__) | {"lost": 1.0 if self.lost else None})
         return Loss(sqnr_db=10 * math.log10(self.signal / self.noise) if self.noise and self.signal else None,
-                    max_relative_error=self.largest, saturated=self.saturated / self.numbers, flushed=self.flushed / self.numbers,
-                    mean_bias=(self.after - self.before) / self.before)
+                    max_relative_error=self.largest, saturated=self.saturated / numbers, flushed=self.flushed / numbers,
+                    lost=self.lost / numbers, mean_bias=(self.after - self.before) / self.before)
 
 
 def loss(numerics: Numerics, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, Loss]]:
@@ -78,7 +84,7 @@ def loss(numerics: Numerics, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str,
 
 
 def _sums(numerics: Numerics, tensor: Tensor) -> Sums:
-    """The sums of a tensor, which is cut to the source of the numerics where that is narrower."""
+    """The sums of a tensor, which is cut to the source of the numerics first where that is narrower."""
     def make(folder: Path) -> None:
         rows = tensor.values.reshape(-1, tensor.values.shape[-1] if tensor.values.ndim else 1)
         if rows.shape[1] % numerics.block_size == 0:  # blocks lie within rows: the rows do not matter
@@ -88,24 +94,34 @@ def _sums(numerics: Numerics, tensor: Tensor) -> Sums:
         total = sum((_of_chunk(rows[start:start + step], numerics, random) for start in range(0, len(rows), step)), Sums())
         (folder / "sums.json").write_text(json.dumps(asdict(total)))
 
-    key = [json.dumps(numerics.to_dict(), sort_keys=True), tensor.sha256, str(tensor.values.shape), str(tensor.values.dtype), sources("spec", "models")]
+    key = [json.dumps(numerics.to_dict(), sort_keys=True), tensor.sha256, str(tensor.values.shape), str(tensor.values.dtype), sources("spec", "models"),
+           Path(__file__).read_bytes()]
     return Sums(**json.loads((cached_folder("losses", key, make) / "sums.json").read_text()))
 
 
+def _nearest(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
+    """Numbers of a narrower source, rounded to nearest even as a cast does, from FP32 patterns."""
+    if source == BF16:
+        finite = patterns & INFINITY != INFINITY
+        patterns = patterns + np.where(finite, np.uint32(0x7FFF) + (patterns >> np.uint32(16) & np.uint32(1)), np.uint32(0))
+    return narrow(patterns, source)
+
+
 def _of_chunk(x: np.ndarray, numerics: Numerics, random: np.random.Generator | None) -> Sums:
-    x = as_numbers(np.ascontiguousarray(x), FP32, patterns=True)
-    if numerics.source != FP32 and FORMATS[x.dtype] != numerics.source:
-        x = narrow(widen(x, np.empty(x.shape, np.uint32)), numerics.source)
-    q = quantize(x, numerics, pad=True, random=random)
-    lost = error_statistics(x, q)
-    before = widen(x, np.empty(x.shape, np.uint32)).view(np.float32).astype(np.float64)
+    given = as_numbers(np.ascontiguousarray(x), FP32, patterns=True)
+    patterns = widen(given, np.empty(given.shape, np.uint32))
+    cut = numerics.source != FP32 and FORMATS[given.dtype] != numerics.source
+    q = quantize(_nearest(patterns, numerics.source) if cut else given, numerics, pad=True, random=random)
+    found = error_statistics(given, q)
+    before = patterns.view(np.float32).astype(np.float64)
     after = dequantize(q).astype(np.float64)
     with np.errstate(invalid="ignore"):  # Inf less Inf, which is left out
         error = after - before
-    good = np.isfinite(before) & np.isfinite(after) & (before != 0)
+    counted = np.isfinite(before) & (before != 0)
+    good = counted & np.isfinite(after)
     errors, sizes = (as_blocks(np.where(good, np.abs(values), 0), -1, numerics.block_size).max(axis=1, initial=0)
                      for values in (error, before))
     before, after = before[good], after[good]
-    return Sums(numbers=int(before.size), signal=lost.signal, noise=lost.noise, saturated=lost.saturated, flushed=lost.flushed,
-                largest=float((errors / np.where(sizes, sizes, 1)).max(initial=0)), before=float(np.abs(before).sum()),
+    return Sums(numbers=int(before.size), signal=found.signal, noise=found.noise, saturated=found.saturated, flushed=found.flushed,
+                lost=int(np.count_nonzero(counted)) - int(before.size), largest=float((errors / np.where(sizes, sizes, 1)).max(initial=0)), before=float(np.abs(before).sum()),
                 after=float(np.abs(after).sum()))

@@ -13,7 +13,7 @@ __all__ = ["on_cluster"]
 
 ADVICE = "pip install 'mxcast[explore]'"
 PATIENCE = "30s"
-"""For the scheduler to answer."""
+"""For the scheduler to answer, and for its first worker."""
 
 
 def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Iterator[tuple[Point, jobs.Outcome]]:
@@ -28,12 +28,19 @@ def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> It
     except (OSError, ValueError, TimeoutError) as error:
         raise ToolError(f"no Dask scheduler answers at {address}: {error}") from None
     with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise ToolError(f"the scheduler at {address} has no workers: start one with 'dask worker {address}'") from None
         by_key = {f"mxcast-{jobs.key(point)}": point for point in points}
         futures = [client.submit(_work, json.dumps(point.to_dict()), force, key=key, pure=False) for key, point in by_key.items()]
         for future in as_completed(futures):
             point = by_key[future.key]
             if future.status == "finished":
-                outcome = jobs.Outcome(**json.loads(future.result()))
+                key, said = json.loads(future.result())
+                outcome = jobs.Outcome(**said)
+                if outcome.done and future.key != f"mxcast-{key}":
+                    outcome = jobs.Outcome(error="the worker has another version of mxcast or of its tools: its result is not taken")
             else:
                 outcome = jobs.Outcome(error=f"the cluster gave the job up: {future.exception()}")
             if outcome.done:
@@ -43,5 +50,7 @@ def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> It
 
 
 def _work(point: str, force: bool) -> str:
-    """A job, on a worker."""
-    return json.dumps(vars(jobs.outcome(Point.from_dict(json.loads(point)), force)))
+    """A job, on a worker: the key of its result there, and its outcome."""
+    asked = Point.from_dict(json.loads(point))
+    outcome = jobs.outcome(asked, force)
+    return json.dumps([jobs.key(asked) if outcome.done else None, vars(outcome)])

@@ -31,8 +31,12 @@ class Progress:
     done: int
     failed: int
     running: int
+    judged: int = 0
+    """Points whose accuracy is known, which is found out at the end."""
 
 
+OF_PLACED = ("fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "pnr_luts", "pnr_seeds", "blocks_per_s", "gbytes_per_s")
+"""Figures that place and route gives."""
 Tell = Callable[[Progress], None]
 Proved = Callable[[str], str]
 """What is on record of a proof, by the fingerprint of the Verilog."""
@@ -82,10 +86,10 @@ def explore(sweep: str | Path | Sweep = "rounding", *, tensors: Mapping[str, np.
 def chosen_sweep(sweep: str | Path | Sweep, **lists: object) -> Sweep:
     """A sweep by its name or file, with these lists in place of its own."""
     if not isinstance(sweep, Sweep):
-        if isinstance(sweep, Path) or str(sweep).endswith(".toml"):
-            sweep = read_sweep(Path(sweep))
-        elif sweep in SWEEPS:
+        if sweep in SWEEPS:
             sweep = SWEEPS[sweep]
+        elif isinstance(sweep, Path) or str(sweep).endswith(".toml") or Path(sweep).is_file():
+            sweep = read_sweep(Path(sweep))
         else:
             raise ValueError(unknown_name("sweep", sweep, [*SWEEPS, "FILE.toml"]))
     return sweep.replace(**lists)
@@ -95,33 +99,44 @@ def exploration(sweep: Sweep, *, tensors: Sequence[Tensor] | None = None, worker
                 force: bool = False, cached: bool = False, proved: Proved | None = None, progress: Tell | None = None) -> Exploration:
     """`explore`, with all that belongs to it."""
     points, left_out = sweep.points()
+    if workers < 1:
+        raise ValueError(f"jobs must be at least 1, not {workers}")
+    if (unplaced := [name for name in sweep.objectives if name in OF_PLACED]) and not any(point.seeds for point in points):
+        raise ValueError(f"{unplaced[0]} is known of points that are placed and routed only: give seeds (--pnr)")
     tools = jobs.tools(points)
     tensors = standard() if tensors is None else list(tensors)
-    results = _answered(points, 0 if cached else workers, scheduler, force, progress)
-    rows = [_row(point, results[point.id], tensors, proved) for point in points if point.id in results]
+    tell = progress or (lambda now: None)
+    results, answered = _answered(points, 0 if cached else workers, scheduler, force, tell)
+    rows = []
+    for point in points:
+        if point.id in results:
+            rows.append(_row(point, results[point.id], tensors, proved))
+            tell(dataclasses.replace(answered, judged=len(rows)))
     best = front(rows, sweep.objectives)
     return Exploration(sweep=sweep, rows=[dataclasses.replace(row, pareto=row.id in best) for row in rows], left_out=left_out,
                        missing=len(points) - len(rows), tensors=tensors, tools=tools)
 
 
-def _answered(points: Sequence[Point], workers: int, scheduler: str | None, force: bool, progress: Tell | None) -> dict[str, jobs.Outcome]:
-    """The outcome of each point by its id; without workers of those on record."""
+def _answered(points: Sequence[Point], workers: int, scheduler: str | None, force: bool,
+              progress: Tell) -> tuple[dict[str, jobs.Outcome], Progress]:
+    """The outcome of each point by its id, without workers of those on record; and what was told last."""
     found = {} if force and workers else {point.id: jobs.Outcome(result=result) for point in points if (result := jobs.kept(point)) is not None}
     cached, waiting = len(found), [point for point in points if workers and point.id not in found]
     ended = on_cluster(waiting, scheduler, force) if scheduler and waiting else jobs.locally(waiting, max(workers, 1), force)
 
-    def tell() -> None:
-        if progress:
-            failed = sum(not outcome.done for outcome in found.values())
-            left = len(points) - len(found)
-            progress(Progress(total=len(points), cached=cached, done=len(found) - failed, failed=failed,
-                              running=left if scheduler else min(workers, left)))
+    def tell() -> Progress:
+        failed = sum(not outcome.done for outcome in found.values())
+        left = len(points) - len(found)
+        now = Progress(total=len(points), cached=cached, done=len(found) - failed, failed=failed,
+                       running=left if scheduler else min(workers, left))
+        progress(now)
+        return now
 
-    tell()
+    now = tell()
     for point, outcome in ended:
         found[point.id] = outcome
-        tell()
-    return found
+        now = tell()
+    return found, now
 
 
 def _row(point: Point, outcome: jobs.Outcome, tensors: Iterable[Tensor], proved: Proved | None) -> Explored:

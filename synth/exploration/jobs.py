@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -23,6 +23,7 @@ from ...hdl import verilog
 from ...hdl.host import ToolError, cache_folder, sha256, sources, write_whole
 from ...hdl.modules import fingerprint
 from ..devices import DEVICES
+from ..netlist import Cost
 from ..nextpnr import nextpnr_version
 from ..pnr import place_and_route
 from ..synthesis import TOP, synth
@@ -32,6 +33,8 @@ from .points import Point
 
 __all__ = ["Outcome", "kept", "key", "locally", "run", "tools"]
 
+PLACED = {"seeds", "luts", "fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz"}
+"""What a result says of place and route."""
 LOG_LINES = 20
 """Of what the tools of a failed job said last."""
 
@@ -67,9 +70,12 @@ def key(point: Point) -> str:
 def kept(point: Point) -> dict | None:
     """The result that is on record, if there is one and it is whole."""
     try:
-        return json.loads(_file(point).read_text())
-    except (FileNotFoundError, ValueError):
+        result = json.loads(_file(point).read_text())
+        Cost(**result["whole"])
+        whole = isinstance(result["verilog"], str) and (not point.seeds or PLACED <= {*result["placed"]})
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
+    return result if whole else None
 
 
 def keep(point: Point, result: dict) -> None:
@@ -139,7 +145,8 @@ def locally(points: Sequence[Point], workers: int = 2, force: bool = False) -> I
             with guard:
                 stopped.set()
                 for process in running:
-                    os.killpg(process.pid, signal.SIGKILL)  # with the tools that it has started
+                    with suppress(ProcessLookupError):  # it has just ended
+                        os.killpg(process.pid, signal.SIGKILL)  # with the tools that it has started
 
 
 def _read(said: str, complaints: str, status: int) -> Outcome:

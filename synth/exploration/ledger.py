@@ -5,8 +5,9 @@ An entry is the difference of two points that are equal but for the one clause, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 
 from ...spec import numerics
 from .points import Explored
@@ -28,7 +29,7 @@ CLAUSES: tuple[tuple[str, str, str, str], ...] = (
 """Name, field, its value without the clause, and with it."""
 
 RULES = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals")
-EQUAL = ("format", "source", "block_size", "amax", "amax_key", "quantizer", "structure", "registered_after", "target")
+EQUAL = ("format", "source", "block_size", "overflow", "amax", "amax_key", "quantizer", "structure", "registered_after", "target")
 """What two points of an entry have in common, beside the other rules. A table quantizer has no random bits, so that its entries for
 those are against points of the other quantizer."""
 
@@ -40,8 +41,12 @@ class Entry:
     target: str
     format: str
     source: str
+    block_size: int
     build: str
     """How both are built: amax, quantizer, structure."""
+    registered_after: str
+    random_bits: int
+    """Of the one with the clause."""
     clause: str
     without: str
     with_: str
@@ -50,7 +55,7 @@ class Entry:
     """Of the LUTs without it."""
     levels: int
     sqnr_db: float | None
-    """Over the tensors that count."""
+    """Over the tensors that count; None where not the same numbers are lost, so that the two are of different numbers."""
     most_db: float | None
     """On the tensor where it buys most, or loses most."""
     most_on: str | None
@@ -62,25 +67,26 @@ class Entry:
 def ledger(rows: Sequence[Explored]) -> list[Entry]:
     """An entry for each clause and each way of building of which both points are there and done; in the order of the points."""
     usual = {name: str(getattr(numerics("e4m3", "ocp"), name)) for name in RULES}
-    by = {(*(getattr(row, name) for name in EQUAL), *(getattr(row, name) for name in RULES)): row for row in rows if row.status == "done"}
+    by: dict[tuple, list[Explored]] = {}  # several, where only the random bits differ
+    for row in rows:
+        if row.status == "done":
+            by.setdefault((*(getattr(row, name) for name in EQUAL), *(getattr(row, name) for name in RULES)), []).append(row)
     groups = dict.fromkeys(key[:len(EQUAL)] for key in by)
-    found = []
-    for group in groups:
-        for clause, field, without, with_ in CLAUSES:
-            pair = [by.get((*group, *(usual | {field: value}).values())) for value in (without, with_)]
-            if all(pair):
-                found.append(_entry(clause, without, with_, *pair))
-    return found
+    return [_entry(clause, without, with_, a, b) for group in groups for clause, field, without, with_ in CLAUSES
+            for a, b in product(*(by.get((*group, *(usual | {field: value}).values()), []) for value in (without, with_)))]
 
 
 def _entry(clause: str, without: str, with_: str, a: Explored, b: Explored) -> Entry:
     on = {name: difference for name in a.accuracy or {}
-          if (difference := _difference((b.accuracy or {}).get(name, {}).get("sqnr_db"), a.accuracy[name]["sqnr_db"])) is not None}
+          if (difference := _gain((b.accuracy or {}).get(name, {}), a.accuracy[name])) is not None}
     most = max(on, key=lambda name: (abs(on[name]), name), default=None)
-    return Entry(target=a.target, format=a.format, source=a.source, build=f"{a.amax}, {a.quantizer}, {a.structure}", clause=clause,
+    return Entry(target=a.target, format=a.format, source=a.source, block_size=a.block_size, build=f"{a.amax}, {a.quantizer}, {a.structure}",
+                 registered_after=a.registered_after, random_bits=b.random_bits, clause=clause,
                  without=without, with_=with_, luts=b.luts - a.luts, percent=round(100 * (b.luts - a.luts) / a.luts, 1),
-                 levels=b.levels - a.levels, sqnr_db=_difference(b.sqnr_db, a.sqnr_db), most_db=on.get(most), most_on=most)
+                 levels=b.levels - a.levels, sqnr_db=_gain(vars(b), vars(a)), most_db=on.get(most), most_on=most)
 
 
-def _difference(b: float | None, a: float | None) -> float | None:
-    return None if a is None or b is None else round(b - a, 3)
+def _gain(b: Mapping, a: Mapping) -> float | None:
+    """In SQNR, from figures a to figures b."""
+    sqnrs = [figures.get("sqnr_db") for figures in (b, a)]
+    return None if None in sqnrs or b.get("lost") != a.get("lost") else round(sqnrs[0] - sqnrs[1], 3)

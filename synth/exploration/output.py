@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...hdl.host import write_whole
@@ -15,29 +17,45 @@ from .explore import Exploration
 from .plots import plots
 from .points import Explored
 from .report import report
+from .scatter import drawable
 from .tensors import SEED
 
 __all__ = ["document", "method", "write"]
-
-REMARKS = (
-    "LUTs, carries and levels are Yosys' after mapping: of whole converters, flattened. They move by a few per cent with the version.",
-    "Delays are sums over cells without wires; only place and route has an Fmax, in the middle between registers, and it scatters by "
-    "seed: a median, with its range.",
-    "Blocks a second are one for each cycle at the median Fmax.",
-    "Figures of accuracy are the golden model's, over the tensors named here; those of distributions stand by themselves.",
-    "A proof is one that is on record for the very Verilog that was measured.",
-)
-
 
 def method(found: Exploration) -> dict[str, object]:
     """How the figures were made: tools, device, tensors, seeds, and what biases them."""
     targets = dict.fromkeys(row.target for row in found.rows)
     placed = [DEVICES[TARGETS[row.target].device].description for row in found.rows if row.pnr_seeds]
+    seeds = [f"distributions: {SEED}"] if _drawn(found) else []
+    seeds += [f"place and route: 1 to {seeds}" for seeds in sorted({row.pnr_seeds for row in found.rows if row.pnr_seeds})]
     return {"sweep": found.sweep.name, "says": found.sweep.says, "objectives": list(found.sweep.objectives), "tools": found.tools,
             "targets": {name: TARGETS[name].description for name in targets}, "device": ", ".join(dict.fromkeys(placed)) or None,
-            "tensors": [tensor.to_dict() for tensor in found.tensors], "remarks": list(REMARKS),
-            "seeds": [f"distributions: {SEED}", *(f"place and route: 1 to {seeds}" for seeds in
-                                                  sorted({row.pnr_seeds for row in found.rows if row.pnr_seeds}))]}
+            "tensors": [tensor.to_dict() for tensor in found.tensors], "remarks": list(_remarks(found, bool(placed))), "seeds": seeds}
+
+
+def _drawn(found: Exploration) -> bool:
+    """Whether distributions are among the tensors: those that do not count for the total."""
+    return any(not tensor.counts for tensor in found.tensors)
+
+
+def _remarks(found: Exploration, placed: bool) -> Iterator[str]:
+    """What biases the figures, as far as it applies."""
+    yield ("LUTs, carries and levels are Yosys' after mapping: of whole converters, flattened. They move by a few per cent with the "
+           "version.")
+    if placed:
+        yield ("Delays are sums over cells without wires; only place and route has an Fmax, in the middle between registers, and it "
+               "scatters by seed: a median, with its range.")
+        yield "Blocks a second are one for each cycle at the median Fmax."
+    else:
+        yield "Nothing was placed and routed: delays are sums over cells without wires."
+    apart = "; those of distributions stand by themselves" if _drawn(found) else ""
+    yield f"Figures of accuracy are the golden model's, over the tensors named here{apart}."
+    if len({row.source for row in found.rows}) > 1:
+        yield ("Sources differ: the accuracy of each is against the numbers given (FP32), so that what is lost by narrowing them to the "
+               "source is counted too.")
+    yield "A proof is one that is on record for the very Verilog that was measured."
+    yield ("The column verilog of the CSV and JSON files is a SHA-256 of that Verilog without its header, with the top module renamed to "
+           "converter; it is not that of the emitted file.")
 
 
 def document(found: Exploration) -> dict[str, object]:
@@ -47,12 +65,17 @@ def document(found: Exploration) -> dict[str, object]:
 
 
 def write(found: Exploration, folder: Path) -> dict[str, Path]:
-    """Write explore.html, .csv, .json and the plots; the same exploration gives the same bytes. Returns the files by kind."""
+    """Write explore.html, .csv, .json, and the plots where some point has a place in them. Returns the files by kind.
+
+    The same exploration gives the same bytes.
+    """
     rows, entries = [row.to_dict() for row in found.rows], [entry.to_dict() for entry in found.ledger]
-    files = {"html": write_whole(folder / "explore.html", report(rows, entries, method(found))),
+    reasons = Counter(one.reason for one in found.left_out)
+    files = {"html": write_whole(folder / "explore.html", report(rows, entries, method(found), found.missing, reasons)),
              "csv": write_whole(folder / "explore.csv", _csv(found.rows)),
              "json": write_whole(folder / "explore.json", json.dumps(document(found), indent=1, allow_nan=False) + "\n")}
-    return files | {path.name: path for path in plots(rows, folder, "explore")}
+    drawn = plots(rows, folder, "explore") if drawable(rows) else []
+    return files | {path.name: path for path in drawn}
 
 
 def _csv(rows: list[Explored]) -> str:

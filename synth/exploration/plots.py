@@ -6,7 +6,8 @@ from itertools import product
 from pathlib import Path
 
 from ...hdl.host import ToolError
-from .scatter import COLOURS, GROUPS, MARKERS, encoding, front, indices, plottable, upright, values
+from .columns import NAMES
+from .scatter import COLOURS, GROUPS, MARKERS, drawable, encoding, front, indices, upright, values
 
 __all__ = ["plots"]
 
@@ -22,13 +23,11 @@ STYLE = {"font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 8, "axe
 def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
     """Write ``name.png`` and ``name.svg`` into ``folder``, and give their paths.
 
-    A panel for each format and target; colour is the scale rule and the marker the rounding where these vary, the line is the front
-    of the panel. Points that failed have no mark; ValueError if no point has one. ToolError without matplotlib.
+    A panel for each format and target, with the same axes for all targets of a format; colour is the scale rule and the marker the
+    rounding where these vary, the line is the front of the panel. Points that failed have no mark; ValueError if no point has one.
+    ToolError without matplotlib.
     """
-    done = [row for row in rows if row["status"] == "done"]
-    up, better = upright(done)
-    shown = [row for row in done if plottable(row, up)]
-    if not shown:
+    if not (shown := drawable(rows)):
         raise ValueError("a plot needs a point with LUTs and SQNR, and none of these has both")
     try:
         import matplotlib
@@ -37,6 +36,7 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
     except ImportError:
         raise ToolError("plots need matplotlib: pip install 'mxcast[explore]'") from None
 
+    up, better = upright(rows)
     formats, targets = values(shown, "format"), values(shown, "target")
     panels = list(product(formats, targets))
     across = len(targets) if 1 < len(targets) <= COLUMNS else min(len(panels), COLUMNS)
@@ -46,18 +46,22 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(3.5 if across == 1 else 2.4 * across, 2.3 * down + 0.5), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False).flat
+        first: dict = {}  # the panel of each format that sets the axes of the others
         for i, axes in enumerate(list(grid)):
             inside = [((row["luts"], row[up]), colour, marker) for row, colour, marker in places
                       if i < len(panels) and (row["format"], row["target"]) == panels[i]]
             if not inside:
                 axes.remove()
                 continue
+            if (leader := first.setdefault(panels[i][0], axes)) is not axes:
+                axes.sharex(leader)
+                axes.sharey(leader)
             _panel(axes, inside, better)
             axes.set_title(", ".join(panels[i]), loc="left")
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
             axes.locator_params(axis="x", nbins=5, integer=True)
-        figure.supxlabel("LUTs", fontsize=8)
-        figure.supylabel({"sqnr_db": "SQNR, dB", "levels": "Levels"}[up], fontsize=8)
+        figure.supxlabel(NAMES["luts"], fontsize=8)
+        figure.supylabel(NAMES[up], fontsize=8)
         _legend(figure, shown, *keys)
         paths = [Path(folder) / f"{name}.{kind}" for kind in ("png", "svg")]
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -91,5 +95,6 @@ def _legend(figure, rows: list[dict], colour: str | None, marker: str | None) ->
                            if key == marker else Patch(facecolor=shade, label=text))
         inches = 0.35 + 0.06 * max(len(entry.get_label()) for entry in entries)   # of the widest, at 8 points
         columns = max(1, int(figure.get_figwidth() * (0.7 if key == colour else 0.3) / inches))
-        figure.legend(handles=entries, loc=f"outside upper {place}", ncols=min(columns, len(entries)), frameon=False, borderaxespad=0.2,
-                      handletextpad=0.4, handlelength=1.1, handleheight=0.6, columnspacing=1)
+        figure.legend(handles=entries, title=NAMES[key], title_fontsize=8, alignment="left", loc=f"outside upper {place}",
+                      ncols=min(columns, len(entries)), frameon=False, borderaxespad=0.2, handletextpad=0.4, handlelength=1.1,
+                      handleheight=0.6, columnspacing=1)

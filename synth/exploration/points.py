@@ -80,9 +80,11 @@ class Explored:
     block_size: int
     scale_rule: str
     rounding: str
+    random_bits: int
     specials: str
     input_subnormals: str
     element_subnormals: str
+    overflow: str
     amax: str
     amax_key: str
     quantizer: str
@@ -95,7 +97,7 @@ class Explored:
     log: str | None = None
     """The end of what the tools said of a failed point."""
     verilog: str | None = None
-    """SHA-256 of the modules of the Verilog that was measured."""
+    """SHA-256 of the modules of the Verilog that was measured, under the name ``converter``."""
     luts: int | None = None
     carries: int | None = None
     muxes: int | None = None
@@ -122,6 +124,7 @@ class Explored:
     max_relative_error: float | None = None
     saturated: float | None = None
     flushed: float | None = None
+    lost: float | None = None
     mean_bias: float | None = None
     proof: str = "not asked"
     """What is on record of a proof of this Verilog; never assumed."""
@@ -142,10 +145,10 @@ class Explored:
 def described(point: Point) -> dict[str, object]:
     """The fields of `Explored` that the point itself says."""
     config, numerics, ways = point.config, point.config.numerics, point.config.microarchitecture
-    rules = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals")
+    rules = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals", "overflow")
     said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in rules}
     return {"id": point.id, "config_id": config.config_id, "format": config.formats, "profile": config.profile,
-            "source": numerics.source.name, "block_size": numerics.block_size, **said,
+            "source": numerics.source.name, "block_size": numerics.block_size, **said, "random_bits": numerics.random_bits,
             **{name: str(getattr(ways, name)) for name in ("amax", "amax_key", "quantizer", "structure")},
             "registered_after": ",".join(ways.registered_after), "target": point.target, "latency_cycles": config.latency,
             "emit": point.emit}

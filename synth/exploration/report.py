@@ -6,11 +6,11 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+from .columns import FIGURES, NAMES, TEXTS, Column, known_figures, shown_figures, varies
 from .scatter import GROUPS, HEIGHT, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
 
 __all__ = ["report"]
@@ -18,66 +18,44 @@ __all__ = ["report"]
 MISSING = "–"
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of figures: its key in a row, its heading, how a figure is printed, and which figures are better."""
+NAMED = {"block_size", "random_bits", "specials", "input_subnormals", "element_subnormals", "overflow", "registered_after"}
+"""Columns whose values say little without the heading."""
 
-    key: str
-    name: str
-    form: str = ",.0f"
-    factor: float = 1
-    """From the unit of the row to that of the heading."""
-    better: int = -1
-    """-1 less, 1 more, 0 neither."""
-
-
-TEXTS = {"format": "Format", "target": "Target", "profile": "Profile", "source": "Source", "block_size": "Block size",
-         "scale_rule": "Scale rule", "rounding": "Rounding", "specials": "NaN and Inf", "input_subnormals": "Input subnormals",
-         "element_subnormals": "Element subnormals", "amax": "Maximum", "amax_key": "Key of the maximum", "quantizer": "Quantizer",
-         "structure": "Structure", "registered_after": "Registers after"}
-
-FIGURES = (
-    Column("luts", "LUTs"), Column("carries", "Carries"), Column("muxes", "Muxes"), Column("ffs", "FFs"),
-    Column("logic_cells", "Logic cells"), Column("levels", "Levels"), Column("delay_ps", "Delay, ns", ".2f", 1e-3),
-    Column("latency_cycles", "Latency, cycles"),
-    Column("fmax_mhz", "Fmax, MHz", ".1f", better=1), Column("fmax_lowest_mhz", "Fmax lowest, MHz", ".1f", better=1),
-    Column("fmax_highest_mhz", "Fmax highest, MHz", ".1f", better=1), Column("pnr_seeds", "Seeds", better=0),
-    Column("blocks_per_s", "Blocks, millions/s", ".1f", 1e-6, 1), Column("gbytes_per_s", "Throughput, GB/s", ".2f", 1, 1),
-    Column("sqnr_db", "SQNR, dB", ".2f", 1, 1), Column("max_relative_error", "Largest relative error", ".3g"),
-    Column("saturated", "Saturated, %", ".3g", 100), Column("flushed", "Flushed, %", ".3g", 100),
-    Column("mean_bias", "Mean bias", ".3g", better=0),
-)
-NAMES = TEXTS | {column.key: column.name for column in FIGURES}
-ALWAYS = {"luts", "sqnr_db"}
-"""Columns that stay even if they are the same in all points: axes that the page may open with."""
-
-LEDGER = {"target": "Target", "format": "Format", "clause": "Clause", "without": "Without", "with": "With", "luts": "LUTs",
+BUILT = {"source": TEXTS["source"], "block_size": TEXTS["block_size"], "random_bits": TEXTS["random_bits"], "build": "Built as",
+         "registered_after": TEXTS["registered_after"]}
+"""What two entries of the ledger may differ by beside their clause; shown where they do."""
+LEDGER = {"target": "Target", "format": "Format", **BUILT, "clause": "Clause", "without": "Without", "with": "With", "luts": "LUTs",
           "percent": "LUTs, %", "levels": "Levels", "sqnr_db": "SQNR, dB", "most_db": "Most, dB", "most_on": "On"}
 SIGNED = {"luts": "+,.0f", "percent": "+.1f", "levels": "+.0f", "sqnr_db": "+.2f", "most_db": "+.2f"}
 
 
-def report(rows: list[dict], ledger: list[dict], method: dict) -> str:
+HEADINGS = {"says": "Design space", "device": "Place and route on"}
+"""Of the method, where the key is none."""
+
+
+def report(rows: list[dict], ledger: list[dict], method: dict, missing: int = 0, left_out: Mapping[str, int] | None = None) -> str:
     """The page: same arguments, same text.
 
     ``rows`` are the points of a sweep, ``ledger`` the differences that single clauses make, and ``method`` heading -> text, list
-    or table (``sweep`` and ``objectives`` also stand in the lead). Points that failed are listed apart, with their logs.
+    or table (``sweep`` and ``objectives`` stand in the lead). Points that failed are listed apart, with their logs. So many points
+    are ``missing``, and ``left_out`` is how many combinations cannot be built, by the reason.
     """
+    left_out = left_out or {}
     done, failed = ([row for row in rows if (row["status"] == "done") == good] for good in (True, False))
-    texts = [key for key in TEXTS if len({row.get(key) for row in done}) > 1]
-    figures = [column for column in FIGURES if column.key in ALWAYS or len({row.get(column.key) for row in done}) > 1]
+    texts, figures = [key for key in TEXTS if varies(done, key)], shown_figures(done)
     tensors = list(dict.fromkeys(name for row in done for name in row.get("accuracy") or {}))
     parts = {
         "title": escape(f"mxcast explore: {method.get('sweep', 'a sweep')}"),
-        "lead": _lead(done, failed, method.get("objectives", [])),
+        "lead": _lead(done, failed, method.get("objectives", []), missing, sum(left_out.values())),
         "filters": "".join(_select(key, values(done, key)) for key in GROUPS if len(values(done, key)) > 1),
         "legend": _legend(done),
         "size": f"0 0 {WIDTH} {HEIGHT}",
         "scatter": scatter(done, [_name(row, texts) for row in done], (_label(_of("luts")), _label(_of(upright(done)[0])))),
         "same": _same(done, texts, figures),
         "table": _points(done, texts, figures),
-        "failed": _failures(failed, [key for key in TEXTS if len({row.get(key) for row in rows}) > 1]),
+        "failed": _failures(failed, [key for key in TEXTS if varies(rows, key)]),
         "ledger": _ledger(ledger),
-        "method": _method(method),
+        "method": _method(method) + _meanings(done) + _reasons(left_out),
         "data": _json(done, figures, tensors if len(tensors) > 1 else []),
     }
     template = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
@@ -93,12 +71,13 @@ def _label(column: Column) -> str:
 
 
 def _heading(key: str) -> str:
-    return key.replace("_", " ").capitalize()
+    return HEADINGS.get(key, key.replace("_", " ").capitalize())
 
 
 def _name(row: dict, keys: Iterable[str]) -> str:
     """The values that tell a point from others."""
-    return ", ".join(str(row[key]) for key in keys if row.get(key) not in (None, "")) or str(row["format"])
+    said = (f"{TEXTS[key]} {row[key]}" if key in NAMED else str(row[key]) for key in keys if row.get(key) not in (None, ""))
+    return " · ".join(said) or str(row["format"])
 
 
 def _number(value: float | None, form: str, factor: float = 1) -> str:
@@ -113,13 +92,26 @@ def _text(value: object) -> str:
     return MISSING if value in (None, "") else escape(f"{value:,}" if isinstance(value, int) else str(value))
 
 
-def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str]) -> str:
-    best = sum(bool(row["pareto"]) for row in done)
+def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str], missing: int, left_out: int) -> str:
+    total = len(done) + len(failed)
+    said = [f"{_count(total, 'point')}: {len(done):,} done, {len(failed):,} failed."]
+    if missing:
+        said.append(f"{missing:,} of {_count(total + missing, 'point')} {'is' if missing == 1 else 'are'} not on record.")
+    if left_out:
+        said.append(f"{_count(left_out, 'combination')} cannot be built (the reasons are under Method).")
+    if best := sum(bool(row["pareto"]) for row in done):
+        goals = f" of {' × '.join(NAMES.get(goal, goal).split(',')[0] for goal in objectives)}" if objectives else ""
+        said.append(f"{best:,} {'is' if best == 1 else 'are'} on the front{goals}: no other point of the target is at least as good in all "
+                    "and better in one.")
+    elif objectives:
+        said.append(f"The front is empty: no point has all of {', '.join(objectives)}.")
     proofs = Counter(row["proof"] for row in done)
-    goals = f" of {' × '.join(NAMES.get(goal, goal).split(',')[0] for goal in objectives)}" if objectives else ""
-    return escape(f"{len(done) + len(failed):,} points: {len(done):,} done, {len(failed):,} failed. {best:,} are on the front{goals}: "
-                  f"no other point is at least as good in all and better in one. "
-                  f"Proofs: {', '.join(f'{count:,} {proof}' for proof, count in sorted(proofs.items())) or 'none'}.")
+    said.append(f"Proofs: {', '.join(f'{count:,} {proof}' for proof, count in sorted(proofs.items())) or 'none'}.")
+    return escape(" ".join(said))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _select(key: str, options: Sequence[object]) -> str:
@@ -144,33 +136,35 @@ def _same(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> 
     """What is left out of the table, as a sentence."""
     if not rows:
         return ""
-    shown = {*texts, *(column.key for column in figures)}
-    same = [f"{NAMES[key]} {_text(rows[0][key])}" for key in TEXTS if key not in shown and rows[0].get(key) not in (None, "")]
+    same = [f"{TEXTS[key]} {_text(rows[0][key])}" for key in TEXTS if key not in texts and rows[0].get(key) not in (None, "")]
     same += [f"{column.name} {_number(rows[0][column.key], column.form, column.factor)}"
-             for column in FIGURES if column.key not in shown and rows[0].get(column.key) is not None]
+             for column in known_figures(rows) if column not in figures]
     return f"<p>The same in all points: {'; '.join(same)}.</p>" if same else ""
 
 
 def _points(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> str:
-    heads = ["Point", *(TEXTS[key] for key in texts), *(column.name for column in figures), "Proof", "Front", "Command"]
+    heads = ["Point", "Front", "Proof", *(TEXTS[key] for key in texts)]
     lines = []
     for row in rows:
-        cells = [f'<th scope="row"><code>{escape(row["id"])}</code></th>', *(f"<td>{_text(row.get(key))}</td>" for key in texts),
+        cells = [f'<th scope="row"><code>{escape(row["id"])}</code></th>',
+                 f"<td>{'yes' if row['pareto'] else ''}</td><td>{_text(row['proof'])}</td>",
+                 *(f"<td>{_text(row.get(key))}</td>" for key in texts),
                  *(f'<td class="n">{_number(row.get(column.key), column.form, column.factor)}</td>' for column in figures),
-                 f"<td>{_text(row['proof'])}</td><td>{'yes' if row['pareto'] else ''}</td>",
                  f'<td><code class="command">{_text(row["emit"])}</code></td>']
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    numeric = range(1 + len(texts), 1 + len(texts) + len(figures))
-    head = "".join(f'<th scope="col"{" class=n" if i in numeric else ""}>{escape(name)}</th>' for i, name in enumerate(heads))
+    head = "".join([*(f'<th scope="col">{escape(name)}</th>' for name in heads),
+                    *(f'<th scope="col" class="n" title="{escape(column.meaning)}">{escape(column.name)}</th>' for column in figures),
+                    '<th scope="col">Command</th>'])
     return f"<thead><tr>{head}</tr></thead><tbody>{chr(10).join(lines)}</tbody>"
 
 
 def _ledger(rows: list[dict]) -> str:
     if not rows:
         return "<p>No two points of this sweep differ by one clause only.</p>"
-    head = "".join(f'<th scope="col"{" class=n" if key in SIGNED else ""}>{name}</th>' for key, name in LEDGER.items())
-    lines = ("".join(f'<td class="n">{_number(row[key], SIGNED[key])}</td>' if key in SIGNED else f"<td>{_text(row[key])}</td>"
-                     for key in LEDGER) for row in rows)
+    keys = [key for key in LEDGER if key not in BUILT or varies(rows, key)]
+    head = "".join(f'<th scope="col"{" class=n" if key in SIGNED else ""}>{LEDGER[key]}</th>' for key in keys)
+    lines = ("".join(f'<td class="n">{_number(row[key], SIGNED[key])}</td>' if key in SIGNED else f"<td>{_text(row.get(key))}</td>"
+                     for key in keys) for row in rows)
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return ('<div class="wide" tabindex="0" role="region" aria-label="Ledger"><table id="ledger">'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
@@ -188,7 +182,7 @@ def _method(method: dict) -> str:
     """What is short in one list, then the rest under headings of its own: lists of sentences, mappings and tables."""
     short, long = {}, []
     for key, value in method.items():
-        if key in ("sweep", "objectives"):
+        if key in ("sweep", "objectives") or not value:
             continue
         if isinstance(value, list | tuple) and not any(isinstance(entry, dict) or " " in str(entry) for entry in value):
             value = ", ".join(map(str, value))
@@ -197,6 +191,18 @@ def _method(method: dict) -> str:
         else:
             short[_heading(key)] = value
     return (_several("", short) if short else "") + "".join(long)
+
+
+def _meanings(rows: list[dict]) -> str:
+    """What the figures of the page are, those too that are the same in all points."""
+    return f"<h3>Figures</h3>{_several('', {column.name: column.meaning for column in known_figures(rows)})}" if rows else ""
+
+
+def _reasons(left_out: Mapping[str, int]) -> str:
+    if not left_out:
+        return ""
+    said = [f"{_count(number, 'combination')}: {reason}" for reason, number in left_out.items()]
+    return f"<h3>Combinations that cannot be built</h3>{_several('', said)}"
 
 
 def _several(name: str, value: dict | Sequence) -> str:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["COLOURS", "GROUPS", "MARKERS", "encoding", "front", "indices", "line_swatch", "plottable", "scatter", "swatch", "ticks",
-           "upright", "values"]
+__all__ = ["COLOURS", "GROUPS", "MARKERS", "drawable", "encoding", "front", "indices", "line_swatch", "plottable", "scatter", "swatch",
+           "ticks", "upright", "values"]
 
 GROUPS = ("scale_rule", "rounding", "format", "quantizer", "amax", "amax_key", "structure", "specials", "input_subnormals",
-          "element_subnormals", "source", "block_size", "registered_after", "target")
+          "element_subnormals", "overflow", "source", "block_size", "registered_after", "random_bits", "target")
 """What a colour or a marker may stand for, best first."""
 
 COLOURS = ("#1b55d6", "#e2620d", "#0b9468", "#b84aa6", "#151a2d", "#6b4a00", "#9a6bea", "#5f6670")
@@ -45,9 +45,11 @@ def encoding(rows: Sequence[dict], keys: Sequence[str] = GROUPS) -> tuple[str | 
     """The columns that colour and marker stand for, both the same where only one varies; None where none does.
 
     Colour is the first of ``keys`` that varies, with no more values than there are markers; the marker is the rounding if that
-    varies, else the next column.
+    varies, else the next column. Random bits that follow from the rounding tell no more than it does.
     """
     few = [key for key in keys if 1 < len(values(rows, key)) <= len(MARKERS)]
+    if len({(row.get("rounding"), row.get("random_bits")) for row in rows}) == len(values(rows, "rounding")):
+        few = [key for key in few if key != "random_bits"]
     colour = next((key for key in few if key != "rounding"), "rounding" if few else None)
     marker = "rounding" if "rounding" in few else next((key for key in few if key != colour), colour)
     return colour, marker
@@ -70,6 +72,12 @@ def upright(rows: Sequence[dict]) -> tuple[str, int]:
 def plottable(row: dict, up: str) -> bool:
     """Whether a row has finite figures for both axes."""
     return all(row[key] is not None and math.isfinite(row[key]) for key in ("luts", up))
+
+
+def drawable(rows: Sequence[dict]) -> list[dict]:
+    """The points that have a place in a plot; those that failed have no figures."""
+    up, _ = upright(rows)
+    return [row for row in rows if plottable(row, up)]
 
 
 def front(points: Iterable[tuple[float, float]], better: int = 1) -> list[tuple[float, float]]:
@@ -134,8 +142,8 @@ def scatter(rows: Sequence[dict], titles: Sequence[str], labels: tuple[str, str]
         at = place(x_low, y)[1]
         axes.append(f'<path d="M{LEFT} {at}H{WIDTH - RIGHT}"/>'
                     f'<text x="{LEFT - 7}" y="{at + 4}" text-anchor="end">{y:,g}</text>')
-    axes.append(f'<text class="label" x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" text-anchor="end">{escape(labels[0])}</text>'
-                f'<text class="label" x="{8}" y="16">{escape(labels[1])}</text>')
+    axes.append(f'<text class="label" id="across" x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" text-anchor="end">{escape(labels[0])}</text>'
+                f'<text class="label" id="up" x="8" y="16">{escape(labels[1])}</text>')
     lines = []
     for number, value in enumerate(values(rows, group)):
         best = [place(*point) for point in front((points[i] for i in points if rows[i].get(group) == value), better)]

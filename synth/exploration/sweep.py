@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import product
+from numbers import Integral
 from pathlib import Path
 
 from ...spec import BLOCKS, PROFILES, ConverterConfig, Microarchitecture, Numerics, block_format, converter_config
@@ -29,7 +31,8 @@ HOW = ("format", "profile", "target", "seeds")
 SMALLEST = "smallest"
 """A value of ``optimize``: what is smallest on the target of the point (`Target.smallest`)."""
 WISHES = ("latency", "frequency_mhz")
-"""Registers by what is wanted of them; where they go is chosen for the target."""
+"""Registers by what is wanted of them; where they go is chosen by the delays of the target, or of an ECP5 where none are known."""
+NAME = re.compile(r"\w[\w.-]*")
 KEYS = (*HOW, *(f.name for f in dataclasses.fields(Numerics) if f.name != "block"), "block_size",
         *(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", *WISHES)
 
@@ -57,6 +60,10 @@ class Sweep:
     """What a grid without the key has."""
 
     def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ValueError(f"the name of a sweep is letters, digits, '-', '_' and '.', as files are named after it, not {self.name!r}")
+        object.__setattr__(self, "usual", _lists(self.usual))
+        object.__setattr__(self, "grids", tuple(map(_lists, self.grids)))
         for grid in (*self.grids, self.usual):
             for key, values in grid.items():
                 _check(key, values)
@@ -64,7 +71,7 @@ class Sweep:
 
     def replace(self, **changed: object) -> Sweep:
         """The sweep with these lists in every grid, in place of what it has there."""
-        lists = {key: _values(value) for key, value in changed.items()}
+        lists = _lists(changed)
         return dataclasses.replace(self, grids=tuple({**grid, **lists} for grid in self.grids))
 
     def with_objectives(self, objectives: Iterable[str]) -> Sweep:
@@ -125,8 +132,14 @@ def _named(config: ConverterConfig) -> ConverterConfig:
     return dataclasses.replace(config, profile=None)
 
 
+def _lists(grid: Mapping[str, object]) -> Grid:
+    return {key: _values(value) for key, value in grid.items()}
+
+
 def _values(value: object) -> tuple:
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
+    """One value or several, each as Python has it."""
+    several = isinstance(value, Iterable) and not isinstance(value, str | Mapping | Set)
+    return tuple(int(one) if isinstance(one, Integral) and not isinstance(one, bool) else one for one in (value if several else (value,)))
 
 
 def _check(key: str, values: tuple) -> None:
@@ -168,8 +181,7 @@ def read_sweep(path: Path) -> Sweep:
     if not isinstance(objectives, list | tuple) or not all(isinstance(name, str) for name in objectives):
         raise TypeError(f"{path}: objectives must be a list of names, not {objectives!r}")
     try:
-        lists = [{key: _values(value) for key, value in grid.items()} for grid in (document, *grids)]
-        return Sweep(name=name, grids=tuple(lists[1:]), usual=lists[0], objectives=tuple(objectives), says=f"the sweep of {path.name}")
+        return Sweep(name=name, grids=tuple(grids), usual=document, objectives=tuple(objectives), says=f"the sweep of {path.name}")
     except (ValueError, TypeError) as error:
         raise type(error)(f"{path}: {error}") from None
 
@@ -191,7 +203,7 @@ SWEEPS: dict[str, Sweep] = {sweep.name: sweep for sweep in (
           grids=({"amax": tuple(CHOICES["amax"]), "quantizer": tuple(CHOICES["quantizer"]), "structure": ("flat",)},
                  {"amax": tuple(CHOICES["amax"]), "quantizer": ("table",), "structure": ("kept",)},
                  {"amax_key": ("magnitude",)})),
-    Sweep(name="pipeline", says="registers, from none to ten", objectives=("luts", "fmax_mhz", "latency_cycles"),
+    Sweep(name="pipeline", says="registers, from none to eight", objectives=("luts", "fmax_mhz", "latency_cycles"),
           usual={"target": ("ecp5",), "seeds": (3,), "amax": ("fours",), "quantizer": ("table",)},
           grids=({"latency": (0, 1, 2, 3, 4, 6, 8)},)),
 )}

@@ -11,6 +11,8 @@ from importlib.resources import as_file, files
 import numpy as np
 
 from ...hdl.host import ToolError
+from ...models.source import as_numbers
+from ...spec import FP32
 
 __all__ = ["SEED", "Tensor", "given", "standard"]
 
@@ -23,13 +25,21 @@ ADVICE = "pip install 'mxcast[files]'"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tensor:
-    """An array of float32 or narrower floating-point numbers, and where it is from."""
+    """An array of numbers that `models.quantize` takes, and where it is from."""
 
     name: str
     values: np.ndarray
     source: str
     counts: bool = True
     """Is it part of the total? A distribution is a figure of its own."""
+
+    def __post_init__(self) -> None:
+        if not self.values.ndim or not self.values.size:
+            raise ValueError(f"tensor {self.name} has no numbers along an axis: its shape is {self.values.shape}")
+        try:
+            as_numbers(self.values[..., :1], FP32, patterns=True)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"tensor {self.name}: {error}") from None
 
     @cached_property
     def sha256(self) -> str:
@@ -41,7 +51,9 @@ class Tensor:
 
 
 def given(arrays: Mapping[str, np.ndarray], source: str = "given") -> list[Tensor]:
-    """Tensors of one's own, by name."""
+    """Tensors of one's own, by name. Raises TypeError and ValueError for what cannot be converted."""
+    if not isinstance(arrays, Mapping):
+        raise TypeError(f"tensors are arrays by name, {{'name': array}}, not {type(arrays).__name__}")
     if not arrays:
         raise ValueError("there is no tensor to judge by")
     return [Tensor(name=name, values=np.asarray(values), source=source) for name, values in arrays.items()]

@@ -58,8 +58,8 @@ LEDGER = [{"target": target, "format": "mxfp8_e4m3", "clause": clause, "without"
     ("Rounding to nearest even", "rounding rtz", "rounding rne", 121, 2, 5.93),
     ("Ceil instead of floor", "scale_rule floor", "scale_rule ceil", -8, 1, None))]
 
-METHOD = {"sweep": "rounding", "objectives": ["luts", "levels", "sqnr_db"], "tools": {"yosys": "0.70", "mxcast": "0.1.0"},
-          "device": "none: synthesis only",
+METHOD = {"sweep": "rounding", "says": "rules by roundings", "objectives": ["luts", "levels", "sqnr_db"], "tools": {"yosys": "0.70", "mxcast": "0.1.0"},
+          "device": None,
           "tensors": [{"name": "normal", "count": 65536, "source": "made up for the tests", "sha256": "ab" * 32},
                       {"name": "heavy tails", "count": 65536, "source": "made up for the tests", "sha256": "cd" * 32}],
           "seeds": [1, 2, 3], "remarks": ["Every figure on this page is made up.", "Nothing was measured."]}

@@ -3,13 +3,15 @@
 import math
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+from mxcast.models import dequantize, quantize
 from mxcast.models.exact import element_value, quantize_block
 from mxcast.spec import FixedFormat, numerics
 from mxcast.synth.exploration import accuracy
-from mxcast.synth.exploration.accuracy import loss
+from mxcast.synth.exploration.accuracy import Loss, loss
 from mxcast.synth.exploration.tensors import Tensor, given, standard
 
 
@@ -35,7 +37,7 @@ def test_by_hand():
 def test_saturation_and_what_is_not_finite():
     x = np.array([7.9, 1, 0, -0.0, math.inf, 1, 1, 1], np.float32)
     total, _ = loss(numerics("e2m1", block_size=4), given({"x": x}))  # 7.9 becomes 6; the second block is NaN
-    assert total.saturated == 0.5 and total.max_relative_error == pytest.approx((7.9 - 6) / 7.9, rel=1e-6)
+    assert (total.saturated, total.lost) == (0.2, 0.6) and total.max_relative_error == pytest.approx((7.9 - 6) / 7.9, rel=1e-6)
     assert loss(numerics("e2m1", block_size=4), given({"x": np.zeros(4, np.float32)}))[0].sqnr_db is None
 
 
@@ -77,10 +79,33 @@ def test_tensors_that_count():
     assert total == each["a"] and each["b"].flushed == 1.0 and total.flushed == 0.0
 
 
-def test_narrow_sources_are_judged_on_their_own_numbers():
-    x = np.array([1 + 2.0 ** -20] * 32, np.float32)
-    assert loss(numerics("e4m3", source="bf16"), given({"x": x}))[0].sqnr_db is None, "the cut is not the converter's"
-    assert loss(numerics("e4m3"), given({"x": x}))[0].sqnr_db is not None
+@pytest.mark.parametrize("source", ["bf16", "fp16"])
+def test_a_narrow_source_is_judged_against_the_numbers_given(source):
+    """Rounded to the source first, to nearest even: 1 + 2^-8 + 2^-20 is nearest to 1 + 2^-7 in BF16, a tie and a little more."""
+    x = np.array([1 + 2.0 ** -8 + 2.0 ** -20] * 16 + [1 + 3 * 2.0 ** -8, 1 + 2.0 ** -8] * 8, np.float32)
+    cut = x.astype(ml_dtypes.bfloat16 if source == "bf16" else np.float16)
+    rules = numerics("int8", source=source)
+    got = dequantize(quantize(cut, rules)).astype(np.float64)
+    total, _ = loss(rules, given({"x": x}))
+    assert total.sqnr_db == pytest.approx(10 * math.log10((x.astype(np.float64) ** 2).sum() / ((got - x) ** 2).sum()), abs=1e-5)
+    assert loss(rules, given({"x": cut.view(np.uint16) if source == "bf16" else cut}))[0].sqnr_db != total.sqnr_db
+
+
+def test_what_is_lost():
+    """Under OCP's rules a NaN takes its block with it; the numbers of that block are in this figure and in no other."""
+    x = np.ones((2, 32), np.float32)
+    x[0, 0], x[0, 1], x[1, 5] = math.nan, 0, 3e-3
+    ocp, drop = (loss(numerics("e4m3", specials=specials), given({"x": x}))[0] for specials in ("nan_block", "drop"))
+    assert (ocp.lost, drop.lost) == (30 / 62, 0.0) and ocp.flushed == 0
+    assert loss(numerics("e4m3"), given({"x": x[:1]}))[0] == Loss(lost=1.0, **dict.fromkeys(
+        ("sqnr_db", "max_relative_error", "saturated", "flushed", "mean_bias")))
+
+
+@pytest.mark.parametrize("values, says", [(np.zeros((3, 0), np.float32), "tensor x has no numbers along an axis"), (np.float32(1), "tensor x has no numbers"),
+                                          (np.zeros(32), "tensor x: x must be float32"), (np.zeros(32, int), "not int64")])
+def test_tensors_that_cannot_be_judged(values, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        given({"x": values})
 
 
 def test_results_are_kept_by_content(monkeypatch):

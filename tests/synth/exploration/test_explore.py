@@ -67,8 +67,9 @@ def test_nothing_is_computed_twice(cache, monkeypatch, tmp_path):
 
 def test_a_damaged_result_is_computed_again(cache):
     first = explore(SWEEP, tensors=TENSORS)
-    for path in (cache / "explored").glob("*.json"):
-        path.write_text(path.read_text()[:40])
+    for path, damaged in zip((cache / "explored").glob("*.json"), (lambda text: text[:40], lambda text: "{}", lambda text: "[]"), strict=True):
+        path.write_text(damaged(path.read_text()))
+    assert not explore(SWEEP, tensors=TENSORS, cached=True)
     assert explore(SWEEP, tensors=TENSORS) == first
 
 
@@ -186,6 +187,51 @@ def test_a_cluster_gives_the_same_and_survives_a_worker(cache, monkeypatch, tmp_
     assert killed
 
 
+def test_a_worker_of_another_version_is_not_believed(cache, monkeypatch):
+    """It has the same cluster and another code: what it measures would be kept under our key."""
+    distributed = pytest.importorskip("distributed")
+    from mxcast.synth.exploration import cluster
+
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+        keys = iter(["ours", "theirs"])
+        monkeypatch.setattr(cluster.jobs, "key", lambda point: next(keys))
+        monkeypatch.setattr(cluster.jobs, "outcome", lambda point, force: jobs.Outcome(result={"verilog": "-"}))
+        ((_, outcome),) = cluster.on_cluster([Point(config=converter_config("e2m1"), target="lut4")], local.scheduler_address)
+    assert not outcome.done and "another version" in outcome.error and not list(cache.glob("explored/*.json"))
+
+
+def test_a_scheduler_without_workers(cache, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    from mxcast.synth.exploration import cluster
+
+    monkeypatch.setattr(cluster, "PATIENCE", "2s")
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty, pytest.raises(ToolError, match="has no workers"):
+        explore(SWEEP, tensors=TENSORS, scheduler=empty.scheduler_address)
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_end_from_outside_takes_the_jobs_along(cache, tmp_path, number, status):
+    """It says what is kept; the process of the job, which would go on for a minute, ends too."""
+    (tmp_path / "planted").mkdir()
+    (tmp_path / "planted" / "sitecustomize.py").write_text(f"""
+import os, sys, time
+if "jobs import main" in " ".join(sys.orig_argv):
+    with open({str(tmp_path / 'job')!r}, "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(60)
+""")
+    program = [sys.executable, "-c", f"import sys; from mxcast.cli import main; sys.exit(main({COMMAND + ['-j', '1', '--no-report']!r}))"]
+    running = subprocess.Popen(program, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "planted")})
+    while not (tmp_path / "job").exists() or not (tmp_path / "job").read_text():
+        assert running.poll() is None
+        time.sleep(0.05)
+    running.send_signal(number)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == status and "interrupted: 0 of 2 points are kept; the same command goes on" in said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "job").read_text()), 0)
+
+
 def test_no_scheduler(cache, monkeypatch):
     pytest.importorskip("distributed")
     from mxcast.synth.exploration import cluster
@@ -224,11 +270,21 @@ def test_jobs_for_a_queue(cache, tmp_path, capsys):
     assert len(json.loads(capsys.readouterr().out)["points"]) == 2 and len(list(cache.glob("explored/*.json"))) == 2
 
 
+def test_failures_are_said_where_nothing_can_be_drawn(cache, monkeypatch, tmp_path, capsys):
+    planted(monkeypatch, tmp_path, "import os; os._exit(9)")
+    assert main([*COMMAND, "-o", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err.count("failed: the job ended with status 9") == 2
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"explore.html", "explore.csv", "explore.json"}
+
+
 @pytest.mark.parametrize("words, says", [
     (["explore", "roundin"], "unknown sweep 'roundin': did you mean 'rounding'"),
     (["explore", "missing.toml"], "missing.toml: No such file"),
     (["explore", "--set", "scale_rul=ceil"], "did you mean 'scale_rule'"),
     (["explore", "--objective", "lut"], "unknown objective 'lut': did you mean 'luts'"),
+    (["explore", "--objective", "fmax_mhz"], "fmax_mhz is known of points that are placed and routed only"),
+    (["explore", "--out", __file__], "File exists"),
+    (["explore", "--emit-jobs", "/"], "/ is a folder: --emit-jobs names a file"),
     (["explore", "--pnr"], "place and route is for ecp5, ice40"),
     (["explore", "--tensors", "x.txt"], "x.txt must be a .safetensors, .npy"),
 ])

@@ -11,10 +11,10 @@ from mxcast.synth.exploration.pareto import front
 from mxcast.synth.exploration.points import Explored, Point, described
 
 
-def row(number=0, target="xcu", status="done", luts=None, levels=None, sqnr_db=None, accuracy=None, **fields):
+def row(number=0, target="xcu", status="done", luts=None, levels=None, sqnr_db=None, accuracy=None, lost=None, **fields):
     point = Point(config=converter_config("e4m3", "ocp", **fields), target=target)
     return Explored(**described(point) | {"id": f"{number:012x}"}, status=status, luts=luts, levels=levels, sqnr_db=sqnr_db,
-                    accuracy=accuracy)
+                    accuracy=accuracy, lost=lost)
 
 
 def test_front():
@@ -30,6 +30,11 @@ def test_equal_points_are_all_in_or_all_out():
 def test_targets_failures_and_missing_figures():
     rows = [row(0, luts=10, sqnr_db=20.0), row(1, target="ecp5", luts=90, sqnr_db=20.0), row(2, luts=1), row(3, status="failed")]
     assert front(rows, ("luts", "sqnr_db")) == {rows[0].id, rows[1].id}
+
+
+def test_figures_of_fewer_numbers_beat_nobody():
+    rows = [row(0, luts=10, sqnr_db=20.0, lost=0.0), row(1, luts=9, sqnr_db=21.0, lost=0.1), row(2, luts=8, sqnr_db=21.0, lost=0.1)]
+    assert front(rows, ("luts", "sqnr_db")) == {rows[0].id, rows[2].id}
 
 
 def test_the_front_is_what_nothing_dominates():
@@ -63,6 +68,18 @@ def test_ledger():
     assert (nan.luts, nan.sqnr_db, nan.most_on) == (30, None, None)
     assert (subnormals.without, subnormals.with_, subnormals.build) == ("flush", "exact", "compare, shift, flat")
     assert not [e for e in ledger([dataclasses.replace(one, status="failed") for one in rows])]
+
+
+def test_no_gain_where_not_the_same_numbers_are_lost():
+    rows = [row(0, luts=120, levels=1, sqnr_db=30.0, lost=0.1), row(1, luts=100, levels=1, sqnr_db=29.0, lost=0.0, specials="drop"),
+            row(2, luts=100, levels=1, sqnr_db=29.0, lost=0.1, input_subnormals="flush")]
+    assert {entry.clause: entry.sqnr_db for entry in ledger(rows)} == {"NaN and Inf": None, "FP32 subnormals": 1.0}
+
+
+def test_several_random_bits_are_several_entries():
+    rows = [row(0, luts=100, levels=1, rounding="rtz"), *(row(bits, luts=100 + bits, levels=1, rounding="sr", random_bits=bits) for bits in (4, 8))]
+    for order in (rows, rows[::-1]):
+        assert {(entry.random_bits, entry.luts) for entry in ledger(order)} == {(4, 4), (8, 8)}
 
 
 @pytest.mark.parametrize("figure", ["luts", "sqnr_db"])

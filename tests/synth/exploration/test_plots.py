@@ -59,6 +59,28 @@ def test_panels(tmp_path, rows: list[dict], panels: int) -> None:
     assert len(re.findall(r'<g id="axes_\d+">', svg)) == panels
 
 
+def texts(svg: str) -> list[str]:
+    """matplotlib draws text as outlines, with the text beside them as a comment."""
+    return re.findall("<!-- (.*?) -->", svg)
+
+
+@pytest.mark.parametrize("targets", [("xcu", "ice40"), ("xcu", "ecp5", "lut6", "ice40")])
+def test_targets_of_a_format_share_their_axes(tmp_path, targets: tuple[str, ...]) -> None:
+    """Points at one place in two panels are then equal, wherever the panels stand. Those of the ice40 are apart from the others."""
+    rows = [row | {"sqnr_db": row["sqnr_db"] + 9 * (row["target"] == "ice40")} for row in sweep(targets)]
+    svg = plots(rows, tmp_path, "a")[1].read_text()
+    ticks = {}
+    for panel in re.split(r'<g id="axes_\d+">', svg)[1:]:
+        *numbers, title = texts(panel)[:[", " in text for text in texts(panel)].index(True) + 1]
+        ticks.setdefault(title.split(", ")[0], []).append(numbers)
+    assert len(ticks) == 2 and all(len(found) == len(targets) and len(set(map(tuple, found))) == 1 for found in ticks.values())
+
+
+def test_legends_have_headings(tmp_path) -> None:
+    found = texts(plots(sweep(("xcu",)), tmp_path, "a")[1].read_text())
+    assert {"Scale rule", "Rounding", "LUTs", "SQNR, dB"} <= set(found)
+
+
 def test_levels_where_sqnr_is_the_same(tmp_path) -> None:
     rows = [point(1, amax="fours", sqnr_db=math.inf, levels=20), point(2, sqnr_db=math.inf, levels=30)]
     assert marks(plots(rows, tmp_path, "a")[1].read_text()) == 2

@@ -29,6 +29,22 @@ def table(page: str, name: str) -> list[list[str]]:
             for line in re.findall("<tr>(.*?)</tr>", body)]
 
 
+def heads(page: str, name: str = "points") -> dict[str, str]:
+    """The headings of a table, and what they mean."""
+    found = re.findall(r"<th scope=\"col\"(.*?)>(.*?)</th>", re.search(rf'<table id="{name}"><thead>(.*?)</thead>', page)[1])
+    return {unescape(name): unescape("".join(re.findall('title="(.*?)"', attributes))) for attributes, name in found}
+
+
+def definitions(page: str) -> dict[str, str]:
+    """The terms of the section Method."""
+    pairs = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", page[page.index('<section id="method">'):])
+    return {unescape(term): unescape(text) for term, text in pairs}
+
+
+def lead(page: str) -> str:
+    return unescape(re.search("</h1>\n<p>(.*?)</p>", page)[1])
+
+
 def data(page: str) -> dict:
     return json.loads(re.search('id="data">(.*?)</script>', page)[1])
 
@@ -53,15 +69,70 @@ def test_the_table_has_every_point_that_is_done() -> None:
     assert [line[0] for line in cells] == [row["id"] for row in DONE]
     assert [line[-1] for line in cells] == [row["emit"] for row in DONE]
     assert f"{DONE[7]['luts']:,}" in cells[7] and f"{DONE[7]['sqnr_db']:.2f}" in cells[7]
-    assert [line[-2] for line in cells] == ["yes" if row["pareto"] else "" for row in DONE]
+    assert [line[1] for line in cells] == ["yes" if row["pareto"] else "" for row in DONE]
+    assert [line[2] for line in cells] == [row["proof"] for row in DONE]
     assert f"{len(ROWS)} points: {len(DONE)} done, 2 failed." in page
 
 
 def test_what_is_the_same_everywhere_is_said_once() -> None:
     page = report(ROWS, LEDGER, METHOD)
     assert "The same in all points: Source fp32; Block size 32;" in page
-    heads = re.search('<table id="points">(.*?)</thead>', page)[1]
-    assert ">Source<" not in heads and ">Scale rule<" in heads
+    assert "Source" not in heads(page) and "Scale rule" in heads(page)
+
+
+def test_front_and_proof_are_first_and_the_command_last() -> None:
+    names = list(heads(report(ROWS, LEDGER, METHOD)))
+    assert names[:4] == ["Point", "Front", "Proof", "Format"] and names[-2:] == ["Mean bias", "Command"]
+
+
+def test_what_is_not_there_is_said() -> None:
+    page = report(ROWS, LEDGER, METHOD, missing=214, left_out={"sr needs random bits": 31, "no <such> rule": 1})
+    assert f"214 of {214 + len(ROWS)} points are not on record. 32 combinations cannot be built" in lead(page)
+    method = page[page.index('<section id="method">'):]
+    assert "<li>31 combinations: sr needs random bits</li><li>1 combination: no &lt;such&gt; rule</li>" in method
+    assert "1 of 2 points is not on record." in lead(report([point(1)], [], METHOD, missing=1))
+    for text in ("not on record.", "cannot be built"):
+        assert text not in report([point(1)], [], METHOD)
+
+
+def test_an_empty_front_is_explained() -> None:
+    page = report([point(1, sqnr_db=None)], [], METHOD)
+    assert "The front is empty: no point has all of luts, levels, sqnr_db." in lead(page) and "are on the front" not in lead(page)
+    assert "1 is on the front of LUTs × Levels × SQNR:" in lead(report([point(1, pareto=True)], [], METHOD))
+
+
+def test_every_figure_is_defined() -> None:
+    """Above its column, and in the same words in the section Method, where those stand too that are the same in all points."""
+    page = report(ROWS, LEDGER, METHOD)
+    said = {name: meaning for name, meaning in heads(page).items() if meaning}
+    assert said.keys() > {"SQNR, dB", "LUTs", "Levels", "Delay, ns", "Saturated, %", "Mean bias"}
+    assert said.items() <= definitions(page).items() and "Largest error / block maximum" in definitions(page)
+    assert set(heads(page)) - set(said) == {"Point", "Front", "Proof", "Format", "Target", "Profile", "Scale rule", "Rounding", "Command"}
+
+
+@pytest.mark.parametrize("lost, column, same", [((None, None), False, False), ((0.0, 0.0), False, False), ((0.0, None), False, False),
+                                                ((0.0, 0.25), True, False), ((0.25, 0.25), False, True)])
+def test_lost_numbers_are_shown_where_there_are_any(lost: tuple, column: bool, same: bool) -> None:
+    page = report([point(i, lost=share) for i, share in enumerate(lost)], [], METHOD)
+    assert ("Lost, %" in heads(page)) == column and ("; Lost, % 25." in page) == same
+    assert ("Lost, %" in definitions(page)) == (column or same)
+
+
+def test_rules_that_not_every_row_has() -> None:
+    """Shown, and chosen by, where they differ; rows without them are as before."""
+    names = {"random_bits": "Random bits", "overflow": "Overflow"}
+    page = report([point(1, random_bits=0, overflow="saturate"), point(2, random_bits=8, overflow="nan")], [], METHOD)
+    assert set(names.values()) <= heads(page).keys() and names.keys() <= data(page)["groups"].keys()
+    for rows in ([point(1), point(2)], [point(1, random_bits=8, overflow="nan"), point(2, random_bits=8, overflow="nan")]):
+        page = report(rows, [], METHOD)
+        assert not set(names.values()) & heads(page).keys() and not names.keys() & data(page)["groups"].keys()
+
+
+def test_a_point_is_named_by_what_it_has() -> None:
+    rows = [point(1, target="lut4", rounding="rtz", input_subnormals="flush", profile=None), point(2, target="xcu")]
+    page = report(rows, [], METHOD)
+    assert "<title>lut4 · rtz · Input subnormals flush</title>" in page
+    assert "<title>xcu · ocp · rne · Input subnormals exact</title>" in page
 
 
 def test_failures_have_their_error_and_log() -> None:
@@ -79,10 +150,25 @@ def test_the_ledger() -> None:
     assert "No two points of this sweep" in report(ROWS, [], METHOD)
 
 
+def test_the_ledger_tells_its_entries_apart() -> None:
+    """By what differs among them, and by no more."""
+    built = {"source": ("fp32", "bf16"), "build": ("compare, shift, flat", "fours, table, kept"), "block_size": (16, 32),
+             "registered_after": ("", "level1"), "random_bits": (0, 8)}
+    names = {"Source", "Built as", "Block size", "Registers after", "Random bits"}
+    alike, other = ({key: pair[i] for key, pair in built.items()} for i in (0, 1))
+    page = report(ROWS, [LEDGER[0] | alike, LEDGER[0] | other], METHOD)
+    assert names < heads(page, "ledger").keys() and {"bf16", "fours, table, kept", "32", "level1", "8"} < set(table(page, "ledger")[1])
+    assert not names & heads(report(ROWS, [LEDGER[0] | alike, LEDGER[1] | alike], METHOD), "ledger").keys()
+
+
 def test_the_method() -> None:
     page = report(ROWS, LEDGER, METHOD)
-    for text in ("<dt>yosys</dt><dd>0.70</dd>", "<dd>1, 2, 3</dd>", "<li>Nothing was measured.</li>", "<td>65,536</td>", "ab" * 32):
+    for text in ("<dt>Design space</dt><dd>rules by roundings</dd>", "<dt>yosys</dt><dd>0.70</dd>", "<dt>Seeds</dt><dd>1, 2, 3</dd>",
+                 "<li>Nothing was measured.</li>", "<td>65,536</td>", "ab" * 32):
         assert text in page
+    assert not {"Says", "Device", "Place and route on"} & definitions(page).keys()
+    page = report(ROWS, LEDGER, METHOD | {"device": "ECP5-85F", "seeds": []})
+    assert definitions(page)["Place and route on"] == "ECP5-85F" and "Seeds" not in definitions(page)
 
 
 @pytest.mark.parametrize("value, cell, axis", [
@@ -157,6 +243,9 @@ def test_what_colour_and_marker_stand_for() -> None:
     assert encoding([point(1), point(2, rounding="rtz")]) == ("rounding", "rounding")
     assert encoding([point(1), point(2, amax="fours", quantizer="table")]) == ("quantizer", "amax")
     assert encoding([point(1)]) == (None, None)
+    bits = {"rne": 0, "rtz": 0, "sr8": 8}
+    assert encoding([point(1, rounding=name, random_bits=number) for name, number in bits.items()]) == ("rounding", "rounding")
+    assert encoding([point(1, rounding="sr8", random_bits=number) for number in (2, 4)]) == ("random_bits", "random_bits")
     many = [point(i, registered_after=str(i)) for i in range(len(MARKERS) + 1)]
     assert encoding(many) == (None, None)                                                   # more than can be told apart
 
@@ -312,7 +401,9 @@ def check_tooltip(browser) -> None:
     assert not tip.is_displayed()
     mark = browser.find_element("css selector", '#marks [data-i="11"]')
     act(browser).move_to_element(mark).perform()
-    for text in (DONE[11]["scale_rule"], DONE[11]["rounding"], f"{DONE[11]['luts']:,}", f"{DONE[11]['sqnr_db']:.2f}", DONE[11]["emit"]):
+    assert tip.text.startswith(" · ".join(DONE[11][key] for key in ("format", "target", "scale_rule", "rounding")))
+    assert f"Proof: {DONE[11]['proof']}" in tip.text
+    for text in (f"{DONE[11]['luts']:,}", f"{DONE[11]['sqnr_db']:.2f}", DONE[11]["emit"]):
         assert text in tip.text
     act(browser).move_to_element(browser.find_element("css selector", "h1")).perform()
     assert not tip.is_displayed()
@@ -344,7 +435,7 @@ def check_labels(browser) -> None:
 def check_width(browser) -> None:
     """Nothing makes the page wider than the window; the table is wider than its box and scrolls there."""
     page, window, wide, box = browser.execute_script("""const box = document.querySelector("#points").parentNode;
-        return [document.documentElement.scrollWidth, innerWidth, box.scrollWidth, box.clientWidth]""")
+        return [document.documentElement.scrollWidth, document.documentElement.clientWidth, box.scrollWidth, box.clientWidth]""")
     assert page <= window and wide > box
 
 
@@ -362,6 +453,9 @@ def check_without_script(browser) -> None:
     assert shown(browser, "#ledger tbody tr") == len(LEDGER)
     assert shown(browser, "#controls") == 0
     check_labels(browser)
+    plot, page = browser.execute_script(
+        "return [document.querySelector('#plot').getBoundingClientRect().right, document.documentElement.clientWidth]")
+    assert plot <= page
 
 
 def check_hostile(browser) -> None:
@@ -433,6 +527,8 @@ def test_many_points_stay_quick(browser, tmp_path) -> None:
     (check_copy_without_a_clipboard, "area.select()", ""),
     (check_tooltip, '"pointermove"', '"pointerdown"'),
     (check_tooltip, '"focusin"', '"keyup"'),
+    (check_tooltip, "names[i]), list", 'cells.slice(1).map(cell => cell.textContent).join(" · ")), list'),
+    (check_tooltip, 'head.textContent === "Proof"', 'head.textContent === "Front"'),
     (check_axes, "y.better * (point.y - kept.at(-1).y) > 0", "true"),
     (check_axes, '("across").textContent = x.label', '("across").textContent = y.label'),
     (check_labels, "width / 100", "width / 10"),
@@ -449,11 +545,15 @@ def test_a_planted_bug_is_found(browser, tmp_path, check, old: str, new: str) ->
 
 @pytest.mark.parametrize("old, new", [
     (".controls { display: none;", ".controls { display: flex;"),
+    ("#plot { display: block; width: 100%;", "#plot { display: block; width: 100%; min-width: 44rem;"),
+    ("#axes text { font-size: 26px; }", ""),
+    ("translateY(20px)", "none"),
+    ("translateY(-12px)", "none"),
     ('<tbody><tr><th scope="row">', '<tbody><tr hidden><th scope="row">'),
 ])
 def test_a_planted_bug_without_script_is_found(browser, tmp_path, old: str, new: str) -> None:
     assert PAGE.count(old) == 1
-    load(browser, PAGE.replace(old, new), tmp_path, script=False)
+    load(browser, PAGE.replace(old, new), tmp_path, 390, 844, script=False)
     with pytest.raises(AssertionError):
         check_without_script(browser)
 

@@ -3,6 +3,7 @@
 import dataclasses
 import shlex
 
+import numpy as np
 import pytest
 
 from mxcast.cli.options import assignment
@@ -137,3 +138,23 @@ def test_smallest_is_that_of_the_target():
     sweep = Sweep(name="small", usual={"optimize": ("smallest",)}, grids=({"target": ("xcu", "ecp5")}, {"rounding": ("sr",)}))
     assert [(c.microarchitecture.amax, c.microarchitecture.quantizer, c.microarchitecture.structure) for c in configs(sweep)] == [
         ("chains", "table", "kept"), ("compare", "shift", "flat"), ("chains", "shift", "kept")]
+
+
+@pytest.mark.parametrize("name", ["", "../evil", "a/b", ".", "a\0"])
+def test_names_that_are_no_files(name, tmp_path):
+    with pytest.raises(ValueError, match="the name of a sweep is letters"):
+        Sweep(name=name, grids=({},))
+
+
+def test_values_as_python_and_numpy_have_them():
+    """One value stands for a list of one; whole numbers of NumPy, ranges and generators are taken."""
+    one = Sweep(name="s", grids=({"format": "e2m1", "block_size": np.int64(4)},))
+    assert one.grids == ({"format": ("e2m1",), "block_size": (4,)},) and type(one.grids[0]["block_size"][0]) is int
+    assert one.replace(block_size=range(2, 4)).grids[0]["block_size"] == (2, 3)
+    with pytest.raises(TypeError):
+        one.replace(block_size={2, 4})
+
+
+def test_any_file_is_a_sweep(tmp_path):
+    (tmp_path / "sweep.conf").write_text('format = "e2m1"')
+    assert [point.config.formats for point in chosen_sweep(str(tmp_path / "sweep.conf")).points()[0]] == ["mxfp4_e2m1"]
