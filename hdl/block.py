@@ -99,8 +99,10 @@ class BlockConverter(wiring.Component):
         m.d.comb += unit.key.eq(key)
         now.tell(m, unit)
         flags = {flag: getattr(unit, flag) for flag in special_flags(numerics)}
-        now, scale, *rest = registered(m, now, "scale", told=told, forced=["scale"], scale=unit.scale, **flags, **named(x))
-        flags, x = rest[:len(flags)], rest[len(flags):]
+        if "is_large" in elements[0].signature.members:
+            flags["is_large"] = elements[0].larger(unit.scale)
+        now, scale, *rest = registered(m, now, "scale", told=told, forced=["scale", "is_large"], scale=unit.scale, **flags, **named(x))
+        flags, x = dict(zip(flags, rest)), rest[len(flags):]
 
         count = numerics.random_bits
         for lane, element in enumerate(elements):
@@ -109,7 +111,7 @@ class BlockConverter(wiring.Component):
             m.d.comb += [
                 element.x.eq(Cat(Const(0, len(element.x) - len(x[lane])), x[lane])),
                 element.scale.eq(scale),
-                *(getattr(element, flag).eq(value) for flag, value in zip(special_flags(numerics), flags)),
+                *(getattr(element, flag).eq(value) for flag, value in flags.items()),
                 *([element.random.eq(now.random[count * lane:count * (lane + 1)])] if count else []),
             ]
         for place in element_stages(config):

@@ -49,7 +49,8 @@ class TableQuantizer(wiring.Component):
         self.wide = largest_scale(self.numerics) + self.offset >= 1 << self.numerics.source.exp_bits
         self.low = max((self.element.last + self.reach).bit_length(), 5 + self.wide)
         """Low bits of the subtraction; the others are compared."""
-        super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
+        early = {"is_large": In(1)} if self.reach and "scale" in config.microarchitecture.registered_after else {}
+        super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits), **early,
                           **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)),
                           "p": Out(self.numerics.block.element.bits)})
 
@@ -102,11 +103,16 @@ class TableQuantizer(wiring.Component):
         self.m.d.comb += [not_top.eq((1 << width) - 1 - self.offset - self.scale), above.eq(~not_top[self.low:] - 1)]
         if self.reach:
             is_large = Signal()
-            self.m.d.comb += is_large.eq(self.scale > self.lowest)
+            self.m.d.comb += is_large.eq(self.is_large if "is_large" in self.signature.members else self.larger(self.scale))
             return {"not_top": not_top, "above": above, "is_large": is_large}
         is_small = Signal()
         self.m.d.comb += is_small.eq(self.scale <= self.lowest)
         return {"not_top": not_top, "above": above, "is_small": is_small}
+
+    def larger(self, scale) -> Value:
+        """Is every subnormal number zero under this scale? Where the scale has a register the lanes are told by one beside it: the
+        comparison and the way to all of them would not fit into one cycle."""
+        return scale > self.lowest
 
     def flushed(self, number) -> tuple[dict[str, Value], None]:
         """The exponent of a number, and the bits of its fraction that decide the rounding, where subnormal numbers are zero."""
