@@ -94,7 +94,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def plotted() -> list[dict]:
-    """What README.md draws: every scale rule and rounding on xcu, all else as the standard has it."""
+    """What README.md draws: scale rules and roundings on xcu, all else as the standard has it."""
     return [row.to_dict() for row in rows("rules-xcu")
             if (row.input_subnormals, row.element_subnormals, row.specials) == ("exact", "exact", "nan_block")]
 
@@ -120,8 +120,8 @@ def _ledgers() -> str:
 
 def _short() -> str:
     table = _table([entry for entry in ledger(rows("rules-xcu")) if entry.format.split("_")[-1] in LEDGER])
-    return table and ("![Each scale rule and rounding: LUTs against SQNR, a panel for each format](docs/rules.svg)\n\n"
-                      "Every scale rule and rounding, on real weights; the line is the Pareto front. Up and to the left is better.\n\n"
+    return table and ("![Scale rules and roundings: LUTs against SQNR, a panel for each format](docs/rules.svg)\n\n"
+                      "Scale rules and roundings, on real weights; the line is the Pareto front. Up and to the left is better.\n\n"
                       "Differences in LUTs, in levels and in SQNR on real weights; `ocp` but for the clause, the smallest converters for AMD "
                       f"UltraScale (xcu):\n\n{table}")
 
