@@ -32,7 +32,7 @@ SMALLEST = "smallest"
 """A value of ``optimize``: what is smallest on the target of the point (`Target.smallest`)."""
 WISHES = ("latency", "frequency_mhz")
 """Registers by what is wanted of them; where they go is chosen by the delays of the target, or of an ECP5 where none are known."""
-NAME = re.compile(r"\w[\w.-]*")
+NAME = re.compile(r"\w[\w. -]*")
 KEYS = (*HOW, *(f.name for f in dataclasses.fields(Numerics) if f.name != "block"), "block_size",
         *(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", *WISHES)
 
@@ -61,7 +61,7 @@ class Sweep:
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
-            raise ValueError(f"the name of a sweep is letters, digits, '-', '_' and '.', as files are named after it, not {self.name!r}")
+            raise ValueError(f"the name of a sweep is letters, digits, '-', '_', '.' and spaces, as files are named after it, not {self.name!r}")
         object.__setattr__(self, "usual", _lists(self.usual))
         object.__setattr__(self, "grids", tuple(map(_lists, self.grids)))
         for grid in (*self.grids, self.usual):

@@ -156,5 +156,6 @@ def test_values_as_python_and_numpy_have_them():
 
 
 def test_any_file_is_a_sweep(tmp_path):
-    (tmp_path / "sweep.conf").write_text('format = "e2m1"')
-    assert [point.config.formats for point in chosen_sweep(str(tmp_path / "sweep.conf")).points()[0]] == ["mxfp4_e2m1"]
+    for name in ("sweep.conf", "my sweep.toml"):
+        (tmp_path / name).write_text('format = "e2m1"')
+        assert [point.config.formats for point in chosen_sweep(str(tmp_path / name)).points()[0]] == ["mxfp4_e2m1"]
