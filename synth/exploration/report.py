@@ -143,18 +143,20 @@ def _same(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> 
 
 
 def _points(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> str:
-    heads = ["Point", "Front", "Proof", *(TEXTS[key] for key in texts)]
-    lines = []
+    """What tells points apart, then the figures, then what is known of the point: all that is compared fits a screen."""
+    known = {key: TEXTS[key] for key in texts if key == "profile"} | {"proof": "Proof"}
+    texts, lines = [key for key in texts if key not in known], []
     for row in rows:
-        cells = [f'<th scope="row"><code>{escape(row["id"])}</code></th>',
-                 f"<td>{'yes' if row['pareto'] else ''}</td><td>{_text(row['proof'])}</td>",
+        cells = [f'<th scope="row"><code>{escape(row["id"])}</code></th><td>{"yes" if row["pareto"] else ""}</td>',
                  *(f"<td>{_text(row.get(key))}</td>" for key in texts),
                  *(f'<td class="n">{_number(row.get(column.key), column.form, column.factor)}</td>' for column in figures),
+                 *(f"<td>{_text(row.get(key))}</td>" for key in known),
                  f'<td><code class="command">{_text(row["emit"])}</code></td>']
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    head = "".join([*(f'<th scope="col">{escape(name)}</th>' for name in heads),
-                    *(f'<th scope="col" class="n" title="{escape(column.meaning)}">{escape(column.name)}</th>' for column in figures),
-                    '<th scope="col">Command</th>'])
+    heads = [*((name, "") for name in ("Point", "Front", *(TEXTS[key] for key in texts))),
+             *((column.name, f' class="n" title="{escape(column.meaning)}"') for column in figures),
+             *((name, "") for name in (*known.values(), "Command"))]
+    head = "".join(f'<th scope="col"{more}>{escape(name)}</th>' for name, more in heads)
     return f"<thead><tr>{head}</tr></thead><tbody>{chr(10).join(lines)}</tbody>"
 
 

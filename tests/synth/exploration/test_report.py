@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mxcast.synth.exploration.columns import NAMES
 from mxcast.synth.exploration.report import report
 from mxcast.synth.exploration.scatter import COLOURS, MARKERS, encoding, front
 
@@ -70,7 +71,7 @@ def test_the_table_has_every_point_that_is_done() -> None:
     assert [line[-1] for line in cells] == [row["emit"] for row in DONE]
     assert f"{DONE[7]['luts']:,}" in cells[7] and f"{DONE[7]['sqnr_db']:.2f}" in cells[7]
     assert [line[1] for line in cells] == ["yes" if row["pareto"] else "" for row in DONE]
-    assert [line[2] for line in cells] == [row["proof"] for row in DONE]
+    assert [line[-2] for line in cells] == [row["proof"] for row in DONE]
     assert f"{len(ROWS)} points: {len(DONE)} done, 2 failed." in page
 
 
@@ -80,9 +81,11 @@ def test_what_is_the_same_everywhere_is_said_once() -> None:
     assert "Source" not in heads(page) and "Scale rule" in heads(page)
 
 
-def test_front_and_proof_are_first_and_the_command_last() -> None:
+def test_what_is_compared_is_first_and_what_is_known_of_a_point_last() -> None:
     names = list(heads(report(ROWS, LEDGER, METHOD)))
-    assert names[:4] == ["Point", "Front", "Proof", "Format"] and names[-2:] == ["Mean bias", "Command"]
+    assert names[:3] == ["Point", "Front", "Format"] and names[-4:] == ["Mean bias", "Profile", "Proof", "Command"]
+    first = names.index("LUTs")
+    assert names[first:first + 4] == ["LUTs", "Levels", "Delay, ns", "SQNR, dB"] and "Rounding" in names[:first]
 
 
 def test_what_is_not_there_is_said() -> None:
@@ -106,7 +109,7 @@ def test_every_figure_is_defined() -> None:
     page = report(ROWS, LEDGER, METHOD)
     said = {name: meaning for name, meaning in heads(page).items() if meaning}
     assert said.keys() > {"SQNR, dB", "LUTs", "Levels", "Delay, ns", "Saturated, %", "Mean bias"}
-    assert said.items() <= definitions(page).items() and "Largest error / block maximum" in definitions(page)
+    assert said.items() <= definitions(page).items() and NAMES["max_relative_error"] in definitions(page)
     assert set(heads(page)) - set(said) == {"Point", "Front", "Proof", "Format", "Target", "Profile", "Scale rule", "Rounding", "Command"}
 
 
