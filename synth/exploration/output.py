@@ -42,6 +42,9 @@ def _remarks(found: Exploration, placed: bool) -> Iterator[str]:
     """What biases the figures, as far as it applies."""
     yield ("LUTs, carries and levels are Yosys' after mapping: of whole converters, flattened. They move by a few per cent with the "
            "version.")
+    if hasty := [name for name in dict.fromkeys(row.target for row in found.rows) if f"{name}-relaxed" in TARGETS]:
+        yield (f"On {', '.join(hasty)} Yosys maps for a short path before it saves LUTs, so that a small change can move many, most of all on "
+               f"ECP5. Where area alone counts, compare on {', '.join(f'{name}-relaxed' for name in hasty)}.")
     if placed:
         yield ("Delays are sums over cells without wires; only place and route has an Fmax, in the middle between registers, and it "
                "scatters by seed: a median, with its range.")

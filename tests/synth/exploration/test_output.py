@@ -78,5 +78,12 @@ def test_what_accuracy_is_against_where_sources_differ(done) -> None:
     assert "against the numbers given (FP32)" in remarks(found([done, replace(done, source="bf16")]))
 
 
+def test_targets_that_are_mapped_for_speed_are_named(done) -> None:
+    assert "On xcu Yosys maps for a short path" in remarks(found([replace(done, target="xcu")]))
+    both = remarks(found([replace(done, target="ecp5"), replace(done, target="lut6"), replace(done, target="ecp5-relaxed")]))
+    assert "On ecp5 Yosys" in both and "compare on ecp5-relaxed." in both
+    assert "short path" not in remarks(found([replace(done, target="ecp5-relaxed")]))
+
+
 def test_what_the_digest_of_the_verilog_is_of(failed) -> None:
     assert "with the top module renamed to converter" in remarks(found([failed]))
