@@ -43,7 +43,7 @@ def _remarks(found: Exploration, placed: bool) -> Iterator[str]:
     yield ("LUTs, carries and levels are Yosys' after mapping: of whole converters, flattened. They move by a few per cent with the "
            "version.")
     if hasty := [name for name in dict.fromkeys(row.target for row in found.rows) if f"{name}-relaxed" in TARGETS]:
-        yield (f"On {', '.join(hasty)} Yosys maps for a short path before it saves LUTs, so that a small change can move many, most of all on "
+        yield (f"On {', '.join(hasty)} Yosys maps for a short path before it saves LUTs, so that they move with the mapping too, most of all on "
                f"ECP5. Where area alone counts, compare on {', '.join(f'{name}-relaxed' for name in hasty)}.")
     if placed:
         yield ("Delays are sums over cells without wires; only place and route has an Fmax, in the middle between registers, and it "
