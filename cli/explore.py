@@ -19,6 +19,7 @@ from .output import Output
 
 if TYPE_CHECKING:
     from ..synth.exploration import Exploration, Explored, Progress
+    from ..synth.exploration.tensors import Tensor
 
 __all__ = ["explore"]
 
@@ -76,17 +77,11 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
         output.say(f"wrote {emit_jobs}: {len(points)} jobs, whose results a sweep with the same cache (MXCAST_CACHE) finds")
         output.document({"jobs": str(emit_jobs), "count": len(points)})
         return
-    judged = None
-    if tensors:
-        from ..synth.exploration.tensors import given
-        from .files import read_tensors
-
-        arrays = {name: values for name, values in read_tensors(tensors).items() if values.size}
-        if not arrays:
-            raise ValueError(f"{tensors} has no numbers")
-        judged = given(arrays, source=tensors.name)
+    judged = _given(tensors, output) if tensors else None
     folder = out or Path("build") / f"explore-{chosen.name}"
     if report:
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(f"{folder} is no folder")
         folder.mkdir(parents=True, exist_ok=True)  # that it cannot be written is said before the sweep
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"{folder} cannot be written")
@@ -104,6 +99,21 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
     output.document({**document(found), "files": {kind: str(path) for kind, path in files.items()}})
     if found.failed:
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _given(path: Path, output: Output) -> list[Tensor]:
+    """The tensors of a file to judge by; those that are no numbers to convert are named."""
+    from ..synth.exploration.tensors import given
+    from .containers import read
+    from .files import read_tensors
+
+    arrays = {name: values for name, values in read_tensors(path).items() if values.size}
+    if not arrays:
+        raise ValueError(f"{path} has no numbers")
+    if others := [name for name in read(path).tensors if name not in arrays]:
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        output.say(f"not judged by, as they are no arrays of F32, F16 or BF16 numbers: {', '.join(others[:3])}{more} of {path}")
+    return given(arrays, source=path.name)
 
 
 def _show(output: Output, found: Exploration) -> None:
@@ -189,12 +199,14 @@ def _bar(output: Output, name: str) -> Iterator[object]:
 
     with Bar(TextColumn(f"exploring {name}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn(),
              console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, said="")
+        task, judging = bar.add_task("", total=None, said=""), False
 
         def progress(now: Progress) -> None:
+            nonlocal judging
             if bar.tasks[task].total is None:  # what is kept says nothing about the time that the others take
                 bar.reset(task, total=now.total - now.cached)
-            if now.judged:
+            if now.judged and not judging:  # which takes another time a point
+                judging = True
                 bar.reset(task, total=now.done + now.failed)
             bar.update(task, completed=now.judged or now.done + now.failed - now.cached,
                        said=f"{now.judged} of {now.done + now.failed} judged on tensors" if now.judged else

@@ -177,9 +177,11 @@ def _converted(path: Path, contents: Contents, size: int, pad: bool) -> dict[str
         if stored.data.size and stored.shape[-1] % size and not pad:
             raise ValueError(f"tensor {name!r} of shape {stored.shape} must have a last axis that is a multiple of "
                              f"{size} long: --pad completes it with zeros")
+    if not contents.tensors:
+        raise ValueError(f"{path} has no tensors")
     if not chosen:
         there = sorted({t.dtype + ("" if t.shape else " scalars") for t in contents.tensors.values()})
-        raise ValueError(f"{path} has nothing to convert: mxcast converts {accepted}, not {', '.join(there) or 'nothing'}")
+        raise ValueError(f"{path} has nothing to convert: mxcast converts {accepted}, not {', '.join(there)}")
     return chosen
 
 

@@ -32,7 +32,7 @@ class Loss:
     figure that has no meaning is None. Numbers that are ``lost`` are in that figure and in no other."""
 
     sqnr_db: float | None
-    """Signal to quantization noise ratio; None without noise or without signal."""
+    """Signal to quantization noise ratio; infinite without noise, None without signal."""
     max_relative_error: float | None
     """Largest abs(y - x) of a block over the block's largest abs(x)."""
     saturated: float | None
@@ -71,7 +71,7 @@ class Sums:
         numbers = self.numbers + self.lost
         if not self.numbers:
             return Loss(**dict.fromkeys(Loss.__dataclass_fields__) | {"lost": 1.0 if self.lost else None})
-        return Loss(sqnr_db=10 * math.log10(self.signal / self.noise) if self.noise and self.signal else None,
+        return Loss(sqnr_db=10 * math.log10(self.signal / self.noise) if self.noise else math.inf,
                     max_relative_error=self.largest, saturated=self.saturated / numbers, flushed=self.flushed / numbers,
                     lost=self.lost / numbers, mean_bias=(self.after - self.before) / self.before)
 
@@ -110,8 +110,11 @@ def _nearest(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
 def _of_chunk(x: np.ndarray, numerics: Numerics, random: np.random.Generator | None) -> Sums:
     given = as_numbers(np.ascontiguousarray(x), FP32, patterns=True)
     patterns = widen(given, np.empty(given.shape, np.uint32))
-    cut = numerics.source != FP32 and FORMATS[given.dtype] != numerics.source
-    q = quantize(_nearest(patterns, numerics.source) if cut else given, numerics, pad=True, random=random)
+    if numerics.source == FP32:
+        taken = patterns.view(np.float32)  # of which every BF16 and FP16 number is one
+    else:
+        taken = given if FORMATS[given.dtype] == numerics.source else _nearest(patterns, numerics.source)
+    q = quantize(taken, numerics, pad=True, random=random)
     found = error_statistics(given, q)
     before = patterns.view(np.float32).astype(np.float64)
     after = dequantize(q).astype(np.float64)

@@ -142,7 +142,7 @@ def _answered(points: Sequence[Point], workers: int, scheduler: str | None, forc
 def _row(point: Point, outcome: jobs.Outcome, tensors: Iterable[Tensor], proved: Proved | None) -> Explored:
     said = described(point)
     if not outcome.done:
-        return Explored(**said, status="failed", error=outcome.error, log=outcome.log)
+        return Explored(**said, status="failed", error=outcome.error, log=outcome.log, proof=None)
     result, numerics = outcome.result, point.config.numerics
     whole, placed = result["whole"], result.get("placed")
     cost = {name: whole[name] for name in ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")}

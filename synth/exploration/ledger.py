@@ -89,4 +89,6 @@ def _entry(clause: str, without: str, with_: str, a: Explored, b: Explored) -> E
 def _gain(b: Mapping, a: Mapping) -> float | None:
     """In SQNR, from figures a to figures b."""
     sqnrs = [figures.get("sqnr_db") for figures in (b, a)]
-    return None if None in sqnrs or b.get("lost") != a.get("lost") else round(sqnrs[0] - sqnrs[1], 3)
+    if None in sqnrs or b.get("lost") != a.get("lost"):
+        return None
+    return sqnrs[0] - sqnrs[1] if sqnrs[0] != sqnrs[1] else 0.0  # both may be infinite

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,9 @@ from .scatter import drawable
 from .tensors import SEED
 
 __all__ = ["document", "method", "write"]
+
+PLOTS = ("explore.png", "explore.svg")
+
 
 def method(found: Exploration) -> dict[str, object]:
     """How the figures were made: tools, device, tensors, seeds, and what biases them."""
@@ -53,6 +57,9 @@ def _remarks(found: Exploration, placed: bool) -> Iterator[str]:
         yield "Nothing was placed and routed: delays are sums over cells without wires."
     apart = "; those of distributions stand by themselves" if _drawn(found) else ""
     yield f"Figures of accuracy are the golden model's, over the tensors named here{apart}."
+    if any(row.accuracy is None for row in found.rows if row.status == "done"):
+        yield ("A converter with several modes (formats or scale rules that are chosen at run time) has no figures of accuracy, and so no place on "
+               "a front of them: each mode has its own, which are those of the same converter without the others.")
     if len({row.source for row in found.rows}) > 1:
         yield ("Sources differ: the accuracy of each is against the numbers given (FP32), so that what is lost by narrowing them to the "
                "source is counted too.")
@@ -62,23 +69,35 @@ def _remarks(found: Exploration, placed: bool) -> Iterator[str]:
 
 
 def document(found: Exploration) -> dict[str, object]:
-    """All of it, for JSON."""
-    return {**method(found), "points": [row.to_dict() for row in found.rows], "ledger": [entry.to_dict() for entry in found.ledger],
-            "left_out": [vars(one) for one in found.left_out], "missing": found.missing}
+    """All of it, for JSON. What is infinite, as an SQNR without noise, is null there: the largest error is 0 then."""
+    return _finite({**method(found), "points": [row.to_dict() for row in found.rows], "ledger": [entry.to_dict() for entry in found.ledger],
+                    "left_out": [vars(one) for one in found.left_out], "missing": found.missing})
+
+
+def _finite(value: object) -> object:
+    """JSON has no infinities."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write(found: Exploration, folder: Path) -> dict[str, Path]:
     """Write explore.html, .csv, .json, and the plots where some point has a place in them. Returns the files by kind.
 
-    The same exploration gives the same bytes.
+    The same exploration gives the same bytes, whatever an earlier one has left in the folder.
     """
     rows, entries = [row.to_dict() for row in found.rows], [entry.to_dict() for entry in found.ledger]
     reasons = Counter(one.reason for one in found.left_out)
     files = {"html": write_whole(folder / "explore.html", report(rows, entries, method(found), found.missing, reasons)),
              "csv": write_whole(folder / "explore.csv", _csv(found.rows)),
              "json": write_whole(folder / "explore.json", json.dumps(document(found), indent=1, allow_nan=False) + "\n")}
-    drawn = plots(rows, folder, "explore") if drawable(rows) else []
-    return files | {path.name: path for path in drawn}
+    if drawable(rows):
+        return files | {path.name: path for path in plots(rows, folder, "explore")}
+    for name in PLOTS:
+        (folder / name).unlink(missing_ok=True)
+    return files
 
 
 def _csv(rows: list[Explored]) -> str:

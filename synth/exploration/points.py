@@ -126,8 +126,8 @@ class Explored:
     flushed: float | None = None
     lost: float | None = None
     mean_bias: float | None = None
-    proof: str = "not asked"
-    """What is on record of a proof of this Verilog; never assumed."""
+    proof: str | None = "not asked"
+    """What is on record of a proof of this Verilog; never assumed, and None of a failed point."""
     pareto: bool = False
     """No other point of its target is as good in every objective and better in one."""
     emit: str = ""

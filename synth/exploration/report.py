@@ -103,8 +103,10 @@ def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str], missi
         goals = f" of {' × '.join(NAMES.get(goal, goal).split(',')[0] for goal in objectives)}" if objectives else ""
         said.append(f"{best:,} {'is' if best == 1 else 'are'} on the front{goals}: no other point of the target is at least as good in all "
                     "and better in one.")
-    elif objectives:
+    elif objectives and done:
         said.append(f"The front is empty: no point has all of {', '.join(objectives)}.")
+    if exact := sum(row["sqnr_db"] == math.inf for row in done):
+        said.append(f"{_count(exact, 'point')} lose{'s' if exact == 1 else ''} nothing on the tensors that count: an SQNR of ∞ has no mark where SQNR is an axis.")
     proofs = Counter(row["proof"] for row in done)
     said.append(f"Proofs: {', '.join(f'{count:,} {proof}' for proof, count in sorted(proofs.items())) or 'none'}.")
     return escape(" ".join(said))
@@ -176,8 +178,12 @@ def _failures(rows: list[dict], keys: Sequence[str]) -> str:
     if not rows:
         return ""
     found = "\n".join(f"<details><summary><code>{escape(row['id'])}</code> {escape(_name(row, keys))}: {_text(row['error'])}</summary>"
-                      f'<p><code class="command">{_text(row["emit"])}</code></p><pre>{_text(row["log"])}</pre></details>' for row in rows)
+                      f'<p><code class="command">{_text(row["emit"])}</code></p>{_log(row["log"])}</details>' for row in rows)
     return f"<section><h2>Failed points</h2>{found}</section>"
+
+
+def _log(text: str | None) -> str:
+    return f"<pre>{escape(text)}</pre>" if text else ""
 
 
 def _method(method: dict) -> str:

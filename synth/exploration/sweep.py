@@ -67,7 +67,9 @@ class Sweep:
         for grid in (*self.grids, self.usual):
             for key, values in grid.items():
                 _check(key, values)
-        object.__setattr__(self, "objectives", tuple(map(checked_column, self.objectives)))
+        if not self.objectives:
+            raise ValueError("objectives needs at least one column")
+        object.__setattr__(self, "objectives", tuple(dict.fromkeys(map(checked_column, self.objectives))))
 
     def replace(self, **changed: object) -> Sweep:
         """The sweep with these lists in every grid, in place of what it has there."""

@@ -41,6 +41,21 @@ def test_saturation_and_what_is_not_finite():
     assert loss(numerics("e2m1", block_size=4), given({"x": np.zeros(4, np.float32)}))[0].sqnr_db is None
 
 
+def test_nothing_is_lost():
+    total, _ = loss(numerics("e2m1", block_size=4), given({"x": np.array([6, -1.5, 0, 0.5], np.float32)}))
+    assert total.sqnr_db == math.inf and total.max_relative_error == total.mean_bias == 0
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "uint16"])
+def test_a_narrow_tensor_is_judged_by_every_source(dtype):
+    """As the same numbers in FP32 are, whatever the converter takes; uint16 are patterns of BF16."""
+    narrow = np.random.default_rng(5).standard_normal((4, 64)).astype(ml_dtypes.bfloat16 if dtype == "uint16" else dtype)
+    as_given = narrow.view(np.uint16) if dtype == "uint16" else narrow
+    for source in ("fp32", "bf16", "fp16"):
+        rules = numerics("e4m3", source=source, block_size=16)
+        assert loss(rules, given({"x": as_given})) == loss(rules, given({"x": narrow.astype(np.float32)}))
+
+
 @pytest.mark.parametrize("rules", [{}, {"scale_rule": "ceil"}, {"rounding": "rtz"}, {"input_subnormals": "flush"}])
 @pytest.mark.parametrize("name", ["e4m3", "e2m1", "int8"])
 def test_against_exact_arithmetic(name, rules):

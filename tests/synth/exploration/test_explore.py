@@ -10,8 +10,10 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import ml_dtypes
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from mxcast.cli import main
 from mxcast.hdl import verilog
@@ -86,7 +88,7 @@ synthesis.run = broken
     assert "> 23'h400000" in verilog(converter_config("e2m1", block_size=2, scale_rule="ceil"), "converter")
     rows = explore(SWEEP, tensors=TENSORS)
     assert [row.status for row in rows] == ["done", "failed", "done"]
-    assert "no_such_pass" in rows[1].error and "no_such_pass" in rows[1].log and rows[1].luts is None
+    assert "no_such_pass" in rows[1].error and "no_such_pass" in rows[1].log and rows[1].luts is rows[1].proof is None
     monkeypatch.delenv("PYTHONPATH")
     assert [row.status for row in explore(SWEEP, tensors=TENSORS)] == ["done"] * 3, "a failure is not kept"
 
@@ -257,6 +259,21 @@ def test_the_command(cache, tmp_path, capsys):
     assert kept["points"] == document["points"] and "Pareto" not in json.dumps(kept["tools"])
 
 
+def test_tensors_that_cannot_be_judged_by_are_named(cache, tmp_path, capsys):
+    np.savez(tmp_path / "x.npz", x=TENSORS["x"], indices=np.arange(64))
+    assert main([*COMMAND, "--tensors", str(tmp_path / "x.npz"), "--no-report"]) == 0
+    assert "no arrays of F32, F16 or BF16 numbers: indices of " in capsys.readouterr().out
+
+
+def test_a_checkpoint_in_bf16(cache, tmp_path, capsys):
+    """Its numbers are FP32 numbers: a converter from FP32 takes them."""
+    values = TENSORS["x"].astype(ml_dtypes.bfloat16)
+    save_file({"x": values}, tmp_path / "x.safetensors")
+    assert main([*COMMAND, "--tensors", str(tmp_path / "x.safetensors"), "--no-report", "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert [p["sqnr_db"] for p in points] == [row.sqnr_db for row in explore(SWEEP, tensors={"x": values.astype(np.float32)})][:2]
+
+
 def test_jobs_for_a_queue(cache, tmp_path, capsys):
     """The written commands, run by a shell, are what the sweep then finds."""
     assert main([*COMMAND, "--emit-jobs", str(tmp_path / "jobs")]) == 0
@@ -283,14 +300,48 @@ def test_failures_are_said_where_nothing_can_be_drawn(cache, monkeypatch, tmp_pa
     (["explore", "--set", "scale_rul=ceil"], "did you mean 'scale_rule'"),
     (["explore", "--objective", "lut"], "unknown objective 'lut': did you mean 'luts'"),
     (["explore", "--objective", "fmax_mhz"], "fmax_mhz is known of points that are placed and routed only"),
-    (["explore", "--out", __file__], "File exists"),
+    (["explore", "--out", __file__], "test_explore.py is no folder"),
+    (["explore", "--tensors", "empty.npz"], "empty.npz has no tensors"),
     (["explore", "--emit-jobs", "/"], "/ is a folder: --emit-jobs names a file"),
     (["explore", "--pnr"], "place and route is for ecp5, ice40"),
     (["explore", "--tensors", "x.txt"], "x.txt must be a .safetensors, .npy"),
 ])
-def test_wrong_calls(cache, words, says, capsys):
+def test_wrong_calls(cache, words, says, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    np.savez("empty.npz")
     assert main(words) == 2
     assert says in capsys.readouterr().err
+
+
+def test_the_bar_begins_twice(monkeypatch):
+    """Once for the jobs that are left, once for the points to be judged; both times the bar goes on, so that it has a time to go."""
+    import io
+
+    import rich.progress
+
+    from mxcast.cli.explore import _bar
+    from mxcast.cli.output import Output
+    from mxcast.synth.exploration import Progress
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    class Bar(rich.progress.Progress):
+        begun = 0
+
+        def reset(self, task, **more):
+            Bar.begun, Bar.last = Bar.begun + 1, self
+            super().reset(task, **more)
+
+    monkeypatch.setattr(rich.progress, "Progress", Bar)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    seen = []
+    with _bar(Output(), "small") as progress:
+        for done, judged in [(1, 0), (2, 0), (4, 0), (4, 1), (4, 2), (4, 4)]:
+            progress(Progress(total=4, cached=1, done=done, failed=0, running=1, judged=judged))
+            seen.append((Bar.last.tasks[0].completed, Bar.last.tasks[0].total, Bar.begun))
+    assert seen == [(0, 3, 1), (1, 3, 1), (3, 3, 1), (1, 4, 2), (2, 4, 2), (4, 4, 2)]
 
 
 def test_a_failed_point_is_exit_code_1(cache, monkeypatch, tmp_path, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -47,6 +48,29 @@ def test_nothing_to_plot(tmp_path, failed, count: int) -> None:
 def test_plots_where_there_is_something(tmp_path, failed, done) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is missing: pip install -e '.[explore]'")
     assert write(found([done, failed]), tmp_path).keys() == {"html", "csv", "json", "explore.png", "explore.svg"}
+
+
+def test_plots_of_an_earlier_sweep_do_not_stay(tmp_path, failed) -> None:
+    (tmp_path / "explore.png").write_text("old")
+    (tmp_path / "explore.svg").write_text("old")
+    (tmp_path / "mine.png").write_text("mine")
+    files = write(found([failed]), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.png", *(path.name for path in files.values())}
+
+
+def test_a_point_that_loses_nothing(tmp_path, done) -> None:
+    """JSON has no infinity, CSV and the report have."""
+    exact = replace(done, sqnr_db=math.inf, max_relative_error=0.0, accuracy={"x": {"sqnr_db": math.inf}})
+    files = write(found([exact, done]), tmp_path)
+    first, _ = json.loads(files["json"].read_text())["points"]
+    assert first["sqnr_db"] is None and first["accuracy"]["x"]["sqnr_db"] is None and first["max_relative_error"] == 0
+    with open(files["csv"]) as file:
+        assert [float(line["sqnr_db"]) for line in csv.DictReader(file)] == [math.inf, 30.0]
+    assert "loses nothing" in files["html"].read_text()
+
+
+def test_modes_have_no_accuracy_of_their_own(done) -> None:
+    assert "several modes" in remarks(found([done])) and "several modes" not in remarks(found([replace(done, accuracy={"x": {}})]))
 
 
 def test_the_report_says_what_is_not_there(tmp_path, failed) -> None:

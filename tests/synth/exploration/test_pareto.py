@@ -1,6 +1,7 @@
 """The front against its definition, and the ledger on points with known figures."""
 
 import dataclasses
+import math
 import random
 
 import pytest
@@ -30,6 +31,11 @@ def test_equal_points_are_all_in_or_all_out():
 def test_targets_failures_and_missing_figures():
     rows = [row(0, luts=10, sqnr_db=20.0), row(1, target="ecp5", luts=90, sqnr_db=20.0), row(2, luts=1), row(3, status="failed")]
     assert front(rows, ("luts", "sqnr_db")) == {rows[0].id, rows[1].id}
+
+
+def test_nothing_is_better_than_no_noise():
+    rows = [row(0, luts=10, sqnr_db=math.inf), row(1, luts=12, sqnr_db=23.4), row(2, luts=9, sqnr_db=20.0), row(3, luts=12, sqnr_db=math.inf)]
+    assert front(rows, ("luts", "sqnr_db")) == {rows[0].id, rows[2].id}
 
 
 def test_figures_of_fewer_numbers_beat_nobody():
@@ -74,6 +80,15 @@ def test_no_gain_where_not_the_same_numbers_are_lost():
     rows = [row(0, luts=120, levels=1, sqnr_db=30.0, lost=0.1), row(1, luts=100, levels=1, sqnr_db=29.0, lost=0.0, specials="drop"),
             row(2, luts=100, levels=1, sqnr_db=29.0, lost=0.1, input_subnormals="flush")]
     assert {entry.clause: entry.sqnr_db for entry in ledger(rows)} == {"NaN and Inf": None, "FP32 subnormals": 1.0}
+
+
+def test_gains_that_are_not_finite_and_gains_in_full():
+    """No noise in both is no gain; and what is printed with two digits is rounded once."""
+    rows = [row(0, luts=120, levels=1, sqnr_db=math.inf), row(1, luts=100, levels=1, sqnr_db=math.inf, specials="drop"),
+            row(2, luts=100, levels=1, sqnr_db=29.0, input_subnormals="flush")]
+    assert {entry.clause: entry.sqnr_db for entry in ledger(rows)} == {"NaN and Inf": 0.0, "FP32 subnormals": math.inf}
+    (entry,) = ledger([row(0, luts=10, levels=1, sqnr_db=20.20518), row(1, luts=9, levels=1, sqnr_db=20.0, specials="drop")])
+    assert f"{entry.sqnr_db:+.2f}" == "+0.21"
 
 
 def test_several_random_bits_are_several_entries():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
 import re
 import shutil
 from html import unescape
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,17 @@ def test_an_empty_front_is_explained() -> None:
     page = report([point(1, sqnr_db=None)], [], METHOD)
     assert "The front is empty: no point has all of luts, levels, sqnr_db." in lead(page) and "are on the front" not in lead(page)
     assert "1 is on the front of LUTs × Levels × SQNR:" in lead(report([point(1, pareto=True)], [], METHOD))
+
+
+def test_points_that_lose_nothing_are_mentioned() -> None:
+    rows = [point(1, sqnr_db=math.inf, pareto=True), point(2)]
+    assert "1 point loses nothing on the tensors that count: an SQNR of ∞" in lead(report(rows, [], METHOD))
+    assert "2 points lose nothing" in lead(report(rows[:1] * 2, [], METHOD)) and "nothing on" not in lead(report(rows[1:], [], METHOD))
+
+
+def test_a_failure_without_a_log_has_no_empty_box() -> None:
+    page = report([failure(1, log=None)], [], METHOD)
+    assert "Yosys ended with status 1." in page and "<pre>" not in page and "front" not in lead(page)
 
 
 def test_every_figure_is_defined() -> None:
@@ -442,12 +455,17 @@ def check_width(browser) -> None:
 
 
 def check_print(browser) -> None:
+    from pypdf import PdfReader
+
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     hidden = shown(browser, ".controls") + shown(browser, "#said")
     box, whole = browser.execute_script("""const box = document.querySelector("#points").parentNode;
         return [box.clientHeight, document.querySelector("#points").offsetHeight]""")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert hidden == 0 and box >= whole
+    pages = [page.extract_text() for page in PdfReader(BytesIO(base64.b64decode(browser.print_page()))).pages]
+    points = [page for page in pages if any(row["id"] in page for row in DONE)]
+    assert len(points) > 1 and all("Levels" in page and "Command" in page for page in points), "headings on each page"
 
 
 def check_without_script(browser) -> None:
@@ -537,6 +555,7 @@ def test_many_points_stay_quick(browser, tmp_path) -> None:
     (check_width, ".wide { overflow: auto;", ".wide {"),
     (check_print, ".wide { max-height: none; overflow: visible;", ".wide {"),
     (check_print, ".js .controls, .controls-note, #tip", "#tip"),
+    (check_print, "thead button { display: contents; }", ""),
 ])
 def test_a_planted_bug_is_found(browser, tmp_path, check, old: str, new: str) -> None:
     assert PAGE.count(old) == 1

@@ -67,6 +67,7 @@ def test_unknown_sweeps_and_objectives():
         chosen_sweep("roundin")
     with pytest.raises(ValueError, match="unknown objective 'lut': did you mean 'luts'"):
         Sweep(name="wrong", grids=({},), objectives=("lut",))
+    assert Sweep(name="twice", grids=({},), objectives=("luts", "levels", "luts")).objectives == ("luts", "levels")
 
 
 def test_place_and_route_needs_a_device():
@@ -96,6 +97,7 @@ def test_toml(tmp_path):
     ("name = 3", TypeError, "name must be a string"),
     ("objectives = 'luts'", TypeError, "objectives must be a list of names"),
     ("objectives = ['lut']", ValueError, "did you mean 'luts'"),
+    ("objectives = []", ValueError, "objectives needs at least one column"),
 ])
 def test_wrong_toml_names_the_file(tmp_path, text, error, says):
     (tmp_path / "wrong.toml").write_text(text)
