@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,9 +134,10 @@ def _answered(points: Sequence[Point], workers: int, scheduler: str | None, forc
         return now
 
     now = tell()
-    for point, outcome in ended:
-        found[point.id] = outcome
-        now = tell()
+    with closing(ended):  # with its jobs, whatever interrupts us
+        for point, outcome in ended:
+            found[point.id] = outcome
+            now = tell()
     return found, now
 
 

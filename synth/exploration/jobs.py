@@ -137,8 +137,8 @@ def locally(points: Sequence[Point], workers: int = 2, force: bool = False) -> I
         return _read(said, complaints, process.returncode)
 
     with ThreadPoolExecutor(workers) as pool:
-        futures = {pool.submit(answer, point): point for point in points}
         try:
+            futures = {pool.submit(answer, point): point for point in points}
             for future in as_completed(futures):
                 yield futures[future], future.result()
         finally:

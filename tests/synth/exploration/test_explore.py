@@ -211,8 +211,13 @@ def test_a_scheduler_without_workers(cache, monkeypatch):
         explore(SWEEP, tensors=TENSORS, scheduler=empty.scheduler_address)
 
 
-@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_end_from_outside_takes_the_jobs_along(cache, tmp_path, number, status):
+SLOWLY = ("from concurrent.futures import ThreadPoolExecutor as Pool; import time; submit = Pool.submit; "
+          "Pool.submit = lambda *job: (submit(*job), time.sleep(5))[0]; ")
+"""The signal finds the command where it hands out its jobs, and not where it waits for them."""
+
+
+@pytest.mark.parametrize("number, status, before", [(signal.SIGINT, 130, ""), (signal.SIGTERM, 143, ""), (signal.SIGINT, 130, SLOWLY)])
+def test_an_end_from_outside_takes_the_jobs_along(cache, tmp_path, number, status, before):
     """It says what is kept; the process of the job, which would go on for a minute, ends too."""
     (tmp_path / "planted").mkdir()
     (tmp_path / "planted" / "sitecustomize.py").write_text(f"""
@@ -222,7 +227,7 @@ if "jobs import main" in " ".join(sys.orig_argv):
         file.write(str(os.getpid()))
     time.sleep(60)
 """)
-    program = [sys.executable, "-c", f"import sys; from mxcast.cli import main; sys.exit(main({COMMAND + ['-j', '1', '--no-report']!r}))"]
+    program = [sys.executable, "-c", f"{before}import sys; from mxcast.cli import main; sys.exit(main({COMMAND + ['-j', '1', '--no-report']!r}))"]
     running = subprocess.Popen(program, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "planted")})
     while not (tmp_path / "job").exists() or not (tmp_path / "job").read_text():
         assert running.poll() is None
