@@ -4,6 +4,7 @@
     python bench/exploration.py --only rules-xcu   one of the files
     python bench/exploration.py --minutes 30       stop after that time, with what there is
     python bench/exploration.py --render           only write the files and documents, from what is on record
+    python bench/exploration.py --again 20         make 20 points of the files again, drawn at random and with nothing on record; 1 if one differs
 
 An interrupted run goes on where it was.
 """
@@ -11,15 +12,18 @@ An interrupted run goes on where it was.
 import argparse
 import dataclasses
 import json
+import os
+import random
 import re
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from mxcast.hdl.host import sha256, write_whole
 from mxcast.proof import recorded
-from mxcast.synth.exploration import Exploration, Sweep, chosen_sweep, exploration
+from mxcast.synth.exploration import Exploration, Sweep, chosen_sweep, exploration, jobs
 from mxcast.synth.exploration.ledger import CLAUSES, Entry, ledger
 from mxcast.synth.exploration.output import document
 from mxcast.synth.exploration.plots import plots
@@ -68,7 +72,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--minutes", type=int)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--render", action="store_true")
+    parser.add_argument("--again", type=int, metavar="COUNT")
+    parser.add_argument("--seed", type=int, default=1, help="of the points that --again draws")
     options = parser.parse_args(arguments)
+    if options.again:
+        sys.exit(again(options.again, options.seed, options.jobs, options.only))
 
     def late(*_: object) -> None:
         raise Late
@@ -95,6 +103,30 @@ def main(arguments: list[str] | None = None) -> None:
         with tempfile.TemporaryDirectory() as folder:
             svg = plots(plotted(), Path(folder), "rules")[1].read_text()
         write_whole(PLOT, "".join(line.rstrip() + "\n" for line in svg.splitlines()) + digest())
+
+
+def again(count: int, seed: int, workers: int, only: str | None) -> int:
+    """Make points of the files again, each by a process of its own and nothing from the cache; 1 if one costs something else now."""
+    kept = {row.id: row for name, _ in sweeps() if only in (None, name) for row in rows(name)}
+    points = [point for _, sweep in sweeps() for point in sweep.points()[0] if point.id in kept]
+    drawn = random.Random(seed).sample(sorted({point.id: point for point in points}.items()), count)
+    differing = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["MXCAST_CACHE"] = folder
+        for number, (point, outcome) in enumerate(jobs.locally([point for _, point in drawn], workers), 1):
+            row, now = kept[point.id], figures(outcome.result) if outcome.done else {"error": outcome.error}
+            if unlike := {name: (getattr(row, name), value) for name, value in now.items() if getattr(row, name) != value}:
+                differing += 1
+                print(f"{point.emit} on {point.target}: {unlike}", flush=True)
+            print(f"{number} of {count} points made again, {differing} differ", flush=True)
+    return int(differing > 0)
+
+
+def figures(result: dict) -> dict[str, object]:
+    """What a job has measured, by the names of the columns."""
+    placed = {f"pnr_{name}" if name in ("luts", "seeds") else name: value for name, value in result.get("placed", {}).items()}
+    whole = {name: value for name, value in result["whole"].items() if name in Explored.columns()}
+    return {"verilog": result["verilog"], **whole, **placed}
 
 
 def plotted() -> list[dict]:

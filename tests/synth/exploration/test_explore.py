@@ -211,6 +211,8 @@ def test_a_scheduler_without_workers(cache, monkeypatch):
         explore(SWEEP, tensors=TENSORS, scheduler=empty.scheduler_address)
 
 
+HEEDS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+"""What a shell starts in the background ignores SIGINT, and so would the command."""
 SLOWLY = ("from concurrent.futures import ThreadPoolExecutor as Pool; import time; submit = Pool.submit; "
           "Pool.submit = lambda *job: (submit(*job), time.sleep(5))[0]; ")
 """The signal finds the command where it hands out its jobs, and not where it waits for them."""
@@ -227,7 +229,7 @@ if "jobs import main" in " ".join(sys.orig_argv):
         file.write(str(os.getpid()))
     time.sleep(60)
 """)
-    program = [sys.executable, "-c", f"{before}import sys; from mxcast.cli import main; sys.exit(main({COMMAND + ['-j', '1', '--no-report']!r}))"]
+    program = [sys.executable, "-c", f"{HEEDS}{before}import sys; from mxcast.cli import main; sys.exit(main({COMMAND + ['-j', '1', '--no-report']!r}))"]
     running = subprocess.Popen(program, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "planted")})
     while not (tmp_path / "job").exists() or not (tmp_path / "job").read_text():
         assert running.poll() is None
