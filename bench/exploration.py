@@ -109,7 +109,7 @@ def again(count: int, seed: int, workers: int, only: str | None) -> int:
     """Make points of the files again, each by a process of its own and nothing from the cache; 1 if one costs something else now."""
     kept = {row.id: row for name, _ in sweeps() if only in (None, name) for row in rows(name)}
     points = [point for _, sweep in sweeps() for point in sweep.points()[0] if point.id in kept]
-    drawn = random.Random(seed).sample(sorted({point.id: point for point in points}.items()), count)
+    drawn = random.Random(seed).sample(sorted({point.id: point for point in points}.items()), min(count, len(kept)))
     differing = 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["MXCAST_CACHE"] = folder
@@ -118,7 +118,7 @@ def again(count: int, seed: int, workers: int, only: str | None) -> int:
             if unlike := {name: (getattr(row, name), value) for name, value in now.items() if getattr(row, name) != value}:
                 differing += 1
                 print(f"{point.emit} on {point.target}: {unlike}", flush=True)
-            print(f"{number} of {count} points made again, {differing} differ", flush=True)
+            print(f"{number} of {len(drawn)} points made again, {differing} differ", flush=True)
     return int(differing > 0)
 
 

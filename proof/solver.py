@@ -104,7 +104,7 @@ def _ask(path: Path, text: str, solver: str, timeout: float) -> str | dict[str, 
     """``unsat``, ``unknown`` or ``timeout``; ``sat``, or the values if the text asks for them."""
     path.write_text(text)
     try:
-        done = subprocess.run([sys.executable, "-c", SOLVERS[solver][2], str(path)], capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run([sys.executable, "-P", "-c", SOLVERS[solver][2], str(path)], capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
         return "timeout"
     lines = done.stdout.split("\n", 1)

@@ -14,13 +14,21 @@ from pathlib import Path
 from ..hdl.host import ToolError
 from .devices import Device
 
-__all__ = ["Routed", "nextpnr_version", "route"]
+__all__ = ["DoesNotFit", "Routed", "nextpnr_version", "route"]
 
 ADVICE = "pip install 'mxcast[pnr]'"
 RUNNER = "import sys, {module}; sys.exit({module}.run_{program}(sys.argv[1:]))"
 
 Routed = dict[str, object]
 """One run: ``seed``, ``fmax_mhz``, and ``used``, the cells in use by type, wrapper included."""
+
+
+class DoesNotFit(ValueError):
+    """The design is too large for the device; ``log`` is what the program said."""
+
+    def __init__(self, message: str, log: str) -> None:
+        super().__init__(message)
+        self.log = log
 
 
 def nextpnr_version(device: Device) -> str:
@@ -34,7 +42,7 @@ def nextpnr_version(device: Device) -> str:
 def route(device: Device, folder: Path, seed: int) -> Routed:
     """Place and route ``netlist.json`` in ``folder``, where report and log stay.
 
-    Raises ValueError if the design does not fit the device, `ToolError` if anything else goes wrong.
+    Raises `DoesNotFit` if the design is too large for the device, `ToolError` if anything else goes wrong.
     """
     nextpnr_version(device)
     (folder / "report.json").unlink(missing_ok=True)
@@ -48,7 +56,7 @@ def route(device: Device, folder: Path, seed: int) -> Routed:
          "--log", "nextpnr.log"], cwd=folder, env=environment, capture_output=True, text=True)
     log = (folder / "nextpnr.log").read_text()
     if too_full := _too_full(log):
-        raise ValueError(f"the design between its registers does not fit {device.description}: {too_full}")
+        raise DoesNotFit(f"the design between its registers does not fit {device.description}: {too_full}", log)
     if done.returncode:
         raise ToolError(f"{device.program} stopped: {_first_error(log + done.stderr, done.returncode)}", log + done.stderr)
     return {"seed": seed, **_read(device, folder / "report.json")}

@@ -128,8 +128,9 @@ def locally(points: Sequence[Point], workers: int = 2, force: bool = False) -> I
         with guard:
             if stopped.is_set():
                 return Outcome(error="not begun")
-            process = subprocess.Popen([sys.executable, "-c", f"from {__name__} import main; main()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, text=True, start_new_session=True)
+            # -P: this package, whatever modules the folder has where the command was given
+            process = subprocess.Popen([sys.executable, "-P", "-c", f"from {__name__} import main; main()"], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
             running.add(process)
         said, complaints = process.communicate(json.dumps({"point": point.to_dict(), "force": force}))
         with guard:

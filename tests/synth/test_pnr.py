@@ -231,8 +231,9 @@ def test_a_design_that_does_not_fit(tmp_path):
     map_small(tmp_path, "module converter(input [1399:0] x, output p); assign p = x[0] ^ x[1399]; endmodule",
               [port("x", "input", 1400), port("p", "output", 1)], "ice40")
     small = replace(DEVICES["ice40"], description="an HX1K", options=("--hx1k", "--package", "tq144", "--pcf-allow-unconstrained"))
-    with pytest.raises(ValueError, match=r"^the design between its registers does not fit an HX1K: 14\d\d of 1280 ICESTORM_LC$"):
+    with pytest.raises(ValueError, match=r"^the design between its registers does not fit an HX1K: 14\d\d of 1280 ICESTORM_LC$") as error:
         child.route(small, tmp_path, 1)
+    assert error.value.log == (tmp_path / "nextpnr.log").read_text() and "ICESTORM_LC" in error.value.log
 
 
 @needs("ecp5")

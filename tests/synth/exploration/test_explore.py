@@ -99,6 +99,14 @@ def test_a_job_that_is_killed_is_a_failed_point(cache, monkeypatch, tmp_path):
     assert row.status == "failed" and "ended with status -9" in row.error
 
 
+def test_jobs_are_of_this_package(cache, monkeypatch, tmp_path):
+    """Whatever is called so in the folder where the command is given: a clone beside the installed package, for one."""
+    (tmp_path / "mxcast").mkdir()
+    (tmp_path / "mxcast" / "__init__.py").write_text("raise ImportError('another package')")
+    monkeypatch.chdir(tmp_path)
+    assert {row.status for row in explore(SWEEP, tensors=TENSORS)} == {"done"}
+
+
 def test_kill_in_the_middle(cache, tmp_path):
     """kill -9 after the first result; the second run computes the others only, and its files are those of a run in one go."""
     sweep = Sweep(name="small", usual=SWEEP.usual, grids=({"scale_rule": ("floor", "ceil", "even", "rceil", "pow2_ceil", "bias_floor")},))
