@@ -24,6 +24,7 @@ from pathlib import Path
 from mxcast.hdl.host import sha256, write_whole
 from mxcast.proof import recorded
 from mxcast.synth.exploration import Exploration, Sweep, chosen_sweep, exploration, jobs
+from mxcast.synth.exploration.explore import measured
 from mxcast.synth.exploration.ledger import CLAUSES, Entry, ledger
 from mxcast.synth.exploration.output import document
 from mxcast.synth.exploration.plots import plots
@@ -114,19 +115,12 @@ def again(count: int, seed: int, workers: int, only: str | None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["MXCAST_CACHE"] = folder
         for number, (point, outcome) in enumerate(jobs.locally([point for _, point in drawn], workers), 1):
-            row, now = kept[point.id], figures(outcome.result) if outcome.done else {"error": outcome.error}
+            row, now = kept[point.id], measured(outcome.result) if outcome.done else {"error": outcome.error}
             if unlike := {name: (getattr(row, name), value) for name, value in now.items() if getattr(row, name) != value}:
                 differing += 1
                 print(f"{point.emit} on {point.target}: {unlike}", flush=True)
             print(f"{number} of {len(drawn)} points made again, {differing} differ", flush=True)
     return int(differing > 0)
-
-
-def figures(result: dict) -> dict[str, object]:
-    """What a job has measured, by the names of the columns."""
-    placed = {f"pnr_{name}" if name in ("luts", "seeds") else name: value for name, value in result.get("placed", {}).items()}
-    whole = {name: value for name, value in result["whole"].items() if name in Explored.columns()}
-    return {"verilog": result["verilog"], **whole, **placed}
 
 
 def plotted() -> list[dict]:

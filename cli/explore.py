@@ -104,13 +104,12 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
 def _given(path: Path, output: Output) -> list[Tensor]:
     """The tensors of a file to judge by; those that are no numbers to convert are named."""
     from ..synth.exploration.tensors import given
-    from .containers import read
     from .files import read_tensors
 
-    arrays = {name: values for name, values in read_tensors(path).items() if values.size}
+    arrays, others = read_tensors(path)
     if not arrays:
         raise ValueError(f"{path} has no numbers")
-    if others := [name for name in read(path).tensors if name not in arrays]:
+    if others:
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         output.say(f"not judged by, as they are no arrays of F32, F16 or BF16 numbers: {', '.join(others[:3])}{more} of {path}")
     return given(arrays, source=path.name)

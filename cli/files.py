@@ -139,10 +139,13 @@ def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> It
     return ((name, blocks) for name, stored in chosen.items() for blocks in float_blocks(stored, block_size))
 
 
-def read_tensors(path: Path | str) -> dict[str, np.ndarray]:
-    """The tensors that `quantize_file` converts, by name, without reading them yet; BF16 as patterns in uint16."""
+def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The tensors that `quantize_file` converts and that have numbers, by name, without reading them yet, BF16 as patterns in uint16;
+    and the names of the others."""
     path = Path(path)
-    return {name: stored.data.reshape(stored.shape) for name, stored in _converted(path, read(path), 1, True).items()}
+    contents = read(path)
+    found = {name: stored.data.reshape(stored.shape) for name, stored in _converted(path, contents, 1, True).items() if stored.data.size}
+    return found, [name for name in contents.tensors if name not in found]
 
 
 def _all_pieces(shapes: Mapping[str, tuple[int, ...]], size: int) -> Iterator[tuple[str, Piece]]:

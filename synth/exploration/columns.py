@@ -33,7 +33,7 @@ FIGURES = (
     Column("levels", "Levels", "LUT, multiplexer and carry cells on the longest path between ports or flip-flops."),
     Column("delay_ps", "Delay, ns", "Estimate of the longest path by the delays of its cells, without wires.", ".2f", 1e-3),
     Column("sqnr_db", "SQNR, dB", "Signal to quantization noise ratio: 10 log₁₀ of Σx² / Σ(y − x)², over the numbers x given and what "
-           "they became, y, where both are finite; ∞ without noise.", ".2f", 1, 1),
+           "they became, y, where both are finite; ∞ without noise, which is null in JSON.", ".2f", 1, 1),
     Column("fmax_mhz", "Fmax, MHz", "Largest clock frequency between registers after place and route: the median over the seeds.", ".1f",
            better=1),
     Column("fmax_lowest_mhz", "Fmax lowest, MHz", "That of the worst seed.", ".1f", better=1),

@@ -20,7 +20,7 @@ from .points import Explored, Point, described
 from .sweep import SWEEPS, LeftOut, Sweep, read_sweep
 from .tensors import Tensor, given, standard
 
-__all__ = ["Exploration", "Progress", "chosen_sweep", "exploration", "explore"]
+__all__ = ["Exploration", "Progress", "chosen_sweep", "exploration", "explore", "measured"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,16 +145,21 @@ def _row(point: Point, outcome: jobs.Outcome, tensors: Iterable[Tensor], proved:
     said = described(point)
     if not outcome.done:
         return Explored(**said, status="failed", error=outcome.error, log=outcome.log, proof=None)
-    result, numerics = outcome.result, point.config.numerics
-    whole, placed = result["whole"], result.get("placed")
-    cost = {name: whole[name] for name in ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")}
-    if placed:
-        blocks = placed["fmax_mhz"] * 1e6  # one a cycle, with registers inside or around
-        cost |= {"pnr_seeds": placed["seeds"], "pnr_luts": placed["luts"], "blocks_per_s": blocks,
-                 "gbytes_per_s": round(blocks * numerics.block_size * numerics.source.bits / 8 / 1e9, 3),
-                 **{name: placed[name] for name in ("fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz")}}
+    cost, numerics = measured(outcome.result), point.config.numerics
+    if "fmax_mhz" in cost:
+        blocks = cost["fmax_mhz"] * 1e6  # one a cycle, with registers inside or around
+        cost |= {"blocks_per_s": blocks, "gbytes_per_s": round(blocks * numerics.block_size * numerics.source.bits / 8 / 1e9, 3)}
     if not point.config.alternatives:  # which one would lose what is no figure of the whole
         total, each = loss(numerics, tensors)
         cost |= {**total.to_dict(), "accuracy": {name: one.to_dict() for name, one in each.items()}}
-    return Explored(**said, **cost, status="done", verilog=result["verilog"],
-                    proof="not asked" if proved is None else proved(result["verilog"]))
+    return Explored(**said, **cost, status="done", proof="not asked" if proved is None else proved(cost["verilog"]))
+
+
+def measured(result: Mapping) -> dict[str, object]:
+    """The result of a job, by the fields of `Explored`."""
+    found = {"verilog": result["verilog"]}
+    found |= {name: result["whole"][name] for name in ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")}
+    if placed := result.get("placed"):
+        found |= {"pnr_seeds": placed["seeds"], "pnr_luts": placed["luts"],
+                  **{name: placed[name] for name in ("fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz")}}
+    return found

@@ -15,15 +15,13 @@ from ..devices import DEVICES
 from ..targets import TARGETS
 from .accuracy import Loss
 from .explore import Exploration
-from .plots import plots
+from .plots import KINDS, plots
 from .points import Explored
 from .report import report
 from .scatter import drawable
 from .tensors import SEED
 
 __all__ = ["document", "method", "write"]
-
-PLOTS = ("explore.png", "explore.svg")
 
 
 def method(found: Exploration) -> dict[str, object]:
@@ -95,8 +93,8 @@ def write(found: Exploration, folder: Path) -> dict[str, Path]:
              "json": write_whole(folder / "explore.json", json.dumps(document(found), indent=1, allow_nan=False) + "\n")}
     if drawable(rows):
         return files | {path.name: path for path in plots(rows, folder, "explore")}
-    for name in PLOTS:
-        (folder / name).unlink(missing_ok=True)
+    for kind in KINDS:
+        (folder / f"explore.{kind}").unlink(missing_ok=True)
     return files
 
 

@@ -9,7 +9,9 @@ from ...hdl.host import ToolError
 from .columns import NAMES
 from .scatter import COLOURS, GROUPS, MARKERS, drawable, encoding, front, indices, upright, values
 
-__all__ = ["plots"]
+__all__ = ["KINDS", "plots"]
+
+KINDS = ("png", "svg")
 
 COLUMNS = 3
 """Panels beside each other at most."""
@@ -63,7 +65,7 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
         figure.supxlabel(NAMES["luts"], fontsize=8)
         figure.supylabel(NAMES[up], fontsize=8)
         _legend(figure, shown, *keys)
-        paths = [Path(folder) / f"{name}.{kind}" for kind in ("png", "svg")]
+        paths = [Path(folder) / f"{name}.{kind}" for kind in KINDS]
         Path(folder).mkdir(parents=True, exist_ok=True)
         for path in paths:
             figure.savefig(path, dpi=300, metadata={"Date": None} if path.suffix == ".svg" else None)

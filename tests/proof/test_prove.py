@@ -119,6 +119,13 @@ def test_a_file_against_other_rules_fails(tmp_path):
     assert proof.status is Status.FAIL and proof.counterexample.confirmed
 
 
+def test_the_solver_is_the_one_that_is_installed(tmp_path, monkeypatch):
+    """Not a module called so in the folder where the command is given, which might say anything."""
+    (tmp_path / "bitwuzla.py").write_text("print('unsat'); raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    assert solver.solve("(declare-const other Bool)\n", ("other",), force=True).result == "sat"
+
+
 def test_too_little_time_is_no_proof(tmp_path):
     proof = prove(converter_config("e4m3", "te"), out=tmp_path, timeout=1, whole=True, force=True)
     assert proof.status is Status.TIMEOUT and proof.counterexample is None

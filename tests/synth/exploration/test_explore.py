@@ -249,6 +249,34 @@ if "jobs import main" in " ".join(sys.orig_argv):
         os.kill(int((tmp_path / "job").read_text()), 0)
 
 
+def test_an_interrupt_between_results_takes_the_jobs_along(cache, monkeypatch, tmp_path):
+    """It finds us where we tell how far we are, and not where we wait; what goes on beside us would do so for a minute."""
+    planted(monkeypatch, tmp_path, f"""
+import os, sys, time
+def lasting():
+    with open({str(tmp_path / 'job')!r}, "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(60)
+if "jobs import main" in " ".join(sys.orig_argv):
+    try:
+        os.mkdir({str(tmp_path / 'first')!r})
+    except FileExistsError:
+        lasting()
+""")
+
+    def progress(now):
+        if now.done:
+            while not (tmp_path / "job").exists() or not (tmp_path / "job").read_text():
+                time.sleep(0.05)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:  # and held, with the frames that it came through
+        explore(SWEEP, tensors=TENSORS, progress=progress)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "job").read_text()), 0)
+    assert caught
+
+
 def test_no_scheduler(cache, monkeypatch):
     pytest.importorskip("distributed")
     from mxcast.synth.exploration import cluster
