@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from mxcast.hdl.host import sha256, write_whole
+from mxcast.host.files import sha256, write_whole
 from mxcast.proof import recorded
 from mxcast.synth.exploration import Exploration, Sweep, chosen_sweep, exploration, jobs
 from mxcast.synth.exploration.explore import measured

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import qor_tables
 from exhaustive import fingerprint
 
-from mxcast.hdl.host import write_whole
+from mxcast.host.files import write_whole
 from mxcast.proof import prove
 from mxcast.proof.solver import solver_version
 from mxcast.spec import BLOCKS, ConverterConfig, converter_config

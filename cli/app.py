@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from . import check, compare, convert, cost, doctor, explain, explore, foreign, generate, listing, proving
+from ..host.signals import arrived
 from .errors import ExitCode, abandon_stdout, explained, reader_is_gone
 
-__all__ = ["app", "main"]
+__all__ = ["app", "command"]
 
 app = typer.Typer(name="mxcast", add_completion=False, pretty_exceptions_enable=False)
 for verb in (listing.list_, doctor.doctor, convert.quantize, convert.dequantize, explain.explain, compare.compare, generate.emit,
@@ -33,21 +34,22 @@ def _command(context: typer.Context,
                                                    help="Print the version.")] = False) -> None:
     """Bit-exact converters to the OCP microscaling (MX) formats: golden model, Verilog, and the evidence that they agree.
 
-    Exit codes: 0 passed, 1 a check failed, 2 usage or configuration, 3 a tool is missing, 4 inconclusive.
+    Exit codes: 0 passed, 1 a check failed, 2 usage, configuration or input, 3 a tool is missing or too old, 4 inconclusive;
+    129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM; 141 the reader of the output is gone.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments (those of the process by default); returns the exit code.
+def command(arguments: Sequence[str]) -> int:
+    """Run the command with these arguments; returns the exit code.
 
     What the user can mend ends as one sentence on stderr; anything else is a defect of ours and keeps its traceback.
     """
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="mxcast", standalone_mode=False) or 0
         sys.stdout.flush()  # a full disk shows here
-        return code
+        return 128 + arrived() if arrived() else code  # the library of the command line has one code for all signals
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         if isinstance(error, SystemExit):  # what typer makes of a broken pipe, whosever that is
             error = error.__context__ or error

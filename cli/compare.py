@@ -77,16 +77,14 @@ def _certificate(a: Numerics, b: Numerics, force: bool, progress) -> dict:
     """`Certificate.to_dict`, kept by its content: both sides, and the text of everything that decides a bit."""
     from importlib.metadata import version
 
-    from ..hdl.host import cached_folder
+    from ..host.cache import kept_result, refreshed
     from ..models import compare
-
-    def make(folder: Path) -> None:
-        (folder / "certificate.json").write_text(json.dumps(compare(a, b, progress).to_dict()))
 
     rooms = [Path(__file__).parents[1] / room for room in ("spec", "models")]
     texts = [path.read_bytes() for room in rooms for path in sorted(room.glob("*.py"))]
     key = [*(json.dumps(side.to_dict()) for side in (a, b)), *(f"{name} {version(name)}" for name in ("mxcast", "numpy")), *texts]
-    return json.loads((cached_folder("compare", key, make, force) / "certificate.json").read_text())
+    with refreshed(force):
+        return kept_result("compare", key, lambda _: compare(a, b, progress).to_dict())
 
 
 def _show(name: str, sides: list[Side], result: dict, output: Output) -> None:

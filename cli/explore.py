@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import typer
 from .errors import ExitCode
 from .options import Force, Json, Quiet, Verbose, assignment
 from .output import Output
+from .text import one_line
 
 if TYPE_CHECKING:
     from ..synth.exploration import Exploration, Explored, Progress
@@ -64,7 +64,7 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
     if objective:
         chosen = chosen.with_objectives(objective)
     if emit_jobs:
-        from ..hdl.host import write_whole
+        from ..host.files import write_whole
 
         points, _ = chosen.points()
         text = "".join(point.job + (" --force" if force else "") + "\n" for point in points)
@@ -85,7 +85,7 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
         folder.mkdir(parents=True, exist_ok=True)  # that it cannot be written is said before the sweep
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"{folder} cannot be written")
-    with _bar(output, chosen.name) as progress, _terminated(), _interrupted(progress) as progress:
+    with _bar(output, chosen.name) as progress, _interrupted(progress) as progress:
         found = exploration(chosen, tensors=judged, workers=jobs, scheduler=scheduler, force=force, cached=cached, proved=recorded,
                             progress=progress)
     _show(output, found)
@@ -111,7 +111,7 @@ def _given(path: Path, output: Output) -> list[Tensor]:
         raise ValueError(f"{path} has no numbers")
     if others:
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-        output.say(f"not judged by, as they are no arrays of F32, F16 or BF16 numbers: {', '.join(others[:3])}{more} of {path}")
+        output.say(f"not judged by, as they are no arrays of F32, F16 or BF16 numbers: {', '.join(map(one_line, others[:3]))}{more} of {path}")
     return given(arrays, source=path.name)
 
 
@@ -156,19 +156,6 @@ def _short(value: object) -> object:
 
 
 @contextlib.contextmanager
-def _terminated() -> Iterator[None]:
-    """Let SIGTERM end the sweep as Ctrl-C does: with its jobs."""
-    def terminate(*_: object) -> None:
-        raise SystemExit(128 + signal.SIGTERM)
-
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
 def _interrupted(progress: Callable | None) -> Iterator[Callable]:
     """Tell somebody who ends a sweep what is left of it."""
     last = None
@@ -181,7 +168,7 @@ def _interrupted(progress: Callable | None) -> Iterator[Callable]:
 
     try:
         yield follow
-    except (KeyboardInterrupt, SystemExit):
+    except KeyboardInterrupt:
         kept = f"{last.done} of {last.total} points are kept" if last else "no point is kept"
         print(f"mxcast: interrupted: {kept}; the same command goes on from there", file=sys.stderr)
         raise

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ..spec import ConverterConfig
+from .text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +42,7 @@ class Output:
 
     def say(self, text: str = "") -> None:
         if self.talks:
-            print(text)
+            print(shown(text))
 
     def configuration(self, config: ConverterConfig) -> None:
         """Print the complete configuration to stderr, where ``--verbose`` asks for it."""
@@ -132,8 +133,17 @@ def _plain_table(rows: Sequence[Mapping[str, object]], title: str | None) -> str
             yield "  ".join(text.rjust(width) if to_right else text.ljust(width)
                             for text, width, to_right in zip(texts, widths, right)).rstrip()
 
-    rule = "─" * (sum(widths) + 2 * len(widths) - 2)
+    rule = _line() * (sum(widths) + 2 * len(widths) - 2)
     return "\n".join([*([title] if title else []), *lines(head), rule, *(line for cells in body for line in lines(cells)), ""])
+
+
+def _line() -> str:
+    """What a horizontal line is made of."""
+    try:
+        "─".encode(sys.stdout.encoding or "ascii")
+        return "─"
+    except UnicodeEncodeError:
+        return "-"
 
 
 def _console() -> Console:
@@ -172,4 +182,4 @@ def _cell(value: object) -> str:
         return "" if math.isnan(value) else f"{value:g}"
     if isinstance(value, dict):
         return "\n".join(f"{key}={item}" for key, item in value.items())
-    return "" if value is None else str(value)
+    return "" if value is None else shown(str(value))

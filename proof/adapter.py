@@ -9,7 +9,8 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from ..hdl.host import ToolError, write_whole
+from ..host.errors import ToolError
+from ..host.files import write_whole
 from ..sim.stream import stream_text
 from ..sim.verilated import Verilated, verilate_text
 from ..spec import Numerics

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..hdl.host import write_whole
+from ..host.files import write_whole
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim import stimuli

@@ -9,7 +9,7 @@ from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 
-from ..hdl.host import ToolError
+from ..host.errors import ToolError
 from ..spec.catalogue import unknown_name
 from ..synth.yosys import execute
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..hdl.host import sha256, write_whole
+from ..host.files import sha256, write_whole
 from ..sim import stimuli as make
 from ..sim.foreign import AROUND, Comparison, Divergence, divergence, normal_blocks, single_bits
 from ..sim.icarus import on_icarus

@@ -12,7 +12,7 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
-from ..hdl.host import write_whole
+from ..host.files import write_whole
 from ..spec import ConverterConfig
 from .design import provide
 from .pipeline import PREPARATION, flat_netlist

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from ..hdl import verilog
-from ..hdl.host import write_whole
+from ..host.files import write_whole
 from ..spec import ConverterConfig, FixedFormat, Numerics, Rounding, Specials, Subnormals
 from .design import Design
 from .questions import composed

@@ -17,7 +17,8 @@ from typing import TypeAlias
 import numpy as np
 
 from ..hdl import verilog
-from ..hdl.host import ToolError, cached_folder
+from ..host.cache import kept_folder
+from ..host.errors import ToolError
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim import stimuli
@@ -182,7 +183,7 @@ def _planted(config: ConverterConfig, mutants: int, seed: int) -> tuple[Path, li
         execute([*read, *commands, *planted, "opt_clean", "write_verilog -noattr mutants.v"], folder)
         (folder / "faults.json").write_text(json.dumps(faults))
 
-    folder = cached_folder("mutants", [text, str(mutants), str(seed), yosys_version()], make)
+    folder = kept_folder("mutants", [text, str(mutants), str(seed), yosys_version()], make)
     return folder, json.loads((folder / "faults.json").read_text())
 
 

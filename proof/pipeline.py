@@ -11,7 +11,7 @@ import json
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from ..hdl.host import ToolError
+from ..host.errors import ToolError
 from ..synth.yosys import execute
 from .design import DISSOLVED, FREED, UNSAID, Design, provide
 from .structure import StructureError

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..hdl import default_name, emit
-from ..hdl.host import write_whole
+from ..host.files import write_whole
 from ..sim.preprocess import preprocessed
 from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version

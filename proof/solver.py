@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import resource
-import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ..hdl.host import ToolError, cached_folder
+from ..host.cache import kept_result, refreshed
+from ..host.errors import ToolError, ToolMissing
+from ..host.processes import TookTooLong, run
 from ..spec.catalogue import unknown_name
 
 __all__ = ["SOLVERS", "Answer", "solve", "solver_version"]
@@ -55,7 +55,7 @@ def solver_version(solver: str) -> str:
     try:
         return version(SOLVERS[solver][0])
     except PackageNotFoundError:
-        raise ToolError(f"the solver {solver} is missing: {SOLVERS[solver][1]}") from None
+        raise ToolMissing(f"the solver {solver} is missing: {SOLVERS[solver][1]}") from None
 
 
 def solve(text: str, names: tuple[str, ...], *, solver: str = "bitwuzla", timeout: float = 900, force: bool = False) -> Answer:
@@ -67,31 +67,33 @@ def solve(text: str, names: tuple[str, ...], *, solver: str = "bitwuzla", timeou
         raise ValueError(f"a timeout is above 0 and at most {LONGEST:,} seconds, not {timeout:g}")
     if not names:
         raise ValueError("a question needs names, so that its answer can be read")
-    none: list[Answer] = []
 
-    def make(folder: Path) -> None:
+    def compute(folder: Path) -> dict[str, object]:
         start = _used()
         result, values = _ask(folder / "question.smt2", text + "(check-sat)\n", solver, timeout), {}
         if result == "sat":
             values = _ask(folder / "question.smt2", f"{text}(check-sat)\n(get-value ({' '.join(names)}))\n", solver, 2 * timeout)
             if isinstance(values, str) or set(values) != set(names):
                 raise ToolError(f"{solver} found an answer but gave no values for it")
+        (folder / "question.smt2").unlink()
         answer = Answer(result=result, seconds=round(_used() - start, 2), values=values)
         if result in ("timeout", "unknown"):
-            none.append(answer)
-            raise NoAnswer
-        (folder / "question.smt2").unlink()
-        (folder / "answer.json").write_text(json.dumps(asdict(answer)))
+            raise NoAnswer(answer)
+        return asdict(answer)
 
     try:
-        folder = cached_folder("proofs", [text, *names, SOLVERS[solver][2], solver_version(solver)], make, force)
-    except NoAnswer:
-        return none[0]
-    return Answer(**json.loads((folder / "answer.json").read_text()))
+        with refreshed(force):
+            return Answer(**kept_result("proofs", [text, *names, SOLVERS[solver][2], solver_version(solver)], compute))
+    except NoAnswer as none:
+        return none.answer
 
 
 class NoAnswer(Exception):
     """There is nothing to keep."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.result)
+        self.answer = answer
 
 
 def _used() -> float:
@@ -104,14 +106,14 @@ def _ask(path: Path, text: str, solver: str, timeout: float) -> str | dict[str, 
     """``unsat``, ``unknown`` or ``timeout``; ``sat``, or the values if the text asks for them."""
     path.write_text(text)
     try:
-        done = subprocess.run([sys.executable, "-P", "-c", SOLVERS[solver][2], str(path)], capture_output=True, text=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
+        done = run([sys.executable, "-P", "-c", SOLVERS[solver][2], path.name], cwd=path.parent, timeout=timeout)
+    except TookTooLong:
         return "timeout"
-    lines = done.stdout.split("\n", 1)
+    lines = done.output.split("\n", 1)
     result = lines[0].strip()
-    if done.returncode or result not in ("sat", "unsat", "unknown"):
-        said = (done.stderr + done.stdout).strip().splitlines()
-        raise ToolError(f"{solver} failed: {said[-1] if said else f'exit status {done.returncode}'}")
+    if done.status or result not in ("sat", "unsat", "unknown"):
+        said = (done.errors + done.output).strip().splitlines()
+        raise ToolError(f"{solver} failed: {said[-1] if said else f'exit status {done.status}'}")
     if result == "sat" and "(get-value" in text:
         return {name: int(value[2:], 2 if value[1] == "b" else 16) if value[0] == "#" else int(value == "true")
                 for name, value in VALUE.findall(lines[1])}

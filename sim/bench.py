@@ -26,7 +26,9 @@ from mxcast.sim.scoreboard import SHOWN, Scoreboard
 from mxcast.sim.unknowns import packed
 from mxcast.spec import ConverterConfig, Numerics
 
-JOB = json.loads(Path(os.environ["MXCAST_BENCH"]).read_text())
+BENCH = Path(os.environ["MXCAST_BENCH"])
+JOB = json.loads(BENCH.read_text())
+COMPARISONS = BENCH.with_name(JOB["comparisons"])
 CONFIG = ConverterConfig.from_dict(JOB)
 MODES = list(range(len(CONFIG.modes)))
 KNOWN = str.maketrans("01XZUWLH-", "110000000")
@@ -86,7 +88,7 @@ def titled(name: str, mode: int) -> str:
 
 def conclude(name: str, blocks: int, report: str) -> None:
     """Write what a test has compared, which `regression` reads, and fail with its report."""
-    with open(JOB["comparisons"], "a") as file:
+    with open(COMPARISONS, "a") as file:
         file.write(json.dumps({"test": name, "blocks": blocks, "report": report}) + "\n")
     assert not report, report
 

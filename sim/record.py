@@ -11,7 +11,8 @@ import time
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from ..hdl.host import cache_folder, sha256, sources, write_whole
+from ..host.cache import cache_folder, keep_json, kept_json, sources
+from ..host.files import sha256
 from ..hdl.modules import fingerprint
 from ..spec import ConverterConfig
 from . import tools
@@ -22,6 +23,7 @@ __all__ = ["Record"]
 INTERVAL = 5.0
 """Seconds between two savings: what a killed run loses at most."""
 
+KIND = "exhaustive"
 KEPT = ("counts", "mismatched_blocks", "mismatches")
 """Fields of a `Scoreboard` that a record has."""
 
@@ -40,7 +42,8 @@ class Record:
             "verilog": fingerprint(verilog), "sources": sources("spec", "models", "sim"), "seed": seed, "total_blocks": total,
             "versions": {**{name: version(name) for name in ("mxcast", "numpy")},
                          "verilator": tools.verilator_version(), "compiler": tools.compiler_version()}}
-        self.path = cache_folder() / "exhaustive" / f"{sha256(json.dumps(self.identity, sort_keys=True))[:32]}.json"
+        self._name = sha256(json.dumps(self.identity, sort_keys=True))[:32]
+        self.path = cache_folder() / KIND / f"{self._name}.json"
         self._state = (None if force else self._read()) or {"counts": {}, "mismatched_blocks": 0, "mismatches": [], "seconds": 0.0}
         self.kept_blocks = self.blocks
         """Blocks that earlier runs compared."""
@@ -77,14 +80,10 @@ class Record:
         self._saved = time.monotonic()
         content = {**self.identity, "profile": self._profile, "finished": self.is_finished, "blocks": self.blocks, **self._state,
                    "saved": datetime.now(UTC).isoformat(timespec="seconds")}
-        write_whole(self.path, json.dumps(content, indent=1) + "\n")
+        keep_json(KIND, self._name, content)
 
     def _read(self) -> dict | None:
         """What is in the file, if it is whole and of this identity."""
-        try:
-            content = json.loads(self.path.read_text())
-            if any(content[key] != value for key, value in json.loads(json.dumps(self.identity)).items()):
-                return None
-            return {key: content[key] for key in (*KEPT, "seconds")}
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
-            return None
+        content = kept_json(KIND, self._name)
+        same = content is not None and all(content[key] == value for key, value in json.loads(json.dumps(self.identity)).items())
+        return {key: content[key] for key in (*KEPT, "seconds")} if same else None

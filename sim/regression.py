@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import sys
 import zipfile
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 
 from ..hdl import default_name, emit
-from ..hdl.host import ToolError, write_whole
+from ..host.cache import scratch
+from ..host.errors import DesignError, ToolError, ToolMissing
+from ..host.files import write_whole
+from ..host.processes import run
 from ..spec import ConverterConfig
 from . import tools
 from .command import command_line
@@ -25,6 +28,9 @@ from .unknowns import tests_of
 __all__ = ["Regression", "SIMULATORS", "test"]
 
 SIMULATORS = ("verilator", "icarus")
+
+JOB, LOG, COMPARISONS, RESULTS = "job.json", "log.txt", "comparisons.jsonl", "results.xml"
+"""What is left of a run in its folder."""
 
 UNKNOWN_BLOCKS = 64
 """Random blocks with unknown inputs."""
@@ -69,7 +75,7 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
     compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`); a
     converter with registers is given gaps on both sides (`flow`), and on Icarus unknown inputs in them.
     ``verilog`` is a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``x`` (n, block_size) source patterns,
-    ``mode``, and ``random`` (n, block_size) bits where the rounding takes them. Raises `ToolError` where a simulator is missing,
+    ``mode``, and ``random`` (n, block_size) bits where the rounding takes them. Raises `ToolMissing` where a simulator is missing,
     ValueError for files that are not of this kind.
     """
     if simulator not in SIMULATORS:
@@ -78,33 +84,31 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
         raise ValueError(f"there is no Verilog file {verilog}")
     more = [] if vectors is None else [_test_of(Path(vectors), config)]
     environment = _environment(simulator)
-    try:
-        from cocotb_tools.runner import get_runner
-    except ImportError:
-        raise ToolError("cocotb is missing: pip install 'mxcast[sim]'") from None
     name = default_name(config) if name is None else name
     emitted = emit(config, out, name)
-    folder = (emitted["manifest"].parent / "sim").resolve() / simulator
-    log, comparisons, results = folder / "log.txt", folder / "comparisons.jsonl", folder / "results.xml"
+    folder = emitted["manifest"].parent / "sim" / simulator
     shutil.rmtree(folder, ignore_errors=True)  # nothing of an earlier run may be taken for this one's
     folder.mkdir(parents=True)
     job = {**config.to_dict(), "seed": seed, "random_blocks": random_blocks,
-           "unknown_blocks": UNKNOWN_BLOCKS, "simulator": simulator, "comparisons": str(comparisons),
+           "unknown_blocks": UNKNOWN_BLOCKS, "simulator": simulator, "comparisons": COMPARISONS,
            "vectors": str(Path(vectors).resolve()) if vectors else None,
            "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}"}
-    write_whole(folder / "job.json", json.dumps(job, indent=2))
-    source = Path(verilog).resolve() if verilog else emitted["verilog"].resolve()
-    runner = get_runner(simulator)
-    with _environ({**environment, "MXCAST_BENCH": str(folder / "job.json"), "COCOTB_ANSI_OUTPUT": "0"}):
-        try:
-            runner.build(sources=[source], hdl_toplevel=name, build_dir=folder / "build", always=True, waves=waves,
-                         timescale=("1ns", "1ps"), log_file=log)
-            runner.test(hdl_toplevel=name, test_module="mxcast.sim.bench", test_dir=folder, build_dir=folder / "build",
-                        results_xml=str(results), seed=seed, waves=waves, log_file=log)
-        except (SystemExit, RuntimeError) as stopped:  # how the runner says that a tool has failed
-            if not results.is_file():
-                raise ToolError(f"{simulator} stopped without results ({stopped}): see {log}") from None
-    return _judged(config, simulator, results, comparisons, log, _waveform(folder) if waves else None, seed, more)
+    write_whole(folder / JOB, json.dumps(job, indent=2))
+    with scratch(plain=True) as work:  # make and Verilator read more than letters in the name of a folder
+        shutil.copyfile(folder / JOB, work / JOB)
+        (work / f"{name}.v").write_bytes((Path(verilog) if verilog else emitted["verilog"]).read_bytes())
+        asked = {"simulator": simulator, "source": f"{name}.v", "top": name, "results": RESULTS, "seed": seed, "waves": waves}
+        with open(folder / LOG, "wb") as log:
+            done = run([sys.executable, "-P", "-m", f"{__package__}.cocotb_run"], cwd=work, input=json.dumps(asked), log=log,
+                       environment={**environment, "MXCAST_BENCH": str(work / JOB), "COCOTB_ANSI_OUTPUT": "0"})
+        waveform = _waveform(work) if waves else None
+        for file in filter(None, [work / COMPARISONS, work / RESULTS, waveform]):
+            if file.is_file():
+                shutil.copyfile(file, folder / file.name)
+    if not (folder / RESULTS).is_file():
+        message = f"{simulator} stopped without results (exit status {done.status}): see {folder / LOG}"
+        raise ToolError(message) if verilog is None else DesignError(message)
+    return _judged(config, simulator, folder, folder / waveform.name if waveform else None, seed, more)
 
 
 test.__test__ = False  # not a test of ours, whatever pytest may think of its name
@@ -125,8 +129,8 @@ def _test_of(vectors: Path, config: ConverterConfig) -> str:
     return f"vectors mode {mode}" if config.alternatives else "vectors"
 
 
-def _judged(config: ConverterConfig, simulator: str, results: Path, comparisons: Path, log: Path,
-            waveform: Path | None, seed: int, more: list[str]) -> Regression:
+def _judged(config: ConverterConfig, simulator: str, folder: Path, waveform: Path | None, seed: int, more: list[str]) -> Regression:
+    log, comparisons, results = folder / LOG, folder / COMPARISONS, folder / RESULTS
     expected = [*corner_cases(config.numerics), "boundary", "random"]
     if config.alternatives:
         expected = [f"{name} mode {number}" for number in range(len(config.modes)) for name in expected]
@@ -150,25 +154,14 @@ def _judged(config: ConverterConfig, simulator: str, results: Path, comparisons:
 
 def _environment(simulator: str) -> dict[str, str]:
     tools.compiler()
+    if find_spec("cocotb_tools") is None:
+        raise ToolMissing(f"cocotb is missing: {tools.VERILATOR_ADVICE}")
     if simulator == "icarus":
         tools.icarus()
         return dict(os.environ)
+    tools.make()
     return tools.simulator_environment()
 
 
 def _waveform(folder: Path) -> Path | None:
     return next((path for pattern in ("**/dump.vcd", "**/*.fst") for path in folder.glob(pattern)), None)
-
-
-@contextlib.contextmanager
-def _environ(new: dict[str, str]):
-    """The process environment for the runner, which has no other way to be told."""
-    old = dict(os.environ)
-    os.environ.update(new)
-    # the simulator's embedded interpreter must find what this one finds
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(old)

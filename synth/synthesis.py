@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..hdl import verilog
-from ..hdl.host import ToolError, cached_folder
+from ..host.cache import kept_result, refreshed
+from ..host.errors import ToolError
+from ..host.processes import workers
 from ..spec import ConverterConfig
 from ..spec.catalogue import unknown_name
 from .netlist import Cost, cost, delay_ps
@@ -51,15 +51,16 @@ def synth(config: ConverterConfig, target: str = "xcu", *, stages: bool = True, 
         raise ValueError(unknown_name("target", target, TARGETS))
     text, chosen = verilog(config, TOP), TARGETS[target]
     modules = {name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"\nmodule {TOP}_{module}(" in text}
-    return Synthesis(config=config, target=target, whole=_cost(text, TOP, chosen, force), yosys=yosys_version(),
-                     stages={name: _cost(text, module, chosen, force) for name, module in modules.items()})
+    with refreshed(force):
+        return Synthesis(config=config, target=target, whole=_cost(text, TOP, chosen), yosys=yosys_version(),
+                         stages={name: _cost(text, module, chosen) for name, module in modules.items()})
 
 
 def synth_all(configs: list[ConverterConfig], target: str = "xcu", *, stages: bool = True, jobs: int = 2,
               force: bool = False, progress: Callable[[int, int], None] | None = None) -> list[Synthesis]:
     """`synth` for several configurations, in their order, ``jobs`` at a time; ``progress`` gets done and total."""
     done = []
-    with ThreadPoolExecutor(jobs) as pool:  # each thread waits for its child process
+    with workers(jobs) as pool:
         for result in pool.map(lambda config: synth(config, target, stages=stages, force=force), configs):
             done.append(result)
             if progress:
@@ -67,9 +68,9 @@ def synth_all(configs: list[ConverterConfig], target: str = "xcu", *, stages: bo
     return done
 
 
-def _cost(text: str, top: str, target: Target, force: bool) -> Cost:
+def _cost(text: str, top: str, target: Target) -> Cost:
     """Cost of module ``top`` of a Verilog file; script and log stay in the cache."""
-    def make(folder: Path) -> None:
+    def compute(folder: Path) -> dict:
         (folder / "converter.v").write_text(text)
         netlist, statistics = run(["read_verilog converter.v", target.script.format(top=top), OPENED], folder, target.technology)
         found = cost(netlist, statistics, top, target)
@@ -77,8 +78,7 @@ def _cost(text: str, top: str, target: Target, force: bool) -> Cost:
             found = replace(found, delay_ps=delay_ps((folder / "yosys.log").read_text()))
         if top == TOP and not found.luts:
             raise ToolError("Yosys left no LUT of the converter: the synthesis has gone wrong")
-        (folder / "cost.json").write_text(json.dumps(found.to_dict(), indent=2))
         (folder / "netlist.json").unlink()  # large, and made again by the script beside it
+        return found.to_dict()
 
-    folder = cached_folder("synth", [text, top, repr(target), yosys_version()], make, force)
-    return Cost(**json.loads((folder / "cost.json").read_text()))
+    return Cost(**kept_result("synth", [text, top, repr(target), yosys_version()], compute))

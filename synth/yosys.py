@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ..hdl.host import ToolError
+from ..host.errors import ToolError, ToolMissing
+from ..host.processes import run as run_child
 
 __all__ = ["execute", "run", "yosys_version"]
 
@@ -30,7 +30,7 @@ def yosys_version() -> str:
     try:
         return version("pyosys")
     except PackageNotFoundError:
-        raise ToolError(f"Yosys is missing: {ADVICE}") from None
+        raise ToolMissing(f"Yosys is missing: {ADVICE}") from None
 
 
 def execute(commands: list[str], folder: Path) -> None:
@@ -41,11 +41,10 @@ def execute(commands: list[str], folder: Path) -> None:
     """
     yosys_version()
     (folder / "script.ys").write_text("\n".join(commands) + "\n")
-    with open(folder / "yosys.log", "w") as log:
-        done = subprocess.run([sys.executable, "-c", RUNNER], input="\n".join(commands), text=True, cwd=folder,
-                              stdout=log, stderr=subprocess.STDOUT)
-    if done.returncode:
-        raise ToolError(f"Yosys stopped: {_first_error(folder, done.returncode)}", _log(folder))
+    with open(folder / "yosys.log", "wb") as log:
+        done = run_child([sys.executable, "-P", "-c", RUNNER], input="\n".join(commands), cwd=folder, log=log)
+    if done.status:
+        raise ToolError(f"Yosys stopped: {_first_error(folder, done.status)}", _log(folder))
 
 
 def _log(folder: Path) -> str:

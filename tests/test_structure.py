@@ -15,18 +15,20 @@ LINES = 400
 """Above this a file holds more than one idea."""
 
 ALLOWED = {
+    "host": set(),                                               # the machine: files, cache, child processes
     "spec": set(),                                               # data only
     "data": set(),                                               # tensors
     "models": {"spec"},                                          # the reference stays independent of the hardware
-    "hdl": {"spec"},                                             # and the hardware of the reference
-    "sim": {"spec", "models", "hdl"},                            # where the two meet
-    "synth": {"spec", "models", "hdl"},                          # models: accuracy columns of an exploration
-    "proof": {"spec", "models", "hdl", "sim", "synth"},          # where they are proved equal; synth runs Yosys
-    "cli": {"spec", "models", "hdl", "sim", "synth", "proof"},   # thin, over everything
+    "hdl": {"spec", "host"},                                        # and the hardware of the reference
+    "sim": {"host", "spec", "models", "hdl"},                       # where the two meet
+    "synth": {"host", "spec", "models", "hdl"},                     # models: accuracy columns of an exploration
+    "proof": {"host", "spec", "models", "hdl", "sim", "synth"},        # where they are proved equal; synth runs Yosys
+    "cli": {"host", "spec", "models", "hdl", "sim", "synth", "proof"}, # thin, over everything
 }
 """Folders of ours that a folder may import, beside itself."""
 
 OUTSIDE = {
+    "host": {"platformdirs"},
     "spec": set(),                                               # imports in no time, anywhere
     "models": {"numpy"},                                         # no oracle, no framework
     "hdl": {"amaranth"},

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...hdl.host import cached_folder, sources
+from ...host.cache import kept_result, sources
 from ...models import dequantize, error_statistics, quantize
 from ...models.amax import INFINITY
 from ...models.block import as_blocks
@@ -85,18 +85,17 @@ def loss(numerics: Numerics, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str,
 
 def _sums(numerics: Numerics, tensor: Tensor) -> Sums:
     """The sums of a tensor, which is cut to the source of the numerics first where that is narrower."""
-    def make(folder: Path) -> None:
+    def compute(_: Path) -> dict[str, float]:
         rows = tensor.values.reshape(-1, tensor.values.shape[-1] if tensor.values.ndim else 1)
         if rows.shape[1] % numerics.block_size == 0:  # blocks lie within rows: the rows do not matter
             rows = rows.reshape(-1, numerics.block_size)
         step = max(CHUNK // max(rows.shape[1], 1), 1)
         random = np.random.default_rng(SEED) if numerics.random_bits else None
-        total = sum((_of_chunk(rows[start:start + step], numerics, random) for start in range(0, len(rows), step)), Sums())
-        (folder / "sums.json").write_text(json.dumps(asdict(total)))
+        return asdict(sum((_of_chunk(rows[start:start + step], numerics, random) for start in range(0, len(rows), step)), Sums()))
 
     key = [json.dumps(numerics.to_dict(), sort_keys=True), tensor.sha256, str(tensor.values.shape), str(tensor.values.dtype), sources("spec", "models"),
            Path(__file__).read_bytes()]
-    return Sums(**json.loads((cached_folder("losses", key, make) / "sums.json").read_text()))
+    return Sums(**kept_result("losses", key, compute))
 
 
 def _nearest(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from ...hdl.host import ToolError
+from ...host.errors import ToolError, ToolMissing
 from . import jobs
 from .points import Point
 
@@ -22,7 +22,7 @@ def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> It
     try:
         from distributed import Client, as_completed
     except ImportError:
-        raise ToolError(f"Dask is missing: {ADVICE}") from None
+        raise ToolMissing(f"Dask is missing: {ADVICE}") from None
     try:
         client = Client(address, timeout=PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:

@@ -6,24 +6,20 @@ that whatever ends a sweep loses at most the jobs that were running.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 
 from ...hdl import verilog
-from ...hdl.host import ToolError, cache_folder, sha256, sources, write_whole
 from ...hdl.modules import fingerprint
+from ...host import processes
+from ...host.cache import cache_folder, keep_json, kept_json, sources
+from ...host.errors import ToolError
+from ...host.files import locked, sha256
+from ...host.signals import Interrupted, install
 from ..devices import DEVICES
-from ..netlist import Cost
 from ..nextpnr import nextpnr_version
 from ..pnr import place_and_route
 from ..synthesis import TOP, synth
@@ -33,8 +29,6 @@ from .points import Point
 
 __all__ = ["Outcome", "kept", "key", "locally", "run", "tools"]
 
-PLACED = {"seeds", "luts", "fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz"}
-"""What a result says of place and route."""
 LOG_LINES = 20
 """Of what the tools of a failed job said last."""
 
@@ -69,36 +63,19 @@ def key(point: Point) -> str:
 
 def kept(point: Point) -> dict | None:
     """The result that is on record, if there is one and it is whole."""
-    try:
-        result = json.loads(_file(point).read_text())
-        Cost(**result["whole"])
-        whole = isinstance(result["verilog"], str) and (not point.seeds or PLACED <= {*result["placed"]})
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
-        return None
-    return result if whole else None
+    return kept_json(KIND, key(point))
 
 
 def keep(point: Point, result: dict) -> None:
-    write_whole(_file(point), json.dumps(result, indent=1) + "\n")
+    keep_json(KIND, key(point), result)
 
 
-def _file(point: Point):
-    return cache_folder() / "explored" / f"{key(point)}.json"
-
-
-@contextmanager
-def _alone(point: Point) -> Iterator[None]:
-    """While no other process of this machine answers the same point: one that an ended sweep has left may still be at it."""
-    lock = _file(point).with_suffix(".lock")
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with open(lock, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+KIND = "explored"
 
 
 def run(point: Point, force: bool = False) -> dict:
     """Answer a point and keep the result, or take the one that is kept."""
-    with _alone(point):
+    with locked(cache_folder() / KIND / f"{key(point)}.lock"):  # a process that an ended sweep has left may still be at it
         if not force and (result := kept(point)) is not None:
             return result
         result = measured(point, force)
@@ -120,34 +97,14 @@ def measured(point: Point, force: bool = False) -> dict:
 
 def locally(points: Sequence[Point], workers: int = 2, force: bool = False) -> Iterator[tuple[Point, Outcome]]:
     """Answer points on this machine, ``workers`` at a time, each in a process of its own; in the order in which they end."""
-    running: set[subprocess.Popen] = set()
-    guard = threading.Lock()
-    stopped = threading.Event()
-
     def answer(point: Point) -> Outcome:
-        with guard:
-            if stopped.is_set():
-                return Outcome(error="not begun")
-            # -P: this package, whatever modules the folder has where the command was given
-            process = subprocess.Popen([sys.executable, "-P", "-c", f"from {__name__} import main; main()"], stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-            running.add(process)
-        said, complaints = process.communicate(json.dumps({"point": point.to_dict(), "force": force}))
-        with guard:
-            running.discard(process)
-        return _read(said, complaints, process.returncode)
+        # -P: this package, whatever modules the folder has where the command was given
+        done = processes.run([sys.executable, "-P", "-c", f"from {__name__} import main; main()"],
+                             input=json.dumps({"point": point.to_dict(), "force": force}))
+        return _read(done.output, done.errors, done.status)
 
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            futures = {pool.submit(answer, point): point for point in points}
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        finally:
-            with guard:
-                stopped.set()
-                for process in running:
-                    with suppress(ProcessLookupError):  # it has just ended
-                        os.killpg(process.pid, signal.SIGKILL)  # with the tools that it has started
+    with processes.workers(workers) as pool:
+        yield from pool.completed(answer, points)
 
 
 def _read(said: str, complaints: str, status: int) -> Outcome:
@@ -172,6 +129,9 @@ def _end(text: str) -> str | None:
 
 def main() -> None:
     """The job on standard input; its outcome is the last line of standard output."""
-    asked = json.load(sys.stdin)
-    print(json.dumps(vars(outcome(Point.from_dict(asked["point"]), asked["force"]))))
-
+    install()
+    try:
+        asked = json.load(sys.stdin)
+        print(json.dumps(vars(outcome(Point.from_dict(asked["point"]), asked["force"]))))
+    except Interrupted as stopped:
+        sys.exit(128 + stopped.number)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...hdl.host import write_whole
+from ...host.files import write_whole
 from ..devices import DEVICES
 from ..targets import TARGETS
 from .accuracy import Loss

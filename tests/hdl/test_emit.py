@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mxcast.hdl import default_name, describe, emit, verilog
-from mxcast.hdl.host import write_whole
+from mxcast.host.files import write_whole
 from mxcast.spec import ConverterConfig, converter_config
 from mxcast.sim.tools import verilator_root
 
@@ -184,7 +184,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path):
 def test_a_folder_in_the_place_of_a_file(tmp_path):
     target = tmp_path / f"top-{CONFIG.config_id}" / "rtl" / "top.v"
     target.mkdir(parents=True)
-    with pytest.raises(OSError):
+    with pytest.raises(ValueError, match="top.v exists and is no regular file"):
         emit(CONFIG, tmp_path, "top")
     assert _left(tmp_path / target.parent.parent) == ["rtl", "rtl/top.v"]           # no temporary file either
 

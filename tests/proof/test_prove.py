@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mxcast.hdl import verilog
-from mxcast.hdl.host import ToolError
+from mxcast.host.errors import ToolError
 from mxcast.proof import prove, solver
 from mxcast.proof.prove import Status
 from mxcast.proof.structure import StructureError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mxcast.hdl import verilog
-from mxcast.hdl.host import ToolError
+from mxcast.host.errors import ToolError
 from mxcast.proof import prove
 from mxcast.proof.design import READ, Design, Part
 from mxcast.proof.foreign import Check, check_rtl

@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from mxcast.cli import main
-from mxcast.hdl import host, verilog
+from mxcast.hdl import verilog
+from mxcast.host import cache
 from mxcast.sim import record, stimuli, verification, verify
 from mxcast.sim.record import Record
 from mxcast.sim.scoreboard import Scoreboard
@@ -30,10 +32,18 @@ endmodule
 """
 
 
+def with_designs(folder: Path) -> None:
+    """Make a folder one in which the designs of the machine's cache are, too."""
+    for kind in ("verilated", "verilator-runtime", "verilator-shim"):
+        (cache.cache_folder() / kind).mkdir(exist_ok=True)
+        (folder / kind).symlink_to(cache.cache_folder() / kind)
+
+
 @pytest.fixture(autouse=True)
 def own_records(monkeypatch, tmp_path):
     """Records apart from those of the machine; arrays and chunks of which the stimuli have many, and no multiple."""
-    monkeypatch.setattr(record, "cache_folder", lambda: tmp_path)
+    with_designs(tmp_path)
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path))
     monkeypatch.setattr(verification, "CHUNK", 700)
     monkeypatch.setattr(stimuli, "STRATUM", 2000)
 
@@ -119,20 +129,19 @@ def test_the_name_of_the_rules_is_not_their_identity():
     assert by_profile == by_rules
 
 
-def test_a_killed_run_goes_on(tmp_path):
+def test_a_killed_run_goes_on():
     """SIGKILL asks nobody: what is saved now and then is what there is."""
     script = """
 import os, signal, sys
-from pathlib import Path
 from mxcast.sim import record, stimuli, verification, verify
 from mxcast.spec import ConverterConfig
 import json
-record.cache_folder, record.INTERVAL = lambda: Path(sys.argv[1]), 0
+record.INTERVAL = 0
 verification.CHUNK, stimuli.STRATUM = 700, 2000
-verify(ConverterConfig.from_dict(json.loads(sys.argv[2])), stimuli="exhaustive",
+verify(ConverterConfig.from_dict(json.loads(sys.argv[1])), stimuli="exhaustive",
        progress=lambda done, total: done > 5000 and os.kill(os.getpid(), signal.SIGKILL))
 """
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path), json.dumps(CONFIG.to_dict())], env=dict(os.environ))
+    done = subprocess.run([sys.executable, "-c", script, json.dumps(CONFIG.to_dict())], env=dict(os.environ))
     assert done.returncode == -signal.SIGKILL
     result = verify(CONFIG, stimuli="exhaustive")
     assert result.passed and result.kept_blocks > 5000 and result.blocks == stimuli.exhaustive_total(CONFIG.numerics)
@@ -140,7 +149,7 @@ verify(ConverterConfig.from_dict(json.loads(sys.argv[2])), stimuli="exhaustive",
 
 def test_a_finished_run_is_on_record(monkeypatch):
     first = verify(CONFIG, stimuli="exhaustive")
-    kept = json.loads(first.record.read_text())
+    kept = json.loads(first.record.read_text())["content"]
     assert kept["finished"] and kept["blocks"] == first.blocks and kept["mismatched_blocks"] == 0 and kept["seconds"] == first.seconds
     assert {"config_id", "numerics", "verilog", "sources", "seed", "versions", "saved"} <= set(kept)
     assert set(kept["versions"]) == {"mxcast", "numpy", "verilator", "compiler"}
@@ -183,7 +192,8 @@ def test_a_record_of_another_model_or_tool_is_not_used(monkeypatch, change):
     assert verify(CONFIG, stimuli="exhaustive", design=design).kept_blocks == 0
 
 
-@pytest.mark.parametrize("damage", [lambda text: "", lambda text: text[:200], lambda text: "[]", lambda text: text.replace("counts", "c"),
+@pytest.mark.parametrize("damage", [lambda text: "", lambda text: text[:200], lambda text: "[]", lambda text: "[" * 100_000, lambda text: "3",
+                                    lambda text: text.replace('"mismatched_blocks": 0', '"mismatched_blocks": "0"'), lambda text: text.replace("counts", "c"),
                                     lambda text: text.replace('"seed": 0', '"seed": 1')])
 def test_a_damaged_record_is_not_used(damage):
     first = verify(CONFIG, stimuli="exhaustive")
@@ -194,10 +204,10 @@ def test_a_damaged_record_is_not_used(damage):
 def test_the_sources_are_read(monkeypatch):
     """One byte of the model changes their digest."""
     rooms = "spec", "models", "sim"
-    assert len(host.sources(*rooms)) == 64 and host.sources(*rooms) == host.sources.__wrapped__(*rooms)
-    read = host.sha256
-    monkeypatch.setattr(host, "sha256", lambda *parts: read(*(part + b" " if part[:3] == b'"""' else part for part in parts)))
-    assert host.sources.__wrapped__(*rooms) != host.sources(*rooms)
+    assert len(cache.sources(*rooms)) == 64 and cache.sources(*rooms) == cache.sources.__wrapped__(*rooms)
+    read = cache.sha256
+    monkeypatch.setattr(cache, "sha256", lambda *parts: read(*(part + b" " if part[:3] == b'"""' else part for part in parts)))
+    assert cache.sources.__wrapped__(*rooms) != cache.sources(*rooms)
 
 
 def test_the_command(capsys, monkeypatch):

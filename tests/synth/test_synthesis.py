@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mxcast.hdl import verilog
-from mxcast.hdl.host import ToolError
+from mxcast.host.errors import ToolError
 from mxcast.spec import converter_config
 from mxcast.synth import STAGES, TARGETS, Cost, synth, synth_all, synthesis
 from mxcast.synth.published import PUBLISHED
@@ -127,7 +127,7 @@ def test_a_whole_without_luts_is_a_failure_and_a_stage_of_wires_is_not(fake, mon
         luts=0, carries=0, muxes=0, ffs=0, inverters=0, levels=0, logic_cells=None, cells={}))
     with pytest.raises(ToolError, match="left no LUT"):
         synth(CONFIG, "lut6")
-    assert synthesis._cost("// converter: ", f"{synthesis.TOP}_scale_unit", TARGETS["lut6"], False).luts == 0
+    assert synthesis._cost("// converter: ", f"{synthesis.TOP}_scale_unit", TARGETS["lut6"]).luts == 0
 
 
 def test_unknown_target(fake):

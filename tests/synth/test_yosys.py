@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from mxcast.hdl import ScaleUnit
-from mxcast.hdl.host import ToolError
+from mxcast.host.errors import ToolError
 from mxcast.hdl.modules import convert
 from mxcast.spec import converter_config
 from mxcast.synth import TARGETS, synth, yosys

@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 
 from mxcast.cli import main
 from mxcast.hdl import verilog
-from mxcast.hdl.host import ToolError
+from mxcast.host.errors import ToolError
 from mxcast.hdl.modules import fingerprint
 from mxcast.proof import prove, recorded
 from mxcast.proof.record import keep
@@ -237,7 +237,7 @@ if "jobs import main" in " ".join(sys.orig_argv):
         file.write(str(os.getpid()))
     time.sleep(60)
 """)
-    program = [sys.executable, "-c", f"{HEEDS}{before}import sys; from mxcast.cli import main; sys.exit(main({COMMAND + ['-j', '1', '--no-report']!r}))"]
+    program = [sys.executable, "-c", f"{HEEDS}{before}import sys; from mxcast.cli import main; sys.argv[1:] = {COMMAND + ['-j', '1', '--no-report']!r}; sys.exit(main())"]
     running = subprocess.Popen(program, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "planted")})
     while not (tmp_path / "job").exists() or not (tmp_path / "job").read_text():
         assert running.poll() is None

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from mxcast.hdl.host import ToolError
+from mxcast.host.errors import ToolError
 from mxcast.synth.exploration.plots import plots
 
 from .made_up import failure, point, sweep

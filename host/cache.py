@@ -1,0 +1,196 @@
+"""Results that are kept by content, in one folder for all of this package. What is damaged counts as not there and is made again."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from .errors import ToolError
+from .files import PLAIN, sha256, temporary_folder, write_whole
+
+__all__ = ["CacheError", "VARIABLE", "cache_folder", "keep_json", "kept_folder", "kept_json", "kept_result", "refreshed", "scratch", "sources"]
+
+VARIABLE = "MXCAST_CACHE"
+"""The environment variable that names the folder."""
+
+MARKER = "complete.json"
+"""The last file that is written into a folder of results: the digests of the others."""
+
+
+RESULT = "result.json"
+
+
+class CacheError(OSError):
+    """The cache folder cannot be used. The message names it and the variable."""
+
+
+def cache_folder() -> Path:
+    """The folder, which exists and can be written: that of `VARIABLE`, or ``mxcast`` in the user's cache folder, or, where that cannot
+    be written, one of this user's in the folder for temporary files. Raises `CacheError` where none can be used."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        folder = Path(named).absolute()
+        if problem := _problem(folder):
+            raise CacheError(f"the cache folder {folder}, which {VARIABLE} names, cannot be used: {problem}")
+        return folder
+    folder = user_cache_path("mxcast")
+    if folder.is_absolute() and not _problem(folder):
+        return folder
+    return _of_user()
+
+
+def _of_user() -> Path:
+    """This user's folder among everybody's temporary files."""
+    folder = Path(tempfile.gettempdir()) / f"mxcast-{os.getuid()}"
+    if problem := _problem(folder, 0o700) or _not_private(folder):
+        raise CacheError(f"the cache folder {folder} cannot be used: {problem} ({VARIABLE} names another one)")
+    return folder
+
+
+def _problem(folder: Path, mode: int = 0o777) -> str | None:
+    """Why a folder cannot be used, which is made if it is missing."""
+    try:
+        folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    except FileExistsError:
+        return "it is no folder"
+    except OSError as error:
+        return error.strerror
+    return None if os.access(folder, os.R_OK | os.W_OK | os.X_OK) else "it is not writable"
+
+
+def _not_private(folder: Path) -> str | None:
+    """Why a folder among everybody's temporary files cannot be trusted."""
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        return "another user could write there"
+    return None
+
+
+@contextlib.contextmanager
+def scratch(plain: bool = False) -> Iterator[Path]:
+    """An empty folder for the files of one question to a tool, removed when the block ends; ``plain`` is for tools that read more than
+    letters in its name."""
+    parent = cache_folder()
+    if plain and not PLAIN.fullmatch(str(parent)):
+        parent = _of_user()
+        if not PLAIN.fullmatch(str(parent)):
+            raise CacheError(f"the folders for temporary files, {cache_folder()} and {parent}, must have names of letters, digits and ./+-_ "
+                             f"for this tool ({VARIABLE} and TMPDIR name others)")
+    with temporary_folder(parent / "scratch") as folder:
+        yield folder
+
+
+_refreshed: ContextVar[set[Path] | None] = ContextVar("refreshed", default=None)
+
+
+@contextlib.contextmanager
+def refreshed(wanted: bool = True) -> Iterator[None]:
+    """Within the block what is kept is made again, once, whatever is there. Nothing changes unless it is ``wanted``."""
+    token = _refreshed.set(set() if wanted else _refreshed.get())
+    try:
+        yield
+    finally:
+        _refreshed.reset(token)
+
+
+def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], None]) -> Path:
+    """The folder of results for ``key``; ``make`` fills it, under a temporary name, if it is not there or not whole.
+
+    Two processes that make the same folder at once both succeed, and one result is kept. Nobody may write to the folder later.
+    """
+    folder = cache_folder() / kind / sha256(*key)[:32]
+    renewed = _refreshed.get()
+    if (renewed is None or folder in renewed) and _is_whole(folder):
+        return folder
+    with temporary_folder(folder.parent) as temporary:
+        with _full_disk_named(folder):
+            make(temporary)
+            (temporary / MARKER).write_text(json.dumps(_digests(temporary)))
+        with temporary_folder(folder.parent) as old:
+            with contextlib.suppress(FileNotFoundError):
+                folder.rename(old / "old")
+            try:
+                temporary.rename(folder)
+            except OSError:
+                if not _is_whole(folder):  # not because another process was first
+                    raise
+    if renewed is not None:
+        renewed.add(folder)
+    return folder
+
+
+@contextlib.contextmanager
+def _full_disk_named(folder: Path) -> Iterator[None]:
+    """Errors of a full disk name the folder, whoever met them."""
+    try:
+        yield
+    except (OSError, ToolError) as error:
+        if getattr(error, "errno", None) == errno.ENOSPC or not shutil.disk_usage(folder.parent).free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from None
+        raise
+
+
+def kept_result(kind: str, key: Iterable[str | bytes], compute: Callable[[Path], object]) -> object:
+    """What ``compute`` returned for ``key``, as JSON has it; it is given an empty folder, which is kept with all that is left in it."""
+    def make(folder: Path) -> None:
+        (folder / RESULT).write_text(json.dumps(compute(folder), indent=1))
+
+    return json.loads((kept_folder(kind, key, make) / RESULT).read_text())
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    def digest(path: Path) -> str:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    return {str(path.relative_to(folder)): digest(path) for path in sorted(folder.rglob("*"))
+            if path.is_file() and path != folder / MARKER}
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        return json.loads((folder / MARKER).read_text()) == _digests(folder)
+    except (OSError, ValueError):
+        return False
+
+
+def keep_json(kind: str, name: str, content: object) -> Path:
+    """Keep one JSON document, which may be replaced by a later one of the same ``name``."""
+    text = json.dumps(content)
+    return write_whole(cache_folder() / kind / f"{name}.json", json.dumps({"sha256": sha256(text), "content": json.loads(text)}, indent=1) + "\n")
+
+
+def kept_json(kind: str, name: str) -> object | None:
+    """The document that `keep_json` was given last; None where there is none, or a damaged one."""
+    try:
+        document = json.loads((cache_folder() / kind / f"{name}.json").read_text())
+        content = document["content"]
+        return content if document["sha256"] == sha256(json.dumps(content)) else None
+    except CacheError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+@lru_cache
+def sources(*rooms: str) -> str:
+    """SHA-256 of the code in these folders of the package: what results that are kept by content depend on."""
+    parts = []
+    for room in rooms:
+        for file in sorted(files(f"mxcast.{room}").iterdir(), key=lambda file: file.name):
+            if file.name.endswith((".py", ".cpp", ".v")):
+                parts += [f"{room}/{file.name}", file.read_bytes()]
+    return sha256(*parts)

@@ -1,0 +1,25 @@
+"""What can be wrong with a tool, or with what it was given."""
+
+from __future__ import annotations
+
+__all__ = ["DesignError", "ToolError", "ToolMissing"]
+
+
+class ToolError(RuntimeError):
+    """A tool has failed. The message is one sentence; ``log`` is what the tool printed."""
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(message)
+        self.log = log
+
+
+class ToolMissing(ToolError):
+    """A tool is not installed, or too old. The message ends with the command that installs it."""
+
+
+class DesignError(ValueError):
+    """A tool cannot read a design that somebody gave us. The message is one sentence; ``log`` is what the tool printed."""
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(message)
+        self.log = log

@@ -1,0 +1,144 @@
+"""Files that appear whole or not at all, and temporary files that are removed even after the process that made them was killed.
+
+Whoever works on a temporary file or folder holds a lock on it (flock), which the system releases when the process ends, however it
+ends. So a temporary file without a lock belongs to nobody, and the next process that works beside it removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from glob import escape
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["locked", "replaced", "sha256", "temporary_folder", "write_whole"]
+
+PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
+"""Names that every shell, make and tool takes for what they are."""
+
+PART = "mxcast-part"
+"""How the names of temporary files and folders end."""
+
+
+@contextlib.contextmanager
+def replaced(path: Path | str) -> Iterator[BinaryIO]:
+    """A new file, open for reading and writing, that takes the place of ``path`` when the block ends: others see the old content or
+    the new one. A symbolic link stays, and what it points to is replaced.
+
+    After an exception nothing is left behind, and an older file is untouched. Raises OSError in the words of the system, naming
+    ``path``, and ValueError where ``path`` is a folder or a device.
+    """
+    final = Path(os.path.realpath(path))
+    if final.exists() and not final.is_file():
+        raise ValueError(f"{path} exists and is no regular file")
+    with _named(path):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        name = final.name if len(os.fsencode(final.name)) <= 200 else sha256(final.name)[:32]
+        _remove_abandoned(final.parent, f".{escape(name)}.*.{PART}")
+        temporary, handle = _new_file(final.parent, name)
+        try:
+            with open(handle, "w+b") as file:
+                yield file
+                file.flush()
+                if final.exists():
+                    os.fchmod(file.fileno(), stat.S_IMODE(final.stat().st_mode))
+                os.replace(temporary, final)  # while it is locked, so that nobody takes it for abandoned
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def _named(path: Path | str) -> Iterator[None]:
+    """Let errors of the system speak of ``path`` and not of a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror and (error.filename is None or str(error.filename).endswith(PART)):
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        raise
+
+
+def _new_file(folder: Path, name: str) -> tuple[Path, int]:
+    while True:
+        temporary = folder / f".{name}.{secrets.token_hex(4)}.{PART}"
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        if _lock(handle, temporary):
+            return temporary, handle
+        os.close(handle)  # another process took it for abandoned, in the moment before it was locked
+
+
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write a file under a temporary name, then rename it."""
+    with replaced(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@contextlib.contextmanager
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """A new folder in ``parent`` that is removed when the block ends, unless it has been renamed."""
+    parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(parent, f"*.{PART}")
+    while True:
+        folder = parent / f"{secrets.token_hex(8)}.{PART}"
+        folder.mkdir()
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if _lock(handle, folder):
+            break
+        os.close(handle)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
+
+
+def _lock(handle: int, path: Path) -> bool:
+    """Lock a new temporary file or folder; False where it has been removed meanwhile."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+
+
+def _remove_abandoned(folder: Path, pattern: str) -> None:
+    """Remove the temporary files and folders that match and that no process holds."""
+    for path in folder.glob(pattern):
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
+            finally:
+                os.close(handle)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """While no other process, and no other thread, is in a block with the same ``path``, a file that is made for this purpose."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def sha256(*parts: str | bytes) -> str:
+    """Hex digest over the parts and their lengths."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
