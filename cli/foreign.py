@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..spec import ConverterConfig
+from ..spec.catalogue import unknown_name
 from .errors import ExitCode
 from .options import Config, Json, Out, Profile, Quiet, Seed, Set, Verbose, request
 from .output import Output
+from .proving import read_by, steps_table
 
 if TYPE_CHECKING:
     from ..proof.foreign import Check
 
 __all__ = ["check_rtl"]
+
+NAN_CODES = ("exact", "free")
 
 SHOWN = 5
 """Other rules that are shown when several match."""
@@ -43,6 +47,8 @@ def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", he
               exhaustive: Annotated[bool, typer.Option("--exhaustive",
                                                        help="Simulate every input pattern; minutes to hours.")] = False,
               blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 200_000,
+              nan_codes: Annotated[str, typer.Option("--nan-codes", metavar="exact|free",
+                                                     help="Whether codes under the scale byte 255 matter; to readers they do not.")] = "exact",
               timeout: Annotated[float, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS",
                                                      help="For each question to the solver.")] = 300,
               solver: Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")] = "bitwuzla",
@@ -58,6 +64,8 @@ def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", he
     if top is None:
         raise ValueError("the module to check is missing: --top MODULE")
     output.configuration(chosen)
+    if nan_codes not in NAN_CODES:
+        raise ValueError(unknown_name("choice of --nan-codes", nan_codes, NAN_CODES))
     from ..proof.foreign import check_rtl
     from ..proof.mapping import PortMap, entries
 
@@ -65,7 +73,7 @@ def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", he
     with output.steps(f"checking {top}") as progress:
         check = check_rtl(files, top, chosen, asked, include=include or (), define=define or (),
                           parameters=entries(param or (), "--param"), out=out, exhaustive=exhaustive, blocks=blocks, seed=seed,
-                          solver=solver, timeout=timeout, progress=progress)
+                          nan_codes_free=nan_codes == "free", solver=solver, timeout=timeout, progress=progress)
     _show(check, output)
     output.document(check.to_dict() | {"folder": str(check.folder)})
     if not check.passed:
@@ -83,29 +91,52 @@ def _table(path: Path) -> dict[str, object]:
 
 
 def _show(check: Check, output: Output) -> None:
+    for one in [check, *check.others]:
+        _show_one(one, output)
+    output.say(f"what was checked, and the outcome, in {check.folder}")
+
+
+def _show_one(check: Check, output: Output) -> None:
+    if check.reading.macros:
+        output.say(f"with {check.reading.macros}:")
     output.table(check.stimuli)
     if (normal := check.divergence) is not None:
         output.say(f"N(0,1): {_share(normal.differing_blocks, normal.blocks)} blocks differ, "
                    f"{_share(normal.differing_scales, normal.blocks)} scale bytes, "
                    f"{_share(normal.differing_codes, normal.elements)} codes\n")
-    output.table([{"status": str(step.status), "seconds": step.answer.seconds, "lemma": step.question.name,
-                   "which says": step.question.says} for step in check.steps])
-    name = _name(check.config)
+    output.table(steps_table(check.arguments))
+    name = _name(check.config) + (", codes under scale byte 255 being free," if check.nan_codes_free else "")
+    readers = read_by([argument.reader for argument in check.arguments], check.unread)
+    once = f" that enters once {check.edges} edges of the clock have passed" if check.edges else ""
     output.say(f"{check.status}: {check.top} " + {
-        "PASS": f"equals {name} for every block ({check.solver})", "FAIL": f"is not {name}",
+        "PASS": f"equals {name} for every block{once} ({readers}; {check.solver})", "FAIL": f"is not {name}",
         "TIMEOUT": f"differs from {name} on no block that was simulated; {check.solver} had no time to prove it",
         "UNKNOWN": f"differs from {name} on no block that was simulated; it is not proved"}[check.status])
-    for text in filter(None, [check.first, check.smallest, *check.remarks]):
+    for objection in check.objections:
+        output.say(f"not to be proved: {objection}")
+    for text in filter(None, [check.first, *check.remarks]):
         output.say(text)
+    if check.witnesses:
+        output.table([{"differs": witness.title, "blocks": witness.blocks} for witness in check.witnesses])
+        for witness in check.witnesses:
+            if witness.report:
+                output.say(f"{witness.title}\n  {witness.report}")
     if check.matches:
         output.say("it matches " + "; ".join(" = ".join(one.names) for one in check.matches[:SHOWN])
                    + (f" and {len(check.matches) - SHOWN} more" if len(check.matches) > SHOWN else "")
                    + f": nothing differs on {check.tried:,} blocks")
     elif check.nearest:
-        near = check.nearest[0]
-        output.say(f"it matches no profile and no single departure from one; the nearest is {' = '.join(near.names)}, from which "
-                   f"{_share(near.normal, check.divergence.blocks)} blocks of N(0,1) differ")
-    output.say(f"what was checked, and the outcome, in {check.folder}")
+        _show_nearest(check, output)
+
+
+def _show_nearest(check: Check, output: Output) -> None:
+    """Whose scale bytes and whose codes are most like those of the design, if any are alike."""
+    output.say("it matches no profile and no single departure from one")
+    normal = check.divergence
+    for what, count, of in (("scale bytes", lambda one: one.scales, normal.blocks), ("codes", lambda one: one.codes, normal.elements)):
+        best = min(check.nearest, key=count)
+        if count(best) < of:
+            output.say(f"its {what} are nearest to those of {' = '.join(best.names)}: {_share(count(best), of)} of N(0,1) differ")
 
 
 def _name(config: ConverterConfig) -> str:

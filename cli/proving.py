@@ -17,9 +17,10 @@ from .output import Output
 
 if TYPE_CHECKING:
     from ..proof import Proof
+    from ..proof.argument import Argument
     from ..proof.mutation import Mutation
 
-__all__ = ["prove", "mutate"]
+__all__ = ["prove", "mutate", "read_by", "steps_table"]
 
 Rtl = Annotated[Path | None, typer.Option("--rtl", metavar="FILE", show_default=False,
                                           help="This Verilog file instead of the emitted one; its configuration is that of the "
@@ -62,8 +63,7 @@ def prove(format: Format = None, rtl: Rtl = None,
             proof = prove(chosen, rtl=rtl, name=name if rtl is not None else asked.name, out=out, whole=monolithic, latency=latency,
                           netlist=netlist, solver=solver, timeout=timeout, force=force, progress=progress)
         proofs.append(proof)
-        output.table([{"status": str(step.status), "seconds": step.answer.seconds, "lemma": step.question.name,
-                       "which says": step.question.says} for step in proof.steps])
+        output.table(steps_table(proof.arguments))
         if proof.remark:
             output.say(proof.remark)
         if proof.handshake:
@@ -76,6 +76,20 @@ def prove(format: Format = None, rtl: Rtl = None,
     statuses = {str(proof.status) for proof in proofs}
     if statuses != {"PASS"}:
         raise typer.Exit(ExitCode.FAILED if "FAIL" in statuses else ExitCode.INCONCLUSIVE)
+
+
+def steps_table(arguments: list[Argument]) -> list[dict[str, object]]:
+    """One row a question."""
+    several = {"text": lambda argument: argument.macros} if len({argument.macros for argument in arguments}) > 1 else {}
+    return [{**{name: value(argument) for name, value in several.items()}, "read by": argument.reader, "status": str(step.status),
+             "seconds": step.answer.seconds, "lemma": step.question.name, "which says": step.question.says}
+            for argument in arguments for step in argument.steps]
+
+
+def read_by(readers: list[str], unread: dict[str, str]) -> str:
+    """Who has read what was proved, and why others have not."""
+    names = " and ".join(dict.fromkeys(readers))
+    return f"as {names} read it" if not unread else f"as {names} alone reads it: {'; '.join(unread.values())}"
 
 
 def mutate(format: Format = None,
@@ -156,12 +170,19 @@ def _verdict(proof: Proof) -> str:
         bits = numerics.block_size * (numerics.source.bits + numerics.random_bits)
         if proof.handshake:
             what += f", after {proof.config.latency} cycles,"
-        return f"{what} equals {name} for all 2^{bits} inputs ({proof.solver} {proof.version}, {proof.seconds:.1f} s)"
-    if proof.counterexample is None and not proof.steps:
-        return f"{what}, and no block was found that it converts otherwise"
+        readers = read_by([argument.reader for argument in proof.arguments], proof.unread)
+        texts = list(dict.fromkeys(argument.macros for argument in proof.arguments))
+        macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
+        return (f"{what} equals {name} for all 2^{bits} inputs{macros}, {readers} "
+                f"({proof.solver} {proof.version}, {proof.seconds:.1f} s)")
+    if proof.counterexample is None and (proof.objections or any(argument.remark or argument.doubt for argument in proof.arguments)):
+        return f"{what}: no block was found that it converts otherwise, and it is not proved"
     if proof.counterexample is None:
-        return f"{what}: {proof.solver} {proof.version} did not show that {proof.steps[-1].question.says}"
+        unanswered = next(step for step in proof.steps if step.status != "PASS")
+        return f"{what}: {proof.solver} {proof.version} did not show that {unanswered.question.says}"
     found = proof.counterexample
+    if proof.arguments[-1].macros:
+        what += f", with {proof.arguments[-1].macros},"
     text = found.report if found.confirmed else (
         "but Verilator converts the solver's block as the golden model does: the file leaves something undefined (x, as from an index beyond "
         "a vector), uses its clock as data, or a tool is at fault")

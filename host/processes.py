@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -98,9 +99,10 @@ def run(command: Sequence[str | Path], *, cwd: Path | str | None = None, input: 
     environment = dict(os.environ if environment is None else environment)
     if cwd is None:
         return _waited(command, None, input, environment, timeout, log)
-    with temporary_folder(Path(cwd)) as folder:
-        # some tools give the name to a shell, which would read more than letters in it
-        environment[TEMPORARY] = str(folder.absolute()) if PLAIN.fullmatch(str(folder.absolute())) else folder.name
+    # some tools give the name to a shell, which would read more than letters in it
+    parent = Path(cwd).absolute()
+    with temporary_folder(parent if PLAIN.fullmatch(str(parent)) else Path(tempfile.gettempdir())) as folder:
+        environment[TEMPORARY] = str(folder)
         return _waited(command, cwd, input, environment, timeout, log)
 
 

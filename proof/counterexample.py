@@ -19,7 +19,6 @@ from ..sim.scoreboard import Scoreboard
 from ..sim.stream import stream_text
 from ..sim.verilated import design_text
 from ..spec import ConverterConfig, Numerics
-from .design import Design
 
 __all__ = ["Counterexample", "replayed", "simulated", "save_block"]
 
@@ -48,42 +47,42 @@ class Counterexample:
                 "confirmed": self.confirmed, "report": self.report, "vectors": self.vectors.name}
 
 
-def replayed(config: ConverterConfig, mode: int, values: dict[str, int], design: Design, folder: Path,
+def replayed(config: ConverterConfig, mode: int, values: dict[str, int], text: str, top: str, folder: Path,
              latency: int = 0) -> Counterexample:
-    """What a solver's values mean for a block.
+    """What a solver's values mean for a block, which is given to the module ``top`` of a text.
 
     The values are those of a whole block, or of one element and of the largest of its block; ``latency`` is that of a design
     with registers.
     """
     blocks, random = _candidates(config.modes[mode], values)
     patterns = np.array(blocks, f"uint{config.modes[mode].source.bits}")
-    return _compared(config, mode, patterns, random, design, folder, latency)
+    return _compared(config, mode, patterns, random, text, top, folder, latency)
 
 
-def simulated(config: ConverterConfig, design: Design, folder: Path, latency: int = 0) -> Counterexample | None:
+def simulated(config: ConverterConfig, text: str, top: str, folder: Path, latency: int = 0) -> Counterexample | None:
     """The first of some corner and random blocks, and of blocks that differ in one bit, that a simulator converts otherwise than
     the model, if there is one: Verilator, and for a design without registers Icarus, where it is installed."""
     for mode, numerics in enumerate(config.modes):
         of_mode = ConverterConfig(numerics=numerics)
         corners, pairs = stimuli.corner_blocks(numerics), single_bits(of_mode, 0, AROUND)
         patterns = np.concatenate([corners, stimuli.random_blocks(numerics, SIMULATED, 0), pairs])
-        found = _compared(config, mode, patterns, stimuli.random_bits(numerics, patterns.shape, 0), design, folder, latency)
+        found = _compared(config, mode, patterns, stimuli.random_bits(numerics, patterns.shape, 0), text, top, folder, latency)
         if not found.confirmed and not latency:
             few = np.concatenate([corners[:FEW], pairs[:FEW]])
-            found = _on_icarus(config, mode, few, stimuli.random_bits(numerics, few.shape, 0), design, folder) or found
+            found = _on_icarus(config, mode, few, stimuli.random_bits(numerics, few.shape, 0), text, top, folder) or found
         if found.confirmed:
             return found
         found.vectors.unlink()  # it counters nothing
     return None
 
 
-def _compared(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, design: Design, folder: Path,
+def _compared(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, text: str, top: str, folder: Path,
               latency: int) -> Counterexample:
     """The first block that a design, Verilated, converts otherwise than the model, or the first of all."""
     # delays mean nothing to a design that is given time to settle
-    numerics, text = config.modes[mode], f"/*verilator timing_off*/\n{design.verilog()}"
+    numerics, text = config.modes[mode], f"/*verilator timing_off*/\n{text}"
     is_foreign = latency and not config.latency
-    dut = stream_text(text, design.top, numerics, latency) if is_foreign else design_text(text, design.top, config, lint=False).mode(mode)
+    dut = stream_text(text, top, numerics, latency) if is_foreign else design_text(text, top, config, lint=False).mode(mode)
     x, vectors = patterns.view(DTYPES[numerics.source.name]), folder / "counterexample.npz"
     try:
         expected, actual = quantize(x, numerics, random=random), dut(x, random=random)
@@ -94,11 +93,11 @@ def _compared(config: ConverterConfig, mode: int, patterns: np.ndarray, random: 
     return _first(config, mode, patterns, random, expected, actual, folder)
 
 
-def _on_icarus(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, design: Design,
+def _on_icarus(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, text: str, top: str,
                folder: Path) -> Counterexample | None:
     """The same on Icarus, if it is there and reads the design."""
     expected = quantize(patterns.view(DTYPES[config.modes[mode].source.name]), config.modes[mode], random=random)
-    actual = on_icarus(design.verilog(), design.top, expected, patterns, random, mode if config.alternatives else None)
+    actual = on_icarus(text, top, expected, patterns, random, mode if config.alternatives else None)
     if actual is None:
         return None
     found = _first(config, mode, patterns, random, expected, actual, folder)

@@ -1,17 +1,21 @@
-"""Written Verilog as a proof sees it: read by Yosys, as functions of SMT-LIB and as a netlist of cells and wires."""
+"""A text as a proof sees it: read by Yosys, as functions of SMT-LIB and as a netlist of cells and wires."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 
-from ..host.errors import ToolError
+from ..host.errors import DesignError, ToolError
+from ..host.files import sha256
 from ..spec.catalogue import unknown_name
 from ..synth.yosys import execute
+from .readers import READ_VERILOG, reading
+from .structure import StructureError
 
 __all__ = ["DISSOLVED", "FREED", "NETLISTS", "UNSAID", "Cut", "Design", "Part", "provide"]
 
@@ -20,8 +24,6 @@ NETLISTS = {
     "ecp5": ("synth_ecp5 -noflatten -top {top}", ["+/ecp5/cells_sim.v"]),
 }
 """Targets whose netlists can be proved: how they are mapped, module by module, and what their cells do."""
-
-READ = "read_verilog -sv {file}"
 
 DISSOLVED = ["setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierarchy"]
 """What must come before ``flatten``, which leaves modules and cells alone that ask to be kept: a proof would miss their inside."""
@@ -32,7 +34,12 @@ UNSAID = ["chformal -remove", "delete */t:$print */t:$check"]
 FREED = ["memory_collect", "techmap -max_iter 1 -map undefined.v"]
 """With results that may be anything where Verilog has none, beside its bits that are x: see undefined.v, which must be in the folder."""
 
-LATCHES = ("$dlatch", "$adlatch", "$dlatchsr", "$sr")
+CHECKED = ["check -assert"]
+"""Refuses wires that nothing or two things drive, and loops."""
+
+LATCH = "$dlatch"
+RUNNING = "-- Running command `"
+"""What Yosys' log has before the output of each command."""
 
 
 @dataclass(frozen=True)
@@ -60,85 +67,132 @@ class Part:
         """A port or named wire in a state: a bit-vector, or Bool where it has one bit."""
         name = written_name(name)
         if f"|{self.name}_n {name}|" not in self.text:
-            raise ToolError(f"the module {self.name} has no wire {name}")
+            raise StructureError(f"the module {self.name} has no wire {name}")
         return f"(|{self.name}_n {name}| {symbol})"
+
+    def named(self, name: str) -> Part:
+        """The same under another name."""
+        return Part(name, self.text.replace(f"|{self.name}", f"|{name}").replace(f" {self.name}\n", f" {name}\n"))
 
 
 def written_name(name: str) -> str:
-    """A name as Yosys writes it in SMT-LIB. Raises `ToolError` for one that would end there.
+    """A name as Yosys writes it in SMT-LIB. Raises `StructureError` for one that would end there.
 
     >>> written_name("$paramod\\\\adder\\\\WIDTH=4")
     '$paramod/adder/WIDTH=4'
     """
     if "|" in name:
-        raise ToolError(f"the name {name} has a |, which no name in SMT-LIB can have")
+        raise StructureError(f"the name {name} has a |, which no name in SMT-LIB can have")
     return name.replace("\\", "/")
 
 
 class Design:
-    """Verilog files with a top module, or with ``netlist`` what synthesis for that target makes of them.
+    """The module ``top`` of a text without macros, as one of Yosys' ``readers`` has it; or with ``netlist`` what synthesis for that
+    target makes of it.
 
-    Works in ``folder``, where Yosys' scripts and logs stay. Raises `ToolError` where Yosys cannot read the files, and for
-    wires that nothing or two things drive, registers, latches and names that SMT-LIB cannot have.
+    Works in ``folder``, where the text and Yosys' scripts and logs stay. Methods raise `DesignError` where the reader cannot read the text,
+    and `StructureError` for what no proof can be made of: wires that nothing or two things drive, loops, registers, black boxes, cells
+    and names that SMT-LIB cannot have.
     """
 
-    def __init__(self, sources: list[Path], top: str, folder: Path, netlist: str | None = None) -> None:
+    def __init__(self, text: str, top: str, folder: Path, reader: str = READ_VERILOG, *, netlist: str | None = None,
+                 parameters: Mapping[str, str] | None = None) -> None:
         if netlist is not None and netlist not in NETLISTS:
             raise ValueError(unknown_name("netlist", netlist, NETLISTS))
-        self.files, self.top, self.folder, self.is_netlist = sources, top, folder, netlist is not None
+        self.text, self.top, self.folder, self.reader, self.netlist = text, top, folder, reader, netlist
         folder.mkdir(parents=True, exist_ok=True)
-        self.reading = []
-        for number, file in enumerate(sources):  # by names of our own: Yosys' commands end at a space
-            (folder / f"read{number}.v").write_bytes(Path(file).read_bytes())
-            self.reading.append(READ.format(file=f"read{number}.v"))
-        if netlist:
-            script, models = NETLISTS[netlist]
-            mapped = folder / f"{netlist}.v"
-            execute([*self.reading, script.format(top=top), f"write_verilog -noattr {mapped.name}"], folder)
-            # a model of a cell is a module like any other, so that proofs see through it
-            self.reading = [READ.format(file=mapped.name), *(f"read_verilog -nooverwrite {model}" for model in models)]
-
-    def verilog(self) -> str:
-        """The text that is proved, for a simulator; of a netlist the design that it was made from."""
-        return "\n".join(Path(file).read_text() for file in self.files)
+        (folder / "design.sv").write_text(text)
+        self._parameters = parameters or {}
 
     @cached_property
-    def modules(self) -> dict[str, dict]:
-        """The modules below the top, as `write_json` has them, processes being cells already."""
-        file = self.folder / "structure.json"
+    def reading(self) -> list[str]:
+        """Yosys' commands that read the design."""
+        commands = reading(self.reader, "design.sv", self.top, self._parameters)
+        if self.netlist is None:
+            return commands
+        script, models = NETLISTS[self.netlist]
+        mapped = f"{self.netlist}.v"
+        self._execute([*commands, script.format(top=self.top), f"write_verilog -noattr {mapped}"], len(commands))
+        # a model of a cell is a module like any other, so that proofs see through it
+        return [f"read_verilog -sv {mapped}", *(f"read_verilog -nooverwrite {model}" for model in models), f"hierarchy -check -top {self.top}"]
+
+    def of_netlist(self, modules: dict[str, dict]) -> Design:
+        """The same text as these modules, which Yosys and what came after it have made of it."""
+        for module in modules.values():
+            for net in module["netnames"].values():
+                net["attributes"].pop("init", None)  # of a register that is none any more
+        text = json.dumps({"creator": "mxcast", "modules": modules})
+        file = f"modules-{sha256(text)[:12]}.json"
+        (self.folder / file).write_text(text)
+        made = Design.__new__(Design)
+        vars(made).update(vars(self) | {"reading": [f"read_json {file}", f"hierarchy -top {self.top}"], "modules": modules})
+        return made
+
+    def run(self, commands: list[str]) -> None:
+        """Run Yosys' commands after those that read the design."""
+        before = [command.startswith("proc") for command in commands].index(True) + 1 if any(c.startswith("proc") for c in commands) else 0
+        self._execute([*self.reading, *commands], len(self.reading) + before)
+
+    def _execute(self, commands: list[str], reading: int) -> None:
+        """Run commands, of which the first ``reading`` fail where the text cannot be read."""
+        try:
+            execute(commands, self.folder)
+        except ToolError as error:
+            said = str(error).removeprefix("Yosys stopped: ").removeprefix("ERROR: ")
+            if error.log.count(RUNNING) <= reading:
+                raise DesignError(f"{self.reader} cannot read it: {said}", error.log) from None
+            raise StructureError(said) from None
+
+    def netlist_after(self, commands: list[str]) -> dict[str, dict]:
+        """The modules after commands, by name, as ``write_json`` has them."""
+        file = self.folder / "netlist.json"
         file.unlink(missing_ok=True)
-        whole = [*self.reading, f"hierarchy -check -top {self.top}", *DISSOLVED, "proc -noopt"]
-        # loops across modules show in the flattened design, and before anything is simplified
-        flat = [] if self.is_netlist else [*whole, "flatten", "check -assert", "design -reset"]
-        execute([*flat, *whole, "check -assert", f"write_json {file.name}"], self.folder)
+        self.run([*commands, f"write_json {file.name}"])
+        if not file.exists():
+            raise ToolError("Yosys wrote no netlist")
         modules = json.loads(file.read_text())["modules"]
         file.unlink()
         return modules
 
+    @cached_property
+    def modules(self) -> dict[str, dict]:
+        """The modules below the top, processes being cells already."""
+        whole = [*DISSOLVED, "proc -noopt"]
+        if self.netlist is None:  # loops across modules show in the flattened design, and before anything is simplified
+            self.run([*whole, "flatten", *CHECKED])
+        return self.netlist_after([*whole, *CHECKED, "opt_clean"])
+
+    def check(self) -> None:
+        """Raise the errors of the class where the design cannot be read, or no proof can be made of it."""
+        self.modules  # which are checked when they are made
+
+    @property
+    def latches(self) -> list[str]:
+        """The modules that have latches."""
+        return [name for name, module in self.modules.items() if any(cell["type"] == LATCH for cell in module["cells"].values())]
+
     def parts(self, *cuts: Cut) -> list[Part]:
         """Modules as functions."""
         # what the text leaves undefined may be anything: what follows would take it for 0
-        commands = [*self.reading, f"hierarchy -check -top {self.top}", *DISSOLVED, "proc -norom -noopt", *UNSAID,
-                    "opt_expr -keepdc", *FREED, "setundef -anyseq", "opt_expr", "opt_clean", "design -save whole"]
+        commands = [*DISSOLVED, "proc -norom -noopt", *UNSAID, "opt_expr -keepdc", *FREED, "setundef -anyseq", "opt_expr", "opt_clean",
+                    "design -save whole"]
         provide(self.folder)
         for name, module in self.modules.items():
             for inner in (name, *module["netnames"], *module["cells"]):
                 written_name(inner)
-            if any(cell["type"] in LATCHES for cell in module["cells"].values()):
-                raise ToolError(f"the module {name} has a latch: an output or variable that keeps its value for some inputs")
         written = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
         for cut, file in zip(cuts, written):
             file.unlink(missing_ok=True)
             commands += ["design -load whole", *(f"delete {cut.module}/{cell}" for cell in cut.without),
                          *(f"setattr -set keep 1 {cut.module}/w:{wire}" for wire in cut.wires), f"hierarchy -top {cut.module}",
                          "flatten", "setundef -undriven -anyseq", "opt_clean", f"write_smt2 -stbv -wires {file.name}"]
-        execute(commands, self.folder)
+        self.run(commands)
         parts = []
         for cut, file in zip(cuts, written):
             text = file.read_text()
             file.unlink()
             if re.search(r"^; yosys-smt2-(register|memory|clock)", text, re.M):
-                raise ToolError(f"the module {cut.module} has registers: say after how many clock cycles a result comes (--latency)")
+                raise StructureError(f"the module {cut.module} has registers: say after how many clock cycles a result comes (--latency)")
             parts.append(Part(written_name(cut.module), text))
         return parts
 

@@ -9,29 +9,49 @@ from pathlib import Path
 
 import numpy as np
 
+from ..host.errors import DesignError
 from ..host.files import sha256, write_whole
 from ..sim import stimuli as make
+from ..sim.causes import CAUSES, Cause, only
 from ..sim.foreign import AROUND, Comparison, Divergence, divergence, normal_blocks, single_bits
 from ..sim.icarus import on_icarus
-from ..sim.preprocess import preprocessed
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import Streamed
 from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version
-from .adapter import WRAPPER, Adapter
+from .adapter import Adapter
+from .argument import Argument, Status, answered, worst
 from .counterexample import FEW, save_block
+from .elaboration import slang_version
+from .gate import Objection, objections
 from .mapping import PortMap
 from .nearest import Candidate, ranked, suspicions
-from .prove import Status, Step
+from .pipeline import combinational
 from .questions import monolithic
-from .solver import solve, solver_version
+from .readers import READ_VERILOG, SLANG, readers
+from .solver import solver_version
 from .structure import StructureError
-from .witness import smallest
+from .text import Reading, readings
+from .witness import fewest, smallest
 
-__all__ = ["Check", "check_rtl"]
+__all__ = ["Check", "Witness", "check_rtl"]
 
 TRIED = 20_000
 """Random blocks on which other rules are tried, beside the corner blocks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Witness:
+    """A block that a design converts otherwise, as small as it was found."""
+
+    title: str
+    """Its cause in words, or where it comes from."""
+    blocks: int
+    """How many blocks of all that were compared differ for this cause."""
+    block: np.ndarray
+    random: np.ndarray | None
+    report: str
+    """What differs, in words."""
 
 
 @dataclass(kw_only=True)
@@ -41,31 +61,54 @@ class Check:
     config: ConverterConfig
     top: str
     port_map: PortMap
-    text: str
-    """The design as both tools read it."""
+    reading: Reading
+    """The design as the tools read it."""
     folder: Path
     seed: int
+    nan_codes_free: bool = False
     stimuli: list[dict[str, object]] = field(default_factory=list)
     divergence: Divergence | None = None
     first: str = ""
     """The first block that differs, in words; empty if there is none."""
-    smallest: str = ""
-    """The smallest one."""
-    witness: np.ndarray | None = None
-    """Its patterns."""
+    witnesses: list[Witness] = field(default_factory=list)
+    """The smallest one for each cause, what ordinary blocks show first, and one of N(0,1)."""
     nearest: list[Candidate] = field(default_factory=list)
     """Other rules, the nearest first."""
     tried: int = 0
     """Blocks on which they were tried: corner, random and N(0,1)."""
     remarks: list[str] = field(default_factory=list)
     """What the differences look like, and why there is no proof."""
-    steps: list[Step] = field(default_factory=list)
+    objections: list[Objection] = field(default_factory=list)
+    """What is in the text that no proof can be trusted with."""
+    arguments: list[Argument] = field(default_factory=list)
+    """One for each of Yosys' readers that reads the design."""
+    unread: dict[str, str] = field(default_factory=dict)
+    """Readers that cannot read it, and what they say."""
     solver: str = ""
     status: Status = Status.UNKNOWN
+    others: list[Check] = field(default_factory=list)
+    """Outcomes for the texts that the files are to other tools, where that is another one."""
 
     @property
     def passed(self) -> bool:
         return self.status is Status.PASS
+
+    @property
+    def steps(self) -> list:
+        return [step for argument in self.arguments for step in argument.steps]
+
+    @property
+    def edges(self) -> int:
+        """Edges of the clock after which what is proved holds."""
+        return max((argument.edges for argument in self.arguments), default=0)
+
+    @property
+    def smallest(self) -> str:
+        return self.witnesses[0].report if self.witnesses else ""
+
+    @property
+    def witness(self) -> np.ndarray | None:
+        return self.witnesses[0].block if self.witnesses else None
 
     @property
     def matches(self) -> list[Candidate]:
@@ -73,35 +116,40 @@ class Check:
         return [candidate for candidate in self.nearest if not candidate.blocks]
 
     def to_dict(self) -> dict:
-        n = self.config.numerics
+        digits = self.config.numerics.source.bits // 4
         return {**self.config.to_dict(), "config_id": self.config.config_id, "profile": self.config.profile, "top": self.top,
-                "map": self.port_map.to_dict(), "design_sha256": sha256(self.text), "seed": self.seed, "status": self.status,
+                "map": self.port_map.to_dict(), "nan_codes": "free" if self.nan_codes_free else "exact", "macros": self.reading.macros,
+                "design_sha256": sha256(self.reading.text), "seed": self.seed, "status": self.status,
                 "stimuli": self.stimuli, "normal": self.divergence.to_dict() if self.divergence else None, "first": self.first,
-                "smallest": self.smallest,
-                "witness": None if self.witness is None else [f"0x{v:0{n.source.bits // 4}X}" for v in self.witness.tolist()],
+                "witnesses": [{"title": witness.title, "blocks": witness.blocks, "report": witness.report,
+                               "block": [f"0x{pattern:0{digits}X}" for pattern in witness.block.tolist()]} for witness in self.witnesses],
                 "matches": [candidate.to_dict() for candidate in self.matches],
                 "nearest": [candidate.to_dict() for candidate in self.nearest[:5]],
-                "tried_blocks": self.tried, "remarks": self.remarks,
-                "solver": self.solver, "yosys": yosys_version(), "steps": [step.to_dict() for step in self.steps]}
+                "tried_blocks": self.tried, "remarks": self.remarks, "objections": list(map(str, self.objections)), "after_edges": self.edges,
+                "solver": self.solver, "yosys": yosys_version(), "slang": slang_version(), "unread": self.unread,
+                "arguments": [argument.to_dict() for argument in self.arguments], "others": [other.to_dict() for other in self.others]}
 
 
 def check_rtl(files: Sequence[Path | str], top: str, config: ConverterConfig,
               port_map: PortMap | Mapping[str, object] = PortMap(), *, include: Sequence[Path | str] = (),
               define: Sequence[str] = (), parameters: Mapping[str, object] | None = None,
-              out: Path | str = "build", exhaustive: bool = False, blocks: int = 200_000, seed: int = 0,
+              out: Path | str = "build", exhaustive: bool = False, blocks: int = 200_000, seed: int = 0, nan_codes_free: bool = False,
               solver: str = "bitwuzla", timeout: float = 300, progress: Callable[[str], None] | None = None) -> Check:
     """Check the module ``top`` of Verilog or SystemVerilog files against the numerics of a configuration of one mode.
 
     Its ports are mapped to ours as `mapping` describes. It is compared with the golden model on corner, boundary and
     ``blocks`` random blocks and on a sweep over all inputs: every one of them if ``exhaustive``. Where nothing differs, a
     solver is asked whether anything can, with ``timeout`` seconds for each question; a registered design must be a
-    pipeline for that. Where something differs there are witnesses, and the rules that the design follows instead, if known.
+    pipeline for that. Where something differs there are witnesses, and the rules that the design follows instead, if known. With
+    ``nan_codes_free`` codes under the scale byte 255 may be anything, as readers of OCP's formats do not look at them.
 
-    Without a clock it is also simulated on Icarus, where that is installed.
+    Without a clock it is also simulated on Icarus, where that is installed. Where the text depends on macros by which tools make
+    themselves known, every text is checked; the outcome is that of the first that fails, or else of the usual one.
 
-    PASS: proved. FAIL: a block differs. UNKNOWN or TIMEOUT: nothing was found, or on Icarus only, and nothing proved.
+    PASS: proved, as each reader of Yosys has it that can read it. FAIL: a block differs. UNKNOWN or TIMEOUT: nothing was found, or on
+    Icarus only, and nothing proved.
 
-    Raises ValueError for files, maps and modules that do not fit, `ToolError` where a tool is missing.
+    Raises ValueError for files, maps and modules that do not fit, `ToolMissing` where a tool is missing.
     """
     if config.alternatives:
         raise ValueError("check_rtl takes one format and one scale rule")
@@ -109,32 +157,51 @@ def check_rtl(files: Sequence[Path | str], top: str, config: ConverterConfig,
     version = solver_version(solver)
     say = progress or (lambda text: None)
     say("reading the design")
-    text = preprocessed(map(Path, files), map(Path, include), define)
     folder = Path(out) / f"{top}-{config.config_id}" / "check"
     chosen = {name: str(value) for name, value in (parameters or {}).items()}
-    adapter = Adapter(text, top, asked, config.numerics, folder, chosen)
-    check = Check(config=config, top=top, port_map=asked, text=text, folder=folder, seed=seed, solver=f"{solver} {version}")
-    for stale in [folder / "witness.npz", folder / "report.json", *folder.glob("*.smt2")]:
+    checks: list[Check] = []
+    for reading in readings(files, include, define):
+        check = Check(config=config, top=top, port_map=asked, reading=reading, folder=folder / reading.folder, seed=seed,
+                      nan_codes_free=nan_codes_free, solver=f"{solver} {version}")
+        adapter = Adapter(reading.text, top, asked, config.numerics, check.folder, chosen)
+        _check(check, adapter, exhaustive, blocks, solver, timeout, say)
+        checks.append(check)
+        if check.status is Status.FAIL:
+            break
+    outcome = next((check for check in checks if check.status is Status.FAIL), checks[0])
+    outcome.others = [check for check in checks if check is not outcome]
+    outcome.status = worst(check.status for check in checks)
+    write_whole(folder / "report.json", json.dumps(outcome.to_dict(), indent=2) + "\n")
+    return outcome
+
+
+def _check(check: Check, adapter: Adapter, exhaustive: bool, blocks: int, solver: str, timeout: float, say: Callable[[str], None]) -> None:
+    """Check one text."""
+    for stale in [check.folder / "witness.npz", *check.folder.glob("**/*.smt2")]:
         stale.unlink(missing_ok=True)
+    check.objections = objections(adapter.elaboration)
     say("compiling it")
-    comparison = Comparison(config, adapter.simulated(), seed)
-    normal = normal_blocks(config, seed)
+    comparison = Comparison(check.config, adapter.simulated(), check.seed, check.nan_codes_free)
+    normal = normal_blocks(check.config, check.seed)
     comparison.run(exhaustive=exhaustive, blocks=blocks, progress=lambda done, total: say(f"{done:,} blocks compared"))
     check.stimuli, check.divergence = comparison.rows, divergence(comparison, normal)
-    if comparison.found is None and not check.divergence.differing_blocks:
+    if not comparison.found and not check.divergence.differing_blocks:
         if _agrees_on_icarus(check, adapter, comparison, say):
             _ask(check, adapter, comparison, solver, timeout, say)
-    else:
-        check.status = Status.FAIL
-        if comparison.found is None:
-            comparison.compare("N(0,1)", normal)
-        check.first = comparison.board.mismatches[0]
-        say("looking for the smallest witness")
-        _shrink(check, comparison, *comparison.found)
-        say("trying other rules")
-        _name(check, comparison, normal)
-    write_whole(folder / "report.json", json.dumps(check.to_dict(), indent=2) + "\n")
-    return check
+        return
+    check.status = Status.FAIL
+    say("looking for the smallest witnesses")
+    comparison.compare("N(0,1)", normal)
+    check.first = comparison.first
+    for cause in CAUSES:
+        if cause in comparison.found:
+            example = comparison.found[cause]
+            _witness(check, comparison, cause.text, example.count, example.block, example.random, cause)
+    _normal_witness(check, comparison, normal)
+    if (sentence := only(list(comparison.found))) is not None:
+        check.remarks.append(sentence)
+    say("trying other rules")
+    _name(check, comparison, normal)
 
 
 def _agrees_on_icarus(check: Check, adapter: Adapter, comparison: Comparison, say: Callable[[str], None]) -> bool:
@@ -146,58 +213,94 @@ def _agrees_on_icarus(check: Check, adapter: Adapter, comparison: Comparison, sa
     blocks = np.concatenate([make.corner_blocks(numerics)[:FEW], single_bits(check.config, check.seed, AROUND)[:FEW]])
     random = comparison.drawn(blocks, 0)
     expected = comparison.expect(blocks, random)
-    actual = on_icarus(adapter.verilog, WRAPPER, expected, blocks, random)
+    actual = on_icarus(adapter.verilog, adapter.wrapper_name, expected, blocks, random)
     if actual is None:
         return True
-    board = Scoreboard(check.config)
-    board.compare("Icarus", blocks, expected, actual, random)
-    if board.mismatches:
-        check.remarks.append("no proof was possible: on Icarus, which knows unknown bits (x), here counted as wrong, and follows "
-                             f"sensitivity lists, blocks differ\n{board.mismatches[0]}")
-    return not board.mismatches
+    differing = comparison.causes(blocks, expected, actual) >= 0
+    if not differing.any():
+        return True
+    board, part = Scoreboard(check.config), np.flatnonzero(differing)[:1]
+    one = [type(q)(scales=q.scales[part], codes=q.codes[part], numerics=q.numerics) for q in (expected, actual)]
+    board.compare("Icarus", blocks[part], *one, None if random is None else random[part])
+    check.remarks.append("no proof was possible: on Icarus, which knows unknown bits (x), here counted as wrong, and follows "
+                         f"sensitivity lists, blocks differ\n{board.mismatches[0]}")
+    return False
 
 
 def _ask(check: Check, adapter: Adapter, comparison: Comparison, solver: str, timeout: float, say: Callable[[str], None]) -> None:
-    """Prove it, or say why not; a counterexample is simulated."""
-    say("preparing the proof")
-    try:
-        questions = monolithic(check.config, adapter.design())
-    except StructureError as error:
-        check.remarks.append(f"no proof was possible: {error}")
-        return
-    for question in questions:
-        say(question.says)
-        file = write_whole(check.folder / f"{question.name}.smt2", question.text + "(check-sat)\n")
-        answer = solve(question.text, question.names, solver=solver, timeout=timeout)
-        check.steps.append(Step(question=question, answer=answer, file=file))
-        if check.steps[-1].status is Status.FAIL:
-            break
-    found = {step.status for step in check.steps}
-    check.status = next(status for status in (Status.FAIL, Status.TIMEOUT, Status.UNKNOWN, Status.PASS) if status in found)
-    values = check.steps[-1].answer.values
-    if check.status is not Status.FAIL or "x0" not in values:
-        return
-    numerics = check.config.numerics
+    """Prove it as each reader has it, or say why not; a counterexample is simulated."""
+    for reader in readers():
+        say(f"preparing the proof with {reader}")
+        argument, design = Argument(reader=reader, macros=check.reading.macros, steps=[]), adapter.design(reader)
+        try:
+            design.check()
+            flat, argument.edges = combinational(design, adapter.asked.latency, settling=True)
+            questions = monolithic(check.config, flat, check.nan_codes_free)
+            argument.steps = answered(questions, design.folder, solver=solver, timeout=timeout, say=say)
+        except DesignError as error:
+            check.unread[reader] = str(error)
+            continue
+        except StructureError as error:
+            argument.remark = f"no proof was possible: {error}"
+        check.arguments.append(argument)
+        if argument.status is Status.FAIL and argument.steps[-1].question.has_block:
+            _found(check, argument, comparison, design.latches)
+            if argument.status is Status.FAIL:
+                break
+    if not check.arguments:
+        raise DesignError(check.unread.get(SLANG) or check.unread[READ_VERILOG])
+    check.status = worst(argument.status for argument in check.arguments)
+    if check.status is Status.PASS and check.objections:
+        check.status = Status.UNKNOWN
+    check.remarks += dict.fromkeys(filter(None, (text for argument in check.arguments for text in (argument.remark, argument.doubt))))
+
+
+def _found(check: Check, argument: Argument, comparison: Comparison, latches: list[str]) -> None:
+    """What a solver's values are: a witness, or a doubt about it."""
+    values, numerics = argument.steps[-1].answer.values, check.config.numerics
     block = np.array([values[f"x{lane}"] for lane in range(numerics.block_size)], f"uint{numerics.source.bits}")
     random = np.array([values[f"r{lane}"] for lane in range(len(block))], np.uint16) if numerics.random_bits else None
     check.first = comparison.described("the solver's block", block, random)
     if check.first:
-        _shrink(check, comparison, block, random)
+        block = smallest(block, lambda patterns: comparison.why(patterns, random) >= 0)
+        cause = CAUSES[comparison.why(block[None], random)[0]]
+        _witness(check, comparison, cause.text, 1, block, random, cause)
+    elif latches:
+        argument.doubt = f"the module {latches[0]} has a latch: an output or variable that keeps its value for some inputs"
     else:
-        check.witness = block
+        check.witnesses.append(Witness(title="the solver's block", blocks=1, block=block, random=random, report=""))
         check.remarks.append("the solver's block is converted as it should be when it is simulated: the design leaves something "
                              "undefined (x), on which its result depends")
 
 
-def _shrink(check: Check, comparison: Comparison, block: np.ndarray, random: np.ndarray | None) -> None:
-    """Make a witness smaller, if it is one on its own, and keep it."""
-    if comparison.differs(block[None], random)[0]:
-        block = smallest(block, lambda patterns: comparison.differs(patterns, random))
-        check.smallest = comparison.described("smallest witness", block, random)
+def _witness(check: Check, comparison: Comparison, title: str, count: int, block: np.ndarray, random: np.ndarray | None, cause: Cause) -> None:
+    """Make a witness smaller, if it is one on its own, without giving it another cause; and keep it."""
+    number = CAUSES.index(cause)
+    report = ""
+    if comparison.why(block[None], random)[0] == number:
+        block = smallest(block, lambda patterns: comparison.why(patterns, random) == number)
+        report = comparison.described("smallest witness", block, random)
     else:
-        check.remarks.append("the block that differs does not differ on its own: the design keeps something from the blocks before")
-    check.witness = block
-    save_block(check.folder / "witness.npz", 0, block[None], None if random is None else random[None])
+        sentence = "the block that differs does not differ on its own: the design keeps something from the blocks before"
+        check.remarks += [sentence] * (sentence not in check.remarks)
+    if not check.witnesses:
+        save_block(check.folder / "witness.npz", 0, block[None], None if random is None else random[None])
+    check.witnesses.append(Witness(title=title, blocks=count, block=block, random=random, report=report))
+
+
+def _normal_witness(check: Check, comparison: Comparison, normal: np.ndarray) -> None:
+    """A block of N(0,1) that differs, without the elements that do not matter."""
+    random = comparison.drawn(normal, 0)
+    differs = comparison.causes(normal, comparison.expect(normal, random), comparison.convert(normal, random)) >= 0
+    if not differs.any():
+        return
+    row = int(np.flatnonzero(differs)[0])
+    block, drawn = normal[row], None if random is None else random[row]
+    if comparison.why(block[None], drawn)[0] < 0:
+        return
+    block = fewest(block, lambda patterns: comparison.why(patterns, drawn) >= 0)
+    check.witnesses.append(Witness(title="N(0,1)", blocks=int(differs.sum()), block=block, random=drawn,
+                                   report=comparison.described("witness of N(0,1)", block, drawn)))
 
 
 def _name(check: Check, comparison: Comparison, normal: np.ndarray) -> None:
@@ -205,11 +308,11 @@ def _name(check: Check, comparison: Comparison, normal: np.ndarray) -> None:
     numerics = check.config.numerics
     patterns = np.concatenate([make.corner_blocks(numerics), make.random_blocks(numerics, TRIED, check.seed)])
     sets = [(blocks, random := comparison.drawn(blocks, 0), comparison.convert(blocks, random)) for blocks in (patterns, normal)]
-    check.nearest, check.tried = ranked(numerics, *sets), len(patterns) + len(normal)
+    check.nearest, check.tried = ranked(numerics, *sets, check.nan_codes_free), len(patterns) + len(normal)
     check.remarks += suspicions(numerics, *sets[1])
     if isinstance(comparison.design, Streamed):
         usual = comparison.design.latency
         for latency in range(usual + 5):
-            other = Comparison(check.config, comparison.design.with_latency(latency), check.seed)
+            other = Comparison(check.config, comparison.design.with_latency(latency), check.seed, check.nan_codes_free)
             if latency != usual and not divergence(other, patterns).differing_blocks:
                 check.remarks.append(f"with latency={latency} nothing differs")

@@ -9,14 +9,14 @@ the blocks that entered, one each, in order, and do not change while they wait.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
-from ..host.files import write_whole
 from ..spec import ConverterConfig
-from .design import provide
-from .pipeline import PREPARATION, flat_netlist
+from .design import Design, provide
+from .pipeline import PREPARATION
 from .structure import StructureError
+from .text import free_name
 
 __all__ = ["PROVED", "check_handshake", "moving"]
 
@@ -24,38 +24,44 @@ PROVED = ("all registers move with i_ready = o_ready or not o_valid, the valid b
           "and neither touches the data")
 """What `check_handshake` shows, in words."""
 
-MOVING = "mxcast_moving"
-CONTROL = {"rst": "1'b0", "i_valid": "1'b1", "o_ready": "1'b1"}
+CONTROL = {"rst": "1'b0", "o_ready": "1'b1"}
 """Control inputs as they are while everything moves."""
 # valid bits first, by name: their reset goes before the enable
-REGISTERS = ["opt_clean", "opt_dff w:valid_*_q w:o_valid %u %ci:+$dff[Q]", "opt_dff -nosdff", "opt_clean"]
+REGISTERS = ["opt_clean", "opt_dff -keepdc w:valid_*_q w:o_valid %u %ci:+$dff[Q]", "opt_dff -keepdc -nosdff", "opt_clean"]
 STORAGE = ("$dff", "$adff", "$sdff", "$aldff", "$dlatch", "$adlatch", "$sr", "$ff", "$mem", "$_")
-GATES = {"$not": lambda bits: not bits[0], "$or": any, "$and": all, "$logic_not": lambda bits: not bits[0], "$logic_or": any,
-         "$logic_and": all}
+Bits = list[bool]
+GATES: dict[str, Callable[[Bits, Bits], bool]] = {
+    "$not": lambda a, b: not a[0], "$or": lambda a, b: a[0] or b[0], "$and": lambda a, b: a[0] and b[0],
+    "$logic_not": lambda a, b: not any(a), "$logic_or": lambda a, b: any(a) or any(b), "$logic_and": lambda a, b: any(a) and any(b),
+    "$reduce_bool": lambda a, b: any(a), "$reduce_or": lambda a, b: any(a), "$eq": lambda a, b: a == b, "$ne": lambda a, b: a != b}
+"""Cells of one output bit that control may be made of, by the bits of their inputs."""
 
 
-def moving(reading: list[str], top: str, config: ConverterConfig, folder: Path) -> tuple[list[str], str]:
-    """Yosys' commands, and the top module, of the converter in which nothing ever waits: of the ports only ``clk`` and data."""
+def moving(design: Design, config: ConverterConfig) -> Design:
+    """The converter in which nothing ever waits: of the ports only ``clk``, ``i_valid`` and data."""
     numerics = config.numerics
-    widths = {"clk": 1, "x": numerics.block_size * numerics.source.bits, "mode": config.mode_bits,
+    widths = {"clk": 1, "i_valid": 1, "x": numerics.block_size * numerics.source.bits, "mode": config.mode_bits,
               "random": numerics.block_size * numerics.random_bits}
     inputs = {port: width for port, width in widths.items() if width}
     outputs = {"scale": numerics.block.scale.bits, "p": numerics.block_size * numerics.block.element.bits}
     ports = [f"{way} wire [{width - 1}:0] {port}" for way, some in (("input", inputs), ("output", outputs)) for port, width in some.items()]
     pins = [f".{port}({value})" for port, value in [*((port, port) for port in [*inputs, *outputs]), *CONTROL.items()]]
-    file = write_whole(folder / "moving.v", f"module {MOVING}({', '.join(ports)});\n  {top} converter({', '.join(pins)});\nendmodule\n")
-    return [*reading, f"read_verilog -sv {file.resolve()}"], MOVING
+    name = free_name("mxcast_moving", design.text)
+    text = f"{design.text}\nmodule {name}({', '.join(ports)});\n  {design.top} converter({', '.join(pins)});\nendmodule\n"
+    return Design(text, name, design.folder / "moving", design.reader)
 
 
-def check_handshake(reading: list[str], top: str, latency: int, folder: Path) -> None:
-    """Raise `StructureError`, one sentence, unless the converter that Yosys' commands ``reading`` read is as said above."""
-    provide(folder)
-    module = flat_netlist([*reading, *(command.format(top=top) for command in PREPARATION), *REGISTERS], top, folder)[top]
+def check_handshake(design: Design, latency: int) -> None:
+    """Raise `StructureError`, one sentence, unless the converter is as described above."""
+    provide(design.folder)
+    module = design.netlist_after([*PREPARATION, *REGISTERS])[design.top]
     ports = {name: port["bits"] for name, port in module["ports"].items()}
     cells = {name: cell for name, cell in module["cells"].items() if not cell["type"].startswith("$scopeinfo")}
     registers = {name: cell for name, cell in cells.items() if cell["type"].startswith(STORAGE)}
+    control = _Control(cells, ports)
     for cell in registers.values():
-        _check_register(cell, ports)
+        _check_register(cell, ports, control)
+        cell["connections"]["D"] = [control.captured(bit, cell["type"] == "$sdffe") for bit in cell["connections"]["D"]]
     chain, bit = {}, ports["i_valid"]
     while bit != ports["o_valid"]:
         found = [name for name, cell in registers.items() if cell["connections"]["D"] == bit and name not in chain]
@@ -66,44 +72,73 @@ def check_handshake(reading: list[str], top: str, latency: int, folder: Path) ->
         raise StructureError(f"registers between i_valid and o_valid: {len(chain)}, not {latency}")
     if any(cell["type"] == "$sdffe" and name not in chain for name, cell in registers.items()):
         raise StructureError("the reset clears more than the valid bits")
-    logic = _check_ready(cells, ports)
-    control = {bit for port in (*CONTROL, "i_ready", "o_valid") for bit in ports[port]}
-    control |= {bit for name in logic for bit in cells[name]["connections"]["Y"]} | {bit for bits in chain.values() for bit in bits}
-    for name, cell in cells.items():
-        pins = {"CLK", "EN", "SRST", *(["D"] if name in chain else [])} if name in registers else set()
-        seen = {bit for port, bits in cell["connections"].items() if port not in pins and cell["port_directions"][port] == "input"
-                for bit in bits}
-        if name not in logic and seen & control:
-            raise StructureError("valid, ready or reset reach the data")
-    if control & {*ports["scale"], *ports["p"]}:
+    if not control.is_ready(ports["i_ready"][0]):
+        raise StructureError("i_ready is not: o_ready, or no o_valid")
+    signals = {bit for port in (*CONTROL, "i_valid", "i_ready", "o_valid") for bit in ports[port]}
+    signals |= {bit for name in control.used for bit in cells[name]["connections"]["Y"]} | {bit for bits in chain.values() for bit in bits}
+    if signals & _data(cells, [*ports["scale"], *ports["p"]]):
         raise StructureError("valid, ready or reset reach the data")
 
 
-def _check_register(cell: dict, ports: dict[str, list]) -> None:
+def _data(cells: dict[str, dict], outputs: list) -> set:
+    """All bits on which outputs depend, the clock, enable and reset of registers apart."""
+    driver = {bit: cell for cell in cells.values() for port, bits in cell["connections"].items()
+              if cell["port_directions"][port] == "output" for bit in bits}
+    found, waiting = set(), list(outputs)
+    while waiting:
+        bit = waiting.pop()
+        if bit in found:
+            continue
+        found.add(bit)
+        cell = driver.get(bit)
+        if cell is not None:
+            pins = ["D"] if cell["type"].startswith(STORAGE) else [port for port, way in cell["port_directions"].items() if way == "input"]
+            waiting += [other for port in pins for other in cell["connections"][port]]
+    return found
+
+
+def _check_register(cell: dict, ports: dict[str, list], control: _Control) -> None:
     pins, parameters = cell["connections"], {name: int(value, 2) for name, value in cell["parameters"].items() if set(value) <= {"0", "1"}}
     if cell["type"] not in ("$dffe", "$sdffe") or pins["CLK"] != ports["clk"] or not parameters["CLK_POLARITY"]:
         raise StructureError("it has storage that is no register with an enable at the rising edge of clk")
-    if pins["EN"] != ports["i_ready"] or not parameters["EN_POLARITY"]:
+    # a reset goes before the enable of $sdffe, which then may be set too
+    if not parameters["EN_POLARITY"] or pins["EN"] != ports["i_ready"] and not (cell["type"] == "$sdffe" and control.is_ready(pins["EN"][0])):
         raise StructureError("it has a register whose enable is not i_ready")
     if cell["type"] == "$sdffe" and (pins["SRST"] != ports["rst"] or not parameters["SRST_POLARITY"] or parameters.get("SRST_VALUE") != 0):
         raise StructureError("it has a register that is cleared by something else than rst")
 
 
-def _check_ready(cells: dict[str, dict], ports: dict[str, list]) -> set[str]:
-    """The cells that make i_ready out of o_ready and o_valid."""
-    driver = {bit: name for name, cell in cells.items() for bit in cell["connections"].get("Y", ())}
-    used: set[str] = set()
+class _Control:
+    """The cells that make signals of o_ready, o_valid and rst; those ``used`` are remembered."""
 
-    def value(bit: object, known: dict) -> bool:
+    def __init__(self, cells: dict[str, dict], ports: dict[str, list]) -> None:
+        self.cells, self.used = cells, set()
+        self.ready, self.valid, self.reset, self.moves = (ports[name][0] for name in ("o_ready", "o_valid", "rst", "i_ready"))
+        self.driver = {bit: name for name, cell in cells.items() for bit in cell["connections"].get("Y", ())}
+
+    def is_ready(self, bit: object) -> bool:
+        """Is a signal, without a reset, o_ready or not o_valid? Raises `StructureError` where it depends on more."""
+        return all(self._value(bit, {self.ready: ready, self.valid: valid, self.reset: False, "0": False, "1": True}) == (ready or not valid)
+                   for ready, valid in product((False, True), repeat=2))
+
+    def captured(self, bit: object, is_reset: bool) -> object:
+        """What a register takes over that moves with i_ready, and is not being reset where it can be: the input of a choice that asks
+        about just that."""
+        while (cell := self.cells.get(self.driver.get(bit, ""))) is not None and cell["type"] == "$mux":
+            select, place = cell["connections"]["S"][0], cell["connections"]["Y"].index(bit)
+            if select == self.reset and is_reset:
+                bit = cell["connections"]["A"][place]
+            elif select == self.moves:
+                bit = cell["connections"]["B"][place]
+            else:
+                break
+        return bit
+
+    def _value(self, bit: object, known: dict[object, bool]) -> bool:
         if bit in known:
             return known[bit]
-        cell = cells.get(driver.get(bit, ""))
-        if cell is None or cell["type"] not in GATES:
+        cell = self.cells.get(self.driver.get(bit, ""))
+        if cell is None or cell["type"] not in GATES or len(cell["connections"]["Y"]) > 1:
             raise StructureError("i_ready depends on more than o_ready and o_valid")
-        used.add(driver[bit])
-        return GATES[cell["type"]]([value(cell["connections"][port][0], known) for port in ("A", "B") if port in cell["connections"]])
-
-    for ready, valid in product((False, True), repeat=2):
-        if value(ports["i_ready"][0], {ports["o_ready"][0]: ready, ports["o_valid"][0]: valid}) != (ready or not valid):
-            raise StructureError("i_ready is not: o_ready, or no o_valid")
-    return used
+        self.used.add(self.driver[bit])
+        return GATES[cell["type"]](*([self._value(one, known) for one in cell["connections"].get(port, ())] for port in ("A", "B")))

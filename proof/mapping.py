@@ -2,7 +2,8 @@
 
     x=in_{i}                 a port for each element; also {i:02}, {31-i}, {2*i+1}
     x=s_{i}:e_{i}:m_{i}      several ports, the high part first
-    x=data                   a vector, element 0 in the low bits
+    x=data                   a vector, element 0 in the low bits; or an unpacked array, element 0 at its lowest index
+    x=data[{i}]              the elements of an unpacked array, which are ports of their own here
     x=data@msb               ... in the high bits
     p=out_{i}[3:0]           a slice, its high end first; out[{4*i+3}:{4*i}] too
     en=1                     a constant for an input that is none of ours
@@ -203,7 +204,9 @@ def _bits(quantity: str, pattern: str, ports: Mapping[str, Port], top: str, coun
 
 def _part(quantity: str, text: str, ports: Mapping[str, Port], top: str, direction: str) -> list[Bit]:
     """The bits of a port or of a slice of it, the lowest first."""
-    sliced = None if text in ports else re.fullmatch(r"(.+?)\[\s*(\d+)\s*(?::\s*(\d+)\s*)?\]", text)
+    if text not in ports and (elements := [name for name in ports if name.startswith(f"{text}[")]):
+        return [bit for name in elements for bit in _part(quantity, name, ports, top, direction)]
+    sliced = None if text in ports else re.fullmatch(r"(.+)\[\s*(\d+)\s*(?::\s*(\d+)\s*)?\]", text)
     port = _port(sliced[1] if sliced else text, ports, top, direction, quantity)
     if not sliced:
         return [(port.name, place) for place in range(port.width)]

@@ -12,12 +12,12 @@ from fractions import Fraction
 from pathlib import Path
 
 from ..hdl import verilog
-from ..host.files import write_whole
 from ..spec import ConverterConfig, FixedFormat, Numerics, Rounding, Specials, Subnormals
 from .design import Design
 from .questions import composed
 from .solver import solve
 from .specification import Specification, bits, double
+from .text import plain
 
 __all__ = ["MISTAKES", "Mistake", "Refutation", "mistaken", "refute"]
 
@@ -108,8 +108,7 @@ class Refutation:
 
 def refute(config: ConverterConfig, folder: Path, *, timeout: float = 300) -> list[Refutation]:
     """Ask the questions of a proof with each mistake that applies, for the emitted Verilog; ``folder`` is for Yosys' files."""
-    file = write_whole(folder / "dut.v", verilog(config, "dut"))
-    design = Design([file], "dut", folder)
+    design = Design(plain(verilog(config, "dut")), "dut", folder)
     outcomes = []
     for name, mistake in MISTAKES.items():
         if not all(map(mistake.applies, config.modes)):

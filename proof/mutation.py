@@ -194,7 +194,7 @@ def _judged(config: ConverterConfig, fault: str, folder: Path, out: Path, timeou
     execute(["read_verilog dut.v", f"hierarchy -check -top {TOP}", "proc", f"mutate {fault}", "opt_clean",
              "write_verilog -noattr mutant.v"], out)
     module = fault.split("-module ")[1].split()[0]
-    right, wrong = Design([out / "dut.v"], TOP, out / "right"), Design([out / "mutant.v"], TOP, out / "wrong")
+    right, wrong = (Design((out / f"{name}.v").read_text(), TOP, out / name) for name in ("dut", "mutant"))
     if solve(difference(right, wrong, module), ("differs",), timeout=min(timeout, PATIENCE)).result == "unsat":
         return Fate.EQUIVALENT, f"{module} is what it was"
     proof: Proof = prove(config, rtl=out / "mutant.v", name=TOP, timeout=timeout)  # perhaps what changed never matters

@@ -12,9 +12,11 @@ from ..models import quantize
 from ..models.block import Quantized
 from ..models.source import DTYPES
 from ..spec import BLOCKS, PROFILES, RULES, ConverterConfig, Numerics, Rounding, numerics
+from ..sim.causes import causes
 from ..sim.command import command_line
 
 __all__ = ["Candidate", "candidates", "ranked", "suspicions"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
@@ -27,10 +29,15 @@ class Candidate:
     """Blocks that the design converts otherwise, of all that it was tried on."""
     normal: int = 0
     """... of those of N(0,1)."""
+    scales: int = 0
+    """Scale bytes of these that differ."""
+    codes: int = 0
+    """Codes of these that differ."""
 
     def to_dict(self) -> dict:
         return {"names": list(self.names), "command": command_line(ConverterConfig(numerics=self.numerics)),
-                "mismatched_blocks": self.blocks, "mismatched_normal_blocks": self.normal}
+                "mismatched_blocks": self.blocks, "mismatched_normal_blocks": self.normal, "mismatched_normal_scales": self.scales,
+                "mismatched_normal_codes": self.codes}
 
 
 def candidates(asked: Numerics) -> list[Candidate]:
@@ -64,12 +71,16 @@ Converted = tuple[np.ndarray, np.ndarray | None, Quantized]
 """Blocks (n, block_size) of source patterns, their random bits, and what a design makes of them."""
 
 
-def ranked(asked: Numerics, hard: Converted, normal: Converted) -> list[Candidate]:
+def ranked(asked: Numerics, hard: Converted, normal: Converted, nan_codes_free: bool = False) -> list[Candidate]:
     """The candidates with how many blocks a design converts otherwise, of ``hard`` ones and of N(0,1); the nearest on
-    N(0,1) first, then the nearest on all, then in their order."""
+    N(0,1) first, then the nearest on all, then in their order. Codes under a scale of NaN may be free."""
     def counted(candidate: Candidate) -> Candidate:
-        others = [int(_wrong(candidate.numerics, *blocks).sum()) for blocks in (hard, normal)]
-        return dataclasses.replace(candidate, blocks=sum(others), normal=others[1])
+        others, scales, codes = [], 0, 0
+        for patterns, random, actual in (hard, normal):
+            expected = _expected(candidate.numerics, patterns, random)
+            others.append(int((causes(candidate.numerics, patterns, expected, actual, nan_codes_free) >= 0).sum()))
+            scales, codes = int((expected.scales != actual.scales).sum()), int((expected.codes != actual.codes).sum())
+        return dataclasses.replace(candidate, blocks=sum(others), normal=others[1], scales=scales, codes=codes)
 
     return sorted(map(counted, candidates(asked)), key=lambda c: (c.normal, c.blocks))
 
@@ -78,15 +89,10 @@ def _expected(rules: Numerics, patterns: np.ndarray, random: np.ndarray | None) 
     return quantize(patterns.view(DTYPES[rules.source.name]), rules, random=random if rules.random_bits else None)
 
 
-def _wrong(rules: Numerics, patterns: np.ndarray, random: np.ndarray | None, actual: Quantized) -> np.ndarray:
-    """(n,) bool: are the results of a block others than those of these rules?"""
-    expected = _expected(rules, patterns, random)
-    return (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
-
-
 def suspicions(asked: Numerics, patterns: np.ndarray, random: np.ndarray | None, actual: Quantized) -> Iterator[str]:
     """What blocks of N(0,1) say about a fault, in sentences."""
-    expected, differs = _expected(asked, patterns, random), _wrong(asked, patterns, random, actual)
+    expected = _expected(asked, patterns, random)
+    differs = causes(asked, patterns, expected, actual) >= 0
     if not differs.any():
         return
     if np.array_equal(expected.scales, actual.scales) and np.array_equal(expected.codes, actual.codes[:, ::-1]):

@@ -7,54 +7,73 @@ on the netlist.
 
 from __future__ import annotations
 
-import json
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
-from ..host.errors import ToolError
-from ..synth.yosys import execute
 from .design import DISSOLVED, FREED, UNSAID, Design, provide
 from .structure import StructureError
 
-__all__ = ["combinational", "delays", "flat_netlist"]
+__all__ = ["combinational", "delays"]
+
+ROUNDS = 50
+"""How often Yosys is asked at most what registers that constants feed make constant."""
 
 REGISTERS = ("$_DFF_P_", "$_DFF_N_")
 
 # What is undefined becomes free, so that a proof holds whatever a tool makes of it. Resets and enables that are tied
 # vanish; what is left of them is no plain register and is found below. The first value of a register is none of a pipeline's.
-PREPARATION = ["hierarchy -check -top {top}", *DISSOLVED, "proc -norom", "flatten", *UNSAID, *FREED, "opt_expr -keepdc", "opt_clean",
+PREPARATION = [*DISSOLVED, "proc -norom", "flatten", *UNSAID, *FREED, "opt_expr -keepdc", "opt_clean",
                "check -assert", "setundef -undriven -anyseq", "setattr -unset init"]
-CLEANING = ["opt_expr", "opt_dff -nodffe -nosdff", "opt_clean"]
+CLEANING = ["opt_clean", "opt_expr", "opt_dff -nodffe -nosdff -keepdc", "opt_clean"]
 BITS = "simplemap t:$dff t:$dffe t:$adff t:$adffe t:$sdff t:$sdffe t:$sdffce t:$dffsr t:$aldff t:$dlatch t:$adlatch t:$sr"
 """Registers become registers of one bit."""
 
 
-def combinational(reading: list[str], top: str, latency: int, folder: Path) -> Design:
-    """The design that Yosys' commands ``reading`` read, its ``latency`` registers on every path being wires.
+def combinational(design: Design, latency: int, settling: bool = False) -> tuple[Design, int]:
+    """The design with wires in place of its ``latency`` registers on every path, and after how many edges of its clock it is that.
 
-    The module ``top`` has at most one clock, the port ``clk``. Raises `StructureError`, one sentence, where it is no such
-    pipeline.
+    It has at most one clock, the port ``clk``. Raises `StructureError`, one sentence, where it is no such pipeline. A register that only
+    constants feed holds anything before them: it is refused, unless the design is ``settling``.
     """
-    provide(folder)
-    modules = flat_netlist([*reading, *(command.format(top=top) for command in PREPARATION)], top, folder)
-    _check_memories(modules[top])
-    modules, before = flat_netlist([_reread(modules, folder), "memory_map", *CLEANING, BITS], top, folder), 0
-    while before != len(modules[top]["cells"]):  # a valid bit that is always set is none, and neither is what it enables
-        _check_written(modules[top])
-        before = len(modules[top]["cells"])
-        for cell in modules[top]["cells"].values():
-            if cell["type"] in REGISTERS and cell["connections"]["D"][0] in ("0", "1"):
-                _make_wire(cell)
-        modules = flat_netlist([_reread(modules, folder), *CLEANING, BITS], top, folder)
-    found = delays(modules[top])
-    if found - {latency}:
+    provide(design.folder)
+    modules = _flat(design, [*PREPARATION])
+    _check_memories(modules[design.top])
+    design, edges = design.of_netlist(_flat(design.of_netlist(modules), ["memory_map", *CLEANING, BITS])), 0
+    for _ in range(ROUNDS):
+        _check_written(design.modules[design.top])
+        settled = _settled(design.modules[design.top])
+        if not settled:
+            break
+        if not settling:
+            raise StructureError("it has a register that only a constant feeds: what it holds before is not known")
+        edges += settled
+        design = design.of_netlist(_flat(design.of_netlist(design.modules), [*CLEANING, BITS]))
+    else:
+        raise StructureError(f"registers that constants feed are not settled after {edges} edges")
+    module = design.modules[design.top]
+    if (found := delays(module)) - {latency}:
         raise StructureError(f"registers between a block and its result: {' or '.join(map(str, sorted(found)))}, not {latency}")
-    for cell in modules[top]["cells"].values():
+    for cell in module["cells"].values():
         if cell["type"] in REGISTERS:
             _make_wire(cell)
-    design = Design([], top, folder)
-    design.reading, design.modules = [_reread(modules, folder)], modules
-    return design
+    return design.of_netlist({design.top: module}), edges
+
+
+def _settled(module: dict) -> int:
+    """Make wires of the registers that constants feed, and of those that they feed; returns how many edges that takes."""
+    registers = {name: cell for name, cell in module["cells"].items() if cell["type"] in REGISTERS}
+    constant, edges = {"0", "1"}, 0
+    while now := [name for name, cell in registers.items() if cell["connections"]["D"][0] in constant]:
+        edges += 1
+        for name in now:
+            cell = registers.pop(name)
+            constant.add(cell["connections"]["Q"][0])
+            _make_wire(cell)
+    return edges
+
+
+def _flat(design: Design, commands: list[str]) -> dict[str, dict]:
+    """The flat top module after Yosys' commands, by its name."""
+    return {design.top: design.netlist_after(commands)[design.top]}
 
 
 def delays(module: dict) -> set[int]:
@@ -132,24 +151,3 @@ def _make_wire(cell: dict) -> None:
     bits = cell["connections"]
     cell |= {"type": "$_BUF_", "parameters": {}, "port_directions": {"A": "input", "Y": "output"},
              "connections": {"A": bits["D"], "Y": bits["Q"]}}
-
-
-def flat_netlist(commands: list[str], top: str, folder: Path) -> dict[str, dict]:
-    """The flat module ``top`` after Yosys' commands, by its name."""
-    file = folder / "netlist.json"
-    file.unlink(missing_ok=True)
-    execute([*commands, f"write_json {file.name}"], folder)
-    if not file.exists():
-        raise ToolError("Yosys wrote no netlist")
-    modules = json.loads(file.read_text())["modules"]
-    file.unlink()
-    return {top: modules[top]}
-
-
-def _reread(modules: dict[str, dict], folder: Path) -> str:
-    """The command that reads modules again."""
-    for module in modules.values():
-        for net in module["netnames"].values():
-            net["attributes"].pop("init", None)  # of a register that is none any more
-    (folder / "flat.json").write_text(json.dumps({"creator": "mxcast", "modules": modules}))
-    return "read_json flat.json"

@@ -6,52 +6,28 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from ..hdl import default_name, emit
+from ..host.errors import DesignError
 from ..host.files import write_whole
-from ..sim.preprocess import preprocessed
 from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version
+from .argument import Argument, Status, Step, answered, worst
 from .counterexample import Counterexample, replayed, simulated
 from .design import Design
+from .elaboration import elaborated, slang_version
+from .gate import Objection, objections
 from .handshake import PROVED, check_handshake, moving
 from .pipeline import combinational
 from .questions import Question, composed, monolithic
+from .readers import READ_VERILOG, SLANG, readers
 from .record import keep
-from .solver import Answer, solve, solver_version
+from .solver import solver_version
 from .structure import StructureError, check_ports
+from .text import Reading, plain, readings
 
 __all__ = ["Proof", "Status", "Step", "prove"]
-
-
-class Status(StrEnum):
-    """What became of a proof, the worst of its steps."""
-
-    PASS = "PASS"
-    UNKNOWN = "UNKNOWN"
-    TIMEOUT = "TIMEOUT"
-    FAIL = "FAIL"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One question and its answer."""
-
-    question: Question
-    answer: Answer
-    file: Path
-
-    @property
-    def status(self) -> Status:
-        if self.answer.result in ("unknown", "timeout"):
-            return Status[self.answer.result.upper()]
-        return Status.PASS if self.answer.result == self.question.expected else Status.FAIL
-
-    def to_dict(self) -> dict:
-        return {"question": self.question.name, "says": self.question.says, "file": self.file.name, "status": self.status,
-                "expected": self.question.expected, "result": self.answer.result, "seconds": self.answer.seconds}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,23 +36,41 @@ class Proof:
 
     config: ConverterConfig
     verilog: Path
-    way: str
-    """``composed`` or ``monolithic``."""
-    remark: str | None
-    """Why it was not composed although that was wanted, or why nothing was proved."""
+    arguments: list[Argument]
+    """One for each of Yosys' readers that reads the file, and for each text that it is to some tools."""
+    unread: dict[str, str]
+    """Readers that cannot read it, and what they say."""
+    objections: list[Objection]
+    """What is in the text that no proof can be trusted with."""
     netlist: str | None
     solver: str
     version: str
-    steps: list[Step]
     counterexample: Counterexample | None
     folder: Path
     handshake: str | None = None
     """What was shown besides of valid and ready, where there are."""
 
     @property
+    def steps(self) -> list[Step]:
+        return [step for argument in self.arguments for step in argument.steps]
+
+    @property
+    def remark(self) -> str | None:
+        """Why it was not proved in parts although that was wanted, or why nothing was proved."""
+        remarks = list(dict.fromkeys(filter(None, [*(text for argument in self.arguments for text in (argument.remark, argument.doubt)), *map(str, self.objections)])))
+        return "; ".join(remarks) or None
+
+    @property
+    def way(self) -> str:
+        """``composed`` or ``monolithic``."""
+        return "monolithic" if any(step.question.name.endswith("block") for step in self.steps) or not self.steps else "composed"
+
+    @property
     def status(self) -> Status:
-        found = {step.status for step in self.steps} | ({Status.FAIL} if self.counterexample else set())
-        return next((status for status in (Status.FAIL, Status.TIMEOUT, Status.UNKNOWN, Status.PASS) if status in found), Status.UNKNOWN)
+        if self.counterexample:
+            return Status.FAIL
+        found = worst(argument.status for argument in self.arguments)
+        return Status.UNKNOWN if found is Status.PASS and self.objections else found
 
     @property
     def passed(self) -> bool:
@@ -92,8 +86,9 @@ class Proof:
         return {**self.config.to_dict(), "config_id": self.config.config_id, "profile": self.config.profile,
                 "verilog": self.verilog.name, "sha256": hashlib.sha256(self.verilog.read_bytes()).hexdigest(),
                 "way": self.way, "remark": self.remark, **handshake, "netlist": self.netlist, "solver": self.solver, "solver_version": self.version,
-                "yosys": yosys_version(), "status": self.status, "seconds": self.seconds,
-                "steps": [step.to_dict() for step in self.steps],
+                "yosys": yosys_version(), "slang": slang_version(), "status": self.status, "seconds": self.seconds,
+                "arguments": [argument.to_dict() for argument in self.arguments], "unread": self.unread,
+                "objections": list(map(str, self.objections)),
                 "counterexample": self.counterexample.to_dict() if self.counterexample else None}
 
 
@@ -103,69 +98,117 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     """Prove that the emitted file, or the file ``rtl`` with the module ``name``, is what the configuration's numerics say, for
     every block.
 
-    It is proved in parts that are put together (see `questions.composed`), or with ``whole`` in one question. ``netlist``
-    is a target of `design.NETLISTS`: then what synthesis makes of the file is proved, cells and all. A file with registers
-    is proved as a whole where it is a pipeline of ``latency`` clock cycles (see `pipeline.combinational`), which is that of the
+    It is proved as each of Yosys' two readers has it, in parts that are put together (see `questions.composed`), or with ``whole`` in one
+    question. ``netlist`` is a target of `design.NETLISTS`: then what synthesis makes of the file is proved, cells and all. A file with
+    registers is proved as a whole where it is a pipeline of ``latency`` clock cycles (see `pipeline.combinational`), which is that of the
     configuration where that has registers; valid and ready are checked besides (see `handshake`). ``timeout``, in
     seconds, is that of each question. The questions, with the outcome, stay beside the Verilog, in ``proof/``.
     ``progress`` is told what is done next.
 
-    A counterexample is converted by the golden model and by the Verilated file. A file ``rtl`` goes through a preprocessor
-    first, and one that passes is also simulated on some blocks, as simulators may read it otherwise than Yosys. A file whose
-    parts make no proof of the whole is asked as a whole. Raises `ToolError` where a tool is missing or the file cannot be read,
-    ValueError where it has other ports.
+    A file ``rtl`` goes through a preprocessor first; where its text depends on macros by which tools make themselves known, every text
+    is proved. What no proof can be trusted with is an objection (see `gate`). A file that passes is also simulated on some blocks, as
+    simulators may read it otherwise than Yosys. A counterexample is converted by the golden model and by the Verilated file. A file whose
+    parts make no proof of the whole is asked as a whole. Raises `ToolMissing` where a tool is missing, `DesignError` where no reader
+    can read the file, ValueError where it has other ports.
     """
     version = solver_version(solver)
+    say = progress or (lambda text: None)
     if rtl is None:
         name = default_name(config) if name is None else name
         verilog = emit(config, out, name)["verilog"]
+        texts = [Reading(text=plain(verilog.read_text()))]
     else:
         verilog, name = Path(rtl), name or Path(rtl).stem
+        say("reading the Verilog")
+        texts = readings([verilog], [verilog.parent])
     beside = verilog.parent.parent if verilog.parent.name == "rtl" else verilog.parent
     folder = beside / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
     (folder / "counterexample.npz").unlink(missing_ok=True)  # of an earlier file
-    say = progress or (lambda text: None)
-    say("reading the Verilog" if netlist is None else f"mapping to {netlist}")
-    source = verilog if rtl is None else write_whole(folder / "design.v", preprocessed([verilog], [verilog.parent]))
-    written = design = Design([source], name, folder, netlist)
     latency = _latency(config, latency, netlist)
-    check_ports(design.modules, name, config, registered=latency > 0)
-    remark, questions, whole = None, None, whole or latency > 0
-    if latency:
-        say("making registers wires")
-        try:
-            design = _without_registers(design, config, latency)
-        except StructureError as error:
-            if not config.latency:
-                raise
-            remark, questions = f"{error}: nothing is proved", []
-    try:
-        questions = (monolithic if whole else composed)(config, design) if questions is None else questions
-    except StructureError as error:
-        remark, questions = f"{error}: asked as a whole", monolithic(config, design)
-    steps = []
-    for question in questions:
-        say(question.says)
-        file = write_whole(folder / f"{question.name}.smt2", question.text + "(check-sat)\n")
-        steps.append(Step(question=question, file=file, answer=solve(
-            question.text, question.names, solver=solver, timeout=timeout, force=force)))
-        if steps[-1].status is Status.FAIL:
+    proof = Proof(config=config, verilog=verilog, arguments=[], unread={}, objections=[], netlist=netlist, solver=solver, version=version,
+                  counterexample=None, folder=folder)
+    asker = _Asker(proof, name, latency, whole or latency > 0, rtl is not None, timeout, force, say)
+    for text in texts:
+        asker.ask(text)
+        if asker.counterexample:
             break
-    counterexample = None
-    if steps and steps[-1].status is Status.FAIL and steps[-1].question.name.endswith(("element", "scale", "block")):
-        say("replaying the counterexample")
-        last = steps[-1]
-        counterexample = replayed(config, last.question.mode, last.answer.values, written, folder, latency)
-    if (rtl is not None or not steps) and netlist is None and counterexample is None and all(step.status is Status.PASS for step in steps):
-        say("comparing with a simulator")  # Yosys and a simulator may read a file differently
-        counterexample = simulated(config, written, folder, latency)
-    proof = Proof(config=config, verilog=verilog, way="monolithic" if whole or remark else "composed", remark=remark, netlist=netlist, solver=solver,
-                  version=version, steps=steps, counterexample=counterexample, folder=folder,
-                  handshake=PROVED if config.latency and steps else None)
+    proof = Proof(**vars(proof) | {"counterexample": asker.counterexample, "handshake": PROVED if config.latency and proof.arguments and all(argument.steps for argument in proof.arguments) else None})
     write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
     if rtl is None and netlist is None:
         keep(verilog.read_text(), name, str(proof.status))
     return proof
+
+
+@dataclass
+class _Asker:
+    """Adds to a proof what is found about one text after the other."""
+
+    proof: Proof
+    name: str
+    latency: int
+    whole: bool
+    is_foreign: bool
+    timeout: float
+    force: bool
+    say: Callable[[str], None]
+    counterexample: Counterexample | None = None
+
+    def ask(self, text: Reading) -> None:
+        """Ask about a text as each reader has it; what passes is simulated."""
+        proof, unread = self.proof, {}
+        folder = proof.folder / text.folder
+        proof.objections.extend(o for o in objections(elaborated(text.text, self.name)) if o not in proof.objections)
+        for reader in readers() if proof.netlist is None else [READ_VERILOG]:
+            self.say(f"reading the Verilog with {reader}" if proof.netlist is None else f"mapping to {proof.netlist}")
+            argument = Argument(reader=reader, macros=text.macros, steps=[])
+            try:
+                self._argue(argument, Design(text.text, self.name, folder / reader, reader, netlist=proof.netlist))
+            except DesignError as error:
+                unread[reader] = str(error)
+                continue
+            proof.arguments.append(argument)
+            if self.counterexample:
+                return
+        proof.unread.update(unread)
+        if not any(argument.macros == text.macros for argument in proof.arguments):
+            raise DesignError(unread.get(SLANG) or unread[READ_VERILOG])
+        if self.is_foreign and proof.netlist is None:
+            self.say("comparing with a simulator")  # Yosys and a simulator may read a file differently
+            self.counterexample = simulated(proof.config, text.text, self.name, folder, self.latency)
+
+    def _argue(self, argument: Argument, written: Design) -> None:
+        config, folder = self.proof.config, written.folder
+        try:
+            check_ports(written.modules, self.name, config, registered=self.latency > 0)
+            questions = self._questions(argument, written)
+            argument.steps = answered(questions, folder, solver=self.proof.solver, timeout=self.timeout, force=self.force, say=self.say)
+        except StructureError as error:
+            argument.remark = f"{error}: nothing is proved"
+            return
+        last = argument.steps[-1]
+        if last.status is Status.FAIL and last.question.has_block:
+            self.say("replaying the counterexample")
+            found = replayed(config, last.question.mode, last.answer.values, written.text, self.name, self.proof.folder, self.latency)
+            if found.confirmed or not written.latches:
+                self.counterexample = found
+            else:
+                argument.doubt = f"the module {written.latches[0]} has a latch: an output or variable that keeps its value for some inputs"
+
+    def _questions(self, argument: Argument, written: Design) -> list[Question]:
+        config, design = self.proof.config, written
+        if self.latency:
+            self.say("making registers wires")
+            if config.latency:
+                check_handshake(written, self.latency)
+                design = moving(written, config)
+            design, _ = combinational(design, self.latency)
+        if self.whole:
+            return monolithic(config, design)
+        try:
+            return composed(config, design)
+        except StructureError as error:
+            argument.remark = f"{error}: asked as a whole"
+            return monolithic(config, design)
 
 
 def _latency(config: ConverterConfig, given: int, netlist: str | None) -> int:
@@ -179,14 +222,3 @@ def _latency(config: ConverterConfig, given: int, netlist: str | None) -> int:
     if netlist:
         raise ValueError("netlists are proved of converters without registers: leave out registered_after")
     return config.latency
-
-
-def _without_registers(written: Design, config: ConverterConfig, latency: int) -> Design:
-    """The written design with wires in place of its registers; of one with a handshake, which is checked, while nothing waits."""
-    reading, top = written.reading, written.top
-    if config.latency:
-        check_handshake(reading, top, latency, written.folder)
-        reading, top = moving(reading, top, config, written.folder)
-    design = combinational(reading, top, latency, written.folder)
-    design.files = written.files
-    return design

@@ -25,6 +25,8 @@ class Question:
     expected: str
     names: tuple[str, ...]
     mode: int = 0
+    has_block: bool = False
+    """Whether the other answer comes with a block, or with what makes one."""
 
 
 def _text(about: str, *parts: str) -> str:
@@ -78,16 +80,26 @@ def composed(config: ConverterConfig, design: Design,
     """
     flags = Specification(config.numerics).flags
     wires = wiring(design.modules, design.top, config, flags)
-    cuts = [Cut(wires.element), Cut(design.top, wires.element_cells, tuple(wires.flags.values())),
-            *([Cut(wires.widen)] if wires.widen else [])]
-    element, rest, *widen = design.parts(*cuts)
+    kinds = list(dict.fromkeys(zip(wires.elements, wires.wideners) if wires.wideners else ((element,) for element in wires.elements)))
+    modules = list(dict.fromkeys(module for kind in kinds for module in kind))
+    rest, *parts = design.parts(Cut(design.top, wires.element_cells, tuple(wires.flags.values())), *map(Cut, modules))
+    # a reader may make a module of its own of every instance: those that differ in their names only are one
+    by_name = {module: part.named(names) for module, part, names in zip(modules, parts, _names(kinds, modules))}
+    lanes = list(dict.fromkeys(tuple(by_name[module] for module in kind) for kind in kinds))
     questions = []
     for number, numerics in enumerate(config.modes):
         s = specify(numerics)
         prefix = f"mode{number}-" if config.alternatives else ""
-        questions += [*_sanity(s, prefix, number, element, rest, *widen), _lane(s, element, widen, config, number, prefix),
-                      _scale(s, rest, wires.flags, config, number, prefix)]
+        questions += _sanity(s, prefix, number, rest, *lanes[0])
+        questions += [_lane(s, element, widen, config, number, prefix, f"-{which}" if which else "") for which, (element, *widen) in enumerate(lanes)]
+        questions.append(_scale(s, rest, wires.flags, config, number, prefix))
     return questions
+
+
+def _names(kinds: list[tuple[str, ...]], modules: list[str]) -> list[str]:
+    """For each module what it is to a lane."""
+    elements = {kind[0] for kind in kinds}
+    return ["its element" if module in elements else "its widener" for module in modules]  # no name in Verilog has a space
 
 
 def _mode(part: Part, symbol: str, config: ConverterConfig, number: int) -> str:
@@ -97,7 +109,7 @@ def _mode(part: Part, symbol: str, config: ConverterConfig, number: int) -> str:
     return f"(assert ({relation} {_vector(part.wire('mode', symbol), config.mode_bits)} {bits(number, config.mode_bits)}))\n"
 
 
-def _lane(s: Specification, element: Part, widen: list[Part], config: ConverterConfig, number: int, prefix: str) -> Question:
+def _lane(s: Specification, element: Part, widen: list[Part], config: ConverterConfig, number: int, prefix: str, which: str) -> Question:
     x, texts = element.wire("x", "s"), [element.text, element.state("s")]
     if widen:
         texts += [widen[0].text, widen[0].state("w"), f"(assert (= {x} {widen[0].wire('wide', 'w')}))\n"]
@@ -114,7 +126,7 @@ def _lane(s: Specification, element: Part, widen: list[Part], config: ConverterC
         values.append(_constant("r", s.random_bits, _vector(element.wire("random", "s"), s.random_bits)))
         names, random = [*names, "r"], "r"
     says = f"every element of a block of {s.element.name} has its code, whatever its block's byte"
-    return Question(name=f"{prefix}element", says=says, expected="unsat", names=tuple(names), mode=number, text=_text(
+    return Question(name=f"{prefix}element{which}", says=says, expected="unsat", names=tuple(names), mode=number, has_block=True, text=_text(
         says, s.definitions, *texts, _mode(element, "s", config, number), *values,
         f"(assert {s.may_meet('x', 'largest', 'b', flags)})\n(assert (not {s.lane('x', 'b', 'p', flags, random)}))\n"))
 
@@ -132,7 +144,7 @@ def _scale(s: Specification, rest: Part, flags: dict[str, str], config: Converte
     goals = [s.block_scale(lanes, "largest", "b"), *(f"(= told_{flag} {s.flag(flag, lanes)})" for flag in s.flags)]
     says = f"every block of {s.numerics.block_size} numbers has its byte" + (f", and its flags {', '.join(s.flags)}" if s.flags else "")
     return Question(
-        name=f"{prefix}scale", says=says, expected="unsat", mode=number,
+        name=f"{prefix}scale", says=says, expected="unsat", mode=number, has_block=True,
         names=(*lanes, "b", "largest", *(f"told_{flag}" for flag in s.flags)),
         text=_text(says, s.definitions, rest.text, rest.state("s"), _mode(rest, "s", config, number), *defined,
                    _constant("b", 8, rest.wire("scale", "s")), f"(declare-const largest (_ BitVec {s.source.bits}))\n",
@@ -140,19 +152,20 @@ def _scale(s: Specification, rest: Part, flags: dict[str, str], config: Converte
                    f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and true {' '.join(goals)})))\n"))
 
 
-def monolithic(config: ConverterConfig, design: Design) -> list[Question]:
-    """One question about the whole block, which assumes nothing about its inside."""
+def monolithic(config: ConverterConfig, design: Design, nan_codes_free: bool = False) -> list[Question]:
+    """One question about the whole block, which assumes nothing about its inside. Codes under a scale of NaN may be free."""
     whole, = design.parts(Cut(design.top))
     questions = []
     for number, numerics in enumerate(config.modes):
         s = Specification(numerics)
         prefix = f"mode{number}-" if config.alternatives else ""
-        questions += [*_sanity(s, prefix, number, whole), _block(s, whole, config, number, prefix)]
+        questions += [*_sanity(s, prefix, number, whole), _block(s, whole, config, number, prefix, nan_codes_free)]
     return questions
 
 
-def _block(s: Specification, whole: Part, config: ConverterConfig, number: int, prefix: str) -> Question:
+def _block(s: Specification, whole: Part, config: ConverterConfig, number: int, prefix: str, nan_codes_free: bool) -> Question:
     lanes, values = _lanes(s, whole.wire("x", "s"))
+    is_nan = f"(= b {bits(s.scale.nan_code, s.scale.bits)})"
     names, goals = [*lanes, "b", "largest"], [s.block_scale(lanes, "largest", "b")]
     values += [_constant("b", 8, whole.wire("scale", "s")), f"(declare-const largest (_ BitVec {s.source.bits}))\n"]
     values += [_constant(f"told_{flag}", 0, s.flag(flag, lanes)) for flag in s.flags]
@@ -167,9 +180,10 @@ def _block(s: Specification, whole: Part, config: ConverterConfig, number: int, 
             names.append(random)
             values.append(_constant(random, s.random_bits, of_lane("random", s.random_bits)))
         values.append(_constant(f"p{lane}", s.code_bits, of_lane("p", s.code_bits)))
-        goals.append(s.lane(x, "b", f"p{lane}", flags, random))
+        goal = s.lane(x, "b", f"p{lane}", flags, random)
+        goals.append(f"(or {is_nan} {goal})" if nan_codes_free else goal)
     says = f"every block of {s.numerics.block_size} numbers has its byte and its codes"
-    return Question(name=f"{prefix}block", says=says, expected="unsat", names=tuple(names), mode=number, text=_text(
+    return Question(name=f"{prefix}block", says=says, expected="unsat", names=tuple(names), mode=number, has_block=True, text=_text(
         says, s.definitions, whole.text, whole.state("s"), _mode(whole, "s", config, number), *values,
         f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and {' '.join(goals)})))\n"))
 

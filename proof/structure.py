@@ -17,11 +17,11 @@ class StructureError(ValueError):
 class Wiring:
     """How the lanes of a block hang together."""
 
-    element: str
-    """The module of every lane."""
+    elements: tuple[str, ...]
+    """The module of every lane: the same, or as many as Yosys has made of it."""
     element_cells: tuple[str, ...]
-    widen: str | None
-    """The module that widens the number of every lane first, if there is one."""
+    wideners: tuple[str, ...]
+    """The module that widens the number of every lane first; none where it is not widened."""
     flags: dict[str, str]
     """The wire of the top module that tells each flag to every lane."""
 
@@ -54,10 +54,10 @@ def check_ports(modules: dict[str, dict], top: str, config: ConverterConfig, reg
 
 
 def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: tuple[str, ...]) -> Wiring:
-    """Check that every lane is one cell of one module, with the number, the random bits and the code of its lane, and
+    """Check that every lane is one cell, with the number, the random bits and the code of its lane, and
     with the scale output, the flags and the mode of all; raises `StructureError` otherwise.
 
-    Together with a statement about that module for every number and byte that it can meet, and one about the byte and the
+    Together with a statement about these modules for every number and byte that it can meet, and one about the byte and the
     flags for every block, this gives the statement about the whole block: nothing else can reach a code.
     """
     module, numerics = modules[top], config.numerics
@@ -73,7 +73,7 @@ def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: t
             raise StructureError(f"{what} of {top} is not that of one module")
         return found[0]
 
-    names, kinds, wideners, told = [], set(), set(), {}
+    names, kinds, wideners, told = [], [], [], {}
     for lane in range(numerics.block_size):
         name, cell = cell_with("p", slice_of("p", lane, numerics.block.element.bits), f"the code of element {lane}")
         bits, number = dict(cell["connections"]), slice_of("x", lane, numerics.source.bits)
@@ -81,9 +81,7 @@ def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: t
             _, widen = cell_with("wide", bits["x"], f"the number of element {lane}")
             if widen["connections"]["x"] != number or set(widen["connections"]) != {"x", "wide"}:
                 raise StructureError(f"element {lane} of {top} does not get its number")
-            wideners.add(widen["type"])
-        else:
-            wideners.add(None)
+            wideners.append(widen["type"])
         expected = {"scale": ports["scale"]}
         if config.alternatives:
             expected["mode"] = ports["mode"]
@@ -98,11 +96,11 @@ def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: t
         if more := set(bits) - {"x", "p", *expected, *flags}:
             raise StructureError(f"element {lane} of {top} has more ports: {', '.join(sorted(more))}")
         names.append(name)
-        kinds.add(cell["type"])
-    if len(kinds) != 1 or len(wideners) != 1:
-        raise StructureError(f"the elements of {top} are not of one module")
+        kinds.append(cell["type"])
+    if len(wideners) not in (0, len(kinds)):
+        raise StructureError(f"some elements of {top} are widened and some are not")
     nets = {flag: next((name for name, net in module["netnames"].items() if net["bits"] == wires), None)
             for flag, wires in told.items()}
     if None in nets.values():
         raise StructureError(f"a flag of {top} has no name")
-    return Wiring(element=kinds.pop(), element_cells=tuple(names), widen=wideners.pop(), flags=nets)
+    return Wiring(elements=tuple(kinds), element_cells=tuple(names), wideners=tuple(wideners), flags=nets)

@@ -65,3 +65,13 @@ module mxcast_table (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK, 
   endgenerate
   assign words[SIZE*WIDTH-1:0] = INIT;
 endmodule
+
+// A latch: while it is closed it may hold anything.
+(* techmap_celltype = "$dlatch" *)
+module mxcast_latch (EN, D, Q);
+  parameter EN_POLARITY = 1'b1, WIDTH = 1;
+  input EN; input [WIDTH-1:0] D; output [WIDTH-1:0] Q;
+  wire [WIDTH-1:0] any;
+  \$anyseq #(.WIDTH(WIDTH)) kept (.Y(any));
+  assign Q = EN == EN_POLARITY ? D : any;
+endmodule

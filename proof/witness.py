@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-__all__ = ["smallest"]
+__all__ = ["fewest", "smallest"]
 
 Differs = Callable[[np.ndarray], np.ndarray]
 """(n, block_size) patterns -> (n,) bool: does the design convert a block otherwise than it should?"""
@@ -27,6 +27,11 @@ def smallest(block: np.ndarray, differs: Differs) -> np.ndarray:
     block = _shrunk(_shrunk(block, _with_one_zero_more, differs), _simpler, differs)
     in_front = np.concatenate([block[block != 0], block[block == 0]])
     return in_front if differs(in_front[None])[0] else block
+
+
+def fewest(block: np.ndarray, differs: Differs) -> np.ndarray:
+    """The block with as many zeros as it can have and still differ."""
+    return _shrunk(_sparse(block, differs), _with_one_zero_more, differs)
 
 
 def _sparse(block: np.ndarray, differs: Differs) -> np.ndarray:

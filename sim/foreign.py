@@ -12,11 +12,12 @@ from ..models.block import Quantized
 from ..models.source import DTYPES, narrow
 from ..spec import ConverterConfig
 from . import stimuli as make
-from .scoreboard import Scoreboard
+from .causes import CAUSES, Cause, causes
+from .scoreboard import described
 from .stream import Streamed
 from .verilated import Verilated
 
-__all__ = ["Comparison", "Divergence", "divergence", "normal_blocks", "single_bits"]
+__all__ = ["Comparison", "Divergence", "Example", "divergence", "normal_blocks", "single_bits"]
 
 CHUNK = 1 << 15
 """Blocks that are compared at a time."""
@@ -61,6 +62,15 @@ def single_bits(config: ConverterConfig, seed: int, blocks: int) -> np.ndarray:
     return pairs.reshape(-1, around.shape[1])
 
 
+@dataclass(frozen=True)
+class Example:
+    """How many blocks differ for one cause, and one of them: (block_size,) patterns, and its random bits."""
+
+    count: int
+    block: np.ndarray
+    random: np.ndarray | None
+
+
 @dataclass
 class Comparison:
     """A design and the golden model on the same blocks.
@@ -71,14 +81,15 @@ class Comparison:
     config: ConverterConfig
     design: Verilated
     seed: int = 0
-    board: Scoreboard = field(init=False)
+    nan_codes_free: bool = False
+    """Whether codes under a scale byte of NaN may be anything."""
+    first: str = ""
+    """The first block that differs, in words; empty if there is none."""
+    blocks: int = 0
     rows: list[dict[str, object]] = field(default_factory=list)
     """For each stimulus: its name, the blocks and how many of them differ."""
-    found: tuple[np.ndarray, np.ndarray | None] | None = None
-    """The block that differs and has the fewest elements that are not zero: (block_size,) patterns, and its random bits."""
-
-    def __post_init__(self) -> None:
-        self.board = Scoreboard(self.config)
+    found: dict[Cause, Example] = field(default_factory=dict)
+    """For each cause how many blocks differ, and the one with the fewest elements that are not zero."""
 
     def drawn(self, patterns: np.ndarray, seed: int) -> np.ndarray | None:
         """Random bits for blocks (n, block_size), where the rounding takes some."""
@@ -92,27 +103,32 @@ class Comparison:
         """What the golden model makes of them."""
         return quantize(patterns.view(DTYPES[self.config.numerics.source.name]), self.config.numerics, random=random)
 
-    def differs(self, patterns: np.ndarray, random: np.ndarray | None) -> np.ndarray:
-        """(n,) bool: which blocks differ, each for itself and with the same random bits (block_size,)."""
+    def why(self, patterns: np.ndarray, random: np.ndarray | None) -> np.ndarray:
+        """(n,) why blocks differ, each for itself and with the same random bits (block_size,); -1 where they do not."""
         drawn = None if random is None else np.repeat(random[None], len(patterns), axis=0)
         if isinstance(self.design, Streamed):
             each = [(patterns[row:row + 1], None if drawn is None else drawn[row:row + 1]) for row in range(len(patterns))]
-            return np.array([_wrong(self.expect(*one), self.convert(*one))[0] for one in each], bool)
-        return _wrong(self.expect(patterns, drawn), self.convert(patterns, drawn))
+            return np.array([self.causes(one[0], self.expect(*one), self.convert(*one))[0] for one in each], np.int8)
+        return self.causes(patterns, self.expect(patterns, drawn), self.convert(patterns, drawn))
+
+    def causes(self, patterns: np.ndarray, expected: Quantized, actual: Quantized) -> np.ndarray:
+        """`causes.causes` of results."""
+        return causes(self.config.numerics, patterns, expected, actual, self.nan_codes_free)
 
     def run(self, *, exhaustive: bool, blocks: int, progress: Callable[[int, int], None] | None = None) -> None:
         """Compare on corner, boundary and ``blocks`` random blocks, and on a sweep over all inputs or a share of it."""
         n = self.config.numerics
         swept = make.exhaustive_total(n)
         for name, chunks in self._stimuli(exhaustive, blocks, swept):
-            before, row = self.board.mismatched_blocks, {"stimulus": name, "blocks": 0, "differ": 0}
+            row = {"stimulus": name, "blocks": 0, "differ": 0}
             self.rows.append(row)
             for patterns in chunks:
                 for start in range(0, len(patterns), CHUNK):
-                    self.compare(name, patterns[start:start + CHUNK])
-                row |= {"blocks": self.board.counts[name], "differ": self.board.mismatched_blocks - before}
+                    part = patterns[start:start + CHUNK]
+                    row["differ"] += self.compare(name, part, row["blocks"])
+                    row["blocks"] += len(part)
                 if progress:
-                    progress(self.board.blocks, swept if exhaustive else 0)
+                    progress(self.blocks, swept if exhaustive else 0)
 
     def _stimuli(self, exhaustive: bool, blocks: int, swept: int) -> Iterator[tuple[str, Iterable[np.ndarray]]]:
         n = self.config.numerics
@@ -127,33 +143,47 @@ class Comparison:
             share = 1 << (swept // SWEPT).bit_length()
             yield f"1/{share} of all", make.stratified_blocks(n, self.seed, share)
 
-    def compare(self, name: str, patterns: np.ndarray) -> None:
-        """Compare on blocks (n, block_size) of the stimulus ``name``."""
-        before, random = self.board.mismatched_blocks, self.drawn(patterns, self.board.blocks)
+    def compare(self, name: str, patterns: np.ndarray, before: int = 0) -> int:
+        """Compare on blocks (n, block_size) of the stimulus ``name``, of which so many came before; returns how many differ."""
+        random = self.drawn(patterns, self.blocks)
         expected, actual = self.expect(patterns, random), self.convert(patterns, random)
-        self.board.compare(name, patterns, expected, actual, random)
-        if self.board.mismatched_blocks == before:
-            return
-        wrong = np.flatnonzero(_wrong(expected, actual))
-        row = wrong[np.count_nonzero(patterns[wrong], axis=1).argmin()]
-        if self.found is None or np.count_nonzero(patterns[row]) < np.count_nonzero(self.found[0]):
-            self.found = patterns[row], None if random is None else random[row]
+        self.blocks += len(patterns)
+        why = self.causes(patterns, expected, actual)
+        if not (why >= 0).any():
+            return 0
+        if not self.first:
+            row = int(np.flatnonzero(why >= 0)[0])
+            self.first = self._in_words(f"{name} block {before + row}", patterns[row], expected, actual, row, random)
+        sizes = np.count_nonzero(patterns, axis=1)
+        for number in np.unique(why[why >= 0]):
+            rows = np.flatnonzero(why == number)
+            row = rows[sizes[rows].argmin()]
+            known = self.found.get(CAUSES[number])
+            block = Example(len(rows), patterns[row], None if random is None else random[row])
+            if known is not None:
+                smaller = block if np.count_nonzero(block.block) < np.count_nonzero(known.block) else known
+                block = Example(known.count + len(rows), smaller.block, smaller.random)
+            self.found[CAUSES[number]] = block
+        return int((why >= 0).sum())
 
     def described(self, title: str, block: np.ndarray, random: np.ndarray | None) -> str:
         """What differs on one block (block_size,), in words, with the command that explains it; empty if nothing."""
-        board, patterns, drawn = Scoreboard(self.config), block[None], None if random is None else random[None]
-        board.compare(title, patterns, self.expect(patterns, drawn), self.convert(patterns, drawn), drawn)
-        return "\n".join(board.mismatches).replace(f"{title} block 0", title, 1)
+        patterns, drawn = block[None], None if random is None else random[None]
+        expected, actual = self.expect(patterns, drawn), self.convert(patterns, drawn)
+        if self.causes(patterns, expected, actual)[0] < 0:
+            return ""
+        return self._in_words(title, block, expected, actual, 0, drawn)
 
-
-def _wrong(expected: Quantized, actual: Quantized) -> np.ndarray:
-    return (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
+    def _in_words(self, title: str, block: np.ndarray, expected: Quantized, actual: Quantized, row: int, random: np.ndarray | None) -> str:
+        return described(title, expected.numerics, block, (int(expected.scales[row, 0]), expected.codes[row]),
+                         (int(actual.scales[row, 0]), actual.codes[row]), None if random is None else random[row])
 
 
 def divergence(comparison: Comparison, patterns: np.ndarray) -> Divergence:
     """How a design diverges on `normal_blocks`."""
     random = comparison.drawn(patterns, 0)
     expected, actual = comparison.expect(patterns, random), comparison.convert(patterns, random)
-    return Divergence(blocks=len(patterns), elements=patterns.size, differing_blocks=int(_wrong(expected, actual).sum()),
+    return Divergence(blocks=len(patterns), elements=patterns.size,
+                      differing_blocks=int((comparison.causes(patterns, expected, actual) >= 0).sum()),
                       differing_scales=int((expected.scales != actual.scales).sum()),
                       differing_codes=int((expected.codes != actual.codes).sum()))

@@ -15,7 +15,7 @@ from . import tools
 __all__ = ["on_icarus"]
 
 BENCH = """
-module mxcast_bench;
+module {bench};
   reg [{input_bits}-1:0] blocks [0:{count}-1], block;
   wire [7:0] scale;
   wire [{code_bits}-1:0] p;
@@ -60,10 +60,13 @@ def on_icarus(text: str, top: str, expected: Quantized, patterns: np.ndarray, ra
         return None
     with scratch() as folder:
         (folder / "blocks.hex").write_text("\n".join(f"{word:x}" for word in words) + "\n")
+        bench = "mxcast_bench"
+        while bench in text:
+            bench += "_"
         (folder / "bench.v").write_text(text + BENCH.format(
-            input_bits=input_bits, count=len(words), code_bits=size * width, top=top, pins=", ".join(pins)))
+            bench=bench, input_bits=input_bits, count=len(words), code_bits=size * width, top=top, pins=", ".join(pins)))
         try:
-            for command in ([icarus, "-g2012", "-s", "mxcast_bench", "-o", "bench.vvp", "bench.v"], [icarus.with_name("vvp"), "bench.vvp"]):
+            for command in ([icarus, "-g2012", "-s", bench, "-o", "bench.vvp", "bench.v"], [icarus.with_name("vvp"), "bench.vvp"]):
                 done = run(command, cwd=folder, timeout=PATIENCE)
                 if done.status:
                     return None

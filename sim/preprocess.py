@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..host.processes import run
@@ -14,24 +14,37 @@ __all__ = ["preprocessed"]
 LINE = re.compile(r"^(`line \d+ \")(.*)(\" \d)$", re.MULTILINE)
 """A line directive, in which Yosys takes plain names of files only."""
 
+MACRO = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
-def preprocessed(files: Iterable[Path], include: Iterable[Path] = (), define: Iterable[str] = ()) -> str:
-    """The files, in their order, through Verilator's preprocessor, with ``SYNTHESIS`` defined.
+OTHER_NAMES = ("verilator", "verilator3", "SYSTEMVERILOG", "coverage_block_off")
+"""Macros that Verilator defines beside ``VERILATOR``; the other tools do not."""
 
-    ``include`` are folders of include files, ``define`` are macros, NAME or NAME=TEXT. Comments go, because some tools leave
+
+def preprocessed(files: Sequence[Path], include: Sequence[Path] = (), define: Iterable[str] = (),
+                 of_tools: Mapping[str, bool] | None = None) -> str:
+    """The files, in their order, through Verilator's preprocessor.
+
+    ``include`` are folders of include files, ``define`` are macros, NAME or NAME=TEXT, and ``of_tools`` says which macros, by
+    which tools make themselves known, are defined (``SYNTHESIS`` and ``VERILATOR`` unless given). Comments go, because some tools leave
     out what stands between two of them (``translate_off``); line directives stay, so that later messages name the user's files.
-    Raises ValueError with Verilator's first message, and for include folders that do not exist.
+    Raises ValueError with Verilator's first message, and for macros and include folders that are none.
     """
-    names = [str(file) for file in files]
-    for name in names:
-        open(name).close()  # an error with its name, if there is none
-    for folder in (include := list(include)):
+    for macro in (define := list(define)):
+        if not MACRO.fullmatch(macro.partition("=")[0]):
+            raise ValueError(f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}")
+    for file in files:
+        open(file).close()  # an error with its name, if there is none
+    for folder in include:
         if not folder.is_dir():
             raise ValueError(f"there is no folder {folder} of include files")
-    command = [str(tools.verilator_root() / "bin" / "verilator_bin"), "-E", "-DSYNTHESIS",
-               *(f"-I{folder}" for folder in include), *(f"-D{macro}" for macro in define), *names]
+    chosen = {"SYNTHESIS": True, "VERILATOR": True} if of_tools is None else of_tools
+    macros = [f"-D{macro}" if on else f"-U{macro}" for macro, on in chosen.items()]
+    if not chosen.get("VERILATOR", True):
+        macros += [f"-U{macro}" for macro in OTHER_NAMES]
+    command = [str(tools.verilator_root() / "bin" / "verilator_bin"), "-E", "-Wno-fatal", *macros, *(f"-I{folder}" for folder in include),
+               *(f"-D{macro}" for macro in define), *map(str, files)]
     done = run(command, environment=tools.simulator_environment())
     if done.status:
-        first = next((line for line in done.errors.splitlines() if line.startswith("%Error")), f"exit status {done.status}")
+        first = next((line for line in done.errors.splitlines() if line.startswith("%Error") and "Exiting due to" not in line), f"exit status {done.status}")
         raise ValueError(f"Verilator cannot read the files: {first}")
     return LINE.sub(lambda found: found[1] + re.sub(r"(\\\d+)+|[^\w./+-]", "_", found[2]) + found[3], done.output)

@@ -12,7 +12,7 @@ from ..models.source import DTYPES, widen
 from ..spec import ConverterConfig, Numerics
 from .command import command_line
 
-__all__ = ["Scoreboard"]
+__all__ = ["Scoreboard", "described"]
 
 SHOWN = 5
 """Mismatched blocks that a report shows in full."""
@@ -47,9 +47,9 @@ class Scoreboard:
         wrong = np.flatnonzero(wrong_scale | wrong_code)
         self.mismatched_blocks += len(wrong)
         for row in wrong[:SHOWN - len(self.mismatches)]:
-            self.mismatches.append(self._describe(
-                f"{stimulus} block {first + row}", expected.numerics, patterns[row], int(expected.scales[row, 0]),
-                expected.codes[row], int(actual.scales[row, 0]), actual.codes[row], None if random is None else random[row]))
+            self.mismatches.append(described(
+                f"{stimulus} block {first + row}", expected.numerics, patterns[row], (int(expected.scales[row, 0]), expected.codes[row]),
+                (int(actual.scales[row, 0]), actual.codes[row]), None if random is None else random[row]))
 
     def refuse(self, stimulus: str, blocks: int, fault: str) -> None:
         """Count blocks whose results cannot be told apart, and say why."""
@@ -57,26 +57,6 @@ class Scoreboard:
         self.mismatched_blocks += blocks
         if len(self.mismatches) < SHOWN:
             self.mismatches.append(f"{stimulus}: {fault}")
-
-    def _describe(self, title: str, numerics: Numerics, block: np.ndarray, scale: int, codes: np.ndarray, got_scale: int,
-                  got_codes: np.ndarray, random: np.ndarray | None) -> str:
-        element, source_digits = numerics.block.element, numerics.source.bits // 4
-        values, digits = element_values(element), -(-element.bits // 4)
-        numbers = widen(block.view(DTYPES[numerics.source.name]), np.empty(block.shape, np.uint32)).view(np.float32)
-        lines = [f"{title}: " + (f"scale expected 0x{scale:02X}, got 0x{got_scale:02X} (differs)" if scale != got_scale else
-                                 f"scale 0x{scale:02X} as expected")]
-        for lane in np.flatnonzero(codes != got_codes)[:4]:
-            want, got = int(codes[lane]), int(got_codes[lane])
-            drawn = "" if random is None else f" with random bits {random[lane]:#x}"
-            lines.append(f"    element {lane}: input 0x{block[lane]:0{source_digits}X} = {numbers[lane]:.9g}{drawn}, "
-                         f"expected 0x{want:0{digits}X} ({values[want]:.9g}), got 0x{got:0{digits}X} ({values[got]:.9g})")
-        more = int((codes != got_codes).sum()) - 4
-        if more > 0:
-            lines.append(f"    and {more} more elements of this block")
-        whole = ",".join(f"0x{v:0{source_digits}X}" for v in block)
-        drawn = "" if random is None else " --random " + ",".join(map(str, random))
-        lines.append(f"    to explain: mxcast explain {command_line(ConverterConfig(numerics=numerics))} --values {whole}{drawn}")
-        return "\n".join(lines)
 
     @property
     def blocks(self) -> int:
@@ -97,3 +77,26 @@ class Scoreboard:
         return "\n".join([f"{self.mismatched_blocks} of {self.blocks} blocks differ ({command_line(self.config)})", *self.mismatches,
                           *([f"to repeat: {self.repeat}"] if self.repeat else [])])
 
+
+def described(title: str, numerics: Numerics, block: np.ndarray, expected: tuple[int, np.ndarray], actual: tuple[int, np.ndarray],
+              random: np.ndarray | None) -> str:
+    """What differs in a block of patterns, of whose result the scale and the codes are given, in words."""
+    (scale, codes), (got_scale, got_codes) = expected, actual
+    element, source_digits = numerics.block.element, numerics.source.bits // 4
+    values, digits = element_values(element), -(-element.bits // 4)
+    numbers = widen(block.view(DTYPES[numerics.source.name]), np.empty(block.shape, np.uint32)).view(np.float32)
+    lines = [f"{title}: " + (f"scale expected 0x{scale:02X}, got 0x{got_scale:02X} (differs)" if scale != got_scale else
+                             f"scale 0x{scale:02X} as expected")]
+    for lane in np.flatnonzero(codes != got_codes)[:4]:
+        want, got = int(codes[lane]), int(got_codes[lane])
+        drawn = "" if random is None else f" with random bits {random[lane]:#x}"
+        lines.append(f"    element {lane}: input 0x{block[lane]:0{source_digits}X} = {numbers[lane]:.9g}{drawn}, "
+                     f"expected 0x{want:0{digits}X} ({values[want]:.9g}), got 0x{got:0{digits}X} ({values[got]:.9g})")
+    more = int((codes != got_codes).sum()) - 4
+    if more > 0:
+        lines.append(f"    and {more} more elements of this block")
+    end = int(np.flatnonzero(block).max(initial=0)) + 1  # zeros complete a block
+    whole = ",".join(f"0x{v:0{source_digits}X}" for v in block[:end])
+    drawn = "" if random is None else " --random " + ",".join(map(str, random))
+    lines.append(f"    to explain: mxcast explain {command_line(ConverterConfig(numerics=numerics))} --values {whole}{drawn}")
+    return "\n".join(lines)

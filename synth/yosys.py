@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,6 +21,9 @@ design = libyosys.Design()
 for command in sys.stdin.read().splitlines():
     libyosys.run_pass(command, design)
 """
+
+PYTHON = re.compile(r"\w*(?:Error|Exception): (.*)")
+"""An exception of C++ that reached the interpreter around Yosys."""
 
 PROBLEMS = ("driver", "logic loop")
 """Words in the warnings of Yosys' ``check``."""
@@ -57,6 +61,9 @@ def _first_error(folder: Path, status: int) -> str:
     if place is None:
         return f"exit status {status}"
     found = lines[place].strip()
+    if raised := PYTHON.fullmatch(found):  # and no message of Yosys
+        command = next((line for line in reversed(lines[:place]) if line.startswith("-- Running command")), "")
+        return f"its command {command[20:-4].split(' ')[0]} failed inside ({raised[1]})"
     if "'check -assert'" in found:  # which says how many problems it found, and each of them as a warning before
         found = next((line.removeprefix("Warning: ").strip(": ") for line in lines[:place] if line.startswith("Warning:")
                       and any(words in line for words in PROBLEMS)), found)

@@ -1,0 +1,161 @@
+"""A design as slang elaborates it: what its names mean, and its ports. Nothing here is proved by it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..host.errors import DesignError, ToolMissing
+from .mapping import Port
+
+__all__ = ["Elaboration", "elaborated", "slang_version"]
+
+ADVICE = "pip install 'mxcast[proof]'"
+
+
+@dataclass(frozen=True)
+class Elaboration:
+    """The instance ``top`` of the design, as `pyslang` has it."""
+
+    compilation: object
+    top: object
+
+    def place(self, location: object) -> str:
+        """Where something stands, as FILE:LINE of the user's."""
+        manager = self.compilation.sourceManager
+        return f"{manager.getFileName(location)}:{manager.getLineNumber(location)}"
+
+    @property
+    def ports(self) -> dict[str, Port]:
+        """The ports of the top module by name. One of several unpacked elements is as many ports, ``name[index]`` each.
+
+        Raises `DesignError` for ports that are no vectors: interfaces, and unpacked structures.
+        """
+        from pyslang import ast
+
+        found = {}
+        for port in self.top.body.portList:
+            if port.kind != ast.SymbolKind.Port:
+                raise DesignError(f"{self.place(port.location)}: the port {port.name} of {self.top.name} is {_kind(port)}: give the module a "
+                                  "wrapper with vectors for ports")
+            direction = {"In": "input", "Out": "output", "InOut": "inout"}.get(port.direction.name, port.direction.name)
+            for name, vector in _vectors(port.name, port.type):
+                if not vector.isIntegral:
+                    raise DesignError(f"{self.place(port.location)}: the port {port.name} of {self.top.name} is no vector")
+                found[name] = _port(name, direction, vector)
+        return found
+
+    @property
+    def unpacked(self) -> dict[str, str]:
+        """The ports of several elements, with a declaration of such a variable in which ``{}`` is its name."""
+        found = {}
+        for port in self.top.body.portList:
+            sizes = [f"[{low}:{high}]" for low, high in _dimensions(port.type)]
+            if sizes:
+                element = port.type
+                while element.isUnpackedArray:
+                    element = element.arrayElementType
+                found[port.name] = f"logic [{element.bitWidth - 1}:0] {{}} {''.join(sizes)}"
+        return found
+
+
+def slang_version() -> str:
+    """Version of the wheel pyslang. Raises `ToolMissing` without it."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("pyslang")
+    except PackageNotFoundError:
+        raise ToolMissing(f"slang is missing: {ADVICE}") from None
+
+
+def elaborated(text: str, top: str, parameters: Mapping[str, str] | None = None) -> Elaboration:
+    """The module ``top`` of a preprocessed text. Raises `DesignError` with the first error of slang."""
+    slang_version()
+    import pyslang
+    from pyslang import ast, syntax
+
+    tree = syntax.SyntaxTree.fromText(text, "design.sv")
+    definitions = {node.header.name.valueText: node.sourceRange for node in _modules(tree.root)}
+    if top not in definitions:
+        raise DesignError(f"the files have no module {top}: they have {', '.join(sorted(definitions)) or 'none'}")
+    options = ast.CompilationOptions()
+    options.topModules = {top}
+    options.paramOverrides = [f"{name}={value}" for name, value in (parameters or {}).items()]
+    flags = ast.CompilationFlags
+    options.flags = flags.AllowUseBeforeDeclare | flags.RelaxEnumConversions | flags.AllowTopLevelIfacePorts | flags.AllowMergingAnsiPorts
+    bag = pyslang.Bag()
+    bag.compilationOptions = options
+    compilation = ast.Compilation(bag)
+    compilation.addSyntaxTree(tree)
+    root = compilation.getRoot()
+    engine = pyslang.DiagnosticEngine(compilation.sourceManager)
+    reached = _definitions(root.topInstances[0]) if root.topInstances else set()
+    aside = [extent for name, extent in definitions.items() if name not in reached and reached]
+    for diagnostic in compilation.getAllDiagnostics():
+        if diagnostic.isError() and not any(extent.start.offset <= diagnostic.location.offset < extent.end.offset for extent in aside):
+            manager = compilation.sourceManager
+            raise DesignError(f"{manager.getFileName(diagnostic.location)}:{manager.getLineNumber(diagnostic.location)}: "
+                              f"{engine.formatMessage(diagnostic)}")
+    return Elaboration(compilation, root.topInstances[0])
+
+
+def _modules(root: object) -> list:
+    from pyslang import syntax
+
+    found = []
+
+    def look(node: object) -> bool:
+        if isinstance(node, syntax.ModuleDeclarationSyntax):
+            found.append(node)
+        return True
+
+    root.visit(look)
+    return found
+
+
+def _definitions(top: object) -> set[str]:
+    """Names of the modules below an instance, itself included."""
+    from pyslang import ast
+
+    found = set()
+
+    def look(symbol: object) -> object:
+        if isinstance(symbol, ast.InstanceSymbol):
+            found.add(symbol.definition.name)
+        return ast.VisitAction.Skip if isinstance(symbol, ast.Expression | ast.Statement) else ast.VisitAction.Advance
+
+    top.visit(look)
+    return found
+
+
+def _kind(port: object) -> str:
+    from pyslang import ast
+
+    return "an interface" if port.kind == ast.SymbolKind.InterfacePort else "made of several"
+
+
+def _dimensions(kind: object) -> list[tuple[int, int]]:
+    """The unpacked dimensions of a type, as they are declared."""
+    found = []
+    while kind.isUnpackedArray and kind.hasFixedRange:
+        found.append((kind.fixedRange.left, kind.fixedRange.right))
+        kind = kind.arrayElementType
+    return found
+
+
+def _vectors(name: str, kind: object) -> list[tuple[str, object]]:
+    """The elements of a port with their names and types."""
+    if not kind.isUnpackedArray or not kind.hasFixedRange:
+        return [(name, kind)]
+    low, high = sorted((kind.fixedRange.left, kind.fixedRange.right))
+    return [found for index in range(low, high + 1) for found in _vectors(f"{name}[{index}]", kind.arrayElementType)]
+
+
+def _port(name: str, direction: str, kind: object) -> Port:
+    """A vector; one of several packed dimensions is one of all its bits."""
+    simple = kind.isSimpleBitVector and kind.hasFixedRange
+    declared = kind.fixedRange if simple else None
+    upto = bool(declared) and declared.left < declared.right
+    return Port(name, direction, kind.bitWidth, min(declared.left, declared.right) if declared else 0, upto)

@@ -1,0 +1,230 @@
+"""What must not be in a text that is proved: constructs that tools read differently, and those on which a simulator that follows the
+standard does something else than hardware would.
+
+Each is an `Objection` with its place. What a statement may be is listed, and what is not in the list is an objection, so that nothing
+passes because nobody thought of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .activity import Activity, Part, Symbol
+from .elaboration import Elaboration
+from .expressions import body_of, words
+from .statements import Reader
+
+__all__ = ["Objection", "objections"]
+
+GATES = ("and", "nand", "or", "nor", "xor", "xnor", "buf", "not")
+NETS = ("Wire", "Tri", "UWire", "Supply0", "Supply1")
+
+
+@dataclass(frozen=True)
+class Objection:
+    """Why a text cannot be proved, and where that stands."""
+
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+def objections(design: Elaboration) -> list[Objection]:
+    """What is wrong with a design, in the order of the text; each once, in however many instances it is."""
+    found = _Gate(design).found
+    return sorted(dict.fromkeys(found), key=lambda objection: (objection.place.rpartition(":")[0], int(objection.place.rpartition(":")[2])))
+
+
+@dataclass
+class _Gate:
+    design: Elaboration
+    found: list[Objection] = field(default_factory=list)
+    activities: list[Activity] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.object)
+        self.design.top.visit(self._look)
+        for activity in self.activities:
+            self._judge(activity)
+        self._races()
+        self._syntax()
+        self._unknown_selectors()
+
+    def object(self, location: object, reason: str) -> None:
+        self.found.append(Objection(self.design.place(location), reason))
+
+    def _look(self, symbol: object) -> object:
+        """A symbol below the top; those of statements and expressions are read with what they are part of."""
+        from pyslang import ast
+
+        if isinstance(symbol, ast.Expression | ast.Statement):
+            return ast.VisitAction.Skip
+        if symbol.name.startswith("$"):
+            self.object(symbol.location, f"the name {symbol.name} could be taken for a cell of a tool")
+        kind = symbol.kind.name
+        if check := _CHECKS.get(kind):
+            check(self, symbol)
+        elif kind not in _HARMLESS:
+            self.object(symbol.location, f"there is a {words(kind)}, which is not looked into")
+        inside = kind in ("Instance", "InstanceArray", "InstanceBody", "GenerateBlock", "GenerateBlockArray", "Root")
+        return ast.VisitAction.Advance if inside else ast.VisitAction.Skip
+
+    # What each kind of symbol may be.
+
+    def _instance(self, instance: object) -> None:
+        definition = instance.definition
+        if definition.definitionKind.name not in ("Module", "Interface"):
+            self.object(instance.location, f"{instance.name} is a {definition.definitionKind.name.lower()}")
+        if definition.name.startswith("$"):
+            self.object(instance.location, f"the name {definition.name} could be taken for a cell of a tool")
+        for connection in instance.portConnections:
+            inner, outer = getattr(connection.port, "internalSymbol", None), connection.expression
+            if inner is None or outer is None:
+                continue
+            activity = Activity("connection", instance.location, body_of(instance))
+            if connection.port.direction.name == "In":
+                self.reader.expression(activity, outer)
+                self._set(activity, inner)
+            else:
+                activity.read(Part(Symbol.of(inner)), instance.location)
+                self.reader.target(activity, outer, True)
+                self._flows(activity)
+            self.activities.append(activity)
+
+    def _set(self, activity: Activity, symbol: object) -> None:
+        """Let all that an activity reads flow to a net or variable."""
+        activity.blocking.add(Part(Symbol.of(symbol)), activity.location)
+        self._flows(activity)
+
+    def _flows(self, activity: Activity) -> None:
+        activity.flows |= {(target, source) for target in activity.blocking.symbols for source in activity.reads.symbols}
+
+    def _primitive(self, gate: object) -> None:
+        if gate.primitiveType.name not in GATES:
+            self.object(gate.location, f"there is a primitive {gate.primitiveType.name}")
+            return
+        activity = Activity("continuous", gate.location, body_of(gate))
+        for connection in gate.portConnections:
+            self.reader.expression(activity, connection)
+        self._flows(activity)
+        self.activities.append(activity)
+
+    def _assign(self, assign: object) -> None:
+        activity = Activity("continuous", assign.location, body_of(assign))
+        self.reader.expression(activity, assign.assignment)
+        self.activities.append(activity)
+
+    def _net(self, net: object) -> None:
+        if net.netType.netKind.name not in NETS:
+            self.object(net.location, f"{net.name} is a net {net.netType.name}")
+        self._initialised(net, "continuous")
+
+    def _variable(self, variable: object) -> None:
+        self._initialised(variable, "initial")
+
+    def _initialised(self, symbol: object, kind: str) -> None:
+        if not _is_bits(symbol.type):
+            self.object(symbol.location, f"{symbol.name} is of the type {symbol.type}, and not made of bits")
+        if symbol.initializer is not None:
+            activity = Activity(kind, symbol.location, body_of(symbol))
+            self.reader.expression(activity, symbol.initializer)
+            self.reader._flow(activity, [Symbol.of(symbol)], symbol.initializer)
+            activity.blocking.add(Part(Symbol.of(symbol)), symbol.location)
+            self.activities.append(activity)
+
+    def _process(self, block: object) -> None:
+        self.activities.append(self.reader.process(block))
+
+    # What the processes do, each and together.
+
+    def _judge(self, activity: Activity) -> None:
+        combinational = activity.kind in ("combinational", "listed")
+        for part, place in activity.nonblocking:
+            if combinational:
+                self.object(place, f"a combinational block writes {part.symbol.text} with <=")
+            elif activity.kind == "initial":
+                self.object(place, f"an initial block writes {part.symbol.text} with <=")
+            elif activity.blocking.meets(part):
+                self.object(place, f"{part.symbol.text} is written with = and with <= in one block")
+        for part, place in activity.reads:
+            if combinational and activity.blocking.meets(part):
+                self.object(place, f"{part.symbol.text} is read before its block writes it, which does not start the block once more")
+            elif activity.kind == "initial":
+                self.object(place, f"an initial value depends on {part.symbol.text}")
+            elif activity.kind == "listed" and part.symbol not in activity.listed:
+                self.object(place, f"{part.symbol.text} is read, and the sensitivity list of its block does not have all of it")
+        if activity.kind in ("continuous", "combinational", "listed", "connection") and not activity.sees_functions:
+            for part, place in activity.hidden:
+                self.object(place, f"a function reads {part.symbol.text}, which is none of its arguments: a change of it starts nothing")
+        if activity.kind == "unknown":
+            self.object(activity.location, "a block starts neither at an edge nor at a change of what it reads")
+
+    def _races(self) -> None:
+        """What one clocked block writes with = and something else reads: which comes first?"""
+        for activity in self.activities:
+            if activity.kind == "clocked":
+                for part, place in activity.blocking:
+                    if any(other is not activity and other.reads.meets(part) for other in self.activities):
+                        self.object(place, f"a clocked block writes {part.symbol.text} with =, and it is read elsewhere: nothing says which "
+                                    "comes first")
+
+    def _unknown_selectors(self) -> None:
+        """Comparisons that tell x from 0 and 1, of what may be x."""
+        unknown = set().union(*(activity.unknown for activity in self._all))
+        flows: dict[Symbol, set[Symbol]] = {}
+        for activity in self._all:
+            for target, source in activity.flows:
+                flows.setdefault(source, set()).add(target)
+        waiting = list(unknown)
+        while waiting:
+            more = flows.get(waiting.pop(), set()) - unknown
+            unknown |= more
+            waiting += more
+        for activity in self._all:
+            for comparison in activity.comparisons:
+                if comparison.unknown:
+                    self.object(comparison.location, f"there is x or z in {comparison.what}")
+                elif some := next((name for name in comparison.names if name in unknown), None):
+                    self.object(comparison.location, f"{some.text}, which may be x, is in {comparison.what}")
+
+    @property
+    def _all(self) -> list[Activity]:
+        return [*self.activities, *filter(None, self.reader.functions.values())]
+
+    def _syntax(self) -> None:
+        """What there is no symbol for."""
+        from pyslang import syntax
+
+        kinds = {syntax.DriveStrengthSyntax: "a drive strength", syntax.PullStrengthSyntax: "a drive strength",
+                 syntax.ChargeStrengthSyntax: "a charge strength", syntax.BindDirectiveSyntax: "a bind directive"}
+
+        def look(node: object) -> bool:
+            if what := kinds.get(type(node)):
+                self.object(node.sourceRange.start, f"there is {what}")
+            return True
+
+        for tree in self.design.compilation.getSyntaxTrees():
+            tree.root.visit(look)
+
+
+def _is_bits(kind: object) -> bool:
+    """Is a type made of bits, and of a number that is known?"""
+    if kind.isUnpackedArray:
+        return kind.hasFixedRange and _is_bits(kind.arrayElementType)
+    return kind.isIntegral or kind.isUnpackedStruct
+
+
+_CHECKS: dict[str, Callable[[_Gate, object], None]] = {
+    "Instance": _Gate._instance, "PrimitiveInstance": _Gate._primitive, "ContinuousAssign": _Gate._assign, "Net": _Gate._net,
+    "Variable": _Gate._variable, "ProceduralBlock": _Gate._process}
+
+_HARMLESS = frozenset((
+    "InstanceBody", "InstanceArray", "GenerateBlock", "GenerateBlockArray", "Root",  # looked into
+    "Subroutine",  # looked at where it is called
+    "StatementBlock",  # part of a process
+    "Port", "InterfacePort", "MultiPort", "Modport", "ModportPort", "Parameter", "TypeParameter", "Genvar", "EnumValue", "TypeAlias",
+    "TransparentMember", "ExplicitImport", "WildcardImport", "EmptyMember", "ForwardingTypedef", "Specparam", "Attribute", "ElabSystemTask",
+    "DefParam", "Property", "Sequence", "Field", "EnumType", "PackedStructType", "PackedUnionType", "LetDecl", "UnpackedStructType"))

@@ -1,0 +1,33 @@
+"""Yosys' two readers of SystemVerilog. They have nothing in common, so what one gets wrong the other should not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..host.cache import kept_result
+from ..synth.yosys import execute, yosys_version
+
+__all__ = ["READ_VERILOG", "SLANG", "readers", "reading"]
+
+READ_VERILOG, SLANG = "read_verilog", "slang"
+
+SLANG_OPTIONS = "--no-proc --keep-hierarchy --ignore-timing --ignore-assertions --allow-use-before-declare --relax-enum-conversions --allow-merging-ansi-ports"
+
+
+def readers() -> list[str]:
+    """The readers that this Yosys has."""
+    def compute(folder: Path) -> bool:
+        execute(["help read_slang"], folder)  # succeeds whatever it is asked for
+        return "Read SystemVerilog sources" in (folder / "yosys.log").read_text()
+
+    return [READ_VERILOG, *[SLANG] * bool(kept_result("yosys-readers", [yosys_version()], compute))]
+
+
+def reading(reader: str, file: str, top: str, parameters: Mapping[str, str]) -> list[str]:
+    """The commands that read the module ``top`` of a file, which is in the folder where they run, up to its hierarchy."""
+    if reader == SLANG:
+        chosen = "".join(f" -G {name}={value}" for name, value in parameters.items())
+        return [f"read_slang {SLANG_OPTIONS} --top {top}{chosen} {file}", f"hierarchy -check -top {top}"]
+    chosen = "".join(f" -chparam {name} {value}" for name, value in parameters.items())
+    return [f"read_verilog -sv {file}", f"hierarchy -check -top {top}{chosen}"]

@@ -1,0 +1,111 @@
+"""The text of a design: preprocessed for every tool that it asks about, and without what some tools obey and others ignore.
+
+A proof is of a text without macros, include files, comments and attributes, and without ``unique`` and ``priority``, which
+promise a synthesis tool something and mean nothing to the result. Which text it is may depend on the tool that reads it: each
+is a `Reading`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+from ..sim.preprocess import preprocessed
+
+__all__ = ["Reading", "free_name", "plain", "readings"]
+
+TOOLS = ("SYNTHESIS", "VERILATOR", "YOSYS", "FORMAL", "SIMULATION", "__ICARUS__", "__slang__", "MODEL_TECH", "VCS", "INCA", "XILINX_SIMULATOR",
+         "SYNPLIFY", "ALTERA_RESERVED_QIS")
+"""Macros that tools define, or that are defined for them by custom, and that a text may ask about."""
+
+USUAL = ("SYNTHESIS", "VERILATOR")
+"""Those that are defined in the reading that is simulated first."""
+
+SPACE = re.compile(r"`line .*|\s+")
+"""What does not make two texts different."""
+
+COMMENT = re.compile(r'("(?:\\.|[^"\\])*"|\\\S+)|/\*.*?\*/|//[^\n]*', re.DOTALL)
+"""A comment; or a string or an escaped name, in which there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A text as some tools read it. ``macros`` says which of those that it asks about they define; empty if it asks about none."""
+
+    text: str
+    macros: str = ""
+
+    @property
+    def folder(self) -> str:
+        """A name for what belongs to this reading alone."""
+        return re.sub(r"\W+", "_", self.macros).strip("_")
+
+
+def readings(files: Iterable[Path | str], include: Iterable[Path | str] = (), define: Iterable[str] = ()) -> list[Reading]:
+    """The different texts that files are, with each choice of the macros of `TOOLS`, but for those in ``define``; that of `USUAL`
+    first. Raises ValueError where the files cannot be preprocessed."""
+    files, include, define = [Path(file) for file in files], [Path(folder) for folder in include], list(define)
+    free = [macro for macro in TOOLS if macro not in {given.partition("=")[0] for given in define}]
+    usual = frozenset(USUAL) & set(free)
+
+    @cache
+    def text(defined: frozenset[str]) -> str:
+        return preprocessed(files, include, define, {macro: macro in defined for macro in free})
+
+    def differ(one: frozenset[str], other: frozenset[str]) -> bool:
+        return SPACE.sub(" ", text(one)) != SPACE.sub(" ", text(other))
+
+    asked: list[str] = []
+    while more := [macro for macro in free if macro not in asked
+                   and any(differ(choice - {macro}, choice | {macro}) for choice in _choices(usual, asked))]:
+        asked += more  # what stands between two conditions shows only now
+    found: dict[str, list[frozenset[str]]] = {}
+    for choice in _choices(usual, asked):
+        found.setdefault(SPACE.sub(" ", text(choice)), []).append(choice)
+    return [Reading(text=plain(text(choices[0])), macros=" or ".join(
+        ", ".join(f"{macro} {'defined' if macro in choice else 'not defined'}" for macro in asked) for choice in choices))
+        for choices in found.values()]
+
+
+def _choices(usual: frozenset[str], asked: list[str]) -> Iterator[frozenset[str]]:
+    """All choices of some macros, the others being as usual."""
+    for choice in product((True, False), repeat=len(asked)):
+        yield usual ^ {macro for macro, as_usual in zip(asked, choice) if not as_usual}
+
+
+def plain(text: str) -> str:
+    """A preprocessed text without comments, attributes, ``unique`` and ``priority``; what is left stays on its line."""
+    from pyslang import syntax
+
+    text = COMMENT.sub(lambda found: found[1] or _blank(found[0]), text)
+    tree = syntax.SyntaxTree.fromText(text)
+    unwanted: list[tuple[int, int]] = []
+
+    def look(node: object) -> bool:
+        if isinstance(node, syntax.AttributeInstanceSyntax):
+            unwanted.append((node.sourceRange.start.offset, node.sourceRange.end.offset))
+        elif isinstance(node, syntax.CaseStatementSyntax | syntax.ConditionalStatementSyntax):
+            word = node.uniqueOrPriority
+            if word.rawText:
+                unwanted.append((word.location.offset, word.location.offset + len(word.rawText.encode())))
+        return True
+
+    tree.root.visit(look)
+    data = text.encode()
+    for start, end in unwanted:
+        data = data[:start] + _blank(data[start:end].decode()).encode() + data[end:]
+    return data.decode()
+
+
+def free_name(name: str, text: str) -> str:
+    """The name, or the first of name_1, name_2 and so on that does not stand in a text."""
+    names = (name, *(f"{name}_{number}" for number in range(1, len(text) + 2)))
+    return next(name for name in names if name not in text)
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", re.sub(r"[^\x00-\x7f]", "  ", text))

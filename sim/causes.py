@@ -1,0 +1,78 @@
+"""What kind of difference it is when a design converts a block otherwise than it should."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.block import Quantized
+from ..spec import FixedFormat, Numerics
+
+__all__ = ["CAUSES", "Cause", "causes", "only"]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """In which blocks, and whether their scale bytes differ or their codes alone."""
+
+    kind: str
+    has_scale: bool
+
+    @property
+    def text(self) -> str:
+        return f"{KINDS[self.kind]}: {'the scale byte' if self.has_scale else 'codes only'}"
+
+
+KINDS = {
+    "ordinary": "ordinary blocks",
+    "subnormals": "subnormal elements, or subnormal inputs",
+    "byte_0": "blocks of scale byte 0",
+    "zeros": "blocks of zeros",
+    "specials": "blocks with NaN or Inf",
+    "byte_255": "blocks of scale byte 255",
+}
+"""Kinds of blocks in words; a block is of the last of them that fits it. In those of subnormals no other element differs; byte 255 is that
+of the design too, so that no reader looks at the codes."""
+
+CAUSES = tuple(Cause(kind, has_scale) for kind in KINDS for has_scale in (True, False) if (kind, has_scale) not in
+               (("subnormals", True), ("byte_255", True)))
+
+
+def causes(numerics: Numerics, patterns: np.ndarray, expected: Quantized, actual: Quantized, nan_codes_free: bool = False) -> np.ndarray:
+    """For each of (n, block_size) source patterns the number of its cause in `CAUSES`, or -1 where nothing differs: (n,) int8.
+
+    With ``nan_codes_free`` the codes of a block do not matter whose byte is 255, and must be.
+    """
+    source, element, scale = numerics.source, numerics.block.element, numerics.block.scale
+    magnitude = patterns & patterns.dtype.type(source.magnitude_mask)
+    wrong_scale = (expected.scales != actual.scales).any(axis=1)
+    wrong_codes = expected.codes != actual.codes
+    is_nan = (expected.scales == scale.nan_code).all(axis=1) & ~wrong_scale
+    if nan_codes_free:
+        wrong_codes = wrong_codes & ~is_nan[:, None]
+    small = (magnitude >> source.man_bits) == 0
+    if not isinstance(element, FixedFormat):
+        small |= (expected.codes & element.magnitude_mask) >> element.man_bits == 0
+    kinds = {
+        "ordinary": np.ones(len(patterns), bool), "subnormals": ~wrong_scale & (small | ~wrong_codes).all(axis=1),
+        "byte_0": (expected.scales == 0).all(axis=1), "zeros": ~magnitude.any(axis=1),
+        "specials": (magnitude > source.max_code).any(axis=1), "byte_255": is_nan,
+    }
+    found = np.full(len(patterns), -1, np.int8)
+    for number, cause in enumerate(CAUSES):  # later kinds go before earlier ones
+        found[kinds[cause.kind] & (wrong_scale if cause.has_scale else ~wrong_scale & wrong_codes.any(axis=1))] = number
+    return found
+
+
+ONLY = (({"byte_255"}, "only codes under scale byte 255 differ, at which no reader looks (--nan-codes free leaves them out)"),
+        ({"byte_0", "zeros"}, "only blocks of scale byte 0 differ"),
+        ({"specials", "byte_255"}, "only blocks with NaN or Inf differ"),
+        ({"subnormals"}, "only subnormal elements and inputs differ"),
+        ({"subnormals", "byte_0", "zeros"}, "only subnormal elements and inputs, and blocks of scale byte 0, differ"))
+
+
+def only(found: list[Cause]) -> str | None:
+    """What the causes have in common, in a sentence, if they are few."""
+    kinds = {cause.kind for cause in found}
+    return next((sentence for several, sentence in ONLY if kinds and kinds <= several), None)
