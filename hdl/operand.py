@@ -7,7 +7,7 @@ import dataclasses
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from ..spec import FP16, TF32, ConverterConfig, Numerics, ScaleRule, Specials, Subnormals
+from ..spec import FP16, ConverterConfig, Numerics, ScaleRule, Specials
 
 __all__ = ["ROUNDS_UP", "operand_config", "operand_layout", "scale_key_layout", "special_flags", "lane_name"]
 
@@ -22,7 +22,7 @@ def operand_config(config: ConverterConfig) -> ConverterConfig:
         return config
 
     def widened(mode: Numerics) -> Numerics:
-        return mode.replace(source=TF32, input_subnormals=Subnormals.FLUSH)
+        return mode.widened()
 
     return dataclasses.replace(config, numerics=widened(config.numerics), alternatives=tuple(map(widened, config.alternatives)))
 

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..spec import ConverterConfig, Numerics, Rounding, ScaleRule, Specials
 from .mode import by_mode, mode_port
 from .operand import ROUNDS_UP, scale_key_layout, special_flags
+from .threshold import LIMITS
 
 __all__ = ["ScaleUnit", "largest_scale", "leaves_above", "scale_offset"]
 
@@ -16,6 +17,8 @@ __all__ = ["ScaleUnit", "largest_scale", "leaves_above", "scale_offset"]
 def scale_offset(numerics: Numerics) -> int:
     """Biased exponent of the source less scale byte: X = exponent - source bias - offset, byte = X + scale bias."""
     element = numerics.block.element
+    if numerics.scale_rule not in LIMITS:
+        raise ValueError(f"no hardware for the scale rule {numerics.scale_rule}")
     by_bias = numerics.scale_rule is ScaleRule.BIAS_FLOOR
     return (element.bias if by_bias else element.emax) + numerics.source.bias - numerics.block.scale.bias
 

@@ -32,8 +32,9 @@ class Threshold:
     @classmethod
     def of(cls, numerics: Numerics) -> Threshold:
         element, source = numerics.block.element, numerics.source
-        limits = {ScaleRule.CEIL: _ceil, ScaleRule.RCEIL: _rceil, ScaleRule.POW2_CEIL: _pow2_ceil, ScaleRule.EVEN: _even}
-        in_binade, at_bottom = limits.get(numerics.scale_rule, _never)(element)
+        if numerics.scale_rule not in LIMITS:
+            raise ValueError(f"no hardware for the scale rule {numerics.scale_rule}")
+        in_binade, at_bottom = LIMITS[numerics.scale_rule](element)
         if source is TF32:  # it holds widened numbers, all far above the bottom
             at_bottom = in_binade
         elif element.emax == 0 and numerics.input_subnormals is Subnormals.FLUSH:
@@ -74,3 +75,8 @@ def _pow2_ceil(element) -> tuple[int, int]:
 def _even(element) -> tuple[int, int]:
     last = (1 << 23) - (1 << (22 - element.fraction_bits)) - 1
     return last, last
+
+
+LIMITS = {ScaleRule.FLOOR: _never, ScaleRule.BIAS_FLOOR: _never, ScaleRule.CEIL: _ceil, ScaleRule.RCEIL: _rceil,
+          ScaleRule.POW2_CEIL: _pow2_ceil, ScaleRule.EVEN: _even}
+"""For each rule the fractions of FP32 above which it puts the scale one up: in a binade, and in the lowest."""

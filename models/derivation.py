@@ -58,6 +58,8 @@ def scale_derivation(a: int, numerics: Numerics) -> tuple[int, str]:
         # destmax in units of the last bit of a: in a binade of its own, and below FP32's normal numbers
         limit = int((element.max_value / 2 ** element.emax - 1) * 2**23 if e else element.max_value * 2**22)
         return _clamped(f"e - emax + (m > 0x{limit:06X})", e, element.emax, m > limit)
+    if rule is not ScaleRule.RCEIL:
+        raise ValueError(f"no derivation of the scale rule {rule}")
     reciprocal = fp32(1 / element.max_value)
     p = fp32_pattern(fp32(fp32_value(a) * reciprocal))
     limit = 0 if p >> 23 else 1 << 22  # the power of two below the smallest normal number is a subnormal one

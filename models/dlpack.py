@@ -48,6 +48,10 @@ def from_dlpack(x: object) -> np.ndarray:
     """
     if getattr(x, "requires_grad", False):
         raise TypeError("x must not require a gradient: give x.detach()")
+    if callable(getattr(x, "is_neg", None)) and x.is_neg():
+        raise TypeError("x must not be a view with the negative bit, whose memory has the opposite signs: give x.resolve_neg()")
+    if callable(getattr(x, "is_conj", None)) and x.is_conj():
+        raise TypeError("x must not be a view with the conjugate bit: give x.resolve_conj()")
     try:
         device = x.__dlpack_device__()[0]
         capsule = x.__dlpack__() if device in CPU_MEMORY else None

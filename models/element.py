@@ -44,6 +44,8 @@ def _fixed_magnitudes(y: np.ndarray, element: FixedFormat, rounding: Rounding, w
         np.copyto(total, y, casting="unsafe")  # truncates: what is left below is the guard bit
         np.add(total, np.uint32(1), out=total)
         np.copyto(codes, np.right_shift(total, np.uint32(1), out=total), casting="unsafe")
+    elif rounding not in (Rounding.RTZ, Rounding.SR):
+        raise ValueError(f"no model of the rounding {rounding}")
     else:
         np.copyto(codes, np.trunc(y, out=sum), casting="unsafe")
         if random is not None:

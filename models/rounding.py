@@ -50,8 +50,10 @@ def encode_magnitudes(y: np.ndarray, element: FloatFormat, rounding: Rounding, s
             np.subtract(codes, (error == step * np.float32(-0.5)) & (codes & 1 == 1), out=codes)
         elif rounding is Rounding.RNA:
             _away_from_zero(error, step, codes)
-        else:
+        elif rounding in (Rounding.RTZ, Rounding.SR):
             _toward_zero(error, step, codes, random)
+        else:
+            raise ValueError(f"no model of the rounding {rounding}")
     if subnormals is Subnormals.FLUSH:
         np.multiply(codes, codes >= 1 << element.man_bits, out=codes)
 

@@ -10,6 +10,8 @@ from ..spec import Numerics, ScaleRule
 
 __all__ = ["scale_bytes", "scale_reciprocals", "spread"]
 
+RULES = (ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN, ScaleRule.BIAS_FLOOR)
+"""Those that are modelled here."""
 FRACTION = np.uint32(0x7FFFFF)
 RECIPROCALS = np.append(np.ldexp(np.float32(1), 127 - np.arange(255)), np.float32(np.nan)).astype(np.float32)
 """2**-X of every scale byte, exactly; that of 2**127 is subnormal."""
@@ -22,6 +24,8 @@ def scale_bytes(amax: np.ndarray, numerics: Numerics) -> np.ndarray:
     rounds as the rule demands.
     """
     element, rule = numerics.block.element, numerics.scale_rule
+    if rule not in RULES:
+        raise ValueError(f"no model of the scale rule {rule}")
     if rule is ScaleRule.RCEIL:
         # cvt.rp.satfinite.ue8m0 of the product: the next power of two, at the smallest normal one 2**-127 included
         product = amax.view(np.float32) * (np.float32(1) / np.float32(element.max_value))

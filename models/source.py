@@ -34,6 +34,9 @@ def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False) -> np.
     becomes its bit patterns; uint16 is taken for those only where the source is BF16 or ``patterns`` says so. Raises
     TypeError unless every number of the array's format is one of ``source``, which for FP32 are all three formats.
     """
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError("x must not be a masked array, whose mask would be lost: give x.filled(...) with the number that stands for what "
+                        "is masked")
     array = from_dlpack(x) if _is_foreign(x) else np.asarray(x)
     given = array.dtype.name
     if given == "bfloat16":

@@ -24,6 +24,8 @@ def special_blocks(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray,
         return _signal_codes(magnitudes.max(axis=1), bits, codes, numerics)
     if numerics.specials is Specials.TE:
         return scales, _replaced(magnitudes, bits, codes, numerics)
+    if numerics.specials is not Specials.DROP:
+        raise ValueError(f"no model of the specials {numerics.specials}")
     return scales, _with_dropped(magnitudes, bits, scales, codes, numerics, random)
 
 

@@ -37,7 +37,7 @@ FREED = ["memory_collect", "techmap -max_iter 1 -map undefined.v"]
 CHECKED = ["check -assert"]
 """Refuses wires that nothing or two things drive, and loops."""
 
-LATCH = "$dlatch"
+LATCHES = ("$dlatch", "$adlatch")
 RUNNING = "-- Running command `"
 """What Yosys' log has before the output of each command."""
 
@@ -169,7 +169,7 @@ class Design:
     @property
     def latches(self) -> list[str]:
         """The modules that have latches."""
-        return [name for name, module in self.modules.items() if any(cell["type"] == LATCH for cell in module["cells"].values())]
+        return [name for name, module in self.modules.items() if any(cell["type"] in LATCHES for cell in module["cells"].values())]
 
     def parts(self, *cuts: Cut) -> list[Part]:
         """Modules as functions."""

@@ -65,6 +65,8 @@ class _Gate:
         if symbol.name.startswith("$"):
             self.object(symbol.location, f"the name {symbol.name} could be taken for a cell of a tool")
         kind = symbol.kind.name
+        if kind == "GenerateBlock" and symbol.isUninstantiated:
+            return ast.VisitAction.Skip
         if check := _CHECKS.get(kind):
             check(self, symbol)
         elif kind not in _HARMLESS:

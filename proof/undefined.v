@@ -75,3 +75,12 @@ module mxcast_latch (EN, D, Q);
   \$anyseq #(.WIDTH(WIDTH)) kept (.Y(any));
   assign Q = EN == EN_POLARITY ? D : any;
 endmodule
+
+(* techmap_celltype = "$adlatch" *)
+module mxcast_latch_with_reset (EN, ARST, D, Q);
+  parameter EN_POLARITY = 1'b1, ARST_POLARITY = 1'b1, ARST_VALUE = 1'b0, WIDTH = 1;
+  input EN, ARST; input [WIDTH-1:0] D; output [WIDTH-1:0] Q;
+  wire [WIDTH-1:0] any;
+  \$anyseq #(.WIDTH(WIDTH)) kept (.Y(any));
+  assign Q = ARST == ARST_POLARITY ? ARST_VALUE : EN == EN_POLARITY ? D : any;
+endmodule

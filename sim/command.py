@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from ..spec import ConverterConfig, converter_config
+from ..spec import PROFILES, ConverterConfig, Microarchitecture, numerics
 
 __all__ = ["command_line"]
 
 
 def command_line(config: ConverterConfig) -> str:
-    """The arguments by which the command line means this configuration.
+    """The arguments by which the command line means this configuration: the profile from which it departs least, and its departures.
 
     >>> from mxcast.spec import converter_config
-    >>> command_line(converter_config("e4m3,e5m2", rounding="rtz")).split(" --set ")[:4]
-    ['mxfp8_e4m3,mxfp8_e5m2', 'block_size=32', 'source=fp32', 'scale_rule=floor']
+    >>> command_line(converter_config("e4m3,e5m2", rounding="rtz"))
+    'mxfp8_e4m3,mxfp8_e5m2 --profile ocp --set rounding=rtz'
     """
-    plain = f"{config.formats} --profile {config.profile}"
-    if config.profile and config == converter_config(config.formats, config.profile):
-        return plain
-    fields = {**config.numerics.to_dict(), **config.microarchitecture.to_dict()}
-    fields = {key: value for key, value in fields.items() if key not in ("block", "element")}
+    first = config.numerics
+    wanted = first.to_dict()
+
+    def departures(profile: str) -> dict[str, object]:
+        usual = numerics(first.block, profile).to_dict() | {"block_size": 32}
+        return {key: value for key, value in wanted.items() if key not in ("block", "element") and value != usual.get(key)}
+
+    profile = min([config.profile or "ocp", *PROFILES], key=lambda name: len(departures(name)))
+    fields = departures(profile)
+    if len(rules := list(dict.fromkeys(str(mode.scale_rule) for mode in config.modes))) > 1:
+        fields["scale_rule"] = ",".join(rules)
+    usual = Microarchitecture().to_dict()
+    fields |= {key: value for key, value in config.microarchitecture.to_dict().items() if value != usual.get(key)}
     if config.latency:
         fields["registered_after"] = ",".join(config.microarchitecture.registered_after)
-    fields["scale_rule"] = ",".join(dict.fromkeys(str(mode.scale_rule) for mode in config.modes))
-    return " ".join([config.formats, *(f"--set {key}={value}" for key, value in fields.items())])
+    return " ".join([f"{config.formats} --profile {profile}", *(f"--set {key}={value}" for key, value in fields.items())])

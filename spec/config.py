@@ -140,7 +140,8 @@ class ConverterConfig:
             if mode.block.element.bits != first.block.element.bits:
                 raise ValueError(f"the element formats of one converter must have the same width, not {first.block.element.bits} "
                                  f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})")
-            if (mode.replace(block=first.block, scale_rule=first.scale_rule), mode.block_size) != (first, first.block_size):
+            shared = [f.name for f in dataclasses.fields(Numerics) if f.name not in ("block", "scale_rule")]
+            if any(getattr(mode, name) != getattr(first, name) for name in [*shared, "block_size"]):
                 raise ValueError("the modes of one converter may differ in scale_rule and element format only")
         if self.microarchitecture.quantizer is Quantizer.TABLE and not has_tables(self.modes):
             raise ValueError("the table quantizer makes one format, with one to three fraction bits or fixed-point of six to eight bits, "

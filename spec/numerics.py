@@ -7,12 +7,13 @@ hardware from its own derivation; docs/numerics.md is the prose. Notation: ``a``
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .catalogue import Rule, unknown_name
-from .formats import BF16, FP16, FP32, TF32, BlockFormat, ElementFormat, FixedFormat, FloatFormat, SpecialCodes
+from .formats import BF16, E8M0, FP16, FP32, TF32, BlockFormat, ElementFormat, FixedFormat, FloatFormat, SpecialCodes
 from .names import block_format, source_format
 
 __all__ = ["ScaleRule", "Rounding", "Specials", "Subnormals", "Overflow", "Numerics"]
@@ -95,8 +96,11 @@ class Numerics:
     def __post_init__(self) -> None:
         object.__setattr__(self, "block", block_format(self.block))
         object.__setattr__(self, "source", source_format(self.source))
-        if self.source not in (FP32, BF16, FP16, TF32):
+        if self.source not in (FP32, BF16, FP16):
             raise ValueError(f"source must be fp32, bf16 or fp16, not {self.source.name}")
+        if self.block.scale != E8M0 or self.block.tensor_scaled:
+            what = "a scale of the whole tensor" if self.block.scale == E8M0 else f"the scale format {self.block.scale.name}"
+            raise ValueError(f"{self.block.name} has {what}: only E8M0 scales, and these alone, are converted to")
         for name, rule in RULES.items():
             object.__setattr__(self, name, rule.named(name, getattr(self, name)))
         if self.rounding is Rounding.SR and self.random_bits == 0:
@@ -109,6 +113,14 @@ class Numerics:
     @property
     def block_size(self) -> int:
         return self.block.block_size
+
+    def widened(self) -> Numerics:
+        """What hardware for FP16 works on inside: TF32, in which every FP16 number is normal. No data comes in that format, and these
+        numerics are for nothing else."""
+        inner = copy.copy(self)
+        object.__setattr__(inner, "source", TF32)
+        object.__setattr__(inner, "input_subnormals", Subnormals.FLUSH)
+        return inner
 
     def to_dict(self) -> dict[str, object]:
         """The fields by name, as plain strings and numbers: what files, headers and hashes carry.

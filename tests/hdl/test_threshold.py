@@ -39,7 +39,8 @@ def test_thresholds_are_exact(rule, source, subnormals):
     format = TF32 if source == "fp16" else source_format(source)
     highest = (1 << format.man_bits) - 1
     for element in EVERY:
-        rules = Numerics(block=block_format(element), source=format, scale_rule=rule, input_subnormals=subnormals)
+        rules = Numerics(block=block_format(element), source=source, scale_rule=rule, input_subnormals=subnormals)
+        rules = rules.widened() if source == "fp16" else rules
         bottom = Threshold.of(rules).bottom
         binades = range(103, 143) if source == "fp16" else range(255)
         if element not in OCP:
