@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..host.cache import refreshed
 from .errors import ExitCode
 from .options import Config, Force, Format, Json, Name, Out, Pad, Profile, Quiet, Seed, Set, Verbose, request
 from .output import Output
@@ -48,7 +49,7 @@ def verify(format: Format = None,
     for chosen in asked.configs:
         output.configuration(chosen)
         try:
-            with output.progress(f"verifying {chosen.formats}") as progress:
+            with output.progress(f"verifying {chosen.formats}") as progress, refreshed(force):
                 if tensors is None:
                     result = verify(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress, force=force)
                 else:
@@ -85,7 +86,7 @@ def test(format: Format = None,
          rtl: Annotated[Path | None, typer.Option("--rtl", metavar="FILE", show_default=False,
                                                   help="Test this Verilog file instead of the emitted one.")] = None,
          profile: Profile = None, set: Set = None, config: Config = None, name: Name = None, out: Out = Path("build"),
-         seed: Seed = 0, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+         seed: Seed = 0, force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Run the cocotb regression on the emitted Verilog."""
     output = Output(json, quiet, verbose)
     asked = request("test {}", format, profile, set, config, name=name)
@@ -96,9 +97,9 @@ def test(format: Format = None,
     results = []
     for chosen in asked.configs:
         output.configuration(chosen)
-        with output.own_stdout():
+        with refreshed(force):
             result = test(chosen, simulator=simulator, out=out, name=asked.name, seed=seed, waves=waves, vectors=vectors,
-                          verilog=rtl)
+                          verilog=rtl, force=force)
         results.append(result)
         output.table([{"test": name, "comparisons": count} for name, count in result.tests.items()])
         output.say(f"{chosen.formats}: " + (

@@ -5,15 +5,22 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import mmap
 import os
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from ..host.errors import ToolMissing
+from ..host.files import regular, replaced
 
 __all__ = ["Stored", "Contents", "Layout", "Write", "CONVERTED", "DTYPES", "read", "written"]
 
@@ -61,35 +68,55 @@ def read(path: Path) -> Contents:
     """Open a tensor file without reading its data. Raises ValueError for a damaged or foreign file."""
     if path.suffix not in READERS:
         raise ValueError(f"{path} must be a {', '.join(READERS)} file")
-    with open(path, "rb"):  # a missing or forbidden file, in the words of the system
+    with open(regular(path), "rb"):  # a forbidden file, in the words of the system
         pass
     return READERS[path.suffix](path)
 
 
-def _read_npy(path: Path) -> Contents:
+DAMAGE = (ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError, OverflowError, MemoryError, RecursionError, NotImplementedError,
+          RuntimeError, SyntaxError, struct.error, tokenize.TokenError, zlib.error, zipfile.BadZipFile)
+"""What Python and its libraries say of bytes that are no file of the kind."""
+
+
+@contextlib.contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Say of a damaged file that it is one."""
     try:
-        array = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, EOFError, SyntaxError) as error:  # the header is Python, of a kind
-        raise ValueError(f"{path} is no .npy file of numbers, or a damaged one: {error}") from None
-    return Contents(tensors={path.stem: _stored(array)})
+        yield
+    except DAMAGE as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"{path} is no {path.suffix} file of numbers, or a damaged one" + (f": {said}" if said else "")) from None
+
+
+def _read_npy(path: Path) -> Contents:
+    with _whole(path), open(path, "rb") as file:
+        version = np.lib.format.read_magic(file)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, in_fortran, dtype = header(file)  # the header is Python, of a kind
+        start, size = file.tell(), os.fstat(file.fileno()).st_size
+        if dtype.hasobject:
+            raise ValueError("it holds Python objects")
+        if not all(isinstance(length, int) and length >= 0 for length in shape):
+            raise ValueError(f"no array has the shape {shape}")
+        if (bytes_needed := math.prod(shape) * dtype.itemsize) > size - start:
+            raise ValueError(f"its header speaks of {bytes_needed} bytes, and {size - start} follow")
+        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        array = np.ndarray(shape, dtype, whole, start, order="F" if in_fortran else "C")
+    flat = array.reshape(-1)  # a copy, if it is in Fortran's order
+    return Contents(tensors={path.stem: _stored(flat, shape, whole if np.may_share_memory(flat, array) else None)})
 
 
 def _read_npz(path: Path) -> Contents:
-    import zipfile
-
-    try:
-        with open(path, "rb") as file, np.lib.npyio.NpzFile(file) as archive:  # never pickled
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is no .npz file of numbers, or a damaged one: {error}") from None
+    with _whole(path), open(path, "rb") as file, np.lib.npyio.NpzFile(file) as archive:  # never pickled
+        arrays = {name: archive[name] for name in archive.files}
+        if others := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
+            raise ValueError(f"{others[0]!r} is no array")
     metadata = {name: str(a[()]) for name, a in arrays.items() if a.dtype.kind == "U" and not a.ndim}
-    return Contents(tensors={n: _stored(a) for n, a in arrays.items() if n not in metadata}, metadata=metadata)
+    return Contents(tensors={n: _stored(a.reshape(-1), a.shape) for n, a in arrays.items() if n not in metadata}, metadata=metadata)
 
 
-def _stored(array: np.ndarray) -> Stored:
-    flat = array.reshape(-1)  # a copy, if it is in Fortran's order
-    return Stored(dtype=NAMES.get(array.dtype.newbyteorder("="), str(array.dtype)), shape=array.shape, data=flat,
-                  map=array.base if isinstance(array.base, mmap.mmap) and np.may_share_memory(flat, array) else None)
+def _stored(flat: np.ndarray, shape: tuple[int, ...], map: mmap.mmap | None = None) -> Stored:
+    return Stored(dtype=NAMES.get(flat.dtype.newbyteorder("="), str(flat.dtype)), shape=shape, data=flat, map=map)
 
 
 def _read_safetensors(path: Path) -> Contents:
@@ -97,22 +124,22 @@ def _read_safetensors(path: Path) -> Contents:
         from safetensors import SafetensorError, safe_open
     except ImportError:
         raise ToolMissing("safetensors is missing: pip install 'mxcast[files]'") from None
-    try:
-        with safe_open(path, "np"):  # checks header, offsets and length against each other
-            pass
-    except SafetensorError as error:
-        raise ValueError(f"{path} is no .safetensors file, or a damaged one: {error}") from None
-    with open(path, "rb") as file:
+    with _whole(path), open(path, "rb") as file:
+        try:
+            with safe_open(path, "np"):  # checks header, offsets and length against each other
+                pass
+        except SafetensorError as error:
+            raise ValueError(error) from None
         start = 8 + int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(start - 8))
         whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    metadata = header.pop("__metadata__", None) or {}
-    data, tensors = np.frombuffer(whole, np.uint8)[start:], {}
-    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-        first, last = entry["data_offsets"]
-        raw = data[first:last]
-        tensors[name] = Stored(dtype=entry["dtype"], shape=tuple(entry["shape"]), map=whole,
-                               data=raw.view(DTYPES.get(entry["dtype"], np.uint8)))
+        metadata = header.pop("__metadata__", None) or {}
+        data, tensors = np.frombuffer(whole, np.uint8)[start:], {}
+        for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+            first, last = entry["data_offsets"]
+            raw = data[first:last]
+            tensors[name] = Stored(dtype=entry["dtype"], shape=tuple(entry["shape"]), map=whole,
+                                   data=raw.view(DTYPES.get(entry["dtype"], np.uint8)))
     return Contents(tensors=tensors, metadata=metadata)
 
 
@@ -126,28 +153,14 @@ def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator
     After an exception nothing is left behind, and an older file is untouched. `.npy` holds one tensor and no
     metadata; `.npz` is collected in memory. Raises OSError in the words of the system, naming ``path``.
     """
-    final = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
-    if final.exists() and not final.is_file():
-        raise ValueError(f"{path} exists and is no regular file")
-    temporary = final.with_name(f".{final.name}.{os.getpid()}")
-    try:
-        try:
-            with open(temporary, "wb") as file:
-                if path.suffix == ".npz":
-                    arrays = {name: np.empty(shape, DTYPES[dtype]) for name, (dtype, shape, _) in layout.items()}
-                    yield _into_arrays(arrays)
-                    np.savez(file, **arrays, **{key: np.array(text) for key, text in metadata.items()})
-                else:
-                    header = _npy_header(layout) if path.suffix == ".npy" else _safetensors_header(layout, metadata)
-                    yield _into_file(file, header, layout)
-            os.replace(temporary, final)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        if error.filename is None or Path(error.filename) == temporary:
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        raise
+    with replaced(path) as file:
+        if path.suffix == ".npz":
+            arrays = {name: np.empty(shape, DTYPES[dtype]) for name, (dtype, shape, _) in layout.items()}
+            yield _into_arrays(arrays)
+            np.savez(file, **arrays, **{key: np.array(text) for key, text in metadata.items()})
+        else:
+            header = _npy_header(layout) if path.suffix == ".npy" else _safetensors_header(layout, metadata)
+            yield _into_file(file, header, layout)
 
 
 def _into_arrays(arrays: Mapping[str, np.ndarray]) -> Write:
@@ -157,7 +170,7 @@ def _into_arrays(arrays: Mapping[str, np.ndarray]) -> Write:
     return write
 
 
-def _into_file(file: io.BufferedWriter, header: bytes, layout: Layout) -> Write:
+def _into_file(file: BinaryIO, header: bytes, layout: Layout) -> Write:
     """Into a file whose data follow the header in the order of the layout.
 
     Written, not mapped: the system takes several times as long to hand out the pages of a map one by one.

@@ -196,7 +196,7 @@ def _about(path: Path, contents: Contents) -> tuple[Numerics, dict[str, tuple[in
         about = json.loads(contents.metadata[KEY])
         shapes = {name: tuple(map(int, tensor["shape"])) for name, tensor in about["tensors"].items()}
         return Numerics.from_dict(about["numerics"]), shapes
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
 
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..host.cache import refreshed
+from ..host.files import regular
 from ..spec import ConverterConfig
 from ..spec.catalogue import unknown_name
 from .errors import ExitCode
-from .options import Config, Json, Out, Profile, Quiet, Seed, Set, Verbose, request
+from .options import Config, Force, Json, Out, Profile, Quiet, Seed, Set, Verbose, request
 from .output import Output
 from .proving import read_by, steps_table
 
@@ -52,7 +54,7 @@ def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", he
               timeout: Annotated[float, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS",
                                                      help="For each question to the solver.")] = 300,
               solver: Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")] = "bitwuzla",
-              out: Out = Path("build"), seed: Seed = 0, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+              out: Out = Path("build"), seed: Seed = 0, force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Check anybody's block converter against a profile: simulate it, then prove it, or name the rules that it follows.
 
     PASS: a solver has shown that no block is converted otherwise. FAIL: there is a witness, which is shown. UNKNOWN,
@@ -70,7 +72,7 @@ def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", he
     from ..proof.mapping import PortMap, entries
 
     asked = PortMap.of((_table(map_file) if map_file else {}) | entries(map or ()))
-    with output.steps(f"checking {top}") as progress:
+    with output.steps(f"checking {top}") as progress, refreshed(force):
         check = check_rtl(files, top, chosen, asked, include=include or (), define=define or (),
                           parameters=entries(param or (), "--param"), out=out, exhaustive=exhaustive, blocks=blocks, seed=seed,
                           nan_codes_free=nan_codes == "free", solver=solver, timeout=timeout, progress=progress)
@@ -82,8 +84,8 @@ def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", he
 
 def _table(path: Path) -> dict[str, object]:
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        document = tomllib.loads(regular(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
     if set(document) != {"map"} or not isinstance(document["map"], dict):
         raise ValueError(f"{path} must have one table, [map], with the keys of --map")

@@ -21,6 +21,7 @@ def emit(format: Format = None, profile: Profile = None, set: Set = None, config
                                                   help="Device of the project.")] = None,
          period: Annotated[float | None, typer.Option("--period", metavar="NS", show_default="10",
                                                       help="Clock period that the project asks for.")] = None,
+         force: Annotated[bool, typer.Option("--force", help="Replace files that were edited since they were emitted, too.")] = False,
          json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Write the Verilog of a converter, and what belongs to it."""
     output = Output(json, quiet, verbose)
@@ -32,7 +33,7 @@ def emit(format: Format = None, profile: Profile = None, set: Set = None, config
     results = []
     for chosen in asked.configs:
         output.configuration(chosen)
-        files = emit(chosen, out, asked.name, vendor=vendor, part=part, period_ns=period)
+        files = emit(chosen, out, asked.name, vendor=vendor, part=part, period_ns=period, force=force)
         if chosen.latency:
             output.say(f"latency {chosen.latency} cycles: registered after {', '.join(chosen.microarchitecture.registered_after)}")
         for path in files.values():

@@ -28,7 +28,7 @@ Config = Annotated[Path | None, typer.Option("-c", "--config", metavar="FILE", s
 Name = Annotated[str | None, typer.Option("--name", show_default="FORMAT_PROFILE", help="Name of the top module.")]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for what is written.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random stimuli.")]
-Force = Annotated[bool, typer.Option("--force", help="Do it again, whatever is in the cache.")]
+Force = Annotated[bool, typer.Option("--force", help="Do it again, whatever is in the cache or in the output folder.")]
 Pad = Annotated[bool, typer.Option("--pad", help="Complete the last block of each row with zeros.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,19 +49,6 @@ class Output:
             for mode in config.modes:
                 fields = mode.to_dict() | config.microarchitecture.to_dict()
                 print(f"configuration {config.config_id}: " + " ".join(f"{k}={v}" for k, v in fields.items()), file=sys.stderr)
-
-    @contextlib.contextmanager
-    def own_stdout(self) -> Iterator[None]:
-        """Send what tools print to stdout to stderr: stdout is for results."""
-        sys.stdout.flush()
-        kept = os.dup(1)
-        try:
-            os.dup2(2, 1)
-            yield
-        finally:
-            sys.stdout.flush()
-            os.dup2(kept, 1)
-            os.close(kept)
 
     def document(self, value: object) -> None:
         """Print the JSON document of the verb, where JSON was asked for."""

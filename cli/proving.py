@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..host.cache import refreshed
+from ..host.files import regular
 from ..spec import ConverterConfig
 from ..spec.profiles import profile_of
 from .errors import ExitCode
@@ -59,7 +61,7 @@ def prove(format: Format = None, rtl: Rtl = None,
     proofs = []
     for chosen in asked.configs:
         output.configuration(chosen)
-        with output.steps(f"proving {chosen.formats}") as progress:
+        with output.steps(f"proving {chosen.formats}") as progress, refreshed(force):
             proof = prove(chosen, rtl=rtl, name=name if rtl is not None else asked.name, out=out, whole=monolithic, latency=latency,
                           netlist=netlist, solver=solver, timeout=timeout, force=force, progress=progress)
         proofs.append(proof)
@@ -95,7 +97,7 @@ def read_by(readers: list[str], unread: dict[str, str]) -> str:
 def mutate(format: Format = None,
            mutants: Annotated[int, typer.Option("--mutants", min=1, metavar="N", help="How many faults to plant.")] = 200,
            timeout: Timeout = 300, profile: Profile = None, set: Set = None, config: Config = None, seed: Seed = 0,
-           out: Out = Path("build"), json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+           out: Out = Path("build"), force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Plant faults in the emitted Verilog, and mistakes in the specification, and see which are found.
 
     A fault is killed by the blocks of the cocotb regression or of verify, or proved to change no block, or it survives,
@@ -111,9 +113,9 @@ def mutate(format: Format = None,
     for chosen in asked.configs:
         output.configuration(chosen)
         folder = out / f"{default_name(chosen)}-{chosen.config_id}" / "mutants"
-        with output.progress(f"mutating {chosen.formats}") as progress:
+        with output.progress(f"mutating {chosen.formats}") as progress, refreshed(force):
             result = mutate(chosen, mutants, seed=seed, out=folder, timeout=timeout, progress=progress)
-        mistakes = refute(chosen, folder / "specification", timeout=timeout)
+            mistakes = refute(chosen, folder / "specification", timeout=timeout)
         output.table([_row(result)])
         for mutant in result.mutants:
             if mutant.fate in ("survived", "undecided"):
@@ -140,13 +142,13 @@ def beside(rtl: Path) -> tuple[ConverterConfig, str]:
     """The configuration and the top module that the JSON file beside an emitted Verilog file describes."""
     path = rtl.with_suffix(".json")
     try:
-        about = json_.loads(path.read_text())
+        about = json_.loads(regular(path).read_text())
         config = ConverterConfig.from_dict(about)
         profiles = {profile_of(mode, about.get("profile")) for mode in config.modes}
         return replace(config, profile=profiles.pop() if len(profiles) == 1 else None), about["name"]
     except OSError:
         raise ValueError(f"{rtl} has no {path.name} beside it that says what it converts: give a format and a profile") from None
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} does not describe a converter: {error}") from None
 
 

@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..host.files import regular
 from ..spec import BlockFormat, Microarchitecture, Numerics, block_format
 from ..spec.catalogue import unknown_name
 from .registers import WISHES
@@ -39,8 +40,8 @@ def read_settings(path: Path) -> Settings:
     Raises ValueError for what is not TOML and for an unknown key, TypeError for a value of the wrong kind.
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
+        document = tomllib.loads(regular(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError among them
         raise ValueError(f"{path} is not TOML: {error}") from None
     names = [f.name for f in dataclasses.fields(Settings) if f.name != "fields"]
     chosen: dict[str, object] = {}

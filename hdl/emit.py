@@ -170,12 +170,13 @@ def random_source(config: ConverterConfig, name: str) -> str:
 
 
 def emit(config: ConverterConfig, out: Path | str = "build", name: str | None = None, *, vendor: str | None = None,
-         part: str | None = None, period_ns: float | None = None) -> dict[str, Path]:
+         part: str | None = None, period_ns: float | None = None, force: bool = False) -> dict[str, Path]:
     """Write ``<out>/<name>-<config_id>/rtl/`` and its manifest; returns the files by kind.
 
     ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` (an instantiation), ``json`` and ``manifest``; for
     stochastic rounding also ``random_source``, a module that can feed its random bits; for a ``vendor`` of `VENDORS` also
-    ``<vendor>_script`` and ``<vendor>_constraints``, a project for its tool, a ``part`` and a clock period.
+    ``<vendor>_script`` and ``<vendor>_constraints``, a project for its tool, a ``part`` and a clock period. Raises ValueError where one
+    of these files is there and somebody has edited it, unless by ``force``.
     """
     if vendor is None and not (part is None and period_ns is None):
         raise ValueError("part and period belong to the project of a vendor: give the vendor too")
@@ -208,20 +209,36 @@ targets:
     contents = {kind: (f"rtl/{file}", text) for kind, (file, text) in contents.items()}
     if vendor is not None:
         contents |= project(vendor, about, part=part, **({} if period_ns is None else {"period_ns": period_ns}))
+    known = _manifest(folder)
+    if not force and (edited := [folder / file for file, text in contents.values() if _is_edited(folder / file, text, known.get(file))]):
+        raise ValueError(f"{edited[0]} has been edited since it was emitted: move it, or emit it anew with --force")
     files = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
-    sums = _still_there(folder) | {file: _sha256sum(text) for file, text in contents.values()}
+    still_there = {file: digest for file, digest in known.items() if _digest(folder / file) == digest}  # the project of another vendor
+    sums = still_there | {file: _sha256sum(text) for file, text in contents.values()}
     manifest = {**about, "sha256": sums}
     files["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
     return files
 
 
-def _still_there(folder: Path) -> dict[str, str]:
-    """What an earlier manifest names and is as it says: the project of another vendor stays on record."""
+def _manifest(folder: Path) -> dict[str, str]:
+    """Digests of the files that an earlier manifest names."""
     try:
         sums = json.loads((folder / "manifest.json").read_text())["sha256"]
-        return {file: known for file, known in sums.items() if _sha256sum((folder / file).read_text()) == known}
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return {file: digest for file, digest in sums.items() if isinstance(digest, str)}
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return {}
+
+
+def _is_edited(path: Path, text: str, emitted: str | None) -> bool:
+    """Is there a file that is neither what was emitted nor what is to be written?"""
+    return _digest(path) not in (None, emitted, _sha256sum(text))
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 def _sha256sum(text: str) -> str:

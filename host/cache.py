@@ -163,7 +163,7 @@ def _digests(folder: Path) -> dict[str, str]:
 def _is_whole(folder: Path) -> bool:
     try:
         return json.loads((folder / MARKER).read_text()) == _digests(folder)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
 
 

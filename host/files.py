@@ -19,13 +19,22 @@ from glob import escape
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["locked", "replaced", "sha256", "temporary_folder", "write_whole"]
+__all__ = ["locked", "regular", "replaced", "sha256", "temporary_folder", "write_whole"]
 
 PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
 """Names that every shell, make and tool takes for what they are."""
 
 PART = "mxcast-part"
 """How the names of temporary files and folders end."""
+
+
+def regular(path: Path | str) -> Path:
+    """The path of a file to read. Raises OSError where there is none, and ValueError for a pipe, a device or a folder, which nobody can
+    read twice, or which never ends."""
+    path = Path(path)
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise ValueError(f"{path} is no regular file")
+    return path
 
 
 @contextlib.contextmanager
@@ -40,7 +49,6 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
     if final.exists() and not final.is_file():
         raise ValueError(f"{path} exists and is no regular file")
     with _named(path):
-        final.parent.mkdir(parents=True, exist_ok=True)
         name = final.name if len(os.fsencode(final.name)) <= 200 else sha256(final.name)[:32]
         _remove_abandoned(final.parent, f".{escape(name)}.*.{PART}")
         temporary, handle = _new_file(final.parent, name)
@@ -77,7 +85,8 @@ def _new_file(folder: Path, name: str) -> tuple[Path, int]:
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write a file under a temporary name, then rename it."""
+    """Write a file, and the folders that it is in, under a temporary name; then rename it."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     with replaced(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
     return path

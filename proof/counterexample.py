@@ -59,15 +59,15 @@ def replayed(config: ConverterConfig, mode: int, values: dict[str, int], text: s
     return _compared(config, mode, patterns, random, text, top, folder, latency)
 
 
-def simulated(config: ConverterConfig, text: str, top: str, folder: Path, latency: int = 0) -> Counterexample | None:
+def simulated(config: ConverterConfig, text: str, top: str, folder: Path, latency: int = 0, icarus: bool = True) -> Counterexample | None:
     """The first of some corner and random blocks, and of blocks that differ in one bit, that a simulator converts otherwise than
-    the model, if there is one: Verilator, and for a design without registers Icarus, where it is installed."""
+    the model, if there is one: Verilator, and for a design without registers ``icarus`` too, where it is installed."""
     for mode, numerics in enumerate(config.modes):
         of_mode = ConverterConfig(numerics=numerics)
         corners, pairs = stimuli.corner_blocks(numerics), single_bits(of_mode, 0, AROUND)
         patterns = np.concatenate([corners, stimuli.random_blocks(numerics, SIMULATED, 0), pairs])
         found = _compared(config, mode, patterns, stimuli.random_bits(numerics, patterns.shape, 0), text, top, folder, latency)
-        if not found.confirmed and not latency:
+        if not found.confirmed and not latency and icarus:
             few = np.concatenate([corners[:FEW], pairs[:FEW]])
             found = _on_icarus(config, mode, few, stimuli.random_bits(numerics, few.shape, 0), text, top, folder) or found
         if found.confirmed:

@@ -152,6 +152,9 @@ class Design:
             raise ToolError("Yosys wrote no netlist")
         modules = json.loads(file.read_text())["modules"]
         file.unlink()
+        closed = {name for name, module in modules.items() if module["attributes"].get("blackbox")}
+        if box := next((cell["type"] for module in modules.values() for cell in module["cells"].values() if cell["type"] in closed), None):
+            raise StructureError(f"{box} is a black box, a module without content")
         return modules
 
     @cached_property

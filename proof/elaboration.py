@@ -47,6 +47,21 @@ class Elaboration:
         return found
 
     @property
+    def has_array_ports(self) -> bool:
+        """Has any module below a port of an unpacked array? Icarus accepts it and leaves it unconnected."""
+        from pyslang import ast
+
+        found = False
+
+        def look(symbol: object) -> object:
+            nonlocal found
+            found = found or isinstance(symbol, ast.PortSymbol) and symbol.type.isUnpackedArray
+            return ast.VisitAction.Skip if isinstance(symbol, ast.Expression | ast.Statement) else ast.VisitAction.Advance
+
+        self.top.visit(look)
+        return found
+
+    @property
     def unpacked(self) -> dict[str, str]:
         """The ports of several elements, with a declaration of such a variable in which ``{}`` is its name."""
         found = {}
@@ -89,6 +104,7 @@ def elaborated(text: str, top: str, parameters: Mapping[str, str] | None = None)
     bag.compilationOptions = options
     compilation = ast.Compilation(bag)
     compilation.addSyntaxTree(tree)
+    compilation.sourceManager.setDisableProximatePaths(True)
     root = compilation.getRoot()
     engine = pyslang.DiagnosticEngine(compilation.sourceManager)
     reached = _definitions(root.topInstances[0]) if root.topInstances else set()

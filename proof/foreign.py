@@ -206,7 +206,7 @@ def _check(check: Check, adapter: Adapter, exhaustive: bool, blocks: int, solver
 
 def _agrees_on_icarus(check: Check, adapter: Adapter, comparison: Comparison, say: Callable[[str], None]) -> bool:
     """False, with a remark, where Icarus converts one of some blocks otherwise than Verilator and the model."""
-    if adapter.asked.clk is not None:
+    if adapter.asked.clk is not None or adapter.elaboration.has_array_ports:
         return True
     say("simulating on Icarus")
     numerics = check.config.numerics

@@ -115,7 +115,7 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     say = progress or (lambda text: None)
     if rtl is None:
         name = default_name(config) if name is None else name
-        verilog = emit(config, out, name)["verilog"]
+        verilog = emit(config, out, name, force=force)["verilog"]
         texts = [Reading(text=plain(verilog.read_text()))]
     else:
         verilog, name = Path(rtl), name or Path(rtl).stem
@@ -157,7 +157,8 @@ class _Asker:
         """Ask about a text as each reader has it; what passes is simulated."""
         proof, unread = self.proof, {}
         folder = proof.folder / text.folder
-        proof.objections.extend(o for o in objections(elaborated(text.text, self.name)) if o not in proof.objections)
+        elaboration = elaborated(text.text, self.name)
+        proof.objections.extend(o for o in objections(elaboration) if o not in proof.objections)
         for reader in readers() if proof.netlist is None else [READ_VERILOG]:
             self.say(f"reading the Verilog with {reader}" if proof.netlist is None else f"mapping to {proof.netlist}")
             argument = Argument(reader=reader, macros=text.macros, steps=[])
@@ -174,7 +175,7 @@ class _Asker:
             raise DesignError(unread.get(SLANG) or unread[READ_VERILOG])
         if self.is_foreign and proof.netlist is None:
             self.say("comparing with a simulator")  # Yosys and a simulator may read a file differently
-            self.counterexample = simulated(proof.config, text.text, self.name, folder, self.latency)
+            self.counterexample = simulated(proof.config, text.text, self.name, folder, self.latency, not elaboration.has_array_ports)
 
     def _argue(self, argument: Argument, written: Design) -> None:
         config, folder = self.proof.config, written.folder

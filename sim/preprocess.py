@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from ..host.files import regular
 from ..host.processes import run
 from . import tools
 
@@ -33,7 +34,7 @@ def preprocessed(files: Sequence[Path], include: Sequence[Path] = (), define: It
         if not MACRO.fullmatch(macro.partition("=")[0]):
             raise ValueError(f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}")
     for file in files:
-        open(file).close()  # an error with its name, if there is none
+        open(regular(file)).close()  # an error with its name, if it cannot be read
     for folder in include:
         if not folder.is_dir():
             raise ValueError(f"there is no folder {folder} of include files")

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import zipfile
+import zlib
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 from ..hdl import default_name, emit
 from ..host.cache import scratch
 from ..host.errors import DesignError, ToolError, ToolMissing
-from ..host.files import write_whole
+from ..host.files import regular, write_whole
 from ..host.processes import run
 from ..spec import ConverterConfig
 from . import tools
@@ -68,7 +69,7 @@ class Regression:
 
 def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | str = "build", name: str | None = None,
          seed: int = 0, random_blocks: int = 2000, waves: bool = False, verilog: Path | str | None = None,
-         vectors: Path | str | None = None) -> Regression:
+         vectors: Path | str | None = None, force: bool = False) -> Regression:
     """Emit the converter and run the cocotb bench on it; log and waveform go to ``<out>/<name>-<config_id>/sim/``.
 
     The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
@@ -76,16 +77,16 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
     converter with registers is given gaps on both sides (`flow`), and on Icarus unknown inputs in them.
     ``verilog`` is a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``x`` (n, block_size) source patterns,
     ``mode``, and ``random`` (n, block_size) bits where the rounding takes them. Raises `ToolMissing` where a simulator is missing,
-    ValueError for files that are not of this kind.
+    ValueError for files that are not of this kind, and for an emitted file that somebody has edited, unless by ``force``.
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
-    if verilog is not None and not Path(verilog).is_file():
-        raise ValueError(f"there is no Verilog file {verilog}")
+    if verilog is not None:
+        regular(verilog)
     more = [] if vectors is None else [_test_of(Path(vectors), config)]
     environment = _environment(simulator)
     name = default_name(config) if name is None else name
-    emitted = emit(config, out, name)
+    emitted = emit(config, out, name, force=force)
     folder = emitted["manifest"].parent / "sim" / simulator
     shutil.rmtree(folder, ignore_errors=True)  # nothing of an earlier run may be taken for this one's
     folder.mkdir(parents=True)
@@ -117,9 +118,10 @@ test.__test__ = False  # not a test of ours, whatever pytest may think of its na
 def _test_of(vectors: Path, config: ConverterConfig) -> str:
     """The name of the test that drives a file of blocks, which is checked."""
     try:
-        with np.load(vectors) as file:
+        with np.load(regular(vectors)) as file:
             x, mode, random = file["x"], int(file["mode"]), file["random"] if "random" in file else None
-    except (ValueError, KeyError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+    except (ValueError, KeyError, zipfile.BadZipFile, zlib.error, AttributeError, TypeError, EOFError, MemoryError, OverflowError,
+            NotImplementedError, SyntaxError) as error:
         raise ValueError(f"{vectors} is no .npz of blocks, with x and mode") from error
     numerics = config.modes[mode] if 0 <= mode < len(config.modes) else None
     if numerics is None or x.dtype != f"uint{numerics.source.bits}" or x.shape[1:] != (numerics.block_size,) or not len(x):

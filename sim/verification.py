@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..host.cache import refreshed
 from ..models import quantize
 from ..models.source import DTYPES, narrow, widen
 from ..spec import ConverterConfig, Numerics, converter_config
@@ -78,7 +79,8 @@ def verify(config: ConverterConfig | Numerics | str, profile: str | None = None,
     if blocks < 1:
         raise ValueError(f"blocks must be at least 1, not {blocks}")
     config = converter_config(config, profile, **overrides)
-    design = design or verilate(config)
+    with refreshed(force):
+        design = design or verilate(config)
     if tensors is None and stimuli == "exhaustive":
         return _verify_all(config, seed, design, progress, force)
     board = Scoreboard(config, repeat=f"mxcast verify {command_line(config)} --stimuli {stimuli} --blocks {blocks} --seed {seed}"

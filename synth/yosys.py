@@ -64,6 +64,9 @@ def _first_error(folder: Path, status: int) -> str:
     if raised := PYTHON.fullmatch(found):  # and no message of Yosys
         command = next((line for line in reversed(lines[:place]) if line.startswith("-- Running command")), "")
         return f"its command {command[20:-4].split(' ')[0]} failed inside ({raised[1]})"
+    if "see details above" in found:  # those of slang, each behind a tab
+        details = [line.strip() for line in lines[:place] if line.startswith("\t")]
+        return f"slang failed inside ({' '.join(details[-6:])})"
     if "'check -assert'" in found:  # which says how many problems it found, and each of them as a warning before
         found = next((line.removeprefix("Warning: ").strip(": ") for line in lines[:place] if line.startswith("Warning:")
                       and any(words in line for words in PROBLEMS)), found)

@@ -11,6 +11,7 @@ from itertools import product
 from numbers import Integral
 from pathlib import Path
 
+from ...host.files import regular
 from ...spec import BLOCKS, PROFILES, ConverterConfig, Microarchitecture, Numerics, block_format, converter_config
 from ...spec.catalogue import unknown_name
 from ...spec.config import CHOICES, GOALS, has_tables
@@ -172,8 +173,8 @@ def read_sweep(path: Path) -> Sweep:
     """The sweep in a TOML file: lists by key of `KEYS`, ``name``, ``objectives``, and any number of tables ``[[grid]]``, each with
     lists of its own over those above. Raises ValueError for what is not TOML or is unknown, TypeError for values of a wrong kind."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        document = tomllib.loads(regular(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
     name, objectives, grids = document.pop("name", path.stem), document.pop("objectives", OBJECTIVES), document.pop("grid", [{}])
     if not isinstance(name, str):

@@ -76,7 +76,7 @@ def test_options_arrive(monkeypatch, passes, tmp_path):
     assert calls["verify"] == (CONFIG, {"stimuli": "exhaustive", "blocks": 1_000_000, "seed": 0, "progress": None, "force": True})
     passes("test", "e4m3", "--sim", "icarus", "--waves", "--seed", 5, "--name", "top", "-o", tmp_path)
     assert calls["test"] == (CONFIG, {"simulator": "icarus", "waves": True, "seed": 5, "name": "top", "out": tmp_path,
-                                       "vectors": None, "verilog": None})
+                                       "vectors": None, "verilog": None, "force": False})
 
 
 def test_exhaustive_takes_no_other_stimuli(fails):

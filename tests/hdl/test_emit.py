@@ -115,8 +115,23 @@ def test_an_empty_name_is_not_no_name(tmp_path):
 
 def test_emission_can_be_repeated(tmp_path):
     first = {kind: (path, path.read_bytes()) for kind, path in emit(CONFIG, tmp_path).items()}
-    first["verilog"][0].write_text("// half a file")
+    first["json"][0].unlink()
     assert {kind: (path, path.read_bytes()) for kind, path in emit(CONFIG, str(tmp_path)).items()} == first
+
+
+def test_an_edited_file_is_not_lost(tmp_path):
+    files = emit(CONFIG, tmp_path)
+    first = files["verilog"].read_text()
+    files["verilog"].write_text("// mine")
+    with pytest.raises(ValueError, match="has been edited since it was emitted: move it, or emit it anew with --force"):
+        emit(CONFIG, tmp_path)
+    assert files["verilog"].read_text() == "// mine"
+    files["manifest"].write_text("[" * 100_000)  # and without one nobody knows that it was not
+    with pytest.raises(ValueError, match="has been edited"):
+        emit(CONFIG, tmp_path)
+    emit(CONFIG, tmp_path, force=True)
+    assert files["verilog"].read_text() == first
+    emit(CONFIG, tmp_path)
 
 
 # ---- the same bytes

@@ -94,8 +94,8 @@ def test_scoreboard_report_says_what_an_engineer_needs():
     board = _compared(converter_config("e4m3"), flip)
     assert board.mismatched_blocks == 2 and not board.passed
     for part in ("directed block 0: scale expected 0x78, got 0x79 (differs)", "element 7: input 0x3F", "expected 0x", "got 0x",
-                 "to explain: mxcast explain mxfp8_e4m3 --set block_size=32", "--values 0x3D430C31,",
-                 "to repeat: mxcast verify e4m3 --seed 1", "scale_rule=floor"):
+                 "to explain: mxcast explain mxfp8_e4m3 --profile ocp --values 0x3D430C31,",
+                 "to repeat: mxcast verify e4m3 --seed 1"):
         assert part in board.report, board.report
 
 

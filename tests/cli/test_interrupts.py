@@ -1,0 +1,141 @@
+"""One signal ends any command, with all its children and temporary files, at whatever moment it comes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+COMMAND = [sys.executable, "-c", "from mxcast.cli import main; import sys; sys.exit(main())"]
+SMALL = ["--set", "block_size=2"]
+
+CASES = {
+    "emit": ["emit", "e4m3"],
+    "synth": ["synth", "e4m3,e5m2"],
+    "place": ["synth", "e2m1", *SMALL, "--pnr"],
+    "verify": ["verify", "e2m1", *SMALL],
+    "exhaustive": ["verify", "e2m1", *SMALL, "--exhaustive"],
+    "test": ["test", "e2m1", *SMALL],
+    "icarus": ["test", "e2m1", *SMALL, "--sim", "icarus"],
+    "prove": ["prove", "e4m3"],
+    "mutate": ["mutate", "e2m1", *SMALL],
+    "check-rtl": ["check-rtl", "{rtl}", "--top", "rtl", "--format", "e2m1", *SMALL],
+    "compare": ["compare", "ocp", "nvidia", "--format", "e4m3"],
+    "quantize": ["quantize", "{tensor}", "{out}/q.safetensors", "--format", "e4m3"],
+    "explore": ["explore", "point", "--format", "e2m1"],
+}
+
+
+def descendants() -> set[int]:
+    """Processes that run in a session of their own below ours, which all our children do."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (path / "environ").read_bytes()
+        except OSError:
+            continue
+        if MARK.encode() in environment and int(path.name) != os.getpid():
+            found.add(int(path.name))
+    return found
+
+
+MARK = f"MXCAST_TEST_OF_INTERRUPTS={os.getpid()}"
+
+
+def is_zombie(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def temporary(folder: Path) -> list[str]:
+    return [str(path) for path in folder.rglob("*") if "mxcast-part" in path.name or path.name.startswith(("yosys-abc", "yowasp", "cc"))]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("case", CASES)
+def test_a_signal_ends_everything(case, number, tmp_path):
+    generator = random.Random(f"{case} {number}")
+    for name in ("cache", "out", "tmp"):
+        (tmp_path / name).mkdir()
+    text = Path(__file__).parents[1] / "proof" / "designs" / "e2m1.sv"
+    if case == "check-rtl":
+        from mxcast.hdl import verilog
+        from mxcast.spec import converter_config
+
+        text = tmp_path / "rtl.v"
+        text.write_text(verilog(converter_config("e2m1", block_size=2), "rtl"))
+    if case == "quantize":
+        np.save(tmp_path / "x.npy", np.ones((1 << 14, 1 << 11), np.float32))
+    arguments = [word.format(rtl=text, tensor=tmp_path / "x.npy", out=tmp_path / "out") for word in CASES[case]]
+    key, _, value = MARK.partition("=")
+    environment = {**os.environ, "MXCAST_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp"), key: value}
+    # what a shell starts in the background ignores SIGINT, and so would the command
+    with subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path / "out", env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as running:
+        time.sleep(generator.uniform(0.25, 4))
+        running.send_signal(number)
+        sent = time.monotonic()
+        said = running.stderr.read()
+        status = running.wait(30)
+    assert time.monotonic() - sent < 15
+    assert "Traceback" not in said, said
+    assert status in (128 + number, 0), said  # it may have been done before
+    left = {pid for pid in descendants() if not is_zombie(pid)}
+    assert not left, [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left]
+    assert temporary(tmp_path) == []
+
+
+@pytest.mark.parametrize("delay", [0.03, 0.06, 0.09, 0.12, 0.15, 0.2])
+def test_an_interrupt_while_the_command_starts(delay, tmp_path):
+    """The interpreter itself needs some hundredths of a second, in which it is its own."""
+    with subprocess.Popen([*COMMAND, "emit", "e4m3"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as running:
+        time.sleep(delay)
+        running.send_signal(signal.SIGINT)
+        said, status = running.stderr.read(), running.wait(30)
+    assert status in (130, 0, -signal.SIGINT) and ("Traceback" not in said or "mxcast" not in said), said
+
+
+def test_a_killed_command_leaves_nothing_after_the_next(tmp_path):
+    """SIGKILL asks nobody."""
+    (tmp_path / "cache").mkdir()
+    np.save(tmp_path / "x.npy", np.ones((1 << 14, 1 << 11), np.float32))
+    arguments = ["quantize", "x.npy", "q.safetensors", "--format", "e4m3"]
+    environment = {**os.environ, "MXCAST_CACHE": str(tmp_path / "cache")}
+    with subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as running:
+        until = time.monotonic() + 20
+        while not temporary(tmp_path) and time.monotonic() < until and running.poll() is None:
+            time.sleep(0.01)
+        running.kill()
+    assert running.wait() == -signal.SIGKILL and temporary(tmp_path)
+    assert subprocess.run([*COMMAND, *arguments], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL).returncode == 0
+    assert temporary(tmp_path) == [] and (tmp_path / "q.safetensors").is_file()
+
+
+@pytest.mark.parametrize("closed", [[1], [2], [0, 1, 2]])
+def test_closed_streams(closed, tmp_path):
+    redirect = " ".join(f"{number}{'<' if number == 0 else '>'}&-" for number in closed)
+    done = subprocess.run(["sh", "-c", f'exec "$@" {redirect}', "sh", *COMMAND, "emit", "e2m1", *SMALL], cwd=tmp_path, capture_output=True,
+                          text=True)
+    assert done.returncode == 0 and "Traceback" not in done.stderr and list(tmp_path.glob("build/*/rtl/*.v"))
+    done = subprocess.run(["sh", "-c", f'exec "$@" {redirect}', "sh", *COMMAND, "emit", "e2m2m2"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_what_an_encoding_lacks_is_an_escape(encoding, tmp_path):
+    np.save(tmp_path / "gr\u00f6\u00dfe\u2603.npy", np.ones((2, 32), np.float32))
+    done = subprocess.run([*COMMAND, "quantize", "gr\u00f6\u00dfe\u2603.npy", "q.safetensors", "--format", "e4m3"], cwd=tmp_path, capture_output=True,
+                          env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "1"})
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.decode(encoding)
+    assert ("\\u2603" in shown) is (encoding != "utf-8") and "wrote q.safetensors" in shown

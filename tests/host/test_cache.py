@@ -1,0 +1,170 @@
+"""What is kept is right or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mxcast.host import cache
+from mxcast.host.cache import CacheError, cache_folder, keep_json, kept_folder, kept_json, kept_result, refreshed, scratch
+from mxcast.host.errors import ToolError
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path, monkeypatch):
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def counting(content: str = "made"):
+    calls = []
+
+    def make(folder: Path) -> None:
+        calls.append(folder)
+        (folder / "inner").mkdir()
+        (folder / "inner" / "a").write_text(content)
+
+    return calls, make
+
+
+def test_a_result_is_made_once(own):
+    calls, make = counting()
+    first, second = kept_folder("kind", ["key"], make), kept_folder("kind", ["key"], make)
+    assert first == second and len(calls) == 1 and (first / "inner" / "a").read_text() == "made"
+    assert kept_folder("kind", ["other"], make) != first and len(calls) == 2
+    assert not list(own.glob("**/*mxcast-part"))
+
+
+@pytest.mark.parametrize("damage", [
+    lambda folder: (folder / "inner" / "a").write_text("mad"),                      # another content
+    lambda folder: (folder / "inner" / "a").write_text(""),                         # cut off
+    lambda folder: (folder / "inner" / "a").unlink(),
+    lambda folder: (folder / "more").write_text("x"),
+    lambda folder: (folder / cache.MARKER).unlink(),
+    lambda folder: (folder / cache.MARKER).write_text(""),
+    lambda folder: (folder / cache.MARKER).write_text("{}"),
+    lambda folder: (folder / cache.MARKER).write_text("[" * 100_000),
+    lambda folder: (folder / cache.MARKER).write_bytes(b"\xff"),
+], ids=range(9))
+def test_a_damaged_result_is_made_again(damage):
+    calls, make = counting()
+    damage(kept_folder("kind", ["key"], make))
+    assert (kept_folder("kind", ["key"], make) / "inner" / "a").read_text() == "made" and len(calls) == 2
+    assert kept_folder("kind", ["key"], make) and len(calls) == 2
+
+
+def test_a_result_that_cannot_be_made_is_not_kept(own):
+    def make(folder):
+        (folder / "half").write_text("")
+        raise ToolError("no")
+
+    with pytest.raises(ToolError, match="no"):
+        kept_folder("kind", ["key"], make)
+    assert list((own / "kind").iterdir()) == []
+
+
+def test_refreshed_means_it_once():
+    calls, make = counting()
+    kept_folder("kind", ["key"], make)
+    with refreshed():
+        kept_folder("kind", ["key"], make)
+        kept_folder("kind", ["key"], make)
+    with refreshed(False):
+        kept_folder("kind", ["key"], make)
+    assert len(calls) == 2
+
+
+def test_results_and_documents(own):
+    assert kept_result("kind", ["key"], lambda _: {"a": [1]}) == kept_result("kind", ["key"], lambda _: "not asked") == {"a": [1]}
+    path = keep_json("documents", "name", {"b": 2.5})
+    assert kept_json("documents", "name") == {"b": 2.5} and kept_json("documents", "nothing") is None
+    for text in ("", "{}", "[]", "3", '{"sha256": 1, "content": 1}', path.read_text().replace("2.5", "2.6"), "[" * 100_000, "\x00"):
+        path.write_text(text)
+        assert kept_json("documents", "name") is None
+    path.unlink()
+    path.mkdir()
+    assert kept_json("documents", "name") is None
+
+
+def test_a_cache_that_is_a_file_is_named(own):
+    own.write_text("")
+    with pytest.raises(CacheError, match=f"the cache folder {own}, which MXCAST_CACHE names, cannot be used: it is no folder"):
+        cache_folder()
+
+
+UNPRIVILEGED = """
+import os
+from platformdirs import user_cache_path
+from mxcast.host.cache import cache_folder
+user_cache_path("warm")  # it imports more
+os.setuid(65534)
+try:
+    print(cache_folder())
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody who may not write")
+@pytest.mark.parametrize("named", [True, False])
+def test_a_cache_that_cannot_be_written(tmp_path, named):
+    """Named, it is an error; at home there is another place."""
+    closed, home = tmp_path / "closed", tmp_path / "home"
+    for folder in (closed, home):
+        folder.mkdir(mode=0o555)
+    for parent in [tmp_path, *tmp_path.parents[:-1]]:
+        parent.chmod(parent.stat().st_mode | 0o011)
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MXCAST", "XDG"))}
+    environment |= {"HOME": str(home), "TMPDIR": str(tmp_path / "open"), "PYTHONPATH": ":".join(filter(None, sys.path))}
+    environment |= {"MXCAST_CACHE": str(closed / "inner")} if named else {}
+    said = subprocess.run([sys.executable, "-c", UNPRIVILEGED], env=environment, capture_output=True, text=True).stdout.strip()
+    if named:
+        assert said == f"the cache folder {closed / 'inner'}, which MXCAST_CACHE names, cannot be used: Permission denied"
+    else:
+        assert said == str(tmp_path / "open" / "mxcast-65534")
+
+
+def test_a_folder_among_temporary_files_must_be_ours(monkeypatch, tmp_path):
+    monkeypatch.delenv("MXCAST_CACHE")
+    monkeypatch.setattr(cache, "user_cache_path", lambda name: Path("/proc/nothing"))
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    own = tmp_path / f"mxcast-{os.getuid()}"
+    assert cache_folder() == own and own.stat().st_mode & 0o777 == 0o700
+    own.chmod(0o777)
+    with pytest.raises(CacheError, match="another user could write there.*MXCAST_CACHE names another"):
+        cache_folder()
+
+
+def test_scratch(own, monkeypatch, tmp_path):
+    with scratch() as folder:
+        assert folder.parent == own / "scratch" and folder.is_dir()
+    assert not folder.exists()
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / 'a "b" $c'))
+    with scratch(plain=True) as folder:
+        assert '"' not in str(folder) and "$" not in str(folder)
+
+
+def test_two_processes_make_the_same(own):
+    program = """
+import sys, time
+from mxcast.host.cache import kept_folder
+def make(folder):
+    (folder / "a").write_text(sys.argv[1])
+    time.sleep(0.5)
+print((kept_folder("kind", ["key"], make) / "a").read_text())
+"""
+    both = [subprocess.Popen([sys.executable, "-c", program, who], stdout=subprocess.PIPE, text=True) for who in "ab"]
+    assert {one.communicate()[0].strip() for one in both} <= {"a", "b"} and all(one.returncode == 0 for one in both)
+    assert len(list((own / "kind").iterdir())) == 1
+
+
+def test_digests_are_of_the_content(own):
+    folder = kept_folder("kind", ["key"], counting()[1])
+    assert list(json.loads((folder / cache.MARKER).read_text())) == ["inner/a"]
