@@ -83,7 +83,9 @@ def _whole(path: Path) -> Iterator[None]:
     """Say of a damaged file that it is one."""
     try:
         yield
-    except DAMAGE as error:
+    except (*DAMAGE, OSError) as error:
+        if isinstance(error, OSError) and error.filename is not None:  # of the system, not of a place in the file where there is none
+            raise
         said = " ".join(str(error).split())
         raise ValueError(f"{path} is no {path.suffix} file of numbers, or a damaged one" + (f": {said}" if said else "")) from None
 

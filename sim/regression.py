@@ -117,8 +117,9 @@ test.__test__ = False  # not a test of ours, whatever pytest may think of its na
 
 def _test_of(vectors: Path, config: ConverterConfig) -> str:
     """The name of the test that drives a file of blocks, which is checked."""
+    regular(vectors)
     try:
-        with np.load(regular(vectors)) as file:
+        with np.load(vectors) as file:
             x, mode, random = file["x"], int(file["mode"]), file["random"] if "random" in file else None
     except (ValueError, KeyError, zipfile.BadZipFile, zlib.error, AttributeError, TypeError, EOFError, MemoryError, OverflowError,
             NotImplementedError, SyntaxError) as error:
