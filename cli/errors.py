@@ -48,7 +48,8 @@ def explained(error: BaseException) -> tuple[ExitCode, str] | None:
     if isinstance(error, BrokenPipeError):
         return None  # that to a tool: `reader_is_gone` has seen to that of stdout
     if isinstance(error, OSError) and error.strerror:
-        return ExitCode.USAGE, _sentence(f"{error.filename or 'output'}: {error.strerror}")
+        # of two files the second is the one that is written
+        return ExitCode.USAGE, _sentence(f"{error.filename2 or error.filename or 'output'}: {error.strerror}")
     if isinstance(error, (ValueError, TypeError, OSError)):
         return ExitCode.USAGE, _sentence(str(error) or type(error).__name__)
     if isinstance(error, ToolMissing):

@@ -152,5 +152,6 @@ def _run(folder: Path, command: list[str]) -> None:
     done = run(command, cwd=folder, environment=tools.simulator_environment())
     if done.status:
         lines = (done.errors + done.output).splitlines()
-        first = next((line for line in lines if line.startswith("%") or "error" in line), f"exit status {done.status}")
+        first = next((line for start in ("%Error", "") for line in lines if start and line.startswith(start) or not start and "error" in line),
+                     f"exit status {done.status}")
         raise ToolError(f"{Path(command[0]).name} failed: {first.strip()}")

@@ -1,0 +1,146 @@
+"""Exit codes say whose turn it is: 3 is a missing tool and nothing else, what is wrong with a design is 1, 2 or 4."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mxcast.cli import main
+from mxcast.hdl import verilog
+from mxcast.spec import converter_config
+
+CONFIG = converter_config("e2m1", "ocp", block_size=2)
+SMALL = ["e2m1", "--set", "block_size=2"]
+COMMAND = [sys.executable, "-c", "from mxcast.cli import main; import sys; sys.exit(main())"]
+
+
+@pytest.fixture
+def path_without(tmp_path, monkeypatch):
+    """Make PATH one on which these programs are missing."""
+    def without(*missing: str) -> None:
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        for place in os.environ["PATH"].split(os.pathsep):
+            for program in Path(place).glob("*") if Path(place).is_dir() else ():
+                if program.name not in missing and not (folder / program.name).exists():
+                    (folder / program.name).symlink_to(program)
+        monkeypatch.setenv("PATH", str(folder))
+    return without
+
+
+@pytest.mark.parametrize("missing, verb, sentence", [
+    (["make"], ["test", *SMALL], "make is missing: apt-get install g++ make"),
+    (["g++"], ["verify", "e2m1", "--set", "block_size=4", "--force"], "the C++ compiler g++ is missing: apt-get install g++ make"),
+    (["iverilog"], ["test", *SMALL, "--sim", "icarus"], "Icarus Verilog is missing: apt-get install iverilog"),
+])
+def test_a_missing_program_is_3(missing, verb, sentence, path_without, fails, tmp_path):
+    path_without(*missing)
+    verb += ["-o", tmp_path] if verb[0] == "test" else []
+    assert fails(3, *verb) == sentence
+
+
+def test_a_compiler_may_have_words_before_it(tmp_path, monkeypatch, passes):
+    """As ``CXX="ccache g++"`` has; here it is a program that counts."""
+    wrapper = tmp_path / "counting"
+    wrapper.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/called\nexec "$@"\n')
+    wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("CXX", f"{wrapper} g++")
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "cache"))
+    assert "passed" in passes("verify", *SMALL, "--blocks", 100)
+    assert set((tmp_path / "called").read_text().split()) == {"g++"}
+    monkeypatch.setenv("CXX", "no-such-compiler -x")
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "another"))
+    assert main(["verify", *SMALL]) == 3
+
+
+BROKEN = {
+    "syntax": ("module dut(input a; endmodule", 2, "expected ')'"),
+    "missing module": (verilog(CONFIG, "dut").replace("dut_scale_unit scale_unit (", "nowhere scale_unit ("), 2, "unknown module 'nowhere'"),
+    "other ports": (verilog(CONFIG, "dut").replace("module dut(x, scale, p);", "module dut(x, scale, p, en);\n  input en;"), 2, "has a port en"),
+    "loop": (verilog(CONFIG, "dut").replace("assign scale =", "assign scale = {8{scale[0] & ~scale[0]}} |", 1), 4, "logic loop"),
+    "nothing drives it": (verilog(CONFIG, "dut").replace("assign up =", "wire unused_up =", 1), 1, "has no driver"),
+    "wrong": (verilog(CONFIG, "dut").replace("{ x[31], magnitude }", "{ 1'h0, magnitude }"), 1, "FAIL"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_design_is_not_3(name, tmp_path, capsys):
+    text, code, sentence = BROKEN[name]
+    (tmp_path / "dut.v").write_text(text)
+    for verb in (["prove", *SMALL, "--rtl", str(tmp_path / "dut.v")],
+                 ["check-rtl", str(tmp_path / "dut.v"), "--top", "dut", "-f", *SMALL, "--blocks", "100", "-o", str(tmp_path / "o")]):
+        assert main(verb) == (2 if name == "other ports" else code)
+        out, err = capsys.readouterr()
+        assert sentence in out + err or verb[0] == "check-rtl" and ("nothing drives the input en" in err or "FAIL" in out)
+        assert (err == "") is (code != 2) and err.count("\n") <= 1
+    assert main(["test", *SMALL, "--name", "dut", "--rtl", str(tmp_path / "dut.v"), "-o", str(tmp_path / "o")]) in (
+        (0,) if name == "other ports" else (1, 2))  # cocotb leaves an input alone that it does not know
+
+
+@pytest.mark.parametrize("macro", ["1x=3", "", "=3", "a b", "a-b=1", "\u00e4"])
+def test_a_macro_has_a_name(macro, tmp_path, fails):
+    (tmp_path / "dut.v").write_text(verilog(CONFIG, "dut"))
+    assert fails(2, "check-rtl", tmp_path / "dut.v", "--top", "dut", "-f", *SMALL, "-D", macro) == \
+        f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}".encode("unicode_escape").decode().replace("\\\\", "\\") \
+        if macro.isascii() else f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}"
+
+
+def test_a_missing_file_is_2(fails, tmp_path):
+    assert fails(2, "check-rtl", tmp_path / "none.v", "--top", "t", "-f", *SMALL) == f"{tmp_path / 'none.v'}: No such file or directory"
+    assert fails(2, "test", *SMALL, "--rtl", tmp_path / "none.v") == f"{tmp_path / 'none.v'}: No such file or directory"
+
+
+def test_a_cache_that_cannot_be_used_is_named(fails, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "file"))
+    for verb in (["emit", "e4m3"], ["verify", *SMALL], ["synth", *SMALL], ["prove", *SMALL, "-o", tmp_path]):
+        assert fails(2, *verb) == f"the cache folder {tmp_path / 'file'}, which MXCAST_CACHE names, cannot be used: it is no folder"
+
+
+def test_a_cache_with_any_name(tmp_path, monkeypatch, passes):
+    """One that a shell, make or Verilator would read more into."""
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / 'a "b" $HOME c'))
+    assert "passed" in passes("verify", *SMALL, "--blocks", 100)
+    assert "passed" in passes("test", *SMALL, "-o", tmp_path / 'o "$x')
+    assert "xcu" in passes("synth", *SMALL)
+    assert "PASS" in passes("prove", *SMALL, "--netlist", "ecp5", "-o", tmp_path / 'o "$x')
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody without a home")
+def test_without_a_home(tmp_path):
+    """And without anything else that may be written but the folder for temporary files and that of the output."""
+    for folder in ("out", "tmp"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder).chmod(0o777)
+    for parent in [tmp_path, *tmp_path.parents[:-1]]:
+        parent.chmod(parent.stat().st_mode | 0o011)
+    if not os.access(sys.executable, os.X_OK) or not _others_may_run(Path(sys.executable)):
+        pytest.skip("others may not run this interpreter")
+    for home in (None, "/proc/nowhere"):
+        environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path / "tmp"), **({"HOME": home} if home else {})}
+        done = subprocess.run([*COMMAND, "emit", "e2m1", "-o", str(tmp_path / "out")], env=environment, capture_output=True, text=True,
+                              user=65534, cwd=tmp_path / "out")
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert list((tmp_path / "out").glob("*/rtl/*.v"))
+
+
+def _others_may_run(program: Path) -> bool:
+    return all(path.stat().st_mode & 0o001 for path in [program.resolve(), *program.resolve().parents])
+
+
+def test_a_home_that_cannot_be_written(tmp_path):
+    """For root nothing is read-only but a file system that is."""
+    (tmp_path / "home").write_text("")
+    environment = {**os.environ, "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)}
+    for name in ("MXCAST_CACHE", "XDG_CACHE_HOME"):
+        environment.pop(name, None)
+    done = subprocess.run([*COMMAND, "emit", "e2m1", "-o", str(tmp_path / "out")], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert (tmp_path / f"mxcast-{os.getuid()}").is_dir()
+    shutil.rmtree(tmp_path / f"mxcast-{os.getuid()}")
