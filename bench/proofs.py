@@ -1,8 +1,8 @@
 """Prove converters in every way that `mxcast prove` knows, and keep the outcomes in docs/proofs.json.
 
-    python bench/proofs.py [WAY ...]       what is not kept yet for the Verilog of today: composed, netlist, z3, monolithic
+    python bench/proofs.py [WAY ...]       what is not kept yet for the Verilog and the readers of today: composed, netlist, z3, monolithic
 
-Times are those that the solver took of one processor. The page is written by bench/verification.py.
+Times are those that the solver took of one processor, for all readers together. The page is written by bench/verification.py.
 """
 
 import argparse
@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from exhaustive import fingerprint
 
 from mxcast.proof import prove
+from mxcast.proof.readers import READ_VERILOG, readers
 from mxcast.spec import BLOCKS, ConverterConfig, converter_config
 from mxcast.synth.yosys import yosys_version
 
@@ -26,7 +27,7 @@ WAYS = {
     "composed": (PROFILES, [{}]),
     "netlist": (("ocp", "nvidia", "te"), [{"netlist": "xcu"}, {"netlist": "ecp5"}]),
     "z3": (("ocp",), [{"solver": "z3"}]),
-    "monolithic": (("ocp", "nvidia", "te"), [{"whole": True}]),
+    "monolithic": (("ocp",), [{"whole": True}]),
 }
 """Profiles and options of `prove` by way."""
 
@@ -41,7 +42,12 @@ def wanted(ways: list[str]) -> Iterator[tuple[str, ConverterConfig, dict]]:
 
 
 def key(record: dict) -> tuple:
-    return record["verilog"], record["way"], record["netlist"], record["solver"]
+    return record["verilog"], record["way"], record["netlist"], record["solver"], *record.get("readers", ())
+
+
+def wanted_key(way: str, config: ConverterConfig, options: dict) -> tuple:
+    """The key of the record that this would make."""
+    return fingerprint(config), way, options.get("netlist"), options.get("solver", "bitwuzla"), *([READ_VERILOG] if "netlist" in options else readers())
 
 
 def record(way: str, config: ConverterConfig, options: dict) -> dict:
@@ -50,7 +56,8 @@ def record(way: str, config: ConverterConfig, options: dict) -> dict:
     return {"format": config.numerics.block.name, "profile": config.profile, "config_id": config.config_id,
             "verilog": fingerprint(config), "way": way, "netlist": options.get("netlist"), "solver": proof.solver,
             "solver_version": proof.version, "yosys": yosys_version(), "status": str(proof.status), "seconds": proof.seconds,
-            "steps": {step.question.name: step.answer.seconds for step in proof.steps}}
+            "readers": [argument.reader for argument in proof.arguments],
+            "steps": [{step.question.name: step.answer.seconds for step in argument.steps} for argument in proof.arguments]}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -58,13 +65,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("ways", nargs="*", default=list(WAYS), help="of " + ", ".join(WAYS))
     kept = {key(r): r for r in json.loads(KEPT.read_text())} if KEPT.exists() else {}
     for way, config, options in wanted(parser.parse_args(arguments).ways):
-        known = fingerprint(config), way, options.get("netlist"), options.get("solver", "bitwuzla")
+        known = wanted_key(way, config, options)
         if known not in kept:
             kept[known] = record(way, config, options)
             print(way, kept[known]["format"], config.profile, options, kept[known]["status"], kept[known]["seconds"], flush=True)
             KEPT.write_text(json.dumps(list(kept.values()), indent=1) + "\n")
-    order = [(fingerprint(config), way, options.get("netlist"), options.get("solver", "bitwuzla"))
-             for way, config, options in wanted(list(WAYS))]
+    order = [wanted_key(*one) for one in wanted(list(WAYS))]
     KEPT.write_text(json.dumps([kept[k] for k in order if k in kept], indent=1) + "\n")
 
 

@@ -8,6 +8,7 @@ on the netlist.
 from __future__ import annotations
 
 from graphlib import CycleError, TopologicalSorter
+from math import inf
 
 from .design import DISSOLVED, FREED, UNSAID, Design, provide
 from .structure import StructureError
@@ -32,18 +33,20 @@ def combinational(design: Design, latency: int, settling: bool = False) -> tuple
     """The design with wires in place of its ``latency`` registers on every path, and after how many edges of its clock it is that.
 
     It has at most one clock, the port ``clk``. Raises `StructureError`, one sentence, where it is no such pipeline. A register that only
-    constants feed holds anything before them: it is refused, unless the design is ``settling``.
+    constants feed holds anything before them. Where that is over before the first block leaves, as no path has more than ``latency``
+    registers, it does not matter; elsewhere it is refused, unless the design is ``settling``.
     """
     provide(design.folder)
     modules = _flat(design, [*PREPARATION])
     _check_memories(modules[design.top])
     design, edges = design.of_netlist(_flat(design.of_netlist(modules), ["memory_map", *CLEANING, BITS])), 0
+    late = _longest(design.modules[design.top]) - latency
     for _ in range(ROUNDS):
         _check_written(design.modules[design.top])
         settled = _settled(design.modules[design.top])
         if not settled:
             break
-        if not settling:
+        if not settling and late > 0:
             raise StructureError("it has a register that only a constant feeds: what it holds before is not known")
         edges += settled
         design = design.of_netlist(_flat(design.of_netlist(design.modules), [*CLEANING, BITS]))
@@ -55,7 +58,18 @@ def combinational(design: Design, latency: int, settling: bool = False) -> tuple
     for cell in module["cells"].values():
         if cell["type"] in REGISTERS:
             _make_wire(cell)
-    return design.of_netlist({design.top: module}), edges
+    return design.of_netlist({design.top: module}), int(max(0, min(edges, late)))
+
+
+def _longest(module: dict) -> float:
+    """How many registers stand on the longest path to a register or an output, wherever it starts; infinity where one feeds back."""
+    graph, crossed = _graph(module), {}
+    try:
+        for name in TopologicalSorter(graph).static_order():
+            crossed[name] = max((crossed[other] for other in graph[name]), default=0) + (module["cells"][name]["type"] in REGISTERS)
+    except CycleError:
+        return inf
+    return max(crossed.values(), default=0)
 
 
 def _settled(module: dict) -> int:
@@ -83,8 +97,7 @@ def delays(module: dict) -> set[int]:
     """
     cells, clock = module["cells"], module["ports"].get("clk", {}).get("bits")
     edges = {cell["type"] for cell in cells.values() if cell["type"] in REGISTERS}
-    driver = {}
-    for name, cell in cells.items():
+    for cell in cells.values():
         kind = cell["type"]
         if not kind.startswith("$"):
             raise StructureError(f"it has a black box, {kind}")
@@ -92,16 +105,9 @@ def delays(module: dict) -> set[int]:
             raise StructureError(f"it has storage that is no plain register: {_words(kind)}")
         if kind in REGISTERS and cell["connections"]["C"] != clock:
             raise StructureError("it has a register on another clock than clk")
-        driver |= {bit: name for port, bits in cell["connections"].items() if cell["port_directions"][port] == "output"
-                   for bit in bits}
     if len(edges) > 1:
         raise StructureError("it has registers on both edges of the clock")
-
-    def inputs(cell: dict) -> list:
-        ports = ["D"] if cell["type"] in REGISTERS else [p for p, way in cell["port_directions"].items() if way == "input"]
-        return [bit for port in ports for bit in cell["connections"][port]]
-
-    graph = {name: {driver[bit] for bit in inputs(cell) if bit in driver} for name, cell in cells.items()}
+    graph, driver = _graph(module), _drivers(module)
     try:
         order = list(TopologicalSorter(graph).static_order())
     except CycleError as error:
@@ -116,9 +122,27 @@ def delays(module: dict) -> set[int]:
         return frozenset({0}) if bit in entering else late[driver[bit]] if bit in driver else frozenset()
 
     for name in order:
-        found = frozenset().union(*map(of, inputs(cells[name])))
+        found = frozenset().union(*map(of, _inputs(cells[name])))
         late[name] = frozenset(n + 1 for n in found) if cells[name]["type"] in REGISTERS else found
     return set().union(*(of(bit) for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]))
+
+
+def _drivers(module: dict) -> dict[object, str]:
+    """The cell that drives each bit of a flat module."""
+    return {bit: name for name, cell in module["cells"].items() for port, bits in cell["connections"].items()
+            if cell["port_directions"][port] == "output" for bit in bits}
+
+
+def _inputs(cell: dict) -> list:
+    """The bits on which a cell's output depends; of a register, those that it takes over."""
+    ports = ["D"] if cell["type"] in REGISTERS else [p for p, way in cell["port_directions"].items() if way == "input"]
+    return [bit for port in ports for bit in cell["connections"][port]]
+
+
+def _graph(module: dict) -> dict[str, set[str]]:
+    """For each cell of a flat module those that drive its inputs."""
+    driver = _drivers(module)
+    return {name: {driver[bit] for bit in _inputs(cell) if bit in driver} for name, cell in module["cells"].items()}
 
 
 def _check_memories(module: dict) -> None:

@@ -26,17 +26,18 @@ class Cause:
 
 KINDS = {
     "ordinary": "ordinary blocks",
-    "subnormals": "subnormal elements, or subnormal inputs",
+    "elements": "subnormal elements",
+    "inputs": "subnormal inputs",
     "byte_0": "blocks of scale byte 0",
     "zeros": "blocks of zeros",
     "specials": "blocks with NaN or Inf",
     "byte_255": "blocks of scale byte 255",
 }
-"""Kinds of blocks in words; a block is of the last of them that fits it. In those of subnormals no other element differs; byte 255 is that
+"""Kinds of blocks in words; a block is of the last of them that fits it. In those of subnormals no other code differs; byte 255 is that
 of the design too, so that no reader looks at the codes."""
 
 CAUSES = tuple(Cause(kind, has_scale) for kind in KINDS for has_scale in (True, False) if (kind, has_scale) not in
-               (("subnormals", True), ("byte_255", True)))
+               (("elements", True), ("inputs", True), ("byte_255", True)))
 
 
 def causes(numerics: Numerics, patterns: np.ndarray, expected: Quantized, actual: Quantized, nan_codes_free: bool = False) -> np.ndarray:
@@ -51,11 +52,13 @@ def causes(numerics: Numerics, patterns: np.ndarray, expected: Quantized, actual
     is_nan = (expected.scales == scale.nan_code).all(axis=1) & ~wrong_scale
     if nan_codes_free:
         wrong_codes = wrong_codes & ~is_nan[:, None]
-    small = (magnitude >> source.man_bits) == 0
-    if not isinstance(element, FixedFormat):
-        small |= (expected.codes & element.magnitude_mask) >> element.man_bits == 0
+    small_input = (magnitude >> source.man_bits) == 0
+    small_element = np.zeros_like(wrong_codes) if isinstance(element, FixedFormat) else (
+        (expected.codes & element.magnitude_mask) >> element.man_bits == 0)
     kinds = {
-        "ordinary": np.ones(len(patterns), bool), "subnormals": ~wrong_scale & (small | ~wrong_codes).all(axis=1),
+        "ordinary": np.ones(len(patterns), bool),
+        "elements": ~wrong_scale & (small_input | small_element | ~wrong_codes).all(axis=1),
+        "inputs": ~wrong_scale & (small_input | ~wrong_codes).all(axis=1),
         "byte_0": (expected.scales == 0).all(axis=1), "zeros": ~magnitude.any(axis=1),
         "specials": (magnitude > source.max_code).any(axis=1), "byte_255": is_nan,
     }
@@ -68,8 +71,10 @@ def causes(numerics: Numerics, patterns: np.ndarray, expected: Quantized, actual
 ONLY = (({"byte_255"}, "only codes under scale byte 255 differ, at which no reader looks (--nan-codes free leaves them out)"),
         ({"byte_0", "zeros"}, "only blocks of scale byte 0 differ"),
         ({"specials", "byte_255"}, "only blocks with NaN or Inf differ"),
-        ({"subnormals"}, "only subnormal elements and inputs differ"),
-        ({"subnormals", "byte_0", "zeros"}, "only subnormal elements and inputs, and blocks of scale byte 0, differ"))
+        ({"inputs"}, "only subnormal inputs differ"),
+        ({"elements"}, "only subnormal elements differ"),
+        ({"elements", "inputs"}, "only subnormal elements and inputs differ"),
+        ({"elements", "inputs", "byte_0", "zeros"}, "only subnormal elements and inputs, and blocks of scale byte 0, differ"))
 
 
 def only(found: list[Cause]) -> str | None:

@@ -52,7 +52,8 @@ DESIGNS: dict[str, Design] = {d.name: d for d in (
     Design(name="mx_for_fpga_pipelined", source="bf16", origin="Samson and others, MX-for-FPGA, generated for 400 MHz",
            remark="the same, pipelined"),
     Design(name="mxcore", source="fp32", origin="pulp-platform/MXCore, the fp32_to_mxfp8 quantizers with their block scale",
-           remark="exact but for FP32 subnormals, which are not normalised; any NaN or Inf poisons all lanes"),
+           remark="subnormal elements lose sticky bits, FP32 subnormals are not normalised, blocks with NaN or Inf have byte 0xF7 for "
+                  "E4M3 and 0xF0 for E5M2 (found by `mxcast check-rtl`, docs/verification.md)"),
 )}
 
 # format: xcu LUTs, carries, LCs, levels, ps; ecp5 LUTs, carries, ps; ice40 LUTs, carries; lut6 LUTs; ECP5 placed: COMB, MHz

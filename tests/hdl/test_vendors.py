@@ -137,6 +137,9 @@ def test_projects_of_two_vendors_side_by_side(tmp_path):
     script.write_text("changed by hand")
     assert "vivado/top.tcl" not in sums("quartus")
     (tmp_path / script.parts[-3] / "manifest.json").write_text("{")
+    with pytest.raises(ValueError, match="top.tcl has been edited since it was emitted"):
+        sums("vivado")
+    script.unlink()
     assert not [file for file in sums("vivado") if file.startswith("quartus")], "what no manifest names"
 
 

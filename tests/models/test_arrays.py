@@ -107,6 +107,55 @@ def test_what_cannot_be_taken_is_said_in_one_sentence(foreign, sentence):
     assert str(error.value) == sentence
 
 
+class Marked(Foreign):
+    """A view whose mark changes what its memory means, as PyTorch has them; DLPack hands the memory out and not the mark."""
+
+    def __init__(self, array: np.ndarray, mark: str) -> None:
+        super().__init__(array)
+        self.is_neg, self.is_conj = lambda: mark == "negative", lambda: mark == "conjugate"
+
+
+@pytest.mark.parametrize("mark, sentence", [
+    ("negative", "x must not be a view with the negative bit, whose memory has the opposite signs: give x.resolve_neg()"),
+    ("conjugate", "x must not be a view with the conjugate bit: give x.resolve_conj()"), ("", None)])
+def test_a_view_whose_memory_means_something_else_is_refused(mark, sentence):
+    x = np.arange(64, dtype=np.float32)
+    q = quantize(x, "e4m3")
+    for use in (lambda x: quantize(x, "e4m3"), lambda x: quantize(x, "e4m3", pad=True, jobs=2), lambda x: error_statistics(x, q)):
+        if sentence is None:
+            use(Marked(x, mark))
+            continue
+        with pytest.raises(TypeError) as error:
+            use(Marked(x, mark))
+        assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize("mask", [np.ma.nomask, True])
+def test_a_masked_array_is_refused(mask):
+    """Its numbers are there, and whoever masked them does not want them."""
+    x = np.ma.masked_array(np.ones(32, np.float32), mask)
+    with pytest.raises(TypeError, match="masked"):
+        quantize(x, "e4m3")
+    same(quantize(x.filled(0), "e4m3"), quantize(np.full(32, 0 if mask is True else 1, np.float32), "e4m3"))
+
+
+@pytest.mark.parametrize("kind", ["byte-swapped", "read-only", "negative strides", "zero strides", "unaligned", "a field of records"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_the_layout_of_an_array_does_not_matter(kind, dtype):
+    plain = (PATTERNS.astype(np.float32) - 30000).astype(dtype)
+    x = {"byte-swapped": lambda: plain.astype(plain.dtype.newbyteorder()), "read-only": plain.copy,
+         "negative strides": lambda: plain[::-1, :, ::-1].copy()[::-1, :, ::-1],
+         "zero strides": lambda: np.broadcast_to(plain[:1], plain.shape),
+         "unaligned": lambda: np.frombuffer(b"?" + plain.tobytes(), plain.dtype, offset=1).reshape(plain.shape),
+         "a field of records": lambda: np.rec.fromarrays([plain, plain + 1], names="a,b")["a"]}[kind]()
+    if kind == "read-only":
+        x.flags.writeable = False
+    expected = quantize(np.ascontiguousarray(x.astype(dtype)), "e4m3")
+    same(quantize(x, "e4m3"), expected)
+    if kind != "zero strides":
+        same(expected, quantize(plain, "e4m3"))
+
+
 def test_an_export_that_fails_is_told_in_its_words():
     class Sparse:
         def __dlpack_device__(self):
@@ -163,6 +212,19 @@ def test_torch_tensors_that_cannot_be_taken(make, sentence):
     with pytest.raises(TypeError) as error:
         quantize(make(torch), "e4m3")
     assert str(error.value).startswith(sentence) and "\n" not in str(error.value)
+
+
+def test_torch_views_with_a_bit_that_dlpack_leaves_out():
+    torch = pytest.importorskip("torch", reason="PyTorch is an optional peer")
+    z = torch.randn(64, 32, dtype=torch.cfloat, generator=torch.Generator().manual_seed(1))
+    negative = z.conj().imag
+    with pytest.raises(TypeError, match="resolve_neg"):
+        quantize(negative, "e4m3")
+    same(quantize(negative.resolve_neg(), "e4m3"), quantize(-z.numpy().imag, "e4m3"))
+    same(quantize(z.imag, "e4m3"), quantize(z.numpy().imag, "e4m3"))
+    same(quantize(torch.ones(1).expand(2, 32), "e4m3"), quantize(np.ones((2, 32), np.float32), "e4m3"))
+    with pytest.raises(TypeError):
+        quantize(z.conj(), "e4m3")
 
 
 def test_torch_is_not_imported():

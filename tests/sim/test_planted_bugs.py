@@ -15,7 +15,7 @@ from mxcast.hdl.threshold import Threshold
 from mxcast.sim import test as regress
 from mxcast.sim import verify
 from mxcast.sim.verilated import verilate_text
-from mxcast.spec import ConverterConfig, Specials, Subnormals, converter_config
+from mxcast.spec import ConverterConfig, ScaleRule, Specials, Subnormals, converter_config
 
 NAME = "planted"
 
@@ -59,7 +59,7 @@ def threshold_moved(**by: int) -> Callable:
 
 def rceil_in_exact_arithmetic(monkeypatch, config) -> str:
     """One largest magnitude in two thousand million differs."""
-    monkeypatch.setattr(threshold, "_rceil", threshold._ceil)
+    monkeypatch.setitem(threshold.LIMITS, ScaleRule.RCEIL, threshold.LIMITS[ScaleRule.CEIL])
     return verilog(config, NAME)
 
 

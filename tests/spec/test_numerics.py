@@ -14,9 +14,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, CHOICES, FP32, PROFILES, RULES, SOURCES, AmaxKey, ConverterConfig, FixedFormat,
-                         FloatFormat, Microarchitecture, Numerics, Rounding, Rule, ScaleRule, SpecialCodes, Specials,
+from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, CHOICES, FP32, PROFILES, RULES, SOURCES, TF32, AmaxKey, ConverterConfig, FixedFormat,
+                         FloatFormat, Microarchitecture, Numerics, Rounding, Rule, ScaleFormat, ScaleRule, SpecialCodes, Specials,
                          converter_config, numerics, profile_of)
+
+UE4M3 = ScaleFormat(name="ue4m3", exp_bits=4, man_bits=3, bias=7, nan_code=0x7F, source="NVIDIA NVFP4")
 
 
 # ---- rules
@@ -89,6 +91,12 @@ def test_names_and_members_are_the_same():
     ({"overflow": None}, "unknown overflow None: known are saturate"),
     ({"source": dataclasses.replace(BF16, name="bf17", man_bits=8)}, "source must be fp32, bf16 or fp16, not bf17"),
     ({"source": "fp23"}, "unknown source 'fp23': did you mean 'fp32'?"),
+    ({"source": TF32}, "source must be fp32, bf16 or fp16, not tf32"),
+    ({"source": "tf32"}, "unknown source 'tf32': did you mean 'fp32'?"),
+    ({"block": dataclasses.replace(BLOCKS["mxfp4_e2m1"], name="nvfp4", block_size=16, scale=UE4M3)},
+     "nvfp4 has the scale format ue4m3: only E8M0 scales, and these alone, are converted to"),
+    ({"block": dataclasses.replace(BLOCKS["mxfp4_e2m1"], name="mine", tensor_scaled=True)},
+     "mine has a scale of the whole tensor: only E8M0 scales, and these alone, are converted to"),
     *(({"rounding": "sr", "random_bits": bits}, f"random_bits must be 1 to 16, not {bits!r}")
       for bits in (17, -1, True, 8.0, "8")),
     *(({"rounding": rounding, "random_bits": 8}, f"random_bits are for the rounding sr, not for {rounding}")
