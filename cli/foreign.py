@@ -107,7 +107,7 @@ def _show_one(check: Check, output: Output) -> None:
                    f"{_share(normal.differing_scales, normal.blocks)} scale bytes, "
                    f"{_share(normal.differing_codes, normal.elements)} codes\n")
     output.table(steps_table(check.arguments))
-    name = _name(check.config) + (", codes under scale byte 255 being free," if check.nan_codes_free else "")
+    name = _name(check.config) + (" with free codes under scale byte 255" if check.nan_codes_free else "")
     readers = read_by([argument.reader for argument in check.arguments], check.unread)
     once = f" that enters once {check.edges} edges of the clock have passed" if check.edges else ""
     output.say(f"{check.status}: {check.top} " + {
@@ -132,12 +132,12 @@ def _show_one(check: Check, output: Output) -> None:
 
 
 def _show_nearest(check: Check, output: Output) -> None:
-    """Whose scale bytes and whose codes are most like those of the design, if any are alike."""
+    """Whose scale bytes and whose codes are most like those of the design, if more than half are alike."""
     output.say("it matches no profile and no single departure from one")
     normal = check.divergence
     for what, count, of in (("scale bytes", lambda one: one.scales, normal.blocks), ("codes", lambda one: one.codes, normal.elements)):
         best = min(check.nearest, key=count)
-        if count(best) < of:
+        if 2 * count(best) < of:
             output.say(f"its {what} are nearest to those of {' = '.join(best.names)}: {_share(count(best), of)} of N(0,1) differ")
 
 

@@ -48,7 +48,8 @@ DESIGNS: dict[str, Design] = {d.name: d for d in (
            remark="half up on one guard bit, no element subnormals, NaN and Inf left out, wrong scale for four formats, "
                   "INT8 unusable"),
     Design(name="mx_for_fpga", source="bf16", origin="Samson and others, MX-for-FPGA, generated for 100 MHz",
-           remark="ties to even, subnormals, NaN; scale byte of E4M3 and E5M2 wrong by the bias"),
+           remark="ties to even, subnormals, NaN; E5M2: every scale byte one too small, so that elements become Inf; E4M3: elements above "
+                  "448 become NaN (found by `mxcast check-rtl`, docs/verification.md)"),
     Design(name="mx_for_fpga_pipelined", source="bf16", origin="Samson and others, MX-for-FPGA, generated for 400 MHz",
            remark="the same, pipelined"),
     Design(name="mxcore", source="fp32", origin="pulp-platform/MXCore, the fp32_to_mxfp8 quantizers with their block scale",

@@ -16,9 +16,10 @@ from mxcast.host import processes
 from mxcast.host.processes import TookTooLong, run, workers
 
 PARENT_OF = """
-import subprocess, sys, time
+import os, subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-print(child.pid, file=open(sys.argv[1], "w"), flush=True)
+print(child.pid, file=open(sys.argv[1] + ".new", "w"), flush=True)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
 time.sleep(60)
 """
 
@@ -32,10 +33,15 @@ def pid_in(path: Path) -> int:
 
 
 def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    """Whether a grandchild goes on although it was killed; the kernel takes a moment to end it."""
+    for _ in range(100):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return False
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def test_output_errors_status_and_input():
