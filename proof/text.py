@@ -25,6 +25,12 @@ TOOLS = ("SYNTHESIS", "VERILATOR", "YOSYS", "FORMAL", "SIMULATION", "__ICARUS__"
 USUAL = ("SYNTHESIS", "VERILATOR")
 """Those that are defined in the reading that is simulated first."""
 
+MOST = 8
+"""Macros of which all choices are tried: each takes a run of the preprocessor."""
+
+WORD = re.compile(r"\w+")
+INCLUDE = re.compile(r'`include\s*["<]([^">\n]+)[">]')
+
 SPACE = re.compile(r"`line .*|\s+")
 """What does not make two texts different."""
 
@@ -59,16 +65,40 @@ def readings(files: Iterable[Path | str], include: Iterable[Path | str] = (), de
     def differ(one: frozenset[str], other: frozenset[str]) -> bool:
         return SPACE.sub(" ", text(one)) != SPACE.sub(" ", text(other))
 
-    asked: list[str] = []
+    named = _words(files, include)
+    asked = _few([macro for macro in free if macro in named])
     while more := [macro for macro in free if macro not in asked
                    and any(differ(choice - {macro}, choice | {macro}) for choice in _choices(usual, asked))]:
-        asked += more  # what stands between two conditions shows only now
+        asked = _few(asked + more)  # its name was made by a macro
+    asked = [macro for macro in asked if any(differ(choice - {macro}, choice | {macro}) for choice in _choices(usual, asked))]
     found: dict[str, list[frozenset[str]]] = {}
     for choice in _choices(usual, asked):
         found.setdefault(SPACE.sub(" ", text(choice)), []).append(choice)
     return [Reading(text=plain(text(choices[0])), macros=" or ".join(
         ", ".join(f"{macro} {'defined' if macro in choice else 'not defined'}" for macro in asked) for choice in choices))
         for choices in found.values()]
+
+
+def _few(macros: list[str]) -> list[str]:
+    if len(macros) > MOST:
+        raise ValueError(f"the files ask about {len(macros)} macros of tools ({', '.join(macros)}), and all choices of {MOST} can be tried at "
+                         "most: preprocess the files, or define some of them")
+    return macros
+
+
+def _words(files: Iterable[Path], include: Iterable[Path]) -> set[str]:
+    """All words of files and of the files that they include."""
+    words: set[str] = set()
+    known, waiting = set(), [Path(file) for file in files]
+    while waiting:
+        file = waiting.pop()
+        if file in known or not file.is_file():
+            continue
+        known.add(file)
+        text = file.read_text(encoding="utf-8", errors="replace")
+        words.update(WORD.findall(text))
+        waiting += [folder / name for name in INCLUDE.findall(text) for folder in (file.parent, Path(), *include)]
+    return words
 
 
 def _choices(usual: frozenset[str], asked: list[str]) -> Iterator[frozenset[str]]:
@@ -97,7 +127,7 @@ def plain(text: str) -> str:
     tree.root.visit(look)
     data = text.encode()
     for start, end in unwanted:
-        data = data[:start] + _blank(data[start:end].decode()).encode() + data[end:]
+        data = data[:start] + re.sub(rb"[^\n]", b" ", data[start:end]) + data[end:]
     return data.decode()
 
 
@@ -108,4 +138,4 @@ def free_name(name: str, text: str) -> str:
 
 
 def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", re.sub(r"[^\x00-\x7f]", "  ", text))
+    return re.sub(r"[^\n]", " ", text)

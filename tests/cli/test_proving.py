@@ -43,6 +43,18 @@ def test_a_wrong_file_fails_with_a_block_that_the_regression_keeps(tmp_path, cap
     assert "vectors: 1 of 1 blocks differ" in capsys.readouterr().out
 
 
+def test_an_edited_file_is_not_replaced_in_silence(tmp_path, capsys):
+    config = converter_config("e2m1", "ocp", block_size=2)
+    file = emit(config, tmp_path)["verilog"]
+    edited = file.read_text().replace("endmodule", "  // mine\nendmodule", 1)
+    file.write_text(edited)
+    assert main(["prove", "e2m1", *SMALL, "-o", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and str(file) in error and "--force" in error and file.read_text() == edited
+    assert main(["prove", "e2m1", *SMALL, "-o", str(tmp_path), "--force"]) == 0
+    assert file.read_text() == verilog(config, file.stem)
+
+
 def test_no_answer_is_inconclusive(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(solver.SOLVERS, "bitwuzla", ("bitwuzla", "", "print('unknown')"))
     assert main(["prove", "e2m1", *SMALL, "-o", str(tmp_path), "--force"]) == 4

@@ -102,6 +102,48 @@ def test_what_simulation_cannot_find(check):
     assert result.witness.tolist() == [0xC0490FDB, 0, 0, 0x3F9D70A4]
 
 
+def test_codes_that_no_reader_looks_at(check):
+    """A block with NaN has the byte 255, and the design gives codes to it."""
+    exact = check("e2m1_block", PORTS, "NAN_CODES")
+    assert exact.status == "FAIL"
+    assert "only codes under scale byte 255 differ, at which no reader looks (--nan-codes free leaves them out)" in exact.remarks
+    assert [witness.title for witness in exact.witnesses] == ["blocks of scale byte 255: codes only"]
+    free = check("e2m1_block", PORTS, "NAN_CODES", nan_codes_free=True)
+    assert free.passed and not free.remarks and free.to_dict()["nan_codes"] == "free"
+
+
+def test_free_codes_free_nothing_else(check):
+    result = check("e2m1_block", PORTS, "FLUSH", nan_codes_free=True)
+    assert result.status == "FAIL" and "byte 255" not in " ".join(witness.title for witness in result.witnesses)
+    result = check("e2m1_block", PORTS, "RARE", nan_codes_free=True)
+    assert result.status == "FAIL" and result.witness.tolist() == [0xC0490FDB, 0, 0, 0x3F9D70A4]
+
+
+def test_only_byte_0_differs(check):
+    result = check("e2m1_block", PORTS, "SMALLEST")
+    assert result.status == "FAIL" and "only blocks of scale byte 0 differ" in result.remarks and not result.divergence.differing_blocks
+    assert {witness.title.partition(":")[0] for witness in result.witnesses} == {"blocks of scale byte 0", "blocks of zeros"}
+
+
+def test_a_witness_for_each_cause(check):
+    """The block of zeros does not hide what else is wrong; the smallest of each cause is one block only of what is wrong."""
+    result = check("e2m1_block", PORTS, "SMALLEST", "FLUSH", "NAN_CODES")
+    titles = [witness.title for witness in result.witnesses]
+    assert {"blocks of zeros: the scale byte", "blocks of scale byte 0: the scale byte", "subnormal elements: codes only",
+            "blocks of scale byte 255: codes only", "N(0,1)"} <= set(titles)
+    assert all(witness.blocks > 0 for witness in result.witnesses)
+
+
+def test_the_nearest_rules_are_said_where_most_is_alike(check):
+    """Scale bytes that are all wrong are near to nothing; half up is nearest to ties to even in both."""
+    result = check("e2m1_block", PORTS, "X", parameters={"EMAX": 3})
+    normal = result.divergence
+    assert min(one.scales for one in result.nearest) == normal.blocks
+    result = check("e2m1_block", PORTS, "FLUSH", "HALF_UP")
+    normal, best = result.divergence, result.nearest[0]
+    assert min(one.scales for one in result.nearest) == 0 and min(one.codes for one in result.nearest) < normal.elements / 2
+
+
 def test_a_result_that_depends_on_x(check):
     """Whatever the simulator makes of it, it is no right design."""
     result = check("e2m1_block", PORTS, "UNDEFINED")

@@ -3,7 +3,11 @@
 `default_nettype none
 
 module e2m1_scale #(parameter int EMAX = 2) (input wire logic [7:0] top, output logic [7:0] shared);
+`ifdef SMALLEST
+  wire logic [7:0] lower = top <= EMAX ? 8'd1 : top - 8'(EMAX);  // byte 0 is not used
+`else
   wire logic [7:0] lower = top < EMAX ? 8'd0 : top - 8'(EMAX);
+`endif
   always_comb
     casez (top)
 `ifdef SHORT_LABEL
@@ -32,6 +36,8 @@ module e2m1_element (input wire logic [31:0] v, input wire logic [7:0] shared, o
 `endif
 `ifdef UNDEFINED
     code = shared == 8'hFF ? 4'bx : {v[31], steps};
+`elsif NAN_CODES
+    code = {v[31], steps};  // whatever a NaN gives
 `else
     code = shared == 8'hFF ? 4'd0 : {v[31], steps};
 `endif
