@@ -58,6 +58,22 @@ def test_a_damaged_result_is_made_again(damage):
     assert kept_folder("kind", ["key"], make) and len(calls) == 2
 
 
+@pytest.mark.parametrize("arguments", [["verify", "e2m1"], ["verify", "e2m1", "--force"]])
+def test_a_truncated_simulator_is_built_again(own, arguments):
+    """The system maps a library that is cut off, and ends the process with SIGBUS where something is read of it."""
+    def verify() -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", "mxcast.cli", *arguments, "--set", "block_size=2", "--blocks", "1000"]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    assert verify().returncode == 0
+    library, = own.rglob("dut.so")
+    whole = library.read_bytes()
+    library.write_bytes(whole[:5000])
+    done = verify()
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert [len(path.read_bytes()) for path in own.rglob("dut.so")] == [len(whole)]
+
+
 def test_a_result_that_cannot_be_made_is_not_kept(own):
     def make(folder):
         (folder / "half").write_text("")
