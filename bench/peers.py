@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 import ml_dtypes
 import numpy as np
 
-from mxcast.spec import BlockFormat, FixedFormat
+from mxcast.spec import BlockFormat, Kind
 
 __all__ = ["ASIDE", "peers", "versions"]
 
@@ -54,7 +54,7 @@ def _ml_dtypes(x: np.ndarray, block: BlockFormat) -> Peer:
             scaled = x[rows] * np.ldexp(np.float32(1), 127 - byte)[:, None]
             np.clip(scaled, -limit, limit, out=scaled)
             scales[rows] = byte
-            if isinstance(element, FixedFormat):
+            if element.kind is Kind.FIXED:
                 codes[rows] = np.rint(scaled * np.float32(1 << element.frac_bits)).astype(np.int8).view(np.uint8)
             else:
                 codes[rows] = scaled.astype(CASTS[element.name]).view(np.uint8)

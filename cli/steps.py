@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from rich.text import Text
 
 from ..models.explanation import ElementStep, Explanation, ScaleStep
-from ..spec import ElementFormat, FixedFormat, Numerics, Rounding
+from ..spec import NumberFormat, Numerics, Rounding
 from .output import Output
 
 __all__ = ["show"]
@@ -100,13 +101,12 @@ def _below(step: ElementStep, numerics: Numerics) -> tuple[str, str]:
     return "G S", "" if step.guard is None else f"{step.guard} {step.sticky}"
 
 
-def _magnitude(code: int | None, element: ElementFormat) -> str:
+def _magnitude(code: int | None, element: NumberFormat) -> str:
     if code is None:
         return ""
     digits = f"{code:0{element.bits - 1}b}"
-    if isinstance(element, FixedFormat) or not element.man_bits:
-        return digits
-    return f"{digits[:element.exp_bits]}|{digits[element.exp_bits:]}"
+    ends = list(accumulate(element.fields[1:], initial=0))  # all but the sign
+    return "|".join(digits[start:end] for start, end in pairwise(ends))
 
 
 def _number(value: float | None, digits: int) -> str:

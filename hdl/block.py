@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import BlockFormat, ConverterConfig, FixedFormat, Numerics, Quantizer, converter_config
+from ..spec import BlockFormat, ConverterConfig, Kind, Numerics, Quantizer, converter_config
 from ..spec.stages import TOGETHER, element_stages, tree_stages
 from .amax import AmaxTree, ReduceKey, inner_stages
 from .element import ElementQuantizer
@@ -21,6 +21,11 @@ from .table_fixed import FixedQuantizer
 from .widen import Widen
 
 __all__ = ["BlockConverter"]
+
+
+QUANTIZERS: dict[tuple[Quantizer, Kind], type[wiring.Component]] = {
+    (Quantizer.SHIFT, Kind.FLOAT): ElementQuantizer, (Quantizer.SHIFT, Kind.FIXED): ElementQuantizer,
+    (Quantizer.TABLE, Kind.FLOAT): TableQuantizer, (Quantizer.TABLE, Kind.FIXED): FixedQuantizer}
 
 
 def narrowed(m: Module, numerics: Numerics, x: list, looks_at: int) -> list:
@@ -68,8 +73,7 @@ class BlockConverter(wiring.Component):
         numerics, lanes, told = config.numerics, range(config.numerics.block_size), ("mode", "random")
         micro = config.microarchitecture
         tree, unit = (AmaxTree if micro.amax in TOGETHER else Elimination)(config), ScaleUnit(config)
-        quantizer = ElementQuantizer if micro.quantizer is Quantizer.SHIFT else (
-            FixedQuantizer if isinstance(numerics.block.element, FixedFormat) else TableQuantizer)
+        quantizer = QUANTIZERS[micro.quantizer, numerics.block.element.kind]
 
         def named(x: list) -> dict:
             return {lane_name("x", lane, numerics): number for lane, number in zip(lanes, x)}

@@ -18,7 +18,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, FixedFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals
+from ..spec import ConverterConfig, Kind, Numerics, Rounding, ScaleRule, Specials, Subnormals, signal_codes
 from ..spec.stages import element_stages
 from .mode import by_mode, mode_port
 from .operand import operand_layout, special_flags
@@ -54,11 +54,11 @@ class Target:
         # only what was left out of the maximum, or a scale by another exponent than that of the largest element
         overflows = numerics.specials is Specials.DROP or (
             numerics.scale_rule is ScaleRule.BIAS_FLOOR and element.bias > element.emax)
-        if isinstance(element, FixedFormat):
+        if element.kind is Kind.FIXED:
             return cls(1, element.fraction_bits, 1 - element.emax, element.max_code, 1, False, overflows)
         max_code, lowest_field, flushes = element.max_code, 1, numerics.element_subnormals is Subnormals.FLUSH
         if numerics.rounding is Rounding.GUARD_HALF_UP:  # its field stops one short of all ones
-            max_code = (((1 << element.exp_bits) - 1) << element.man_bits) - 1
+            max_code = element.inf_field - 1
             if flushes:  # as published: field 0 keeps the unshifted fraction
                 lowest_field, flushes = 0, False
         return cls(element.exp_bits, element.man_bits, element.bias, max_code, lowest_field, flushes, overflows)
@@ -242,13 +242,13 @@ class ElementQuantizer(wiring.Component):
                                   else e.nan_code for e in elements])
         code = magnitude
         if "inf" in flags:  # signal codes are signed
-            code = Mux(self.nan, by_mode(self, [e.signal_nan_code for e in elements]),
-                       Mux(self.inf, by_mode(self, [e.signal_inf_code for e in elements]), magnitude))
+            inf_codes, nan_codes = zip(*map(signal_codes, elements))
+            code = Mux(self.nan, by_mode(self, list(nan_codes)), Mux(self.inf, by_mode(self, list(inf_codes)), magnitude))
         if self.numerics.specials is Specials.TE:
             code = Mux(number.exponent.all(), by_mode(self, [e.max_code for e in elements]), magnitude)
         magnitude = Value.cast(code)
         padding = Const(0, max(bits - 1 - len(magnitude), 0))
-        code = by_mode(self, [Mux(number.sign, -code, code)[:bits] if isinstance(e, FixedFormat)
+        code = by_mode(self, [Mux(number.sign, -code, code)[:bits] if e.kind is Kind.FIXED
                               else Cat(magnitude[:bits - 1], padding, number.sign) for e in elements])
         if flags == ("nan",):
             code = Mux(self.nan, nan_code, code)

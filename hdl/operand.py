@@ -11,8 +11,12 @@ from ..spec import FP16, ConverterConfig, Numerics, ScaleRule, Specials
 
 __all__ = ["ROUNDS_UP", "operand_config", "operand_layout", "scale_key_layout", "special_flags", "lane_name"]
 
-ROUNDS_UP = (ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN)
-"""Scale rules under which the fraction can put the exponent one up."""
+ROUNDS_UP = {ScaleRule.FLOOR: False, ScaleRule.BIAS_FLOOR: False, ScaleRule.CEIL: True, ScaleRule.RCEIL: True, ScaleRule.POW2_CEIL: True,
+             ScaleRule.EVEN: True}
+"""Scale rules, and whether the fraction can put the exponent one up."""
+
+FLAGS = {Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf"), Specials.TE: (), Specials.DROP: ()}
+"""What lanes are told of their block beside its scale."""
 
 
 def operand_config(config: ConverterConfig) -> ConverterConfig:
@@ -42,14 +46,14 @@ def scale_key_layout(config: ConverterConfig) -> data.StructLayout:
     is the key of its largest magnitude.
     """
     numerics = config.numerics
-    needs_fraction = any(mode.scale_rule in ROUNDS_UP for mode in config.modes) or numerics.specials is Specials.INF_SCALE
+    needs_fraction = any(ROUNDS_UP[mode.scale_rule] for mode in config.modes) or numerics.specials is Specials.INF_SCALE
     return data.StructLayout({"flag": unsigned(1 if needs_fraction else 0),
                               "exponent": unsigned(numerics.source.exp_bits)})
 
 
 def special_flags(numerics: Numerics) -> tuple[str, ...]:
     """Names of the one-bit signals by which the scale unit tells every element quantizer of a special block."""
-    return {Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf")}.get(numerics.specials, ())
+    return FLAGS[numerics.specials]
 
 
 def lane_name(kind: str, lane: int, numerics: Numerics) -> str:

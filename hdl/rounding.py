@@ -15,12 +15,13 @@ def bits_below(numerics: Numerics) -> int:
 def rounds_up(rounding: Rounding, last, below, sticky, random):
     """Does a truncated magnitude go one up? ``last`` is its lowest bit, ``below`` are the bits below it, ``sticky`` is
     the OR of everything below those, and ``random`` as many random bits, or None."""
-    if rounding is Rounding.RNE:
-        return below & (last | sticky)
-    if rounding in (Rounding.RNA, Rounding.GUARD_HALF_UP):
-        return below
-    if rounding is Rounding.RTZ:
-        return 0
-    if rounding is Rounding.SR:
-        return (below + random)[-1]  # the carry
-    raise ValueError(f"no hardware for rounding {rounding}")
+    return ROUNDINGS[rounding](last, below, sticky, random)
+
+
+ROUNDINGS = {
+    Rounding.RNE: lambda last, below, sticky, random: below & (last | sticky),
+    Rounding.RNA: lambda last, below, sticky, random: below,
+    Rounding.GUARD_HALF_UP: lambda last, below, sticky, random: below,
+    Rounding.RTZ: lambda last, below, sticky, random: 0,
+    Rounding.SR: lambda last, below, sticky, random: (below + random)[-1],  # the carry
+}

@@ -9,18 +9,23 @@ from amaranth.lib.wiring import In, Out
 from ..spec import ConverterConfig, Numerics, Rounding, ScaleRule, Specials
 from .mode import by_mode, mode_port
 from .operand import ROUNDS_UP, scale_key_layout, special_flags
-from .threshold import LIMITS
 
 __all__ = ["ScaleUnit", "largest_scale", "leaves_above", "scale_offset"]
+
+
+OFFSETS = {ScaleRule.BIAS_FLOOR: lambda element: element.bias,
+           **dict.fromkeys((ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN), lambda element: element.emax)}
+"""What each rule takes from the exponent."""
+
+LEAVES_ABOVE = {ScaleRule.FLOOR: True, ScaleRule.BIAS_FLOOR: True, ScaleRule.EVEN: True,
+                ScaleRule.CEIL: False, ScaleRule.RCEIL: False, ScaleRule.POW2_CEIL: False}
+"""Can the largest number of a block be above the largest element under the scale of the rule?"""
 
 
 def scale_offset(numerics: Numerics) -> int:
     """Biased exponent of the source less scale byte: X = exponent - source bias - offset, byte = X + scale bias."""
     element = numerics.block.element
-    if numerics.scale_rule not in LIMITS:
-        raise ValueError(f"no hardware for the scale rule {numerics.scale_rule}")
-    by_bias = numerics.scale_rule is ScaleRule.BIAS_FLOOR
-    return (element.bias if by_bias else element.emax) + numerics.source.bias - numerics.block.scale.bias
+    return OFFSETS[numerics.scale_rule](element) + numerics.source.bias - numerics.block.scale.bias
 
 
 def largest_scale(numerics: Numerics) -> int:
@@ -33,14 +38,14 @@ def largest_scale(numerics: Numerics) -> int:
 def leaves_above(numerics: Numerics) -> bool:
     """Can a number be above the largest element under its scale? Not where the rule looks at the fraction and the scale format
     has the byte that the rule asks for."""
-    return (numerics.scale_rule not in (ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL) or numerics.specials is Specials.DROP
+    return (LEAVES_ABOVE[numerics.scale_rule] or numerics.specials is Specials.DROP
             or numerics.rounding is Rounding.GUARD_HALF_UP  # whose largest code is another
             or _unlimited(numerics) > numerics.block.scale.max_code)
 
 
 def _unlimited(numerics: Numerics) -> int:
     """The byte that the rule asks for the largest number."""
-    return (1 << numerics.source.exp_bits) - 2 + (numerics.scale_rule in ROUNDS_UP) - scale_offset(numerics)
+    return (1 << numerics.source.exp_bits) - 2 + ROUNDS_UP[numerics.scale_rule] - scale_offset(numerics)
 
 
 class ScaleUnit(wiring.Component):
@@ -57,7 +62,7 @@ class ScaleUnit(wiring.Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         numerics, source, scale = self.numerics, self.numerics.source, self.numerics.block.scale
-        rounds_up = [mode.scale_rule in ROUNDS_UP for mode in self.config.modes]
+        rounds_up = [ROUNDS_UP[mode.scale_rule] for mode in self.config.modes]
         offsets = [scale_offset(mode) for mode in self.config.modes]
         offset = by_mode(self, offsets)
         rounded = Signal(source.exp_bits + 1)  # the exponent, one up where the scale rule says so

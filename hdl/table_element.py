@@ -13,7 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, Specials, Structure, Subnormals
+from ..spec import ConverterConfig, Specials, Structure, Subnormals, signal_codes
 from ..spec.stages import element_stages
 from .distance import Distance, distance
 from .modules import ModuleLibrary, placed
@@ -274,8 +274,8 @@ class TableQuantizer(wiring.Component):
         if nan is not None:
             sign = self.table("sign", lambda sign, nan: sign and not nan, sign, nan)
         if numerics.specials is Specials.INF_SCALE:  # signal codes are signed
-            signals = numerics.block.element
-            magnitude = Mux(self.nan, signals.signal_nan_code, Mux(self.inf, signals.signal_inf_code, magnitude))[:bits - 1]
+            inf_code, nan_code = signal_codes(numerics.block.element)
+            magnitude = Mux(self.nan, nan_code, Mux(self.inf, inf_code, magnitude))[:bits - 1]
         m.d.comb += self.p.eq(Cat(magnitude, sign))
 
     def lower(self, place: int, bit, kept, sticky: list, near, subnormal, code: dict):

@@ -32,8 +32,6 @@ class Threshold:
     @classmethod
     def of(cls, numerics: Numerics) -> Threshold:
         element, source = numerics.block.element, numerics.source
-        if numerics.scale_rule not in LIMITS:
-            raise ValueError(f"no hardware for the scale rule {numerics.scale_rule}")
         in_binade, at_bottom = LIMITS[numerics.scale_rule](element)
         if source is TF32:  # it holds widened numbers, all far above the bottom
             at_bottom = in_binade

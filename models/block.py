@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..spec import BlockFormat, ElementFormat, Numerics, Specials, Subnormals, converter_config
+from ..spec import BlockFormat, NumberFormat, Numerics, Specials, Subnormals, converter_config
 from .amax import INFINITY, block_amax
 from .element import code_dtype, element_values, encode
 from .parallel import checked_jobs, in_order
@@ -46,7 +46,7 @@ class Quantized:
     length: int | None = None
 
 
-def quantize(x: object, format: str | BlockFormat | ElementFormat | Numerics, profile: str | None = None, *,
+def quantize(x: object, format: str | BlockFormat | NumberFormat | Numerics, profile: str | None = None, *,
              axis: int = -1, pad: bool = False, random: Random = None, jobs: int = 1, **overrides: object) -> Quantized:
     """Quantize an array of float32, float16 or bfloat16 numbers into blocks along ``axis``.
 

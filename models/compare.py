@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from ..spec import FixedFormat, Numerics, Rounding
+import numpy as np
+
+from ..spec import Numerics, Rounding
 from .population import Population, Task, common
 from .runs import Runs, merged
 from .side import COST, Outcome, Side
@@ -193,16 +195,13 @@ def _differences(a: Runs, b: Runs, stop: int) -> tuple[int, int, int]:
 def _all_zero(runs: Runs, stop: int, numerics: Numerics) -> bool:
     element = numerics.block.element
     codes = runs.values[0, runs.starts < stop]
-    return not (codes if isinstance(element, FixedFormat) else codes & element.magnitude_mask).any()
+    return bool(np.isin(codes, [element.signed_code(0, negative) for negative in (False, True)]).all())
 
 
 def _meter(population: Population, numerics: Numerics, progress: Progress) -> Callable[[int], None]:
     """Adds up what is done; the number of classes is an estimate from the width of the element's grid."""
     element = numerics.block.element
-    if isinstance(element, FixedFormat):
-        binades = 2 * element.bits + 2
-    else:
-        binades = element.emax + 2 * (element.man_bits - element.emin) + 8
+    binades = element.emax - 2 * element.lowest_exponent + 8
     classes = min(binades << 24, population.size * 255)
     total = 2 * (COST["scales"] * population.size + COST["codes"] * classes + COST["specials"] * 6 * population.special_count)
     done = 0

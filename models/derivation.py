@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from fractions import Fraction
 
-from ..spec import FixedFormat, FloatFormat, Numerics, Rounding, ScaleRule, Subnormals
+from ..spec import Kind, NumberFormat, Numerics, Rounding, ScaleRule, Subnormals
 from .exact import element_value, floor_log2, fp32, neighbours
 from .rounding import largest_code
 
@@ -43,23 +44,35 @@ def scale_derivation(a: int, numerics: Numerics) -> tuple[int, str]:
     e, m = a >> 23, a & FRACTION
     if a == 0:
         return 0, "a = 0: byte 0"
-    if rule is ScaleRule.FLOOR:
-        return _clamped("e - emax", e, element.emax)
-    if rule is ScaleRule.BIAS_FLOOR:
-        return _clamped("e - bias", e, element.bias)
-    if rule is ScaleRule.POW2_CEIL:
-        return _clamped("e - emax + (m > 0)", e, element.emax, m > 0)
-    if rule is ScaleRule.EVEN:
-        half = 1 << (22 - element.fraction_bits)
-        return _clamped(f"((a + 0x{half:X}) >> 23) - emax", (a + half) >> 23, element.emax)
-    if rule is ScaleRule.CEIL:
-        if e == 0 and element.emax > 0:
-            return 0, "e = 0: a is below destmax * 2^-127, byte 0"
-        # destmax in units of the last bit of a: in a binade of its own, and below FP32's normal numbers
-        limit = int((element.max_value / 2 ** element.emax - 1) * 2**23 if e else element.max_value * 2**22)
-        return _clamped(f"e - emax + (m > 0x{limit:06X})", e, element.emax, m > limit)
-    if rule is not ScaleRule.RCEIL:
-        raise ValueError(f"no derivation of the scale rule {rule}")
+    return SCALE_RULES[rule](a, e, m, element)
+
+
+def _floor(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
+    return _clamped("e - emax", e, element.emax)
+
+
+def _bias_floor(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
+    return _clamped("e - bias", e, element.bias)
+
+
+def _pow2_ceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
+    return _clamped("e - emax + (m > 0)", e, element.emax, m > 0)
+
+
+def _even(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
+    half = 1 << (22 - element.fraction_bits)
+    return _clamped(f"((a + 0x{half:X}) >> 23) - emax", (a + half) >> 23, element.emax)
+
+
+def _ceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
+    if e == 0 and element.emax > 0:
+        return 0, "e = 0: a is below destmax * 2^-127, byte 0"
+    # destmax in units of the last bit of a: in a binade of its own, and below FP32's normal numbers
+    limit = int((element.max_value / 2 ** element.emax - 1) * 2**23 if e else element.max_value * 2**22)
+    return _clamped(f"e - emax + (m > 0x{limit:06X})", e, element.emax, m > limit)
+
+
+def _rceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
     reciprocal = fp32(1 / element.max_value)
     p = fp32_pattern(fp32(fp32_value(a) * reciprocal))
     limit = 0 if p >> 23 else 1 << 22  # the power of two below the smallest normal number is a subnormal one
@@ -67,6 +80,12 @@ def scale_derivation(a: int, numerics: Numerics) -> tuple[int, str]:
     byte = min((p >> 23) + up, 254)
     return byte, (f"p = fl32(a * 0x{fp32_pattern(reciprocal):08X}) = 0x{p:08X}; of p e + (m > {f'0x{limit:X}' if limit else 0}) "
                   f"= {p >> 23} + {int(up)} = {byte}")
+
+
+SCALE_RULES: dict[ScaleRule, Callable[[int, int, int, NumberFormat], tuple[int, str]]] = {
+    ScaleRule.FLOOR: _floor, ScaleRule.BIAS_FLOOR: _bias_floor, ScaleRule.CEIL: _ceil, ScaleRule.RCEIL: _rceil,
+    ScaleRule.POW2_CEIL: _pow2_ceil, ScaleRule.EVEN: _even}
+"""Byte and arithmetic of each rule from the pattern of the largest magnitude, its exponent field and its fraction."""
 
 
 def _clamped(formula: str, field: int, less: int, more: bool | None = None) -> tuple[int, str]:
@@ -81,7 +100,7 @@ def rounding_steps(quotient: Fraction, kind: str, numerics: Numerics, random: in
     element, rounding = numerics.block.element, numerics.rounding
     if quotient == 0:
         return {"action": "zero" if kind == "zero" else "flushed", "rounded": 0}
-    largest = element.max_code if isinstance(element, FixedFormat) else largest_code(element, rounding)
+    largest = largest_code(element, rounding)
     cut, part = _cut_off(quotient, numerics)
     if cut is None:
         return {"action": "flushed", "rounded": 0}
@@ -96,13 +115,13 @@ def rounding_steps(quotient: Fraction, kind: str, numerics: Numerics, random: in
         up = tail + random >> numerics.random_bits
     else:
         steps |= {"guard": guard, "sticky": sticky}
-        up = {Rounding.RTZ: 0, Rounding.RNE: guard & (sticky | cut & 1)}.get(rounding, guard)
+        up = {Rounding.RTZ: 0, Rounding.RNE: guard & (sticky | cut & 1), Rounding.RNA: guard, Rounding.GUARD_HALF_UP: guard}[rounding]
     rounded = min(cut + up, largest)
     action = "exact" if part == 0 and not up else "up" if up else "down"
     if guard and not sticky and rounding in (Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP):
         action = f"tie {action}"
     flushes = numerics.element_subnormals is Subnormals.FLUSH and rounding is not Rounding.GUARD_HALF_UP
-    if flushes and isinstance(element, FloatFormat) and rounded < 1 << element.man_bits:
+    if flushes and element.is_subnormal(rounded):
         action, rounded = "flushed", 0
     return steps | {"action": "saturated" if beyond else action, "rounded": rounded}
 
@@ -111,7 +130,7 @@ def _cut_off(quotient: Fraction, numerics: Numerics) -> tuple[int | None, Fracti
     """The code of a quotient > 0 cut off, and the part of a step that was; no code where the published recipe has none."""
     element = numerics.block.element
     published = numerics.rounding is Rounding.GUARD_HALF_UP and numerics.element_subnormals is Subnormals.FLUSH
-    if not published or isinstance(element, FixedFormat) or quotient >= TWO ** element.emin:
+    if not published or element.kind is Kind.FIXED or quotient >= TWO ** element.emin:
         return neighbours(quotient, element)
     binade = floor_log2(quotient)
     if binade + element.bias < 0:

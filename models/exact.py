@@ -8,47 +8,35 @@ and, through it, the hardware are judged by this file; it shares no step with ei
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from ..spec import FP32, FixedFormat, FloatFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals
+from ..spec import (FP32, BlockFormat, Convention, FixedFormat, FloatFormat, Kind, Number, NumberFormat, Numerics, Rounding, ScaleRule,
+                    Specials, Subnormals, signal_codes)
 
-__all__ = ["quantize_block", "Number", "decode", "element_value", "shared_exponent", "round_element"]
+__all__ = ["quantize_block", "dequantize_block", "decode", "element_value", "shared_exponent", "round_element"]
 
 TWO = Fraction(2)
 
 
-@dataclass(frozen=True)
-class Number:
-    """A decoded source number. ``kind`` is "finite", "inf" or "nan"; ``magnitude`` of Inf and NaN is what their fraction
-    says in the binade above FP32's largest, which only `Specials.DROP` looks at."""
-
-    negative: bool
-    magnitude: Fraction
-    kind: str = "finite"
-
-
 @lru_cache(maxsize=1 << 18)
 def decode(pattern: int, source: FloatFormat, subnormals: Subnormals = Subnormals.EXACT) -> Number:
-    """The number of a bit pattern (IEEE 754-2019, section 3.4).
+    """The number of a bit pattern. The magnitude of Inf and NaN is what their fraction says in the binade above FP32's largest, which
+    only `Specials.DROP` looks at.
 
     >>> from mxcast.spec import FP32
     >>> decode(0xBFC00000, FP32)
     Number(negative=True, magnitude=Fraction(3, 2), kind='finite')
     """
-    fraction = pattern & ((1 << source.man_bits) - 1)
-    exponent = (pattern >> source.man_bits) & ((1 << source.exp_bits) - 1)
-    significand = Fraction(fraction, 1 << source.man_bits) + (1 if exponent else 0)
-    magnitude = significand * TWO ** (max(exponent, 1) - source.bias)
-    if magnitude < TWO ** FP32.emin and subnormals is Subnormals.FLUSH:
-        magnitude = Fraction(0)
-    kind = "finite"
-    if exponent == (1 << source.exp_bits) - 1:
-        kind = "nan" if fraction else "inf"
-        magnitude = significand * TWO ** (FP32.emax + 1)
-    return Number(bool(pattern & source.sign_mask), magnitude, kind)
+    number = source.decode(pattern)
+    if number.kind != "finite":  # its fraction in the binade above the largest of FP32
+        fraction = Fraction(pattern % (1 << source.man_bits), 1 << source.man_bits)
+        return number._replace(magnitude=(1 + fraction) * TWO ** (FP32.emax + 1))
+    if number.magnitude < TWO ** FP32.emin and subnormals is Subnormals.FLUSH:
+        return number._replace(magnitude=Fraction(0))
+    return number
 
 
 def floor_log2(value: Fraction) -> int:
@@ -58,37 +46,49 @@ def floor_log2(value: Fraction) -> int:
 
 
 @lru_cache(maxsize=None)
-def element_value(code: int, element: FloatFormat | FixedFormat) -> Fraction:
+def element_value(code: int, element: NumberFormat) -> Fraction:
     """Value of a finite non-negative code (OCP MX v1.0, section 5.3)."""
-    if isinstance(element, FixedFormat):
-        return Fraction(code, 1 << element.frac_bits)
-    field, fraction = divmod(code, 1 << element.man_bits)
-    hidden = 1 if field else 0
-    return (hidden + Fraction(fraction, 1 << element.man_bits)) * TWO ** (max(field, 1) - element.bias)
+    return element.decode(code).magnitude
 
 
 def shared_exponent(amax: Fraction, numerics: Numerics) -> int:
-    """X of a block whose largest magnitude is ``amax``, clamped to -127..127; an all-zero block has -127."""
-    element, rule = numerics.block.element, numerics.scale_rule
-    if amax == 0:
-        return -127
-    largest = element_value(element.max_code, element)
-    if rule is ScaleRule.FLOOR:
-        exponent = floor_log2(amax) - element.emax
-    elif rule is ScaleRule.BIAS_FLOOR:
-        exponent = floor_log2(amax) - element.bias
-    elif rule is ScaleRule.CEIL:
-        exponent = smallest_exponent(amax / largest)
-    elif rule is ScaleRule.RCEIL:
-        exponent = smallest_exponent(fp32(amax * fp32(1 / largest)))
-    elif rule is ScaleRule.POW2_CEIL:
-        field, fraction = fp32_fields(amax)
-        exponent = field - 127 - element.emax + (1 if fraction else 0)
-    elif rule is ScaleRule.EVEN:
-        field, fraction = fp32_fields(amax)
-        half_place = Fraction(1, 2 ** (element.fraction_bits + 1))
-        exponent = field - 127 - element.emax + (1 if fraction + half_place >= 1 else 0)
-    return min(max(exponent, -127), 127)
+    """X of a block whose largest magnitude is ``amax``, clamped to the exponents of the scale format; an all-zero block has the least."""
+    element, scale = numerics.block.element, numerics.block.scale
+    exponent = scale.emin if amax == 0 else SCALE_RULES[numerics.scale_rule](amax, element)
+    return min(max(exponent, scale.emin), scale.emax)
+
+
+def floor(amax: Fraction, element: NumberFormat) -> int:
+    return floor_log2(amax) - element.emax
+
+
+def bias_floor(amax: Fraction, element: NumberFormat) -> int:
+    return floor_log2(amax) - element.bias
+
+
+def ceil(amax: Fraction, element: NumberFormat) -> int:
+    return smallest_exponent(amax / element.max_value)
+
+
+def rceil(amax: Fraction, element: NumberFormat) -> int:
+    return smallest_exponent(fp32(amax * fp32(1 / element.max_value)))
+
+
+def pow2_ceil(amax: Fraction, element: NumberFormat) -> int:
+    field, fraction = fp32_fields(amax)
+    return field - FP32.bias - element.emax + (1 if fraction else 0)
+
+
+def even(amax: Fraction, element: NumberFormat) -> int:
+    field, fraction = fp32_fields(amax)
+    half_place = Fraction(1, 2 ** (element.fraction_bits + 1))
+    return field - FP32.bias - element.emax + (1 if fraction + half_place >= 1 else 0)
+
+
+SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
+    ScaleRule.FLOOR: floor, ScaleRule.BIAS_FLOOR: bias_floor, ScaleRule.CEIL: ceil, ScaleRule.RCEIL: rceil,
+    ScaleRule.POW2_CEIL: pow2_ceil, ScaleRule.EVEN: even}
+"""X of each rule for a largest magnitude > 0, before it is clamped."""
 
 
 def smallest_exponent(ratio: Fraction) -> int:
@@ -112,7 +112,7 @@ def fp32_fields(value: Fraction) -> tuple[int, Fraction]:
 
 
 @lru_cache(maxsize=None)
-def all_values(element: FloatFormat | FixedFormat) -> list[Fraction]:
+def all_values(element: NumberFormat) -> list[Fraction]:
     """Values of the finite non-negative codes, which are in increasing order."""
     values = [element_value(code, element) for code in range(element.max_code + 1)]
     assert values == sorted(values)
@@ -120,7 +120,7 @@ def all_values(element: FloatFormat | FixedFormat) -> list[Fraction]:
 
 
 @lru_cache(maxsize=1 << 18)
-def nearest_code(value: Fraction, element: FloatFormat | FixedFormat) -> int:
+def nearest_code(value: Fraction, element: NumberFormat) -> int:
     """The finite code nearest to a value >= 0; of two equally near ones the even one."""
     above = bisect_left(all_values(element), value)
     neighbours = [code for code in (above - 1, above) if 0 <= code <= element.max_code]
@@ -133,27 +133,34 @@ def half_up(value: Fraction) -> int:
     return (truncated_to_halves + 1) // 2
 
 
-def guard_half_up_code(value: Fraction, element: FloatFormat | FixedFormat, subnormals: Subnormals) -> int:
+def guard_half_up_code(value: Fraction, element: FloatFormat, subnormals: Subnormals) -> int:
     """Code of a value > 0 under the FPGA paper's recipe (section III.C; docs/numerics.md, "guard_half_up").
 
     The exponent field is the one of the value's own binade; the fraction is rounded half up in that binade; nothing
     is above the all-ones fraction of the last but one exponent field. A field of 0 keeps the *unshifted* fraction, as
     published, unless element subnormals are exact.
     """
-    if isinstance(element, FixedFormat):
-        return min(half_up(value * 2 ** element.frac_bits), element.max_code)
     binade = floor_log2(value)
     field = binade + element.bias
     last = ((2 ** element.exp_bits - 2) << element.man_bits) + 2 ** element.man_bits - 1
     if subnormals is Subnormals.EXACT and field < 1:
-        return min(half_up(value / TWO ** (element.emin - element.man_bits)), last)
+        return min(half_up(value / TWO ** element.lowest_exponent), last)
     if field < 0:
         return 0
     fraction = value / TWO ** binade - 1
     return min((field << element.man_bits) + half_up(fraction * 2 ** element.man_bits), last)
 
 
-def neighbours(value: Fraction, element: FloatFormat | FixedFormat) -> tuple[int, Fraction]:
+def fixed_guard_half_up_code(value: Fraction, element: FixedFormat, subnormals: Subnormals) -> int:
+    """The same of a fixed-point element, whose numbers have one binade."""
+    return min(half_up(value * 2 ** element.frac_bits), element.max_code)
+
+
+GUARD_HALF_UP: dict[Kind, Callable[[Fraction, NumberFormat, Subnormals], int]] = {
+    Kind.FLOAT: guard_half_up_code, Kind.FIXED: fixed_guard_half_up_code}
+
+
+def neighbours(value: Fraction, element: NumberFormat) -> tuple[int, Fraction]:
     """The largest finite code whose value is not above ``value`` >= 0, and how far on the way to the next grid point
     ``value`` is, as a part of 1. The grid goes on beyond the largest code in its last step."""
     values = all_values(element)
@@ -162,36 +169,91 @@ def neighbours(value: Fraction, element: FloatFormat | FixedFormat) -> tuple[int
     return below, (value - values[below]) / step
 
 
+def rne(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+    return nearest_code(value, numerics.block.element)
+
+
+def rna(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+    below, part = neighbours(value, numerics.block.element)
+    return below + (part >= Fraction(1, 2))
+
+
+def rtz(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+    return neighbours(value, numerics.block.element)[0]
+
+
+def sr(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+    below, part = neighbours(value, numerics.block.element)
+    return below + (part + random >= 1)
+
+
+def guard_half_up(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+    element = numerics.block.element
+    return GUARD_HALF_UP[element.kind](value, element, numerics.element_subnormals)
+
+
+ROUNDINGS: dict[Rounding, Callable[[Fraction, Numerics, Fraction], int]] = {
+    Rounding.RNE: rne, Rounding.RNA: rna, Rounding.RTZ: rtz, Rounding.SR: sr, Rounding.GUARD_HALF_UP: guard_half_up}
+"""The code of a value > 0 under each rounding, before it is cut to the largest; ``random`` is a part of 1."""
+
+
 @lru_cache(maxsize=1 << 18)
-def rounded_code(value: Fraction, rounding: Rounding, element: FloatFormat | FixedFormat, random: Fraction) -> int:
-    """The finite code of a value > 0 under every rounding but guard_half_up; ``random`` is a part of 1."""
-    if rounding is Rounding.RNE:
-        return nearest_code(value, element)
-    below, part = neighbours(value, element)
-    goes_up = {Rounding.RNA: part >= Fraction(1, 2), Rounding.RTZ: False, Rounding.SR: part + random >= 1}[rounding]
-    return min(below + 1 if goes_up else below, element.max_code)
+def rounded_code(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+    """The magnitude code of a value > 0."""
+    element = numerics.block.element
+    code = min(ROUNDINGS[numerics.rounding](value, numerics, random), element.max_code)
+    flushes = numerics.element_subnormals is Subnormals.FLUSH and numerics.rounding is not Rounding.GUARD_HALF_UP
+    return 0 if flushes and element.is_subnormal(code) else code
 
 
 def round_element(number: Number, exponent: int, numerics: Numerics, random: int = 0) -> int:
     """Code of one element of a block with shared exponent ``exponent``."""
-    element = numerics.block.element
     value = number.magnitude / TWO ** exponent
-    if value == 0:
-        code = 0
-    elif numerics.rounding is Rounding.GUARD_HALF_UP:
-        code = guard_half_up_code(value, element, numerics.element_subnormals)
-    else:
-        code = rounded_code(value, numerics.rounding, element, Fraction(random, 2 ** numerics.random_bits))
-        if isinstance(element, FloatFormat) and numerics.element_subnormals is Subnormals.FLUSH:
-            is_normal = element_value(code, element) >= TWO ** element.emin
-            code = code if is_normal else 0
-    return signed_code(code, number.negative, element)
+    code = 0 if value == 0 else rounded_code(value, numerics, Fraction(random, 2 ** numerics.random_bits))
+    return numerics.block.element.signed_code(code, number.negative)
 
 
-def signed_code(magnitude: int, negative: bool, element: FloatFormat | FixedFormat) -> int:
-    if isinstance(element, FixedFormat):
-        return (-magnitude if negative else magnitude) % (1 << element.bits)
-    return magnitude + (element.sign_mask if negative else 0)
+@dataclass(frozen=True)
+class Decided:
+    """What NaN and Inf make of a block by themselves: its byte, its codes, or both; None is left to the other rules."""
+
+    byte: int | None
+    codes: list[int | None]
+
+
+def nan_block(numbers: list[Number], numerics: Numerics) -> Decided:
+    undecided = Decided(None, [None] * len(numbers))
+    block = numerics.block
+    return undecided if _all_finite(numbers) else Decided(block.scale.nan_code, [block.element.nan_code or 0] * len(numbers))
+
+
+def te(numbers: list[Number], numerics: Numerics) -> Decided:
+    element = numerics.block.element
+    codes = {"nan": lambda number: element.max_code if element.nan_code is None else element.nan_code,
+             "inf": lambda number: element.signed_code(element.max_code, number.negative), "finite": lambda number: None}
+    has_inf = any(number.kind == "inf" for number in numbers)
+    return Decided(numerics.block.scale.max_code if has_inf else None, [codes[number.kind](number) for number in numbers])
+
+
+def inf_scale(numbers: list[Number], numerics: Numerics) -> Decided:
+    kinds, block = {number.kind for number in numbers}, numerics.block
+    if kinds == {"finite"}:
+        return Decided(None, [None] * len(numbers))
+    inf, nan = signal_codes(block.element)
+    byte, code = (block.scale.nan_code, nan) if "nan" in kinds else (block.scale.max_code, inf)
+    return Decided(byte, [block.element.signed_code(code, number.negative) for number in numbers])
+
+
+def drop(numbers: list[Number], numerics: Numerics) -> Decided:
+    return Decided(None, [None] * len(numbers))  # they are no part of the maximum, and numbers otherwise
+
+
+SPECIALS: dict[Specials, Callable[[list[Number], Numerics], Decided]] = {
+    Specials.NAN_BLOCK: nan_block, Specials.TE: te, Specials.INF_SCALE: inf_scale, Specials.DROP: drop}
+
+
+def _all_finite(numbers: list[Number]) -> bool:
+    return all(number.kind == "finite" for number in numbers)
 
 
 def quantize_block(patterns: Sequence[int], numerics: Numerics, random: Sequence[int] | None = None) -> tuple[int, list[int]]:
@@ -203,26 +265,44 @@ def quantize_block(patterns: Sequence[int], numerics: Numerics, random: Sequence
     >>> byte, [hex(c) for c in codes[:3]]
     (119, ['0x7c', '0xf8', '0x0'])
     """
-    element, specials = numerics.block.element, numerics.specials
+    scale = numerics.block.scale
     numbers = [decode(p, numerics.source, numerics.input_subnormals) for p in patterns]
-    kinds = {n.kind for n in numbers}
-    if specials is Specials.NAN_BLOCK and kinds != {"finite"}:
-        return 0xFF, [element.nan_code or 0] * len(numbers)
-    if specials is Specials.INF_SCALE and "nan" in kinds:
-        return 0xFF, [signed_code(element.signal_nan_code, n.negative, element) for n in numbers]
-    if specials is Specials.INF_SCALE and "inf" in kinds:
-        return 0xFE, [signed_code(element.signal_inf_code, n.negative, element) for n in numbers]
-    # what is left is finite; or DROP, which leaves Inf and NaN out of the maximum; or TE, which leaves NaN out
+    decided = SPECIALS[numerics.specials](numbers, numerics)
     amax = max((n.magnitude for n in numbers if n.kind == "finite"), default=Fraction(0))
-    exponent = shared_exponent(amax, numerics)
-    if specials is Specials.TE and "inf" in kinds:
-        exponent = 127
-    codes = []
-    for number, bits in zip(numbers, random or [0] * len(numbers), strict=True):
-        if specials is Specials.TE and number.kind == "nan":
-            codes.append(element.max_code if element.nan_code is None else element.nan_code)
-        elif specials is Specials.TE and number.kind == "inf":
-            codes.append(signed_code(element.max_code, number.negative, element))
-        else:
-            codes.append(round_element(number, exponent, numerics, bits))
-    return exponent + 127, codes
+    byte = shared_exponent(amax, numerics) + scale.bias if decided.byte is None else decided.byte
+    codes = [round_element(number, byte - scale.bias, numerics, bits) if code is None else code
+             for number, bits, code in zip(numbers, random or [0] * len(numbers), decided.codes, strict=True)]
+    return byte, codes
+
+
+def dequantize_block(scale: int, codes: Sequence[int], block: BlockFormat, *, sub_scales: Sequence[int] = (),
+                     tensor_scale: Fraction = Fraction(1)) -> list[Number]:
+    """The numbers of a block: its scale code, its element codes, the shifts of its sub-blocks and the scale of its tensor, where the
+    format has those. A scale that is NaN makes every number NaN.
+
+    >>> from mxcast.spec import block_format
+    >>> [str(number.value) for number in dequantize_block(0x38, [1, 15], block_format("nvfp4").resized(2), tensor_scale=Fraction(1, 2))]
+    ['1/4', '-3']
+    """
+    if len(codes) != block.block_size:
+        raise ValueError(f"a block of {block.name} has {block.block_size} elements, not {len(codes)}")
+    if block.sub_scale is None:
+        shifts = [0] * len(codes)
+    else:
+        shifts = [shift for shift in sub_scales for _ in range(block.sub_scale.size)]
+        if len(shifts) != len(codes) or not all(0 <= shift < 1 << block.sub_scale.bits for shift in shifts):
+            raise ValueError(f"a block of {block.name} has {len(codes) // block.sub_scale.size} shifts of {block.sub_scale.bits} bits")
+    factor = block.scale.decode(scale)
+    whole = tensor_scale if block.tensor_scale is None else CONVENTIONS[block.tensor_scale.convention](tensor_scale)
+    found = []
+    for code, shift in zip(codes, shifts, strict=True):
+        number = block.element.decode(code)
+        kinds = {factor.kind, number.kind}
+        kind = "nan" if "nan" in kinds else "inf" if "inf" in kinds else "finite"
+        found.append(Number(number.negative ^ factor.negative, number.magnitude * factor.magnitude * whole / TWO ** shift
+                            if kind == "finite" else Fraction(0), kind))
+    return found
+
+
+CONVENTIONS: dict[Convention, Callable[[Fraction], Fraction]] = {
+    Convention.MULTIPLIER: lambda scale: scale, Convention.DIVISOR: lambda scale: 1 / scale}

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import accumulate, pairwise
 
 import numpy as np
 
-from ..spec import (FP32, BlockFormat, ElementFormat, FixedFormat, Numerics, ScaleRule, Specials, Subnormals, converter_config)
+from ..spec import (FP32, BlockFormat, NumberFormat, Numerics, ScaleRule, Specials, Subnormals, converter_config, signal_codes)
 from .block import quantize
 from .derivation import fp32_pattern, rounding_steps, scale_derivation
 from .element import element_values, largest_value
-from .exact import decode, quantize_block, signed_code
+from .exact import decode, quantize_block
 from .explanation import CLASSES, ElementStep, Explanation, Largest, ScaleStep
 from .source import DTYPES, as_numbers, widen
 
@@ -25,7 +26,7 @@ __all__ = ["explain"]
 TWO = Fraction(2)
 
 
-def explain(block: Sequence[int] | np.ndarray, format: str | BlockFormat | ElementFormat | Numerics, profile: str | None = None,
+def explain(block: Sequence[int] | np.ndarray, format: str | BlockFormat | NumberFormat | Numerics, profile: str | None = None,
             *, random: Sequence[int] | None = None, **overrides: object) -> Explanation:
     """Convert one block and keep every step.
 
@@ -151,7 +152,7 @@ def _element_step(numerics: Numerics, lane: int, pattern: int, kinds: Sequence[s
     else:
         quotient = number.magnitude / TWO ** (byte - 127)
         steps |= rounding_steps(quotient, kind, numerics, random)
-        if signed_code(steps.pop("rounded"), number.negative, element) != code:
+        if element.signed_code(steps.pop("rounded"), number.negative) != code:
             raise AssertionError(f"the steps shown for element {lane} do not lead to its code {code:#x}: {steps}")
     signed = -1 if number.negative else 1
     value, decoded = _number(pattern, numerics), _decoded(numerics, byte, code)
@@ -174,7 +175,8 @@ def _remarks(numerics: Numerics, patterns: list[int], kinds: list[str]) -> Itera
         code = "the canonical NaN" if element.nan_code is not None else f"code 0, as {element.name} has no NaN"
         yield f"{both}: under nan_block the block has byte 0xFF, and every element is {code}"
     if there and specials is Specials.INF_SCALE:
-        byte, code = (0xFF, element.signal_nan_code) if lanes["nan"] else (0xFE, element.signal_inf_code)
+        inf, nan = signal_codes(element)
+        byte, code = (0xFF, nan) if lanes["nan"] else (0xFE, inf)
         yield (f"{of[there[0]]}: under inf_scale the block has byte 0x{byte:02X}, and every element is its sign and "
                f"magnitude 0x{code:X}")
     if there and specials is Specials.DROP:
@@ -195,7 +197,7 @@ def _lanes(lanes: list[int]) -> str:
     return f"lane{'s' if len(lanes) > 1 else ''} {shown}"
 
 
-def _fields(code: int, element: ElementFormat) -> str:
+def _fields(code: int, element: NumberFormat) -> str:
     """The binary code with bars between its fields.
 
     >>> from mxcast.spec import E4M3, INT8
@@ -203,7 +205,6 @@ def _fields(code: int, element: ElementFormat) -> str:
     ('1|1111|100', '1|0000001')
     """
     digits = f"{code:0{element.bits}b}"
-    if isinstance(element, FixedFormat):
-        return f"{digits[0]}|{digits[1:]}"
-    return "|".join(part for part in (digits[0], digits[1:1 + element.exp_bits], digits[1 + element.exp_bits:]) if part)
+    ends = list(accumulate(element.fields, initial=0))
+    return "|".join(digits[start:end] for start, end in pairwise(ends))
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..spec import FloatFormat, Rounding, Subnormals
+from ..spec import FloatFormat, Kind, NumberFormat, Numerics, Rounding, Subnormals
 from .workspace import Workspace
 
 __all__ = ["RandomBits", "carries", "encode_magnitudes", "largest_code"]
@@ -26,34 +26,26 @@ class RandomBits(NamedTuple):
     width: int
 
 
-def largest_code(element: FloatFormat, rounding: Rounding) -> int:
+def largest_code(element: NumberFormat, rounding: Rounding) -> int:
     """The code at which a rounding saturates: that of the largest number, or for the FPGA paper's recipe the all-ones
     fraction under the last but one exponent field."""
-    if rounding is Rounding.GUARD_HALF_UP:
-        return (((1 << element.exp_bits) - 1) << element.man_bits) - 1
+    if rounding is Rounding.GUARD_HALF_UP and element.kind is Kind.FLOAT:
+        return element.inf_field - 1
     return element.max_code
 
 
-def encode_magnitudes(y: np.ndarray, element: FloatFormat, rounding: Rounding, subnormals: Subnormals,
-                      workspace: Workspace, codes: np.ndarray, random: RandomBits | None = None) -> None:
+def encode_magnitudes(y: np.ndarray, numerics: Numerics, workspace: Workspace, codes: np.ndarray, random: RandomBits | None) -> None:
     """Write the codes of scaled magnitudes: (n,) float32, not above the workspace's ``limit`` -> (n,) ``codes``.
 
     ``y`` is overwritten; ``random`` is for `Rounding.SR`.
     """
+    element, rounding, subnormals = numerics.block.element, numerics.rounding, numerics.element_subnormals
     if rounding is Rounding.GUARD_HALF_UP:
         return _guard_half_up(y, element, subnormals, workspace, codes)
     if rounding is Rounding.RNE and element.man_bits > 0:
         _nearest_even(y, element, workspace, codes)
     else:
-        error, step = _nearest_even(y, element, workspace, codes, with_error=True)
-        if rounding is Rounding.RNE:  # steps are powers of two: a tie went up to two steps, but the even code may be below
-            np.subtract(codes, (error == step * np.float32(-0.5)) & (codes & 1 == 1), out=codes)
-        elif rounding is Rounding.RNA:
-            _away_from_zero(error, step, codes)
-        elif rounding in (Rounding.RTZ, Rounding.SR):
-            _toward_zero(error, step, codes, random)
-        else:
-            raise ValueError(f"no model of the rounding {rounding}")
+        CORRECTIONS[rounding](*_nearest_even(y, element, workspace, codes, with_error=True), codes, random)
     if subnormals is Subnormals.FLUSH:
         np.multiply(codes, codes >= 1 << element.man_bits, out=codes)
 
@@ -88,7 +80,12 @@ def _nearest_even(y: np.ndarray, element: FloatFormat, workspace: Workspace, cod
     return (y, sum) if with_error else None
 
 
-def _away_from_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray) -> None:
+def _even_code(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random: RandomBits | None) -> None:
+    """Without a fraction steps are powers of two: a tie went up to two steps, but the even code may be below."""
+    np.subtract(codes, (error == step * np.float32(-0.5)) & (codes & 1 == 1), out=codes)
+
+
+def _away_from_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random: RandomBits | None = None) -> None:
     """To nearest and ties away from zero: one more after a tie went down."""
     np.multiply(step, np.float32(0.5), out=step)
     np.add(codes, error == step, out=codes)
@@ -102,6 +99,11 @@ def _toward_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random:
         part = np.divide(error, step, out=error)
         np.add(part, went_up, out=part)  # exact: a number that went up is at least half a step
         np.add(codes, carries(part, random), out=codes)
+
+
+CORRECTIONS = {Rounding.RNE: _even_code, Rounding.RNA: _away_from_zero, Rounding.RTZ: _toward_zero, Rounding.SR: _toward_zero}
+"""What each rounding changes in codes to nearest even, by the error that was made and the step. `Rounding.GUARD_HALF_UP` is no correction
+of them."""
 
 
 def carries(part: np.ndarray, random: RandomBits) -> np.ndarray:

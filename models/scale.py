@@ -2,52 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
-from ..spec import Numerics, ScaleRule
+from ..spec import NumberFormat, Numerics, ScaleRule
 
 __all__ = ["scale_bytes", "scale_reciprocals", "spread"]
 
-RULES = (ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN, ScaleRule.BIAS_FLOOR)
-"""Those that are modelled here."""
 FRACTION = np.uint32(0x7FFFFF)
 RECIPROCALS = np.append(np.ldexp(np.float32(1), 127 - np.arange(255)), np.float32(np.nan)).astype(np.float32)
 """2**-X of every scale byte, exactly; that of 2**127 is subnormal."""
 
 
 def scale_bytes(amax: np.ndarray, numerics: Numerics) -> np.ndarray:
-    """Scale bytes of blocks by their largest magnitudes: (n,) uint32 finite patterns -> (n,) uint8.
+    """Scale bytes of blocks by their largest magnitudes: (n,) uint32 finite patterns -> (n,) uint8."""
+    byte = SCALE_RULES[numerics.scale_rule](amax, numerics.block.element)
+    return np.clip(byte, 0, numerics.block.scale.max_code).astype(np.uint8)
 
-    All rules work on the exponent field; ``rceil`` on that of a product in FP32, which the machine's own multiplication
-    rounds as the rule demands.
-    """
-    element, rule = numerics.block.element, numerics.scale_rule
-    if rule not in RULES:
-        raise ValueError(f"no model of the scale rule {rule}")
-    if rule is ScaleRule.RCEIL:
-        # cvt.rp.satfinite.ue8m0 of the product: the next power of two, at the smallest normal one 2**-127 included
-        product = amax.view(np.float32) * (np.float32(1) / np.float32(element.max_value))
-        bits = product.view(np.uint32)
-        exponent, fraction = (bits >> 23).astype(np.int32), bits & FRACTION
-        byte = exponent + (fraction > np.where(exponent > 0, np.uint32(0), np.uint32(1 << 22)))
-        return np.minimum(byte, 254).astype(np.uint8)
-    if rule is ScaleRule.EVEN:
-        amax = amax + np.uint32(1 << (22 - element.fraction_bits))
-    exponent = (amax >> 23).astype(np.int32)
-    byte = exponent - (element.bias if rule is ScaleRule.BIAS_FLOOR else element.emax)
-    if rule is ScaleRule.POW2_CEIL:
-        byte += (amax & FRACTION) > 0
-    if rule is ScaleRule.CEIL:
-        # destmax in units of the last bit of the fraction: above its binade, and at exponent -127, where FP32
-        # subnormals are, which are below every scale but the smallest unless destmax is below 2
-        in_binade = (element.max_value / Fraction(2) ** element.emax - 1) * 2**23
-        at_bottom = element.max_value * 2**22
-        assert in_binade.denominator == at_bottom.denominator == 1
-        limit = np.where(exponent > 0, np.uint32(in_binade), np.uint32(min(at_bottom, 2**32 - 1)))
-        byte += (amax & FRACTION) > limit
-    return np.minimum(np.maximum(byte, 0), 254).astype(np.uint8)
+
+def _exponent(amax: np.ndarray) -> np.ndarray:
+    return (amax >> 23).astype(np.int32)
+
+
+def _floor(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    return _exponent(amax) - element.emax
+
+
+def _bias_floor(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    return _exponent(amax) - element.bias
+
+
+def _pow2_ceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    return _exponent(amax) - element.emax + ((amax & FRACTION) > 0)
+
+
+def _even(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    return _exponent(amax + np.uint32(1 << (22 - element.fraction_bits))) - element.emax
+
+
+def _ceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    # destmax in units of the last bit of the fraction: above its binade, and at exponent -127, where FP32 subnormals are, which
+    # are below every scale but the smallest unless destmax is below 2
+    in_binade = (element.max_value / Fraction(2) ** element.emax - 1) * 2**23
+    at_bottom = element.max_value * 2**22
+    assert in_binade.denominator == at_bottom.denominator == 1
+    exponent = _exponent(amax)
+    limit = np.where(exponent > 0, np.uint32(in_binade), np.uint32(min(at_bottom, 2**32 - 1)))
+    return exponent - element.emax + ((amax & FRACTION) > limit)
+
+
+def _rceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    # the machine's multiplication rounds as the rule demands; cvt.rp.satfinite.ue8m0 of the product is the next power of two,
+    # at the smallest normal one 2**-127 included
+    product = amax.view(np.float32) * (np.float32(1) / np.float32(element.max_value))
+    bits = product.view(np.uint32)
+    exponent = _exponent(bits)
+    return exponent + ((bits & FRACTION) > np.where(exponent > 0, np.uint32(0), np.uint32(1 << 22)))
+
+
+SCALE_RULES: dict[ScaleRule, Callable[[np.ndarray, NumberFormat], np.ndarray]] = {
+    ScaleRule.FLOOR: _floor, ScaleRule.BIAS_FLOOR: _bias_floor, ScaleRule.CEIL: _ceil, ScaleRule.RCEIL: _rceil,
+    ScaleRule.POW2_CEIL: _pow2_ceil, ScaleRule.EVEN: _even}
+"""The byte of each rule from the exponent field, before it is clamped: (n,) uint32 patterns -> (n,) int32."""
 
 
 def scale_reciprocals(scales: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..spec import Numerics, Specials
+from ..spec import Numerics, Specials, signal_codes
 from .amax import INFINITY
 from .element import encode, give_signs
 from .workspace import Workspace
@@ -18,27 +18,27 @@ def special_blocks(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray,
 
     ``magnitudes`` and ``bits`` are the patterns without and with sign, (n, block_size) uint32.
     """
-    if numerics.specials is Specials.NAN_BLOCK:
-        return np.full_like(scales, 0xFF), np.full_like(codes, numerics.block.element.nan_code or 0)
-    if numerics.specials is Specials.INF_SCALE:
-        return _signal_codes(magnitudes.max(axis=1), bits, codes, numerics)
-    if numerics.specials is Specials.TE:
-        return scales, _replaced(magnitudes, bits, codes, numerics)
-    if numerics.specials is not Specials.DROP:
-        raise ValueError(f"no model of the specials {numerics.specials}")
-    return scales, _with_dropped(magnitudes, bits, scales, codes, numerics, random)
+    return SPECIALS[numerics.specials](magnitudes, bits, scales, codes, numerics, random)
 
 
-def _signal_codes(amax: np.ndarray, bits: np.ndarray, codes: np.ndarray, numerics: Numerics) -> tuple[np.ndarray, np.ndarray]:
-    element = numerics.block.element
-    is_nan = amax > INFINITY  # a NaN pattern is above that of Inf, so the maximum tells
-    magnitude = np.where(is_nan, np.uint32(element.signal_nan_code), np.uint32(element.signal_inf_code))
+def _nan_block(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Numerics,
+               random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    return np.full_like(scales, numerics.block.scale.nan_code), np.full_like(codes, numerics.block.element.nan_code or 0)
+
+
+def _inf_scale(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Numerics,
+               random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    element, scale = numerics.block.element, numerics.block.scale
+    is_nan = magnitudes.max(axis=1) > INFINITY  # a NaN pattern is above that of Inf, so the maximum tells
+    inf, nan = signal_codes(element)
+    magnitude = np.where(is_nan, np.uint32(nan), np.uint32(inf))
     codes[...] = magnitude[:, None]
     give_signs(codes, bits, element)
-    return np.where(is_nan, 0xFF, 0xFE).astype(np.uint8), codes
+    return np.where(is_nan, scale.nan_code, scale.max_code).astype(np.uint8), codes
 
 
-def _replaced(magnitudes: np.ndarray, bits: np.ndarray, codes: np.ndarray, numerics: Numerics) -> np.ndarray:
+def _te(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Numerics,
+        random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """``codes`` with NaN and Inf inputs put in: NaN without sign, Inf as the largest number of its sign."""
     element = numerics.block.element
     infinite = magnitudes == INFINITY
@@ -46,11 +46,11 @@ def _replaced(magnitudes: np.ndarray, bits: np.ndarray, codes: np.ndarray, numer
     give_signs(largest, bits[infinite], element)
     codes[infinite] = largest
     codes[magnitudes > INFINITY] = element.max_code if element.nan_code is None else element.nan_code
-    return codes
+    return scales, codes
 
 
-def _with_dropped(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Numerics,
-                  random: np.ndarray | None) -> np.ndarray:
+def _drop(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Numerics,
+          random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """``codes`` with those of Inf and NaN inputs, read as numbers of exponent 128, put in."""
     where = magnitudes >= INFINITY
     exponent = 127.0 - np.repeat(scales, where.sum(axis=1))
@@ -61,4 +61,7 @@ def _with_dropped(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, 
     new = np.empty(y.size, codes.dtype)
     encode(y, bits[where], numerics, Workspace(y.size, numerics), new, None if random is None else random[where])
     codes[where] = new
-    return codes
+    return scales, codes
+
+
+SPECIALS = {Specials.NAN_BLOCK: _nan_block, Specials.TE: _te, Specials.INF_SCALE: _inf_scale, Specials.DROP: _drop}

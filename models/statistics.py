@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..spec import FP32, ElementFormat, Numerics
+from ..spec import FP32, NumberFormat, Numerics
 from .amax import block_amax
 from .block import MAGNITUDE, Quantized, as_blocks, check_codes
 from .element import element_values, largest_value
@@ -117,7 +117,7 @@ def _of_chunk(bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: n
         amax_min=float(amax.view(np.float32).min()), amax_max=float(amax.view(np.float32).max()))
 
 
-def _decoded(codes: np.ndarray, element: ElementFormat, values: np.ndarray) -> np.ndarray:
+def _decoded(codes: np.ndarray, element: NumberFormat, values: np.ndarray) -> np.ndarray:
     """Values of codes (n, size), in ``values`` (n * size,) float32."""
     if codes.dtype == np.uint8:  # two at once, as one complex number: a look-up costs the same
         np.take(_pairs(element), codes.reshape(-1).view(np.uint16), out=values.view(np.complex64), mode="clip")
@@ -127,7 +127,7 @@ def _decoded(codes: np.ndarray, element: ElementFormat, values: np.ndarray) -> n
 
 
 @lru_cache(maxsize=16)
-def _pairs(element: ElementFormat) -> np.ndarray:
+def _pairs(element: NumberFormat) -> np.ndarray:
     """Values of each two neighbouring codes of up to eight bits, by their bytes read as one number: (65536,) complex64."""
     codes = np.arange(1 << 16, dtype=np.uint16).view(np.uint8)
     return np.take(element_values(element), codes, mode="clip").view(np.complex64)

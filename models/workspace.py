@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from ..spec import ElementFormat, FixedFormat, Numerics, Rounding
+from ..spec import Kind, NumberFormat, Numerics, Rounding
 
 __all__ = ["CHUNK", "Workspace", "code_dtype", "workspace"]
 
@@ -29,19 +29,18 @@ class Workspace:
         self.factors = np.empty(size, np.float32)
         self.narrow, self.flags = np.empty(size, code_dtype(element)), np.empty(size, bool)
         self.limit = np.full(size, _limit(element, numerics.rounding), np.float32)
-        if not isinstance(element, FixedFormat):
-            self.smallest_normal = np.full(size, (element.emin + 127) << 23, np.uint32)
+        self.smallest_normal = np.full(size, (element.emin + 127) << 23, np.uint32)
 
 
-def _limit(element: ElementFormat, rounding: Rounding) -> float:
+def _limit(element: NumberFormat, rounding: Rounding) -> float:
     """To what a number may be cut before it is rounded: the largest element; for the FPGA paper's recipe, whose codes stop
     elsewhere, the first number beyond the format."""
-    if rounding is Rounding.GUARD_HALF_UP and not isinstance(element, FixedFormat):
+    if rounding is Rounding.GUARD_HALF_UP and element.kind is Kind.FLOAT:
         return 2.0 ** (element.emax + 1)
     return float(element.max_value)
 
 
-def code_dtype(element: ElementFormat) -> np.dtype:
+def code_dtype(element: NumberFormat) -> np.dtype:
     """The dtype of right-aligned codes: uint8, or uint16 where they have more than eight bits."""
     return np.dtype(np.uint8 if element.bits <= 8 else np.uint16)
 

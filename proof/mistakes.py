@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from ..hdl import verilog
-from ..spec import ConverterConfig, FixedFormat, Numerics, Rounding, Specials, Subnormals
+from ..spec import ConverterConfig, Numerics, Rounding, Specials, Subnormals
 from .design import Design
 from .questions import composed
 from .solver import solve
@@ -45,7 +45,7 @@ def _cut(s: Specification) -> str:
 
 def _keeps_subnormals(numerics: Numerics) -> bool:
     element = numerics.block.element
-    return not isinstance(element, FixedFormat) and numerics.element_subnormals is Subnormals.EXACT and element.man_bits > 0
+    return element.subnormals and numerics.element_subnormals is Subnormals.EXACT and element.man_bits > 0
 
 
 def _is_nearest_even(numerics: Numerics) -> bool:
@@ -66,7 +66,7 @@ MISTAKES: dict[str, Mistake] = {
         body=lambda s: f"(ite (fp.lt q {double(Fraction(2) ** s.element.emin)}) (= c {bits(0, s.magnitude_bits)}) "
                        f"({{right}} q c{' r' if s.random_bits else ''}))"),
     "zero": Mistake(says="zeros have no sign", function="signed", body=lambda s: f"({{right}} (and s (not (= c {bits(0, s.magnitude_bits)}))) c)",
-                    applies=lambda n: not isinstance(n.block.element, FixedFormat)),
+                    applies=lambda n: n.block.element.signed_zero),
     "nan": Mistake(says="NaN is not noticed", function="is_nan", body=lambda s: "(and false ({right} x))",
                    applies=lambda n: n.specials is not Specials.DROP),
     "inf": Mistake(says="Inf is not noticed", function="is_inf", body=lambda s: "(and false ({right} x))",

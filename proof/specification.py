@@ -12,9 +12,10 @@ Two rules are arithmetic by definition and are stated as that arithmetic: `Scale
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
-from ..spec import BF16, FP16, FP32, FixedFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals
+from ..spec import BF16, FP16, FP32, Kind, NumberFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals, signal_codes
 
 __all__ = ["Specification"]
 
@@ -49,6 +50,26 @@ def extended(vector: str, width: int, to: int) -> str:
     return vector if width == to else f"((_ zero_extend {to - width}) {vector})"
 
 
+LIMITS: dict[ScaleRule, Callable[[NumberFormat], tuple[bool, Fraction]]] = {
+    ScaleRule.FLOOR: lambda e: (True, Fraction(2) ** (e.emax + 1)),
+    ScaleRule.CEIL: lambda e: (False, Fraction(e.max_value)),
+    ScaleRule.RCEIL: lambda e: (False, Fraction(1)),
+    ScaleRule.POW2_CEIL: lambda e: (False, Fraction(2) ** e.emax),
+    ScaleRule.EVEN: lambda e: (True, Fraction(2) ** (e.emax + 1) * (1 - Fraction(1, 1 << e.fraction_bits + 2))),
+    ScaleRule.BIAS_FLOOR: lambda e: (True, Fraction(2) ** (e.bias + 1)),
+}
+"""Up to what multiple of its scale the largest magnitude may be, and whether it must be below it."""
+
+ADDED: dict[Rounding, Callable[[int, int], str]] = {
+    Rounding.RTZ: lambda n, width: bits(0, width), Rounding.SR: lambda n, width: extended("r", n, width),
+    **dict.fromkeys((Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP), lambda n, width: bits(1, width)),
+}
+"""What is added below the last place before a magnitude is cut off: ``n`` bits of a number of ``width``."""
+
+FLAGS: dict[Specials, tuple[str, ...]] = {
+    Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf"), Specials.TE: (), Specials.DROP: ()}
+
+
 class Specification:
     """The statements for one `Numerics`.
 
@@ -58,7 +79,7 @@ class Specification:
     def __init__(self, numerics: Numerics) -> None:
         self.numerics = numerics
         self.source, self.element, self.scale = numerics.source, numerics.block.element, numerics.block.scale
-        self.is_fixed = isinstance(self.element, FixedFormat)
+        self.is_fixed = self.element.kind is Kind.FIXED
         self.code_bits = self.element.bits
         self.magnitude_bits = self.code_bits if self.is_fixed else self.code_bits - 1
         self.random_bits = numerics.random_bits
@@ -100,14 +121,7 @@ class Specification:
         if rule is ScaleRule.RCEIL:
             number = (f"({TO_DOUBLE} RNE (fp.mul RNE ((_ to_fp 8 24) RNE (magnitude x)) "
                       f"((_ to_fp 8 24) RNE {rational(1 / Fraction(e.max_value))})))")
-        strict, limit = {
-            ScaleRule.FLOOR: (True, Fraction(2) ** (e.emax + 1)),
-            ScaleRule.CEIL: (False, Fraction(e.max_value)),
-            ScaleRule.RCEIL: (False, Fraction(1)),
-            ScaleRule.POW2_CEIL: (False, Fraction(2) ** e.emax),
-            ScaleRule.EVEN: (True, Fraction(2) ** (e.emax + 1) * (1 - Fraction(1, 1 << e.fraction_bits + 2))),
-            ScaleRule.BIAS_FLOOR: (True, Fraction(2) ** (e.bias + 1)),
-        }[rule]
+        strict, limit = LIMITS[rule](e)
         yield (f"(define-fun covers ((x (_ BitVec {s.bits})) (b (_ BitVec 8))) Bool ({'fp.lt' if strict else 'fp.leq'} "
                f"{number} (fp.mul RNE (power b) {double(limit)})))")
         yield f"""(define-fun scale_of ((x (_ BitVec {s.bits})) (b (_ BitVec 8))) Bool ; the byte of a block whose largest magnitude is that of x
@@ -160,7 +174,7 @@ class Specification:
         random = f" (r (_ BitVec {self.random_bits}))" if self.random_bits else ""
         passed = " r" if random else ""
         code = f"(concat {extended('c', self.magnitude_bits, width - n)} {bits(0, n)})"
-        added = {Rounding.RTZ: bits(0, width), Rounding.SR: extended("r", n, width)}.get(rounding, bits(1, width))
+        added = ADDED[rounding](n, width)
         next_code = f"(bvadd {code} {bits(1 << n, width)})"
         start, end = f"(number (bvsub {code} {added}))", f"(number (bvsub {next_code} {added}))"
         at_start, at_end = f"(fp.leq {start} q)", f"(fp.lt q {end})"
@@ -207,7 +221,7 @@ class Specification:
     @property
     def flags(self) -> tuple[str, ...]:
         """What lanes are told of their block beside its scale."""
-        return {Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf")}.get(self.numerics.specials, ())
+        return FLAGS[self.numerics.specials]
 
     def flag(self, name: str, lanes: list[str]) -> str:
         """When a flag must be set."""
@@ -225,13 +239,13 @@ class Specification:
         """Is this the scale byte of a block? ``largest`` is a pattern of which `is_largest` holds."""
         finite = f"(scale_of {largest} {byte})"
         nan, infinite = bits(self.scale.nan_code, 8), bits(self.scale.max_code, 8)
-        if self.numerics.specials is Specials.NAN_BLOCK:
-            return f"(ite {self.flag('nan', lanes)} (= {byte} {nan}) {finite})"
-        if self.numerics.specials is Specials.INF_SCALE:
-            return (f"(ite {self.flag('nan', lanes)} (= {byte} {nan}) (ite {self.flag('inf', lanes)} (= {byte} {infinite}) {finite}))")
-        if self.numerics.specials is Specials.TE:
-            return f"(ite (or {' '.join(f'(is_inf {x})' for x in lanes)}) (= {byte} {infinite}) {finite})"
-        return finite
+        if_nan, if_inf = (f"(ite {self.flag(name, lanes)} (= {byte} {code})" for name, code in (("nan", nan), ("inf", infinite)))
+        return {
+            Specials.NAN_BLOCK: f"{if_nan} {finite})",
+            Specials.INF_SCALE: f"{if_nan} {if_inf} {finite}))",
+            Specials.TE: f"(ite (or {' '.join(f'(is_inf {x})' for x in lanes)}) (= {byte} {infinite}) {finite})",
+            Specials.DROP: finite,
+        }[self.numerics.specials]
 
     def is_largest(self, lanes: list[str], largest: str) -> str:
         """Is ``largest`` a pattern of the largest magnitude of a block: no element that counts is larger, and it is one of
@@ -244,14 +258,15 @@ class Specification:
     def lane(self, x: str, byte: str, code: str, flags: dict[str, str], random: str | None) -> str:
         """Is this the code of an element, given its block's byte and flags?"""
         plain = f"(element {x} {byte} {code}{'' if random is None else f' {random}'})"
-        if self.numerics.specials is Specials.NAN_BLOCK:
-            return f"(ite {flags['nan']} (= {code} {bits(self.element.nan_code or 0, self.code_bits)}) {plain})"
-        if self.numerics.specials is Specials.INF_SCALE:
-            def signal(magnitude: int) -> str:
-                return f"(= {code} (signed (negative {x}) {bits(magnitude, self.magnitude_bits)}))"
 
-            return (f"(ite {flags['nan']} {signal(self.element.signal_nan_code)} "
-                    f"(ite {flags['inf']} {signal(self.element.signal_inf_code)} {plain}))")
+        def signal(magnitude: int) -> str:
+            return f"(= {code} (signed (negative {x}) {bits(magnitude, self.magnitude_bits)}))"
+
+        inf, nan = map(signal, signal_codes(self.element))
+        canonical = f"(= {code} {bits(self.element.nan_code or 0, self.code_bits)})"
+        special = {"nan": {Specials.NAN_BLOCK: canonical, Specials.INF_SCALE: nan}, "inf": {Specials.INF_SCALE: inf}}
+        for flag in reversed(self.flags):  # NaN goes first
+            plain = f"(ite {flags[flag]} {special[flag][self.numerics.specials]} {plain})"
         return plain
 
     def may_meet(self, x: str, largest: str, byte: str, flags: dict[str, str]) -> str:
@@ -260,12 +275,11 @@ class Specification:
         most = bits(self.scale.max_code, 8)
         not_larger = f"(=> {self.counts(x)} (fp.leq (magnitude {x}) (magnitude {largest})))"
         plain = f"(and {self.counts(largest)} {not_larger} (scale_of {largest} {byte}))"
-        if self.numerics.specials is Specials.TE:
-            return f"(ite (is_inf {x}) (= {byte} {most}) (or (= {byte} {most}) {plain}))"
-        if self.numerics.specials is Specials.DROP:
-            return plain
         told = f"(and {self.counts(x)} {plain})"
         for flag, special in (("inf", most), ("nan", bits(self.scale.nan_code, 8))):
             if flag in flags:
                 told = f"(ite {flags[flag]} (= {byte} {special}) {told})"
-        return told
+        return {
+            Specials.TE: f"(ite (is_inf {x}) (= {byte} {most}) (or (= {byte} {most}) {plain}))",
+            Specials.DROP: plain, Specials.NAN_BLOCK: told, Specials.INF_SCALE: told,
+        }[self.numerics.specials]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models.block import Quantized
-from ..spec import FixedFormat, Numerics
+from ..spec import Numerics
 
 __all__ = ["CAUSES", "Cause", "causes", "only"]
 
@@ -53,8 +53,7 @@ def causes(numerics: Numerics, patterns: np.ndarray, expected: Quantized, actual
     if nan_codes_free:
         wrong_codes = wrong_codes & ~is_nan[:, None]
     small_input = (magnitude >> source.man_bits) == 0
-    small_element = np.zeros_like(wrong_codes) if isinstance(element, FixedFormat) else (
-        (expected.codes & element.magnitude_mask) >> element.man_bits == 0)
+    small_element = np.array([element.is_subnormal(code & (element.sign_mask - 1)) for code in range(1 << element.bits)])[expected.codes]
     kinds = {
         "ordinary": np.ones(len(patterns), bool),
         "elements": ~wrong_scale & (small_input | small_element | ~wrong_codes).all(axis=1),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import cycle, product
 
-from ..spec import (BLOCK_SIZES, ELEMENTS, SOURCES, BlockFormat, ElementFormat, Numerics, Rounding, ScaleRule, Specials,
+from ..spec import (BLOCK_SIZES, ELEMENTS, SOURCES, BlockFormat, NumberFormat, Numerics, Rounding, ScaleRule, Specials,
                     SpecialCodes, Subnormals, block_format, element_format)
 
 __all__ = ["FAMILIES", "every_element"]
@@ -16,7 +16,7 @@ __all__ = ["FAMILIES", "every_element"]
 Family = list[Numerics]
 
 
-def _numerics(element: str | ElementFormat, source: str, size: int, **rules: object) -> Numerics:
+def _numerics(element: str | NumberFormat, source: str, size: int, **rules: object) -> Numerics:
     block: BlockFormat = block_format(element)
     return Numerics(block=block, source=source).replace(block_size=size, **rules)
 
@@ -40,11 +40,11 @@ def sizes() -> Iterator[Family]:
         yield [_numerics(element, source, size, scale_rule=rule, specials=specials) for rule in pair]
 
 
-def every_element() -> dict[int, list[ElementFormat]]:
+def every_element() -> dict[int, list[NumberFormat]]:
     """Every ExMy with each kind of special codes that it can have, and every INTn, by width."""
     names = [f"e{e}m{m}_{codes}" for e, m, codes in product(range(1, 6), range(11), SpecialCodes)]
     names += [f"int{bits}" for bits in range(2, 17)]
-    by_width: dict[int, list[ElementFormat]] = {}
+    by_width: dict[int, list[NumberFormat]] = {}
     for name in names:
         try:
             element = element_format(name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models.source import narrow
-from ..spec import FixedFormat, Numerics, ScaleRule
+from ..spec import Numerics, ScaleRule
 
 __all__ = ["boundary_blocks", "corner_blocks", "corner_cases", "exhaustive_blocks", "exhaustive_total", "random_bits",
            "random_blocks", "stratified_blocks", "depth"]
@@ -31,8 +31,7 @@ def depth(numerics: Numerics) -> int:
     a value that is rounded up to the next binade; random bits reach as many binades further.
     """
     element = numerics.block.element
-    smallest = -element.frac_bits if isinstance(element, FixedFormat) else element.emin - element.man_bits
-    return max(element.emax, element.bias) - smallest + 3 + numerics.random_bits
+    return max(element.emax, element.bias) - element.lowest_exponent + 3 + numerics.random_bits
 
 
 class _Source:
@@ -148,7 +147,7 @@ def _single_bits(numerics: Numerics, blocks: int = 1024) -> np.ndarray:
     distance[np.arange(blocks), np.arange(blocks) % shape[1]] = 0
     exponent = np.maximum(anchor - distance, 0)
     leading = np.where(exponent > 0, man_bits, rng.integers(0, man_bits, shape))  # place of the leading one
-    lowest = 0 if isinstance(element, FixedFormat) else element.emax - element.emin
+    lowest = element.emax - element.emin
     lost = np.maximum(np.where(exponent > 0, distance - lowest, 0), 0) + rng.choice([-1, 0, 0, 0, 1], shape)
     guard = np.clip(leading - kept - 1 + lost, 0, man_bits - 1)
     below = np.where(rng.integers(0, 2, shape) == 0, guard, rng.integers(0, guard + 1))  # the guard bit itself: a tie

@@ -26,7 +26,7 @@ import numpy as np
 from ..models import quantize
 from ..models.block import Quantized
 from ..models.source import DTYPES
-from ..spec import ConverterConfig, FixedFormat, Numerics, Specials, Subnormals
+from ..spec import ConverterConfig, Numerics, Specials, Subnormals
 from .stimuli import random_bits
 
 __all__ = ["Trial", "four_state", "mode_trials", "packed", "random_trials", "sign_trials", "tests_of"]
@@ -92,7 +92,7 @@ def random_trials(config: ConverterConfig, mode: int, patterns: np.ndarray, seed
     here = np.arange(numerics.block_size) == lanes[:, None]
     settled = _settled(numerics, patterns)
     element = numerics.block.element
-    sign = 0 if isinstance(element, FixedFormat) else 1 << element.bits - 1
+    sign = element.sign_mask if element.signed_zero else 0  # the bit is the sign of the input, whatever the magnitude
     whole = (1 << element.bits) - 1
     scale_known = (1 << _widths(numerics)[0]) - 1
     for unknown, known_codes in ((np.ones_like(here), np.where(settled, whole, sign)), (here, np.where(here & ~settled, sign, whole))):
@@ -123,11 +123,7 @@ def _settled(numerics: Numerics, patterns: np.ndarray) -> np.ndarray:
     magnitude = patterns & patterns.dtype.type(source.magnitude_mask)
     special = magnitude >= ((1 << source.exp_bits) - 1) << source.man_bits
     codes = _quantized(numerics, patterns, np.zeros(patterns.shape, np.uint16)).codes.astype(np.int64)
-    if isinstance(element, FixedFormat):  # two's complement
-        magnitudes = np.where(codes >> element.bits - 1, (1 << element.bits) - codes, codes)
-    else:
-        magnitudes = codes & element.magnitude_mask
-    settled = magnitudes == element.max_code
+    settled = np.isin(codes, [element.signed_code(element.max_code, negative) for negative in (False, True)])
     if numerics.specials in (Specials.NAN_BLOCK, Specials.INF_SCALE):
         settled |= special.any(axis=1, keepdims=True)
     if numerics.specials is Specials.TE:

@@ -8,8 +8,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .blocks import BlockFormat
 from .catalogue import Rule, unknown_name
-from .formats import BlockFormat, ElementFormat, FixedFormat
+from .formats import Kind, NumberFormat
 from .numerics import Numerics, Rounding, ScaleRule, Specials
 from .profiles import numerics, profile_of
 from .stages import in_order
@@ -107,7 +108,7 @@ def has_tables(modes: tuple[Numerics, ...]) -> bool:
         return False
     if numerics.rounding is Rounding.GUARD_HALF_UP and numerics.specials is Specials.TE:  # two different largest codes
         return False
-    if isinstance(element, FixedFormat):
+    if element.kind is Kind.FIXED:
         return 6 <= element.bits <= 8
     field = (1 << element.exp_bits) - 1
     above = numerics.scale_rule is ScaleRule.BIAS_FLOOR and 2 * element.bias > field  # numbers would be binades above the top
@@ -187,7 +188,7 @@ class ConverterConfig:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def converter_config(block: str | BlockFormat | ElementFormat | Numerics | ConverterConfig, profile: str | None = None,
+def converter_config(block: str | BlockFormat | NumberFormat | Numerics | ConverterConfig, profile: str | None = None,
                      **overrides: object) -> ConverterConfig:
     """A configuration from a format, a profile (``ocp`` unless given) and any fields of `Numerics` or `Microarchitecture`.
 

@@ -1,22 +1,20 @@
 """Number formats as data: what a standard prints in a table, and nothing that computes a conversion.
 
-Codes are integers. A floating-point code is sign, exponent field and fraction from the top bit down; a
-fixed-point code is two's complement. All formats are frozen, hashable and checked when they are made.
+Codes are integers. All formats are frozen, hashable and checked when they are made; what they are asked, whatever their kind, they
+answer from their fields: the value of a code, the largest, the code of a sign and a magnitude.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
+from typing import ClassVar, NamedTuple
 
 from .catalogue import Rule
 
-__all__ = [
-    "SpecialCodes", "FloatFormat", "FixedFormat", "ElementFormat", "ScaleFormat", "BlockFormat",
-    "FP32", "BF16", "FP16", "TF32", "E5M2", "E4M3", "E3M2", "E2M3", "E2M1", "INT8", "E8M0",
-    "BLOCK_SIZES", "SOURCES", "ELEMENTS", "BLOCKS", "block_name",
-]
+__all__ = ["SpecialCodes", "Negatives", "Kind", "Number", "FloatFormat", "FixedFormat", "NumberFormat", "FP32", "BF16", "FP16", "TF32", "E5M2",
+           "E4M3", "E3M2", "E2M3", "E2M1", "INT8", "E8M0", "UE4M3", "UE5M3", "SOURCES", "ELEMENTS", "SCALES"]
 
 OCP_MX = "OCP Microscaling Formats (MX) v1.0, 2023"
 OCP_FP8 = "OCP 8-bit Floating Point (OFP8) v1.0, 2023"
@@ -31,6 +29,35 @@ class SpecialCodes(Rule):
     NONE = "none", "every code is a number"
 
 
+class Negatives(Rule):
+    """How a fixed-point format writes negative numbers."""
+
+    TWOS_COMPLEMENT = "twos_complement", "code 2**bits - n for the number -n"
+    SIGN_MAGNITUDE = "sign_magnitude", "the top bit is the sign, and there is a negative zero"
+
+
+class Kind(StrEnum):
+    """What a format is an instance of; rooms have a table from it to what they do."""
+
+    FLOAT = "float"
+    FIXED = "fixed"
+
+
+class Number(NamedTuple):
+    """What a code stands for. ``kind`` is "finite", "inf" or "nan"; the magnitude of Inf and NaN is 0."""
+
+    negative: bool
+    magnitude: Fraction
+    kind: str = "finite"
+
+    @property
+    def value(self) -> Fraction:
+        """The number, if it is finite. Raises ValueError otherwise."""
+        if self.kind != "finite":
+            raise ValueError(f"{self.kind} is no number")
+        return -self.magnitude if self.negative else self.magnitude
+
+
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
@@ -38,10 +65,14 @@ def _require(condition: bool, message: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class FloatFormat:
-    """A binary floating-point format with subnormals and signed zeros.
+    """A binary floating-point format. Codes are sign (if ``signed``), exponent field and fraction from the top bit down.
 
-    >>> E4M3.max_value, E4M3.max_code, E4M3.emax
-    (Fraction(448, 1), 126, 8)
+    Exponent field 0 holds zero and the ``subnormals``; without them it is a binade like the others, and there is no zero.
+
+    >>> E4M3.max_value, E4M3.max_code, E4M3.emax, E4M3.decode(0xC1)
+    (Fraction(448, 1), 126, 8, Number(negative=True, magnitude=Fraction(9, 4), kind='finite'))
+    >>> E8M0.decode(0), E8M0.decode(0xFF).kind
+    (Number(negative=False, magnitude=Fraction(1, 170141183460469231731687303715884105728), kind='finite'), 'nan')
     """
 
     name: str
@@ -49,7 +80,12 @@ class FloatFormat:
     man_bits: int
     bias: int
     specials: SpecialCodes
-    source: str
+    source: str = field(compare=False)
+    """Where it was published."""
+    signed: bool = True
+    subnormals: bool = True
+
+    kind: ClassVar[Kind] = Kind.FLOAT
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "specials", SpecialCodes.named("specials", self.specials))
@@ -62,21 +98,22 @@ class FloatFormat:
     @property
     def bits(self) -> int:
         """Width of a code, sign included."""
-        return 1 + self.exp_bits + self.man_bits
+        return self.signed + self.exp_bits + self.man_bits
 
     @property
     def sign_mask(self) -> int:
-        return 1 << (self.bits - 1)
+        """The sign bit; 0 where there is none."""
+        return self.signed << (self.bits - 1)
 
     @property
     def magnitude_mask(self) -> int:
-        return self.sign_mask - 1
+        return (1 << (self.exp_bits + self.man_bits)) - 1
 
     @property
     def max_code(self) -> int:
         """Code of the largest finite number."""
         if self.specials is SpecialCodes.IEEE:
-            return (((1 << self.exp_bits) - 1) << self.man_bits) - 1
+            return self.inf_field - 1
         return self.magnitude_mask - (self.specials is SpecialCodes.NAN_ONLY)
 
     @property
@@ -85,19 +122,19 @@ class FloatFormat:
         return None if self.specials is SpecialCodes.NONE else self.magnitude_mask
 
     @property
-    def signal_inf_code(self) -> int:
-        """Magnitude that marks an element of an Inf block under `Specials.INF_SCALE` (FPGA paper, section III.C)."""
-        return ((1 << self.exp_bits) - 1) << self.man_bits
+    def inf_code(self) -> int | None:
+        """Positive infinity, or None where the format has none."""
+        return self.inf_field if self.specials is SpecialCodes.IEEE else None
 
     @property
-    def signal_nan_code(self) -> int:
-        """Magnitude that marks an element of a NaN block under `Specials.INF_SCALE` (FPGA paper, section III.C)."""
-        return min(max(self.magnitude_mask - 1, self.signal_inf_code + 1), self.magnitude_mask)
+    def inf_field(self) -> int:
+        """The top exponent field with the fraction 0, whatever it means."""
+        return ((1 << self.exp_bits) - 1) << self.man_bits
 
     @property
     def emin(self) -> int:
         """Unbiased exponent of the smallest normal number, which subnormals share."""
-        return 1 - self.bias
+        return self.subnormals - self.bias
 
     @property
     def emax(self) -> int:
@@ -106,51 +143,130 @@ class FloatFormat:
 
     @property
     def max_value(self) -> Fraction:
-        field, fraction = divmod(self.max_code, 1 << self.man_bits)
-        return Fraction(2) ** (field - self.bias - self.man_bits) * (fraction + (1 << self.man_bits))
+        return self.decode(self.max_code).magnitude
 
     @property
     def fraction_bits(self) -> int:
         """Fraction bits of a number in the top binade."""
         return self.man_bits
 
+    @property
+    def lowest_exponent(self) -> int:
+        """Unbiased exponent of the last place of the smallest numbers."""
+        return self.emin - self.man_bits
+
+    @property
+    def signed_zero(self) -> bool:
+        """Are there two zeros?"""
+        return self.signed and self.subnormals
+
+    @property
+    def fields(self) -> tuple[int, ...]:
+        """Widths of sign, exponent field and fraction, those that there are."""
+        return tuple(width for width in (int(self.signed), self.exp_bits, self.man_bits) if width)
+
+    @property
+    def is_power_of_two(self) -> bool:
+        """Is every number a power of two?"""
+        return self.man_bits == 0 and not self.subnormals
+
+    def decode(self, code: int) -> Number:
+        """What a code stands for (IEEE 754-2019, section 3.4). Raises ValueError for a number that is no code."""
+        _require(0 <= code < 1 << self.bits, f"a code of {self.name} has {self.bits} bits, not the value {code}")
+        negative, magnitude = bool(code & self.sign_mask), code & self.magnitude_mask
+        if magnitude > self.max_code:
+            return Number(negative, Fraction(0), "inf" if magnitude == self.inf_code else "nan")
+        field, fraction = divmod(magnitude, 1 << self.man_bits)
+        is_subnormal = self.subnormals and field == 0
+        significand = Fraction(fraction, 1 << self.man_bits) + (not is_subnormal)
+        return Number(negative, significand * Fraction(2) ** (field + is_subnormal - self.bias))
+
+    def signed_code(self, magnitude: int, negative: bool) -> int:
+        """The code of this magnitude and sign. Raises ValueError for a sign that the format has not."""
+        _require(self.signed or not negative, f"{self.name} has no sign")
+        return magnitude | (self.sign_mask if negative else 0)
+
+    def is_subnormal(self, magnitude: int) -> bool:
+        """Has this magnitude the exponent field 0?"""
+        return self.subnormals and magnitude >> self.man_bits == 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class FixedFormat:
-    """A two's complement fixed-point format; ``symmetric`` leaves the most negative code unused.
+    """A fixed-point format: integers from ``lowest`` to ``highest`` in units of 2**-frac_bits.
 
-    >>> INT8.max_value, INT8.emax
-    (Fraction(127, 64), 0)
+    >>> INT8.max_value, INT8.emax, INT8.decode(0xFF).value
+    (Fraction(127, 64), 0, Fraction(-1, 64))
     """
 
     name: str
     bits: int
     frac_bits: int
-    symmetric: bool
-    source: str
+    lowest: int
+    highest: int
+    source: str = field(compare=False)
+    """Where it was published."""
+    negatives: Negatives = Negatives.TWOS_COMPLEMENT
+
+    kind: ClassVar[Kind] = Kind.FIXED
+    signed: ClassVar[bool] = True
+    subnormals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "negatives", Negatives.named("negatives", self.negatives))
         _require(2 <= self.bits <= 16, f"bits must be 2 to 16, not {self.bits}")
         _require(0 <= self.frac_bits < self.bits, f"frac_bits must be 0 to {self.bits - 1}, not {self.frac_bits}")
-        _require(self.symmetric, "fixed-point elements are symmetric in every rule of this package")
+        most = (1 << (self.bits - 1)) - 1
+        least = -most - (self.negatives is Negatives.TWOS_COMPLEMENT)
+        _require(least <= self.lowest < 0 < self.highest <= most,
+                 f"{self.bits} bits hold the integers {least} to {most}, not {self.lowest} to {self.highest}")
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Has every number its negative?"""
+        return self.lowest == -self.highest
+
+    @property
+    def sign_mask(self) -> int:
+        return 1 << (self.bits - 1)
 
     @property
     def max_code(self) -> int:
-        return (1 << (self.bits - 1)) - 1
+        """Code of the largest number."""
+        return self.highest
 
     @property
     def max_value(self) -> Fraction:
-        return Fraction(self.max_code, 1 << self.frac_bits)
+        return Fraction(self.highest, 1 << self.frac_bits)
 
     @property
     def emax(self) -> int:
         """Unbiased exponent of the largest number."""
-        return self.bits - 2 - self.frac_bits
+        return self.highest.bit_length() - 1 - self.frac_bits
 
     @property
     def fraction_bits(self) -> int:
         """Fraction bits of a number in the top binade, below its leading one."""
-        return self.bits - 2
+        return self.highest.bit_length() - 1
+
+    @property
+    def lowest_exponent(self) -> int:
+        """Unbiased exponent of the last place."""
+        return -self.frac_bits
+
+    @property
+    def emin(self) -> int:
+        """That of the largest number: numbers below its binade have fewer places."""
+        return self.emax
+
+    @property
+    def signed_zero(self) -> bool:
+        return self.negatives is Negatives.SIGN_MAGNITUDE
+
+    @property
+    def fields(self) -> tuple[int, ...]:
+        """Widths of sign and integer."""
+        return 1, self.bits - 1
 
     @property
     def bias(self) -> int:
@@ -162,80 +278,36 @@ class FixedFormat:
         return None
 
     @property
-    def signal_inf_code(self) -> int:
-        """Magnitude of every element of an Inf block under `Specials.INF_SCALE`."""
-        return self.max_code
-
-    @property
-    def signal_nan_code(self) -> int:
-        """Magnitude of every element of a NaN block under `Specials.INF_SCALE`."""
-        return self.max_code
-
-
-ElementFormat = FloatFormat | FixedFormat
-
-BLOCK_SIZES = tuple(1 << i for i in range(1, 8))
-"""Numbers of elements that can share a scale."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScaleFormat:
-    """A block scale without sign: ``exp_bits`` of biased exponent and ``man_bits`` of fraction."""
-
-    name: str
-    exp_bits: int
-    man_bits: int
-    bias: int
-    nan_code: int
-    source: str
-
-    @property
-    def bits(self) -> int:
-        return self.exp_bits + self.man_bits
-
-    def __post_init__(self) -> None:
-        _require(1 <= self.exp_bits <= 8, f"exp_bits of a scale must be 1 to 8, not {self.exp_bits}")
-        _require(0 <= self.man_bits, f"man_bits of a scale must not be negative, not {self.man_bits}")
-        _require(0 < self.nan_code < 1 << self.bits, f"nan_code must be a code of {self.bits} bits, not {self.nan_code}")
+    def inf_code(self) -> None:
+        return None
 
     @property
     def is_power_of_two(self) -> bool:
-        return self.man_bits == 0
+        return False
 
-    @property
-    def max_code(self) -> int:
-        """Code of the largest number; the NaN code is the one above it."""
-        return self.nan_code - 1
+    def decode(self, code: int) -> Number:
+        """What a code stands for; numbers beyond ``lowest`` are those that the bits say. Raises ValueError for a number that is no code."""
+        _require(0 <= code < 1 << self.bits, f"a code of {self.name} has {self.bits} bits, not the value {code}")
+        negative = bool(code & self.sign_mask)
+        if self.negatives is Negatives.SIGN_MAGNITUDE:
+            integer = code & (self.sign_mask - 1)
+        else:
+            integer = (1 << self.bits) - code if negative else code
+        return Number(negative, Fraction(integer, 1 << self.frac_bits))
+
+    def signed_code(self, magnitude: int, negative: bool) -> int:
+        """The code of this magnitude and sign."""
+        if self.negatives is Negatives.SIGN_MAGNITUDE:
+            return magnitude | (self.sign_mask if negative else 0)
+        return (-magnitude if negative else magnitude) % (1 << self.bits)
+
+    def is_subnormal(self, magnitude: int) -> bool:
+        """Never: all numbers have the same last place."""
+        return False
 
 
-@dataclass(frozen=True, kw_only=True)
-class BlockFormat:
-    """``block_size`` elements that share one scale; ``name`` is the name that standards use."""
-
-    name: str
-    element: ElementFormat
-    scale: ScaleFormat
-    block_size: int = 32
-    tensor_scaled: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.element, FloatFormat | FixedFormat) or not isinstance(self.scale, ScaleFormat):
-            raise TypeError(f"{self.name} must have an element format and a scale format")
-        _require(type(self.block_size) is int and self.block_size in BLOCK_SIZES,
-                 f"block_size must be a power of two from 2 to 128, not {self.block_size!r}")
-        element = self.element
-        _require(re.fullmatch("[a-z][a-z0-9_]*", element.name) is not None,
-                 f"an element format's name must be lower-case letters, digits and underscores, not {element.name!r}")
-        if isinstance(element, FloatFormat):
-            _require(element.exp_bits <= 5 and element.man_bits <= 10,
-                     f"an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of {element.name}")
-            _require(element.bias >= 0, f"the bias of an element must not be negative, not {element.bias}")
-        _require(element.emax >= 0, f"the largest {element.name} must be at least 1, so that no scale of FP32 data is out of range")
-
-    @property
-    def short_name(self) -> str:
-        return self.element.name
-
+NumberFormat = FloatFormat | FixedFormat
+"""What elements, scales, sources and tensor scales are. Both answer the same questions; a code book would be a third."""
 
 FP32 = FloatFormat(name="fp32", exp_bits=8, man_bits=23, bias=127, specials=SpecialCodes.IEEE, source=IEEE_754)
 BF16 = FloatFormat(name="bf16", exp_bits=8, man_bits=7, bias=127, specials=SpecialCodes.IEEE,
@@ -250,24 +322,19 @@ E4M3 = FloatFormat(name="e4m3", exp_bits=4, man_bits=3, bias=7, specials=Special
 E3M2 = FloatFormat(name="e3m2", exp_bits=3, man_bits=2, bias=3, specials=SpecialCodes.NONE, source=OCP_MX)
 E2M3 = FloatFormat(name="e2m3", exp_bits=2, man_bits=3, bias=1, specials=SpecialCodes.NONE, source=OCP_MX)
 E2M1 = FloatFormat(name="e2m1", exp_bits=2, man_bits=1, bias=1, specials=SpecialCodes.NONE, source=OCP_MX)
-INT8 = FixedFormat(name="int8", bits=8, frac_bits=6, symmetric=True, source=OCP_MX)
+INT8 = FixedFormat(name="int8", bits=8, frac_bits=6, lowest=-127, highest=127, source=OCP_MX)
 
-E8M0 = ScaleFormat(name="e8m0", exp_bits=8, man_bits=0, bias=127, nan_code=0xFF, source=OCP_MX)
+E8M0 = FloatFormat(name="e8m0", exp_bits=8, man_bits=0, bias=127, specials=SpecialCodes.NAN_ONLY, source=OCP_MX, signed=False, subnormals=False)
+UE4M3 = FloatFormat(name="ue4m3", exp_bits=4, man_bits=3, bias=7, specials=SpecialCodes.NAN_ONLY, signed=False,
+                    source="NVIDIA PTX ISA, ue4m3: E4M3 of OFP8 without its sign")
+UE5M3 = FloatFormat(name="ue5m3", exp_bits=5, man_bits=3, bias=15, specials=SpecialCodes.NAN_ONLY, signed=False,
+                    source="NVIDIA CUDA 13.4, ue5m3")
+
+SCALES: dict[str, NumberFormat] = {s.name: s for s in (E8M0, UE4M3, UE5M3)}
+"""Formats of block scales by name."""
 
 SOURCES: dict[str, FloatFormat] = {f.name: f for f in (FP32, BF16, FP16)}
 """Floating-point formats that data comes in."""
 
-ELEMENTS: dict[str, ElementFormat] = {e.name: e for e in (E5M2, E4M3, E3M2, E2M3, E2M1, INT8)}
+ELEMENTS: dict[str, NumberFormat] = {e.name: e for e in (E5M2, E4M3, E3M2, E2M3, E2M1, INT8)}
 """Element formats of OCP MX v1.0 by name."""
-
-
-def block_name(element: ElementFormat) -> str:
-    """The name of the block format of an element: its family, for floating point its width, and the element."""
-    if isinstance(element, FixedFormat):
-        return f"mx{element.name}"
-    return f"mxfp{element.bits}_{element.name}"
-
-
-BLOCKS: dict[str, BlockFormat] = {
-    block_name(element): BlockFormat(name=block_name(element), element=element, scale=E8M0) for element in ELEMENTS.values()}
-"""The six concrete formats of OCP MX v1.0, table 1, by name."""

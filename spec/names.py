@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from .blocks import BLOCKS, OTHER_BLOCKS, BlockFormat, block_name
 from .catalogue import unknown_name
-from .formats import (BLOCKS, E8M0, ELEMENTS, SOURCES, BlockFormat, ElementFormat, FixedFormat, FloatFormat, SpecialCodes,
-                      block_name)
+from .formats import E8M0, ELEMENTS, SCALES, SOURCES, TF32, FixedFormat, FloatFormat, Kind, NumberFormat, SpecialCodes
 
-__all__ = ["source_format", "element_format", "block_format"]
+__all__ = ["source_format", "element_format", "block_format", "format_fields", "format_of"]
+
+KINDS = {Kind.FLOAT: FloatFormat, Kind.FIXED: FixedFormat}
 
 # What a name can spell: ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
 N = "0|[1-9][0-9]*"  # without leading zeros: e04m3 is no e4m3
@@ -25,7 +28,7 @@ def source_format(name: str | FloatFormat) -> FloatFormat:
     return SOURCES[name]
 
 
-def element_format(name: str) -> ElementFormat:
+def element_format(name: str) -> NumberFormat:
     """The element format that a name spells: ``eXmY`` and ``intN``, with or without the family's prefix.
 
     ``e4m3`` and the other OCP names are the OCP formats. Any other ``eXmY`` has the bias 2**(X - 1) - 1 and no special
@@ -52,7 +55,8 @@ def element_format(name: str) -> ElementFormat:
 def _fixed(bits: int) -> FixedFormat:
     if not 2 <= bits <= 16:
         raise ValueError(f"INT formats have 2 to 16 bits, not {bits}")
-    return FixedFormat(name=f"int{bits}", bits=bits, frac_bits=bits - 2, symmetric=True,
+    most = (1 << (bits - 1)) - 1
+    return FixedFormat(name=f"int{bits}", bits=bits, frac_bits=bits - 2, lowest=-most, highest=most,
                        source="INT8 of OCP MX v1.0, at another width")
 
 
@@ -67,7 +71,7 @@ def _float(exp_bits: int, man_bits: int, specials: str) -> FloatFormat:
                        specials=SpecialCodes(specials), source="IEEE 754 field layout, OCP MX v1.0 subnormals")
 
 
-def block_format(name: str | BlockFormat | ElementFormat) -> BlockFormat:
+def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
     """The block format of this name (see `element_format`), or of this element under an E8M0 scale.
 
     >>> block_format("e4m3") is block_format("mxfp8_e4m3")
@@ -77,16 +81,18 @@ def block_format(name: str | BlockFormat | ElementFormat) -> BlockFormat:
     """
     if isinstance(name, BlockFormat):
         return name
-    if isinstance(name, FloatFormat | FixedFormat):
+    if isinstance(name, NumberFormat) and name.signed:
         element = name
         try:
             spelt = element_format(element.name)
         except ValueError:
             spelt = element  # a name of its own
-        if not _same_codes(spelt, element):
+        if spelt != element:
             raise ValueError(f"{element.name!r} is the name of another element format: give this one a name of its own")
         element = spelt
     elif isinstance(name, str):
+        if name in OTHER_BLOCKS:
+            return OTHER_BLOCKS[name]
         element = element_format(name)
     else:
         raise TypeError(f"a block format is given by name or as a BlockFormat, not {type(name).__name__}")
@@ -94,6 +100,28 @@ def block_format(name: str | BlockFormat | ElementFormat) -> BlockFormat:
     return block or BlockFormat(name=block_name(element), element=element, scale=E8M0)
 
 
-def _same_codes(a: ElementFormat, b: ElementFormat) -> bool:
-    """Do two formats have the same codes with the same values? Where they were published does not matter."""
-    return {**vars(a), "source": ""} == {**vars(b), "source": ""}
+def format_fields(format: NumberFormat) -> dict[str, object]:
+    """The fields of a format as plain strings and numbers, but for where it was published."""
+    fields = {name: value if isinstance(value, int) else str(value) for name, value in vars(format).items() if name != "source"}
+    return {"kind": str(format.kind), **fields}
+
+
+def format_of(fields: Mapping[str, object]) -> NumberFormat:
+    """The format that `format_fields` wrote; one of a name that spells it, where there is one."""
+    fields = dict(fields)
+    kind = fields.pop("kind", None) or ("float" if "exp_bits" in fields else "fixed")  # without: files of version 0.1
+    if fields.pop("symmetric", None) is not None:
+        most = (1 << (int(fields["bits"]) - 1)) - 1
+        fields |= {"lowest": -most, "highest": most}
+    try:
+        made = KINDS[Kind(kind)](**{"source": ""} | fields)
+    except (TypeError, ValueError, KeyError) as error:
+        raise ValueError(f"{fields.get('name')!r} is no number format: {error}") from None
+    known = next((one for one in (*SOURCES.values(), *SCALES.values(), TF32) if one == made), None)
+    if known:
+        return known
+    try:
+        spelt = element_format(made.name)
+    except ValueError:
+        return made
+    return spelt if spelt == made else made

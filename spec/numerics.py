@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .blocks import BLOCK_SIZES, BlockFormat
 from .catalogue import Rule, unknown_name
-from .formats import BF16, E8M0, FP16, FP32, TF32, BlockFormat, ElementFormat, FixedFormat, FloatFormat, SpecialCodes
-from .names import block_format, source_format
+from .formats import BF16, E8M0, FP16, FP32, TF32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
+from .names import block_format, format_fields, format_of, source_format
 
-__all__ = ["ScaleRule", "Rounding", "Specials", "Subnormals", "Overflow", "Numerics"]
+__all__ = ["ScaleRule", "Rounding", "Specials", "Subnormals", "Overflow", "Numerics", "signal_codes"]
 
 
 class ScaleRule(Rule):
@@ -72,6 +74,53 @@ class Overflow(Rule):
     SATURATE = "saturate", "they become the largest finite code of their sign (OCP MX v1.0, section 5.3)"
 
 
+def signal_codes(element: NumberFormat) -> tuple[int, int]:
+    """The magnitudes that mark every element of an Inf and of a NaN block under `Specials.INF_SCALE` (FPGA paper, section III.C).
+
+    >>> signal_codes(block_format("e4m3").element)
+    (120, 126)
+    """
+    if element.kind is Kind.FIXED:
+        return element.max_code, element.max_code
+    most = element.magnitude_mask
+    return element.inf_field, min(max(most - 1, element.inf_field + 1), most)
+
+
+def _check_block(block: BlockFormat) -> None:
+    """Raises ValueError for a block format that nothing here makes."""
+    element, name = block.element, block.element.name
+    refused = {
+        f"{block.name} has the scale format {block.scale.name}: only E8M0 scales, and these alone, are converted to": block.scale != E8M0,
+        f"{block.name} has a scale of the whole tensor: only E8M0 scales, and these alone, are converted to": block.tensor_scale is not None,
+        f"{block.name} has a field for every {block.sub_scale and block.sub_scale.size} elements: only E8M0 scales, and these alone, are "
+        "converted to": block.sub_scale is not None,
+        f"block_size must be a power of two from 2 to 128, not {block.block_size!r}": block.shape not in [(size,) for size in BLOCK_SIZES],
+        f"an element format's name must be lower-case letters, digits and underscores, not {name!r}": not re.fullmatch("[a-z][a-z0-9_]*", name),
+        **ELEMENT_CHECKS[element.kind](element),
+        f"the largest {name} must be at least 1, so that no scale of FP32 data is out of range": element.emax < 0,
+    }
+    for sentence, is_refused in refused.items():
+        if is_refused:
+            raise ValueError(sentence)
+
+
+def _float_checks(element: FloatFormat) -> dict[str, bool]:
+    return {
+        f"an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of {element.name}":
+            element.exp_bits > 5 or element.man_bits > 10,
+        f"an element must have a sign and subnormals, which {element.name} has not": not (element.signed and element.subnormals),
+        f"the bias of an element must not be negative, not {element.bias}": element.bias < 0}
+
+
+def _fixed_checks(element: FixedFormat) -> dict[str, bool]:
+    most = (1 << (element.bits - 1)) - 1
+    return {f"a fixed-point element must be two's complement from {-most} to {most}, which {element.name} is not":
+            (element.lowest, element.highest) != (-most, most) or element.negatives is not Negatives.TWOS_COMPLEMENT}
+
+
+ELEMENT_CHECKS = {Kind.FLOAT: _float_checks, Kind.FIXED: _fixed_checks}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Numerics:
     """One complete rule for turning a block of source numbers into a scale byte and element codes.
@@ -98,9 +147,7 @@ class Numerics:
         object.__setattr__(self, "source", source_format(self.source))
         if self.source not in (FP32, BF16, FP16):
             raise ValueError(f"source must be fp32, bf16 or fp16, not {self.source.name}")
-        if self.block.scale != E8M0 or self.block.tensor_scaled:
-            what = "a scale of the whole tensor" if self.block.scale == E8M0 else f"the scale format {self.block.scale.name}"
-            raise ValueError(f"{self.block.name} has {what}: only E8M0 scales, and these alone, are converted to")
+        _check_block(self.block)
         for name, rule in RULES.items():
             object.__setattr__(self, name, rule.named(name, getattr(self, name)))
         if self.rounding is Rounding.SR and self.random_bits == 0:
@@ -123,18 +170,14 @@ class Numerics:
         return inner
 
     def to_dict(self) -> dict[str, object]:
-        """The fields by name, as plain strings and numbers: what files, headers and hashes carry.
-
-        An element format that its name does not spell is written out as ``element``.
-        """
+        """The fields by name, as plain strings and numbers, and under ``formats`` every format in full: what files, headers and hashes
+        carry."""
         fields: dict[str, object] = {"block": self.block.name, "block_size": self.block_size, "source": self.source.name,
                                      **{name: str(getattr(self, name)) for name in RULES}}
         if self.rounding is Rounding.SR:
             fields["random_bits"] = self.random_bits
-        if not _is_spelt(self.block):
-            fields["element"] = {name: value if isinstance(value, int) else str(value)
-                                 for name, value in vars(self.block.element).items()}
-        return fields
+        formats = {"source": self.source, "element": self.block.element, "scale": self.block.scale}
+        return fields | {"formats": {role: format_fields(one) for role, one in formats.items()}}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, object]) -> Numerics:
@@ -144,9 +187,13 @@ class Numerics:
         True
         """
         fields = dict(fields)
-        block, element = fields.pop("block"), fields.pop("element", None)
+        block, formats = fields.pop("block"), fields.pop("formats", {})
+        element = formats.get("element") or fields.pop("element", None)  # ``element``: files of version 0.1
         if element is not None:
-            block = dataclasses.replace(block_format(_element_of(element)), name=block)
+            block = dataclasses.replace(block_format(format_of(element)), name=block)
+        for role, known in (("scale", E8M0), ("source", source_format(str(fields.get("source", "fp32"))))):
+            if role in formats and format_of(formats[role]) != known:
+                raise ValueError(f"the {role} format {formats[role].get('name')} is not the one of this name")
         return cls(block=block).replace(**fields)
 
     def replace(self, **overrides: object) -> Numerics:
@@ -158,7 +205,8 @@ class Numerics:
         ValueError: unknown field of Numerics 'scale_rul': did you mean 'scale_rule'?
         """
         block = block_format(overrides.pop("block", self.block))
-        block = dataclasses.replace(block, block_size=overrides.pop("block_size", block.block_size))
+        if "block_size" in overrides:
+            block = block.resized(_size(overrides.pop("block_size")))
         known = [f.name for f in dataclasses.fields(self)]
         for name in overrides:
             if name not in known:
@@ -168,18 +216,10 @@ class Numerics:
         return dataclasses.replace(self, block=block, **overrides)
 
 
-def _is_spelt(block: BlockFormat) -> bool:
-    try:
-        return dataclasses.replace(block_format(block.name), block_size=block.block_size) == block
-    except ValueError:
-        return False
-
-
-def _element_of(fields: Mapping[str, object]) -> ElementFormat:
-    fields = dict(fields)
-    if "exp_bits" in fields:
-        return FloatFormat(**fields | {"specials": SpecialCodes(str(fields["specials"]))})
-    return FixedFormat(**fields)
+def _size(size: object) -> int:
+    if type(size) is not int or size < 1:
+        raise ValueError(f"block_size must be a power of two from 2 to 128, not {size!r}")
+    return size
 
 
 RULES: dict[str, type[Rule]] = {

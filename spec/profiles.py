@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .blocks import BlockFormat
 from .catalogue import unknown_name
-from .formats import BlockFormat, ElementFormat
+from .formats import NumberFormat
 from .names import block_format
 from .numerics import Numerics
 
@@ -55,7 +56,7 @@ PROFILES: dict[str, Profile] = {p.name: p for p in (
 )}
 
 
-def numerics(block: str | BlockFormat | ElementFormat, profile: str | None = None, **overrides: object) -> Numerics:
+def numerics(block: str | BlockFormat | NumberFormat, profile: str | None = None, **overrides: object) -> Numerics:
     """The `Numerics` of a block format under a profile (``ocp`` unless given), with any field replaced.
 
     >>> numerics("e2m1", "nvidia").scale_rule.value

@@ -1,11 +1,12 @@
 """The exact definition against values from the standards, typed by hand."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from mxcast.models.exact import decode, element_value, fp32, quantize_block, shared_exponent
-from mxcast.spec import BF16, BLOCKS, FP16, FP32, INT8, Subnormals, block_format, numerics
+from mxcast.models.exact import decode, dequantize_block, element_value, fp32, quantize_block, shared_exponent
+from mxcast.spec import BF16, BLOCKS, FP16, FP32, INT8, Subnormals, TensorScale, block_format, numerics
 
 
 def one(pattern: int, element: str, profile: str = "ocp", byte_of: int = 0x3F800000, **rules) -> int:
@@ -273,3 +274,47 @@ def test_gorodecky_sousa_follows_the_published_steps(element):
 
 def test_int8_is_symmetric():
     assert INT8.max_code == 127
+
+
+# ---- other block formats, decoded by hand
+
+@pytest.mark.parametrize("block, scale, codes, more, numbers", [
+    # NVFP4: 0x38 is 1 as UE4M3; E2M1 codes are 0.5 and -6; times the FP32 scale of the tensor
+    ("nvfp4", 0x38, [0x1, 0xF], {"tensor_scale": Fraction(3, 4)}, [Fraction(3, 8), Fraction(-9, 2)]),
+    ("nvfp4_32", 0x01, [0x7, 0x8], {}, [Fraction(6, 512), 0]),                  # the smallest scale is 2^-9
+    ("fp4_ue5m3", 0xFE, [0x7, 0x9], {}, [6 * 114688, -57344]),
+    # MX9: seven bits of magnitude, the point behind the first; the second pair is shifted by one
+    ("mx9", 127, [0x7F, 0xC0, 0x40, 0x81], {"sub_scales": [0, 1]}, [Fraction(127, 64), -1, Fraction(1, 2), Fraction(-1, 128)]),
+    ("mx6", 130, [0x0F, 0x18], {"sub_scales": [1]}, [Fraction(15, 2), -4]),     # 2^3, shifted
+    ("mxfp8_e5m2", 126, [0x3C, 0xBC], {}, [Fraction(1, 2), Fraction(-1, 2)]),
+    ("mxint8", 127, [0x81, 0x40], {}, [Fraction(-127, 64), 1]),
+])
+def test_other_blocks_are_decoded(block, scale, codes, more, numbers):
+    found = dequantize_block(scale, codes, block_format(block).resized(len(codes)), **more)
+    assert [number.value for number in found] == numbers
+
+
+@pytest.mark.parametrize("block, scale, codes, kinds", [
+    ("nvfp4", 0x7F, [0x1, 0x0], ["nan", "nan"]),                  # the scale is NaN
+    ("mxfp8_e4m3", 255, [0x00, 0x7F], ["nan", "nan"]),
+    ("mxfp8_e4m3", 0, [0x00, 0xFF], ["finite", "nan"]),
+    ("mxfp8_e5m2", 127, [0x7C, 0xFC], ["inf", "inf"]),
+])
+def test_special_codes_are_decoded(block, scale, codes, kinds):
+    found = dequantize_block(scale, codes, block_format(block).resized(len(codes)))
+    assert [number.kind for number in found] == kinds
+
+
+def test_a_divisor():
+    block = replace(block_format("nvfp4").resized(1), tensor_scale=TensorScale(format=FP32, convention="divisor"))
+    assert dequantize_block(0x38, [0x2], block, tensor_scale=Fraction(4))[0].value == Fraction(1, 4)
+
+
+@pytest.mark.parametrize("codes, more, sentence", [
+    ([1], {}, "a block of mx9 has 4 elements, not 1"),
+    ([1] * 4, {}, "a block of mx9 has 2 shifts of 1 bits"),
+    ([1] * 4, {"sub_scales": [0, 2]}, "a block of mx9 has 2 shifts of 1 bits"),
+])
+def test_a_block_that_is_none(codes, more, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        dequantize_block(127, codes, block_format("mx9").resized(4), **more)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, FP16, FP32, INT8, SOURCES, TF32,
-                         BlockFormat, FixedFormat, FloatFormat, Numerics, ScaleFormat, SpecialCodes, block_format, element_format,
-                         source_format)
+                         OTHER_BLOCKS, UE4M3, UE5M3, BlockFormat, Convention, FixedFormat, FloatFormat, Numerics, SpecialCodes, block_format,
+                         element_format, signal_codes, source_format)
 
 F = Fraction
 
@@ -69,7 +69,8 @@ def test_special_codes(element, specials, infs, nans, nan_code):
 
 def test_int8():
     """MX section 5.3.4: two's complement with six fraction bits, largest magnitude 1 63/64; -2 is left unused."""
-    assert (INT8.bits, INT8.frac_bits, INT8.symmetric) == (8, 6, True)
+    assert (INT8.bits, INT8.frac_bits, INT8.lowest, INT8.highest) == (8, 6, -127, 127)
+    assert [INT8.decode(code).value for code in (0x7F, 0x40, 1, 0, 0xFF, 0x81, 0x80)] == [F(127, 64), 1, F(1, 64), 0, F(-1, 64), F(-127, 64), -2]
     assert (INT8.max_code, INT8.max_value, INT8.emax, INT8.nan_code) == (0x7F, 1 + F(63, 64), 0, None)
 
 
@@ -77,7 +78,42 @@ def test_e8m0():
     """MX section 5.4.1: 0x00 is 2**-127, 0xFE is 2**127, 0xFF is NaN; no zero, no Inf."""
     assert (E8M0.bits, E8M0.exp_bits, E8M0.man_bits, E8M0.bias) == (8, 8, 0, 127)
     assert (E8M0.max_code, E8M0.nan_code, E8M0.is_power_of_two) == (0xFE, 0xFF, True)
-    assert E8M0.max_code - E8M0.bias == 127
+    assert (E8M0.emin, E8M0.emax) == (-127, 127)
+    assert [E8M0.decode(code).value for code in range(0xFF)] == [F(2) ** (code - 127) for code in range(0xFF)]
+    assert E8M0.decode(0xFF).kind == "nan"
+
+
+@pytest.mark.parametrize("scale, bits, smallest, largest, max_code, nan_code", [
+    (UE4M3, 7, F(1, 2 ** 9), 448, 0x7E, 0x7F),              # E4M3 of OFP8 without its sign
+    (UE5M3, 8, F(1, 2 ** 17), 114688, 0xFE, 0xFF),          # CUDA 13.4
+], ids=lambda p: getattr(p, "name", None))
+def test_scales_of_nvidia(scale, bits, smallest, largest, max_code, nan_code):
+    assert (scale.bits, scale.max_value, scale.max_code, scale.nan_code, scale.sign_mask) == (bits, largest, max_code, nan_code, 0)
+    assert (scale.decode(0).value, scale.decode(1).value, scale.decode(nan_code).kind) == (0, smallest, "nan")
+    assert not scale.is_power_of_two
+
+
+@pytest.mark.parametrize("element", [E5M2, E4M3, E3M2, E2M3, E2M1, FP16, BF16], ids=lambda e: e.name)
+def test_every_code_is_decoded_as_by_ml_dtypes(element):
+    """Widened by another library, NaN and Inf included."""
+    names = {E5M2: "float8_e5m2", E4M3: "float8_e4m3fn", E3M2: "float6_e3m2fn", E2M3: "float6_e2m3fn", E2M1: "float4_e2m1fn",
+             FP16: np.float16, BF16: "bfloat16"}
+    codes = np.arange(1 << element.bits).astype(f"u{-(-element.bits // 8)}")
+    theirs = codes.view(getattr(ml_dtypes, names[element]) if isinstance(names[element], str) else names[element]).astype(np.float64)
+    for code, number in enumerate(theirs):
+        ours = element.decode(code)
+        assert ours.kind == ("nan" if np.isnan(number) else "inf" if np.isinf(number) else "finite")
+        assert ours.kind == "nan" or ours.negative == bool(np.signbit(number))
+        assert ours.kind != "finite" or ours.value == F(number)
+
+
+def test_a_code_beyond_the_format():
+    with pytest.raises(ValueError, match="^a code of e2m1 has 4 bits, not the value 16$"):
+        E2M1.decode(16)
+    with pytest.raises(ValueError, match="^e8m0 has no sign$"):
+        E8M0.signed_code(127, True)
+    with pytest.raises(ValueError, match="^nan is no number$"):
+        E4M3.decode(0x7F).value
 
 
 # the magnitudes that the FPGA paper's section III.C gives to every element of an Inf and of a NaN block
@@ -90,8 +126,7 @@ def test_e8m0():
     (INT8, "1111111", "1111111"),  # 127 for both
 ], ids=lambda p: getattr(p, "name", None))
 def test_signal_codes(element, inf, nan):
-    assert element.signal_inf_code == int(inf, 2)
-    assert element.signal_nan_code == int(nan, 2)
+    assert signal_codes(element) == (int(inf, 2), int(nan, 2))
 
 
 # OCP MX v1.0, table 1
@@ -107,7 +142,25 @@ def test_blocks(name, short, element):
     block = block_format(name)
     assert block is block_format(short) is block_format(block) is BLOCKS[name]
     assert (block.name, block.short_name) == (name, short)
-    assert (block.element, block.scale, block.block_size, block.tensor_scaled) == (element, E8M0, 32, False)
+    assert (block.element, block.scale, block.shape, block.block_size) == (element, E8M0, (32,), 32)
+    assert block.tensor_scale is None and block.sub_scale is None
+
+
+# layouts.md, "Formats that the descriptor of formats must be able to express as data"
+@pytest.mark.parametrize("name, element_bits, scale, shape, bits_each", [
+    ("nvfp4", 4, UE4M3, (16,), F(4) + F(7, 16)),            # seven bits; stored in a byte
+    ("nvfp4_32", 4, UE4M3, (32,), F(4) + F(7, 32)),
+    ("fp4_ue5m3", 4, UE5M3, (16,), F(9, 2)),
+    ("mx6", 5, E8M0, (16,), F(6)),                          # the names count the bits of a number: 5 + 8/16 + 1/2
+    ("mx9", 8, E8M0, (16,), F(9)),
+])
+def test_other_blocks(name, element_bits, scale, shape, bits_each):
+    block = block_format(name)
+    assert block is OTHER_BLOCKS[name] and (block.element.bits, block.scale, block.shape) == (element_bits, scale, shape)
+    shared = F(scale.bits, block.block_size) + (F(block.sub_scale.bits, block.sub_scale.size) if block.sub_scale else 0)
+    assert block.element.bits + shared == bits_each
+    if name.startswith("nvfp4"):
+        assert block.tensor_scale.format is FP32 and block.tensor_scale.convention is Convention.MULTIPLIER
 
 
 def test_the_catalogue_is_that_of_the_standard():
@@ -118,7 +171,7 @@ def test_the_catalogue_is_that_of_the_standard():
 
 
 FLOAT = {"name": "t", "exp_bits": 4, "man_bits": 3, "bias": 7, "specials": "none", "source": "a test"}
-FIXED = {"name": "t", "bits": 8, "frac_bits": 6, "symmetric": True, "source": "a test"}
+FIXED = {"name": "t", "bits": 8, "frac_bits": 6, "lowest": -127, "highest": 127, "source": "a test"}
 BLOCK = {"name": "t", "element": E4M3, "scale": E8M0}
 
 
@@ -136,21 +189,12 @@ BLOCK = {"name": "t", "element": E4M3, "scale": E8M0}
     (FixedFormat, FIXED | {"bits": 17}, "bits must be 2 to 16, not 17"),
     (FixedFormat, FIXED | {"frac_bits": 8}, "frac_bits must be 0 to 7, not 8"),             # a fraction bit for the sign
     (FixedFormat, FIXED | {"frac_bits": -1}, "frac_bits must be 0 to 7, not -1"),
-    (FixedFormat, FIXED | {"symmetric": False}, "fixed-point elements are symmetric in every rule of this package"),
-    *((BlockFormat, BLOCK | {"block_size": size}, f"block_size must be a power of two from 2 to 128, not {size!r}")
-      for size in (0, 1, 12, 256, -2, 32.0, "16", True)),
-    (BlockFormat, BLOCK | {"element": FloatFormat(**FLOAT | {"name": "E4M3"})},             # a part of module and file names
-     "an element format's name must be lower-case letters, digits and underscores, not 'E4M3'"),
-    (BlockFormat, BLOCK | {"element": FP32},                                                # what FP32 converters are made for
-     "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of fp32"),
-    (BlockFormat, BLOCK | {"element": FloatFormat(**FLOAT | {"man_bits": 11})},
-     "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of t"),
-    (BlockFormat, BLOCK | {"element": FloatFormat(**FLOAT | {"bias": -1})},
-     "the bias of an element must not be negative, not -1"),
-    (BlockFormat, BLOCK | {"element": FloatFormat(**FLOAT | {"bias": 16})},                 # largest 1.875 * 2**-1
-     "the largest t must be at least 1, so that no scale of FP32 data is out of range"),
-    (BlockFormat, BLOCK | {"element": FixedFormat(**FIXED | {"frac_bits": 7})},             # largest 127/128
-     "the largest t must be at least 1, so that no scale of FP32 data is out of range"),
+    (FixedFormat, FIXED | {"highest": 128}, "8 bits hold the integers -128 to 127, not -127 to 128"),
+    (FixedFormat, FIXED | {"lowest": -129}, "8 bits hold the integers -128 to 127, not -129 to 127"),
+    (FixedFormat, FIXED | {"lowest": -128, "negatives": "sign_magnitude"}, "8 bits hold the integers -127 to 127, not -128 to 127"),
+    (FixedFormat, FIXED | {"negatives": "ones"}, "unknown negatives 'ones': known are twos_complement, sign_magnitude"),
+    *((BlockFormat, BLOCK | {"shape": shape}, f"the shape of a block must be positive integers, not {shape}")
+      for shape in ((), (0,), (2, -2), (32.0,), (True,))),
 ])
 def test_impossible_formats(make, fields, sentence):
     with pytest.raises(ValueError) as error:
@@ -246,7 +290,7 @@ def test_another_spelling_of_a_standard_format(name, standard):
 
 OWN = [FloatFormat(**FLOAT | {"name": "e4m3b11", "bias": 11, "specials": "nan_only"}),     # another bias than its fields suggest
        FloatFormat(**FLOAT | {"name": "log5", "exp_bits": 5, "man_bits": 0, "bias": 0}),
-       FixedFormat(**FIXED | {"name": "q4_4", "bits": 9, "frac_bits": 4})]
+       FixedFormat(**FIXED | {"name": "q4_4", "bits": 9, "frac_bits": 4, "lowest": -255, "highest": 255})]
 
 
 @pytest.mark.parametrize("element", OWN, ids=lambda e: e.name)
@@ -255,16 +299,31 @@ def test_a_format_of_ones_own(element):
     assert block.element == element and block.name.startswith("mx") and block.name.endswith(element.name)
     rules = Numerics(block=element).replace(block_size=64)
     written = json.loads(json.dumps(rules.to_dict()))
-    assert Numerics.from_dict(written) == rules and "element" in written
+    assert Numerics.from_dict(written) == rules and written["formats"]["element"]["name"] == element.name
     named = Numerics(block=BlockFormat(name="mine", element=element, scale=E8M0))
     assert Numerics.from_dict(json.loads(json.dumps(named.to_dict()))) == named and named.to_dict()["block"] == "mine"
 
 
 @pytest.mark.parametrize("name", ["e3m3", "int4", "e4m3_none", "e5m10_ieee", *BLOCKS])
-def test_a_spelt_format_is_written_by_its_name(name):
+def test_every_format_is_written_in_full(name):
     rules = Numerics(block=name).replace(block_size=8)
-    assert Numerics.from_dict(json.loads(json.dumps(rules.to_dict()))) == rules
-    assert "element" not in rules.to_dict()
+    written = json.loads(json.dumps(rules.to_dict()))
+    assert Numerics.from_dict(written) == rules and list(written["formats"]) == ["source", "element", "scale"]
+    wrong = {"name": "e8m0", "kind": "float", "exp_bits": 7, "man_bits": 1, "bias": 63, "specials": "none", "signed": False, "subnormals": False}
+    with pytest.raises(ValueError, match="^the scale format e8m0 is not the one of this name$"):
+        Numerics.from_dict(written | {"formats": written["formats"] | {"scale": wrong}})
+
+
+@pytest.mark.parametrize("old", [
+    {"block": "mxfp8_e4m3", "block_size": 32, "source": "bf16"},
+    {"block": "mxint8", "block_size": 16},
+    {"block": "mxq4_4", "element": {"name": "q4_4", "bits": 9, "frac_bits": 4, "symmetric": True, "source": "a test"}},
+    {"block": "mine", "element": {"name": "b11", "exp_bits": 4, "man_bits": 3, "bias": 11, "specials": "none", "source": "a test"}},
+])
+def test_files_of_version_0_1_are_read(old):
+    rules = Numerics.from_dict(old)
+    assert rules.block.name == old["block"] and rules.block.element.name == old.get("element", {"name": rules.block.element.name})["name"]
+    assert Numerics.from_dict(rules.to_dict()) == rules
 
 
 @pytest.mark.parametrize("taken", ["e4m3", "int8", "e3m3"])
@@ -317,7 +376,7 @@ def test_frozen_and_hashable(made):
         made.name = "other"
 
 
-@pytest.mark.parametrize("kind", [FloatFormat, FixedFormat, ScaleFormat, BlockFormat])
+@pytest.mark.parametrize("kind", [FloatFormat, FixedFormat, BlockFormat])
 def test_keyword_only(kind):
     with pytest.raises(TypeError, match="positional"):
         kind("t", 8, 6, True, "a test")

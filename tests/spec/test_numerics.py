@@ -14,11 +14,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, CHOICES, FP32, PROFILES, RULES, SOURCES, TF32, AmaxKey, ConverterConfig, FixedFormat,
-                         FloatFormat, Microarchitecture, Numerics, Rounding, Rule, ScaleFormat, ScaleRule, SpecialCodes, Specials,
+from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, CHOICES, FP32, PROFILES, RULES, SOURCES, TF32, OTHER_BLOCKS, AmaxKey, ConverterConfig, Convention, FixedFormat, Negatives,
+                         FloatFormat, Microarchitecture, Numerics, Rounding, Rule, ScaleRule, SpecialCodes, Specials,
                          converter_config, numerics, profile_of)
 
-UE4M3 = ScaleFormat(name="ue4m3", exp_bits=4, man_bits=3, bias=7, nan_code=0x7F, source="NVIDIA NVFP4")
 
 
 # ---- rules
@@ -29,8 +28,8 @@ def rules() -> list[type[Rule]]:
 
 def test_the_rules_are_all_here():
     assert {rule.__name__ for rule in rules()} == {
-        "Amax", "AmaxKey", "Overflow", "Quantizer", "Rounding", "ScaleRule", "SpecialCodes", "Specials", "Structure", "Subnormals"}
-    assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - {SpecialCodes}
+        "Amax", "AmaxKey", "Convention", "Negatives", "Overflow", "Quantizer", "Rounding", "ScaleRule", "SpecialCodes", "Specials", "Structure", "Subnormals"}
+    assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - {Convention, Negatives, SpecialCodes}
 
 
 @pytest.mark.parametrize("member", [m for rule in rules() for m in rule], ids=lambda m: f"{type(m).__name__}-{m}")
@@ -52,7 +51,9 @@ def test_every_numeric_rule_has_a_source(rule):
 # ---- numerics
 
 def test_defaults():
-    assert Numerics(block="e4m3").to_dict() == {
+    written = Numerics(block="e4m3").to_dict()
+    assert {role: one["name"] for role, one in written.pop("formats").items()} == {"source": "fp32", "element": "e4m3", "scale": "e8m0"}
+    assert written == {
         "block": "mxfp8_e4m3", "block_size": 32, "source": "fp32", "scale_rule": "floor", "rounding": "rne",
         "specials": "nan_block", "input_subnormals": "exact", "element_subnormals": "exact", "overflow": "saturate"}
 
@@ -79,6 +80,15 @@ def test_names_and_members_are_the_same():
     assert by_name.scale_rule is ScaleRule.CEIL
 
 
+E4M3B = BLOCKS["mxfp8_e4m3"]
+FLOAT = {"name": "t", "exp_bits": 4, "man_bits": 3, "bias": 7, "specials": "none", "source": "a test"}
+FIXED = {"name": "t", "bits": 8, "frac_bits": 6, "lowest": -127, "highest": 127, "source": "a test"}
+
+
+def with_element(fields: dict):
+    return dataclasses.replace(E4M3B, element=(FloatFormat if "exp_bits" in fields else FixedFormat)(**fields))
+
+
 @pytest.mark.parametrize("fields, sentence", [
     ({"block": "f4m3"}, "unknown format 'f4m3': did you mean 'e4m3'?"),
     ({"scale_rule": "flor"}, "unknown scale_rule 'flor': did you mean 'floor'?"),
@@ -93,10 +103,29 @@ def test_names_and_members_are_the_same():
     ({"source": "fp23"}, "unknown source 'fp23': did you mean 'fp32'?"),
     ({"source": TF32}, "source must be fp32, bf16 or fp16, not tf32"),
     ({"source": "tf32"}, "unknown source 'tf32': did you mean 'fp32'?"),
-    ({"block": dataclasses.replace(BLOCKS["mxfp4_e2m1"], name="nvfp4", block_size=16, scale=UE4M3)},
-     "nvfp4 has the scale format ue4m3: only E8M0 scales, and these alone, are converted to"),
-    ({"block": dataclasses.replace(BLOCKS["mxfp4_e2m1"], name="mine", tensor_scaled=True)},
+    ({"block": "nvfp4"}, "nvfp4 has the scale format ue4m3: only E8M0 scales, and these alone, are converted to"),
+    ({"block": "fp4_ue5m3"}, "fp4_ue5m3 has the scale format ue5m3: only E8M0 scales, and these alone, are converted to"),
+    ({"block": "mx9"}, "mx9 has a field for every 2 elements: only E8M0 scales, and these alone, are converted to"),
+    ({"block": dataclasses.replace(BLOCKS["mxfp4_e2m1"], name="mine", tensor_scale=OTHER_BLOCKS["nvfp4"].tensor_scale)},
      "mine has a scale of the whole tensor: only E8M0 scales, and these alone, are converted to"),
+    *(({"block": E4M3B.resized(size)}, f"block_size must be a power of two from 2 to 128, not {size!r}") for size in (1, 12, 256)),
+    ({"block": dataclasses.replace(E4M3B, shape=(2, 16))}, "block_size must be a power of two from 2 to 128, not 32"),  # along one axis
+    ({"block": with_element(FLOAT | {"name": "E4M3"})},                                      # a part of module and file names
+     "an element format's name must be lower-case letters, digits and underscores, not 'E4M3'"),
+    ({"block": dataclasses.replace(E4M3B, element=FP32)},                                    # what FP32 converters are made for
+     "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of fp32"),
+    ({"block": with_element(FLOAT | {"man_bits": 11})},
+     "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of t"),
+    ({"block": with_element(FLOAT | {"bias": -1})}, "the bias of an element must not be negative, not -1"),
+    ({"block": with_element(FLOAT | {"bias": 16})},                                          # largest 1.875 * 2**-1
+     "the largest t must be at least 1, so that no scale of FP32 data is out of range"),
+    ({"block": with_element(FLOAT | {"signed": False})}, "an element must have a sign and subnormals, which t has not"),
+    ({"block": with_element(FLOAT | {"subnormals": False})}, "an element must have a sign and subnormals, which t has not"),
+    ({"block": with_element(FIXED | {"frac_bits": 7})},                                      # largest 127/128
+     "the largest t must be at least 1, so that no scale of FP32 data is out of range"),
+    ({"block": with_element(FIXED | {"lowest": -128})}, "a fixed-point element must be two's complement from -127 to 127, which t is not"),
+    ({"block": with_element(FIXED | {"negatives": "sign_magnitude"})},
+     "a fixed-point element must be two's complement from -127 to 127, which t is not"),
     *(({"rounding": "sr", "random_bits": bits}, f"random_bits must be 1 to 16, not {bits!r}")
       for bits in (17, -1, True, 8.0, "8")),
     *(({"rounding": rounding, "random_bits": 8}, f"random_bits are for the rounding sr, not for {rounding}")
@@ -136,7 +165,7 @@ def test_random_bits_come_and_go_with_the_rounding():
     numerics("int12", "gorodecky_sousa", source="bf16", input_subnormals="flush"),
     numerics("e2m1", rounding="sr", random_bits=3, block_size=128),
     numerics(FloatFormat(name="mine", exp_bits=4, man_bits=3, bias=11, specials="ieee", source="a test"), "nvidia"),
-    numerics(FixedFormat(name="q3_4", bits=8, frac_bits=4, symmetric=True, source="a test"), scale_rule="even"),
+    numerics(FixedFormat(name="q3_4", bits=8, frac_bits=4, lowest=-127, highest=127, source="a test"), scale_rule="even"),
 ], ids=lambda made: made.block.short_name)
 def test_what_is_written_is_read(made):
     assert Numerics.from_dict(json.loads(json.dumps(made.to_dict()))) == made
@@ -162,7 +191,9 @@ def test_what_is_written_is_read(made):
 def test_profiles(block, name, rules):
     usual = {"block": block, "block_size": 32, "source": "fp32", "rounding": "rne", "specials": "nan_block",
              "overflow": "saturate", "input_subnormals": "exact", "element_subnormals": "exact"}
-    assert numerics(block, name).to_dict() == usual | rules
+    written = numerics(block, name).to_dict()
+    written.pop("formats")
+    assert written == usual | rules
 
 
 def test_every_profile_is_dated_and_sourced():
@@ -323,7 +354,14 @@ def test_config_id_is_the_hash_of_the_canonical_json():
     config = converter_config("e2m1", "nvidia")
     text = json.dumps({"numerics": {"block": "mxfp4_e2m1", "block_size": 32, "source": "fp32", "scale_rule": "ceil", "rounding": "rne",
                                     "specials": "nan_block", "input_subnormals": "exact", "element_subnormals": "exact",
-                                    "overflow": "saturate"}, "microarchitecture": {"amax_key": "reduced"}},
+                                    "overflow": "saturate", "formats": {
+                                        "source": {"kind": "float", "name": "fp32", "exp_bits": 8, "man_bits": 23, "bias": 127,
+                                                   "specials": "ieee", "signed": True, "subnormals": True},
+                                        "element": {"kind": "float", "name": "e2m1", "exp_bits": 2, "man_bits": 1, "bias": 1,
+                                                    "specials": "none", "signed": True, "subnormals": True},
+                                        "scale": {"kind": "float", "name": "e8m0", "exp_bits": 8, "man_bits": 0, "bias": 127,
+                                                  "specials": "nan_only", "signed": False, "subnormals": False}}},
+                       "microarchitecture": {"amax_key": "reduced"}},
                       sort_keys=True, separators=(",", ":"))
     assert config.config_id == hashlib.sha256(text.encode()).hexdigest()[:8]
 
