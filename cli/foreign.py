@@ -113,7 +113,7 @@ def _show_one(check: Check, output: Output) -> None:
     output.say(f"{check.status}: {check.top} " + {
         "PASS": f"equals {name} for every block{once} ({readers}; {check.solver})", "FAIL": f"is not {name}",
         "TIMEOUT": f"differs from {name} on no block that was simulated; {check.solver} had no time to prove it",
-        "UNKNOWN": f"differs from {name} on no block that was simulated; it is not proved"}[check.status])
+        "UNKNOWN": "is not proved" if any(row["differ"] for row in check.stimuli) else f"differs from {name} on no block that was simulated; it is not proved"}[check.status])
     for objection in check.objections:
         output.say(f"not to be proved: {objection}")
     for text in filter(None, [check.first, *check.remarks]):

@@ -177,6 +177,8 @@ def _verdict(proof: Proof) -> str:
         macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
         return (f"{what} equals {name} for all 2^{bits} inputs{macros}, {readers} "
                 f"({proof.solver} {proof.version}, {proof.seconds:.1f} s)")
+    if proof.disagreement or proof.counterexample and proof.status == "UNKNOWN":
+        return f"{what} is not proved"
     if proof.counterexample is None and (proof.objections or any(argument.remark or argument.doubt for argument in proof.arguments)):
         return f"{what}: no block was found that it converts otherwise, and it is not proved"
     if proof.counterexample is None:

@@ -92,6 +92,8 @@ class Activity:
     """What it has not written before, in the order of the text."""
     hidden: Parts = field(default_factory=Parts)
     """What functions that it calls read beside their arguments."""
+    hidden_in_tasks: Parts = field(default_factory=Parts)
+    """The same of tasks, whose reads start no block."""
     blocking: Parts = field(default_factory=Parts)
     nonblocking: Parts = field(default_factory=Parts)
     listed: set[Symbol] = field(default_factory=set)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..host.errors import DesignError, ToolError
 from ..host.files import write_whole
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
@@ -20,7 +21,7 @@ from ..sim.stream import stream_text
 from ..sim.verilated import design_text
 from ..spec import ConverterConfig, Numerics
 
-__all__ = ["Counterexample", "replayed", "simulated", "save_block"]
+__all__ = ["Counterexample", "disagreement", "replayed", "simulated", "save_block"]
 
 SIMULATED = 5000
 """Random blocks of a proved file that are simulated too."""
@@ -41,6 +42,8 @@ class Counterexample:
     """What differs, in words, with the command that explains the block."""
     vectors: Path
     """The block as a file for the cocotb regression (`mxcast test --vectors`)."""
+    simulator: str = "Verilator"
+    """On which it differs."""
 
     def to_dict(self) -> dict:
         return {"block": [f"{pattern:#x}" for pattern in self.block], "random": self.random, "mode": self.mode,
@@ -82,7 +85,12 @@ def _compared(config: ConverterConfig, mode: int, patterns: np.ndarray, random: 
     # delays mean nothing to a design that is given time to settle
     numerics, text = config.modes[mode], f"/*verilator timing_off*/\n{text}"
     is_foreign = latency and not config.latency
-    dut = stream_text(text, top, numerics, latency) if is_foreign else design_text(text, top, config, lint=False).mode(mode)
+    try:
+        dut = stream_text(text, top, numerics, latency) if is_foreign else design_text(text, top, config, lint=False).mode(mode)
+    except ToolError as error:
+        if str(error).startswith("verilator_bin failed: "):
+            raise DesignError(f"Verilator cannot read it: {str(error).removeprefix('verilator_bin failed: ')}") from None
+        raise
     x, vectors = patterns.view(DTYPES[numerics.source.name]), folder / "counterexample.npz"
     try:
         expected, actual = quantize(x, numerics, random=random), dut(x, random=random)
@@ -101,8 +109,7 @@ def _on_icarus(config: ConverterConfig, mode: int, patterns: np.ndarray, random:
     if actual is None:
         return None
     found = _first(config, mode, patterns, random, expected, actual, folder)
-    return replace(found, report="on Icarus, with which Yosys and Verilator do not agree; unknown bits (x) are counted as wrong\n"
-                   + found.report)
+    return replace(found, simulator="Icarus", report="on Icarus, where unknown bits (x) are counted as wrong\n" + found.report)
 
 
 def _first(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, expected: Quantized,
@@ -134,6 +141,12 @@ def _candidates(numerics: Numerics, values: dict[str, int]) -> tuple[list[list[i
         blocks += [[companion, values["x"], *rest] for companion in companions]
         drawn = [[values.get("r", 0)] * size for _ in blocks]
     return blocks, np.array(drawn, np.uint16) if numerics.random_bits else None
+
+
+def disagreement(simulator: str, report: str) -> str:
+    """What there is to say where a proof holds as both readers have it, and one simulator shows something else."""
+    return f"both readers of Yosys read a converter that is right for every block, and {simulator} converts a block otherwise: one of the tools is " \
+           f"wrong\n{report}"
 
 
 def save_block(path: Path, mode: int, patterns: np.ndarray, random: np.ndarray | None) -> None:

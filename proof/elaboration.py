@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..host.errors import DesignError, ToolMissing
 from .mapping import Port
@@ -57,6 +58,25 @@ class Elaboration:
             nonlocal found
             found = found or isinstance(symbol, ast.PortSymbol) and symbol.type.isUnpackedArray
             return ast.VisitAction.Skip if isinstance(symbol, ast.Expression | ast.Statement) else ast.VisitAction.Advance
+
+        self.top.visit(look)
+        return found
+
+    @cached_property
+    def packed_arrays(self) -> set[str]:
+        """Of what there are packed arrays in the design: kinds of slang's, ``PackedStructType`` or ``PackedArrayType`` for example."""
+        from pyslang import ast
+
+        found: set[str] = set()
+
+        def look(symbol: object) -> object:
+            kind = symbol.type.canonicalType if isinstance(symbol, ast.ValueSymbol) else None
+            while kind is not None and (kind.isPackedArray or kind.isUnpackedArray and kind.hasFixedRange):
+                inner = kind.arrayElementType.canonicalType
+                if kind.isPackedArray:
+                    found.add(inner.kind.name)
+                kind = inner
+            return ast.VisitAction.Skip if isinstance(symbol, ast.Expression) else ast.VisitAction.Advance
 
         self.top.visit(look)
         return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .activity import Part, Symbol
 
-__all__ = ["CONSTANTS", "body_of", "contents", "dpi_import", "indices_of", "instance_of", "kind_of", "locals_of", "only_says", "part_of", "root_of",
-           "words"]
+__all__ = ["CONSTANTS", "body_of", "contents", "dpi_import", "has_z", "indices_of", "instance_of", "kind_of", "locals_of", "only_says", "part_of",
+           "root_of", "value_of", "words"]
 
 CONSTANTS = ("Parameter", "EnumValue", "Genvar", "Specparam", "TypeParameter")
 """Kinds of symbols whose value is known before anything runs."""
@@ -100,6 +100,18 @@ def contents(expression: object) -> tuple[set[Symbol], bool, list[object]]:
 
     expression.visit(look)
     return names, is_unknown, called
+
+
+def value_of(expression: object) -> object:
+    """An expression without what only changes its width or sign."""
+    while expression.kind.name == "Conversion":
+        expression = expression.operand
+    return expression
+
+
+def has_z(literal: object) -> bool:
+    value = getattr(literal, "value", None)  # a range of values has none
+    return value is not None and value.hasUnknown and "z" in str(value).partition("'")[2].lower()
 
 
 def only_says(statement: object) -> bool:

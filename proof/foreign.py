@@ -21,14 +21,14 @@ from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version
 from .adapter import Adapter
 from .argument import Argument, Status, answered, worst
-from .counterexample import FEW, save_block
+from .counterexample import FEW, disagreement, save_block
 from .elaboration import slang_version
-from .gate import Objection, objections
+from .gate import Objection, objections, of_readers
 from .mapping import PortMap
 from .nearest import Candidate, ranked, suspicions
 from .pipeline import combinational
 from .questions import monolithic
-from .readers import READ_VERILOG, SLANG, readers
+from .readers import READ_VERILOG, SLANG, readers, refusal
 from .solver import solver_version
 from .structure import StructureError
 from .text import Reading, readings
@@ -186,8 +186,15 @@ def _check(check: Check, adapter: Adapter, exhaustive: bool, blocks: int, solver
     comparison.run(exhaustive=exhaustive, blocks=blocks, progress=lambda done, total: say(f"{done:,} blocks compared"))
     check.stimuli, check.divergence = comparison.rows, divergence(comparison, normal)
     if not comparison.found and not check.divergence.differing_blocks:
-        if _agrees_on_icarus(check, adapter, comparison, say):
+        numerics = check.config.numerics
+        blocks = np.concatenate([make.corner_blocks(numerics)[:FEW], single_bits(check.config, check.seed, AROUND)[:FEW]])
+        if report := _on_icarus(check, adapter, comparison, blocks, say):
+            check.remarks.append("no proof was possible: on Icarus, which knows unknown bits (x), here counted as wrong, and follows "
+                                 f"sensitivity lists, blocks differ\n{report}")
+        else:
             _ask(check, adapter, comparison, solver, timeout, say)
+        return
+    if not check.objections and _only_verilator_differs(check, adapter, comparison, solver, timeout, say):
         return
     check.status = Status.FAIL
     say("looking for the smallest witnesses")
@@ -204,32 +211,50 @@ def _check(check: Check, adapter: Adapter, exhaustive: bool, blocks: int, solver
     _name(check, comparison, normal)
 
 
-def _agrees_on_icarus(check: Check, adapter: Adapter, comparison: Comparison, say: Callable[[str], None]) -> bool:
-    """False, with a remark, where Icarus converts one of some blocks otherwise than Verilator and the model."""
+def _on_icarus(check: Check, adapter: Adapter, comparison: Comparison, blocks: np.ndarray, say: Callable[[str], None]) -> str | None:
+    """What is wrong with the first of the blocks that Icarus converts otherwise than the model: empty if none is, None where Icarus
+    cannot be asked."""
     if adapter.asked.clk is not None or adapter.elaboration.has_array_ports:
-        return True
+        return None
     say("simulating on Icarus")
-    numerics = check.config.numerics
-    blocks = np.concatenate([make.corner_blocks(numerics)[:FEW], single_bits(check.config, check.seed, AROUND)[:FEW]])
     random = comparison.drawn(blocks, 0)
     expected = comparison.expect(blocks, random)
     actual = on_icarus(adapter.verilog, adapter.wrapper_name, expected, blocks, random)
     if actual is None:
-        return True
+        return None
     differing = comparison.causes(blocks, expected, actual) >= 0
     if not differing.any():
-        return True
+        return ""
     board, part = Scoreboard(check.config), np.flatnonzero(differing)[:1]
     one = [type(q)(scales=q.scales[part], codes=q.codes[part], numerics=q.numerics) for q in (expected, actual)]
     board.compare("Icarus", blocks[part], *one, None if random is None else random[part])
-    check.remarks.append("no proof was possible: on Icarus, which knows unknown bits (x), here counted as wrong, and follows "
-                         f"sensitivity lists, blocks differ\n{board.mismatches[0]}")
+    return board.mismatches[0]
+
+
+def _only_verilator_differs(check: Check, adapter: Adapter, comparison: Comparison, solver: str, timeout: float,
+                            say: Callable[[str], None]) -> bool:
+    """Is the Verilated design wrong where Icarus and both readers of Yosys have a right one? Then one of the tools is."""
+    blocks = [example.block for example in comparison.found.values()]
+    if not blocks or _on_icarus(check, adapter, comparison, np.stack(blocks), say) != "":
+        return False
+    try:
+        _ask(check, adapter, comparison, solver, timeout, say)
+    except DesignError:
+        return False
+    if check.status is Status.PASS and len(check.arguments) > 1:
+        check.status = Status.UNKNOWN
+        check.remarks.append(disagreement("Verilator", comparison.first))
+        return True
+    check.arguments, check.unread, check.remarks, check.witnesses = [], {}, [], []
     return False
 
 
 def _ask(check: Check, adapter: Adapter, comparison: Comparison, solver: str, timeout: float, say: Callable[[str], None]) -> None:
     """Prove it as each reader has it, or say why not; a counterexample is simulated."""
     for reader in readers():
+        if why := refusal(reader, adapter.elaboration):
+            check.unread[reader] = why
+            continue
         say(f"preparing the proof with {reader}")
         argument, design = Argument(reader=reader, macros=check.reading.macros, steps=[]), adapter.design(reader)
         try:
@@ -249,6 +274,7 @@ def _ask(check: Check, adapter: Adapter, comparison: Comparison, solver: str, ti
                 break
     if not check.arguments:
         raise DesignError(check.unread.get(SLANG) or check.unread[READ_VERILOG])
+    check.objections += of_readers(check.unread, adapter.elaboration)
     check.status = worst(argument.status for argument in check.arguments)
     if check.status is Status.PASS and check.objections:
         check.status = Status.UNKNOWN

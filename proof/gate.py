@@ -7,18 +7,19 @@ passes because nobody thought of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from .activity import Activity, Part, Symbol
 from .elaboration import Elaboration
 from .expressions import body_of, words
+from .readers import reliance
 from .statements import Reader
 
-__all__ = ["Objection", "objections"]
+__all__ = ["Objection", "objections", "of_readers"]
 
 GATES = ("and", "nand", "or", "nor", "xor", "xnor", "buf", "not")
-NETS = ("Wire", "Tri", "UWire", "Supply0", "Supply1")
+NETS = ("Wire", "Tri", "UWire")
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,18 @@ def objections(design: Elaboration) -> list[Objection]:
     return sorted(dict.fromkeys(found), key=lambda objection: (objection.place.rpartition(":")[0], int(objection.place.rpartition(":")[2])))
 
 
+def of_readers(unread: Mapping[str, str], design: Elaboration) -> list[Objection]:
+    """What is wrong with having been read by read_verilog alone."""
+    reason = reliance(unread, design)
+    return [Objection(design.place(design.top.location), reason)] if reason else []
+
+
 @dataclass
 class _Gate:
     design: Elaboration
     found: list[Objection] = field(default_factory=list)
     activities: list[Activity] = field(default_factory=list)
+    initial_blocks: list[Activity] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.reader = Reader(self.object)
@@ -110,13 +118,13 @@ class _Gate:
             return
         activity = Activity("continuous", gate.location, body_of(gate))
         for connection in gate.portConnections:
-            self.reader.expression(activity, connection)
+            self.reader.expression(activity, connection, acts=connection.kind.name == "Assignment")  # an output
         self._flows(activity)
         self.activities.append(activity)
 
     def _assign(self, assign: object) -> None:
         activity = Activity("continuous", assign.location, body_of(assign))
-        self.reader.expression(activity, assign.assignment)
+        self.reader.expression(activity, assign.assignment, acts=True)
         self.activities.append(activity)
 
     def _net(self, net: object) -> None:
@@ -132,13 +140,19 @@ class _Gate:
             self.object(symbol.location, f"{symbol.name} is of the type {symbol.type}, and not made of bits")
         if symbol.initializer is not None:
             activity = Activity(kind, symbol.location, body_of(symbol))
-            self.reader.expression(activity, symbol.initializer)
+            self.reader.expression(activity, symbol.initializer, acts=True)
             self.reader._flow(activity, [Symbol.of(symbol)], symbol.initializer)
             activity.blocking.add(Part(Symbol.of(symbol)), symbol.location)
             self.activities.append(activity)
 
     def _process(self, block: object) -> None:
-        self.activities.append(self.reader.process(block))
+        activity = self.reader.process(block)
+        if activity.kind == "initial":
+            for part, place in activity.blocking:
+                if any(other.blocking.meets(part) for other in self.initial_blocks):
+                    self.object(place, f"two initial blocks write {part.symbol.text}: nothing says which comes first")
+            self.initial_blocks.append(activity)
+        self.activities.append(activity)
 
     # What the processes do, each and together.
 
@@ -158,9 +172,13 @@ class _Gate:
                 self.object(place, f"an initial value depends on {part.symbol.text}")
             elif activity.kind == "listed" and part.symbol not in activity.listed:
                 self.object(place, f"{part.symbol.text} is read, and the sensitivity list of its block does not have all of it")
-        if activity.kind in ("continuous", "combinational", "listed", "connection") and not activity.sees_functions:
-            for part, place in activity.hidden:
-                self.object(place, f"a function reads {part.symbol.text}, which is none of its arguments: a change of it starts nothing")
+        if activity.kind in ("continuous", "combinational", "listed", "connection"):
+            unseen = {"task": activity.hidden_in_tasks, "function": () if activity.sees_functions else activity.hidden}
+            for what, parts in unseen.items():
+                for part, place in parts:
+                    self.object(place, f"a {what} reads {part.symbol.text}, which is none of its arguments: a change of it starts nothing")
+        if activity.kind == "combinational" and not activity.sees_functions and activity.blocking.symbols and not activity.reads.symbols:
+            self.object(activity.location, "a block reads nothing: no change ever starts it")
         if activity.kind == "unknown":
             self.object(activity.location, "a block starts neither at an edge nor at a change of what it reads")
 

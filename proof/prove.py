@@ -14,14 +14,14 @@ from ..host.files import write_whole
 from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version
 from .argument import Argument, Status, Step, answered, worst
-from .counterexample import Counterexample, replayed, simulated
+from .counterexample import Counterexample, disagreement, replayed, simulated
 from .design import Design
 from .elaboration import elaborated, slang_version
-from .gate import Objection, objections
+from .gate import Objection, objections, of_readers
 from .handshake import PROVED, check_handshake, moving
 from .pipeline import combinational
 from .questions import Question, composed, monolithic
-from .readers import READ_VERILOG, SLANG, readers
+from .readers import READ_VERILOG, SLANG, readers, refusal
 from .record import keep
 from .solver import solver_version
 from .structure import StructureError, check_ports
@@ -49,6 +49,8 @@ class Proof:
     folder: Path
     handshake: str | None = None
     """What was shown besides of valid and ready, where there are."""
+    disagreement: str | None = None
+    """What a simulator shows although it is proved as both readers have it."""
 
     @property
     def steps(self) -> list[Step]:
@@ -57,8 +59,8 @@ class Proof:
     @property
     def remark(self) -> str | None:
         """Why it was not proved in parts although that was wanted, or why nothing was proved."""
-        remarks = list(dict.fromkeys(filter(None, [*(text for argument in self.arguments for text in (argument.remark, argument.doubt)), *map(str, self.objections)])))
-        return "; ".join(remarks) or None
+        of_arguments = [text for argument in self.arguments for text in (argument.remark, argument.doubt)]
+        return "; ".join(dict.fromkeys(filter(None, [*of_arguments, *map(str, self.objections), self.disagreement]))) or None
 
     @property
     def way(self) -> str:
@@ -68,9 +70,9 @@ class Proof:
     @property
     def status(self) -> Status:
         if self.counterexample:
-            return Status.FAIL
+            return Status.FAIL if self.counterexample.confirmed or not self.objections else Status.UNKNOWN
         found = worst(argument.status for argument in self.arguments)
-        return Status.UNKNOWN if found is Status.PASS and self.objections else found
+        return Status.UNKNOWN if found is Status.PASS and (self.objections or self.disagreement) else found
 
     @property
     def passed(self) -> bool:
@@ -88,7 +90,7 @@ class Proof:
                 "way": self.way, "remark": self.remark, **handshake, "netlist": self.netlist, "solver": self.solver, "solver_version": self.version,
                 "yosys": yosys_version(), "slang": slang_version(), "status": self.status, "seconds": self.seconds,
                 "arguments": [argument.to_dict() for argument in self.arguments], "unread": self.unread,
-                "objections": list(map(str, self.objections)),
+                "objections": list(map(str, self.objections)), "disagreement": self.disagreement,
                 "counterexample": self.counterexample.to_dict() if self.counterexample else None}
 
 
@@ -132,7 +134,9 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
         asker.ask(text)
         if asker.counterexample:
             break
-    proof = Proof(**vars(proof) | {"counterexample": asker.counterexample, "handshake": PROVED if config.latency and proof.arguments and all(argument.steps for argument in proof.arguments) else None})
+    is_asked = proof.arguments and all(argument.steps for argument in proof.arguments)
+    proof = Proof(**vars(proof) | {"counterexample": asker.counterexample, "disagreement": asker.disagreement,
+                                   "handshake": PROVED if config.latency and is_asked else None})
     write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
     if rtl is None and netlist is None:
         keep(verilog.read_text(), name, str(proof.status))
@@ -152,6 +156,7 @@ class _Asker:
     force: bool
     say: Callable[[str], None]
     counterexample: Counterexample | None = None
+    disagreement: str | None = None
 
     def ask(self, text: Reading) -> None:
         """Ask about a text as each reader has it; what passes is simulated."""
@@ -160,6 +165,9 @@ class _Asker:
         elaboration = elaborated(text.text, self.name)
         proof.objections.extend(o for o in objections(elaboration) if o not in proof.objections)
         for reader in readers() if proof.netlist is None else [READ_VERILOG]:
+            if proof.netlist is None and (why := refusal(reader, elaboration)):
+                unread[reader] = why
+                continue
             self.say(f"reading the Verilog with {reader}" if proof.netlist is None else f"mapping to {proof.netlist}")
             argument = Argument(reader=reader, macros=text.macros, steps=[])
             try:
@@ -173,9 +181,14 @@ class _Asker:
         proof.unread.update(unread)
         if not any(argument.macros == text.macros for argument in proof.arguments):
             raise DesignError(unread.get(SLANG) or unread[READ_VERILOG])
+        proof.objections.extend(of_readers(unread, elaboration))
         if self.is_foreign and proof.netlist is None:
             self.say("comparing with a simulator")  # Yosys and a simulator may read a file differently
-            self.counterexample = simulated(proof.config, text.text, self.name, folder, self.latency, not elaboration.has_array_ports)
+            found = simulated(proof.config, text.text, self.name, folder, self.latency, not elaboration.has_array_ports)
+            if found and len(readers()) > 1 and not unread and proof.status is Status.PASS:
+                self.disagreement = disagreement(found.simulator, found.report)
+            else:
+                self.counterexample = found
 
     def _argue(self, argument: Argument, written: Design) -> None:
         config, folder = self.proof.config, written.folder

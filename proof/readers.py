@@ -7,8 +7,9 @@ from pathlib import Path
 
 from ..host.cache import kept_result
 from ..synth.yosys import execute, yosys_version
+from .elaboration import Elaboration
 
-__all__ = ["READ_VERILOG", "SLANG", "readers", "reading"]
+__all__ = ["READ_VERILOG", "SLANG", "readers", "reading", "refusal", "reliance"]
 
 READ_VERILOG, SLANG = "read_verilog", "slang"
 
@@ -22,6 +23,27 @@ def readers() -> list[str]:
         return "Read SystemVerilog sources" in (folder / "yosys.log").read_text()
 
     return [READ_VERILOG, *[SLANG] * bool(kept_result("yosys-readers", [yosys_version()], compute))]
+
+
+STRUCTURES = ("PackedStructType", "PackedUnionType")
+
+
+def refusal(reader: str, design: Elaboration) -> str | None:
+    """Why a reader is not asked, as it is known to misread the design; None where it is."""
+    if reader == READ_VERILOG and design.packed_arrays & {*STRUCTURES}:
+        return "read_verilog misreads arrays of packed structures"
+    return None
+
+
+def reliance(unread: Mapping[str, str], design: Elaboration) -> str | None:
+    """Why what read_verilog alone has read is not enough; None where it is."""
+    if SLANG not in unread:
+        return None
+    if "failed inside" in unread[SLANG]:
+        return f"{unread[SLANG]}: what read_verilog alone makes of such a text is not trusted"
+    if "PackedArrayType" in design.packed_arrays:
+        return f"{unread[SLANG]}: read_verilog alone is not trusted with indices of inner dimensions"
+    return None
 
 
 def reading(reader: str, file: str, top: str, parameters: Mapping[str, str]) -> list[str]:

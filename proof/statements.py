@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from .activity import Activity, Comparison, Part, Symbol
-from .expressions import (CONSTANTS, body_of, contents, dpi_import, indices_of, instance_of, kind_of, locals_of, only_says, part_of, root_of,
-                          words)
+from .expressions import (CONSTANTS, body_of, contents, dpi_import, has_z, indices_of, instance_of, kind_of, locals_of, only_says, part_of,
+                          root_of, value_of, words)
 
 __all__ = ["Reader"]
 
@@ -17,6 +17,7 @@ VALUES = frozenset(("$signed", "$unsigned", "$clog2", "$bits", "$size", "$left",
 READ_FILES = frozenset(("$readmemh", "$readmemb"))
 """Those that fill a memory, of which it is written, not read, that it is their argument."""
 
+STEPS = ("Preincrement", "Predecrement", "Postincrement", "Postdecrement")
 LITERALS = ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral", "ValueRange")
 FOREIGN = ("NewArray", "NewClass", "NewCovergroup", "CopyClass", "TaggedUnion", "AssertionInstance", "ClockingEvent", "Dist", "ArbitrarySymbol",
            "NullLiteral", "TimeLiteral", "RealLiteral")
@@ -97,13 +98,13 @@ class Reader:
         self._initialised(activity, variable)
 
     def _initialised(self, activity: Activity, variable: object) -> None:
-        self.expression(activity, variable.initializer)
+        self.expression(activity, variable.initializer, acts=True)
         activity.blocking.add(Part(Symbol.of(variable)), variable.location)
         self._flow(activity, [Symbol.of(variable)], variable.initializer)
 
     def _ExpressionStatement(self, activity: Activity, statement: object) -> None:
         if not only_says(statement):
-            self.expression(activity, statement.expr)
+            self.expression(activity, statement.expr, acts=True)
 
     def _Conditional(self, activity: Activity, statement: object) -> None:
         for condition in statement.conditions:
@@ -119,7 +120,8 @@ class Reader:
         self._compared(activity, statement.expr, f"the expression of a {word}", only_literals=not is_wild)
         for item in statement.items:
             for label in item.expressions:
-                self.expression(activity, label)
+                if not is_wild or label.kind.name not in LITERALS:
+                    self.expression(activity, label)
                 if not is_wild or label.kind.name not in LITERALS:
                     self._compared(activity, label, f"a label of a {word}", only_literals=not is_wild)
         self._all(activity, [*(item.stmt for item in statement.items), statement.defaultCase])
@@ -128,11 +130,13 @@ class Reader:
         for variable in statement.loopVars:
             if variable.initializer is not None:
                 self._initialised(activity, variable)
-        for expression in (*statement.initializers, *([] if statement.stopExpr is None else [statement.stopExpr])):
-            self.expression(activity, expression)
+        for expression in statement.initializers:
+            self.expression(activity, expression, acts=True)
+        if statement.stopExpr is not None:
+            self.expression(activity, statement.stopExpr)
         self.statement(activity, statement.body)
         for step in statement.steps:
-            self.expression(activity, step)
+            self.expression(activity, step, acts=True)
 
     def _ForeachLoop(self, activity: Activity, statement: object) -> None:
         for dimension in statement.loopDims:
@@ -157,36 +161,51 @@ class Reader:
 
     def _Return(self, activity: Activity, statement: object) -> None:
         if statement.expr is not None:
-            self.expression(activity, statement.expr)
+            self.expression(activity, statement.expr, acts=True)
 
     def _ImmediateAssertion(self, activity: Activity, statement: object) -> None:
+        # left out of the design: what it looks at does not matter, what it does would
+        self.expression(Activity("assertion", statement.sourceRange.start, activity.body), statement.cond)
         for action in (statement.ifTrue, statement.ifFalse):
             if action is not None and not only_says(action):
                 self.objects(action.sourceRange.start, "an assertion does something")
 
     # Expressions.
 
-    def expression(self, activity: Activity, expression: object) -> None:
-        """Read an expression, and do what it does: assignments, increments, calls."""
+    def expression(self, activity: Activity, expression: object, acts: bool = False) -> None:
+        """Read an expression, and do what it does: assignments, increments, calls of functions that write more than their value.
+
+        Only one that ``acts``, a statement for example, may do something, and that as a whole: of a part nobody knows whether it is evaluated
+        (``&&``, ``?:``) and in which order, and tools differ.
+        """
         from pyslang import ast
+
+        whole = value_of(expression) if acts else None
+        if whole is not None and self._act(activity, whole):
+            return
 
         def look(node: object) -> object:
             kind = kind_of(node)
-            if kind == "Assignment":
-                self._assignment(activity, node)
+            if kind == "Assignment" or kind == "UnaryOp" and node.op.name in STEPS or kind == "Call" and self._does(node, activity):
+                self.objects(node.sourceRange.start, "part of an expression writes something: tools differ in whether and when it is done")
+                self._act(activity, node)
                 return ast.VisitAction.Skip
             if kind in ("NamedValue", "HierarchicalValue", "ElementSelect", "RangeSelect", "MemberAccess"):
                 return ast.VisitAction.Skip if self._read(activity, node) else ast.VisitAction.Advance
-            if kind == "UnaryOp" and node.op.name in ("Preincrement", "Predecrement", "Postincrement", "Postdecrement"):
-                self.expression(activity, node.operand)
-                self.target(activity, node.operand, True)
-                return ast.VisitAction.Skip
-            if kind == "BinaryOp" and node.op.name in ("CaseEquality", "CaseInequality", "WildcardEquality", "WildcardInequality"):
+            if kind in LITERALS and has_z(node):
+                self.objects(node.sourceRange.start, "there is a z, which is a level of its own in no circuit of gates")
+            elif kind == "BinaryOp" and node.op.name in ("CaseEquality", "CaseInequality", "WildcardEquality", "WildcardInequality"):
                 self._compared(activity, node.left, KNOWS_X)
                 if node.op.name.startswith("Case") or node.right.kind.name not in LITERALS:
                     self._compared(activity, node.right, KNOWS_X)
+                elif node.op.name.startswith("Wildcard"):  # its z is a wildcard
+                    node.left.visit(look)
+                    return ast.VisitAction.Skip
             elif kind == "Inside":
                 self._compared(activity, node.left, KNOWS_X)
+                for part in (node.left, *(value for value in node.rangeList if value.kind.name not in LITERALS)):
+                    part.visit(look)
+                return ast.VisitAction.Skip
             elif kind == "Call":
                 return self._call(activity, node)
             elif kind in FOREIGN:
@@ -195,11 +214,36 @@ class Reader:
 
         expression.visit(look)
 
+    def _act(self, activity: Activity, node: object) -> bool:
+        """Do what an assignment, an increment or a call does; False for another expression."""
+        kind = kind_of(node)
+        if kind == "Assignment":
+            self._assignment(activity, node)
+        elif kind == "UnaryOp" and node.op.name in STEPS:
+            self.expression(activity, node.operand)
+            self.target(activity, node.operand, True)
+        elif kind == "Call" and not node.isSystemCall:
+            for argument in node.arguments:
+                self.expression(activity, argument, acts=argument.kind.name == "Assignment")  # an output
+            self._call(activity, node)
+        else:
+            return False
+        return True
+
+    def _does(self, call: object, caller: Activity) -> bool:
+        """Does a function write more than its value?"""
+        if call.isSystemCall:
+            return False
+        if any(formal.direction.name != "In" for formal in call.subroutine.arguments):
+            return True
+        inner = self._function(call.subroutine, caller)
+        return inner is not None and bool(inner.blocking.symbols or inner.nonblocking.symbols)
+
     def _assignment(self, activity: Activity, node: object) -> None:
         if node.timingControl is not None and not (node.isNonBlocking and node.timingControl.kind.name == "Delay"):
             self.objects(node.sourceRange.start, "an assignment waits")
         if node.right.kind.name != "EmptyArgument":  # an output of a function, or of a gate
-            self.expression(activity, node.right)
+            self.expression(activity, node.right, acts=True)
         if node.isCompound:
             self.expression(activity, node.left)
         self._flow(activity, self.target(activity, node.left, not node.isNonBlocking), node.right)
@@ -275,8 +319,10 @@ class Reader:
             return ast.VisitAction.Advance
         place, inner = call.sourceRange.start, self._function(call.subroutine, activity)
         if inner is not None:
+            is_task = call.subroutine.subroutineKind.name == "Task"
             for part, _ in inner.reads:
-                activity.hidden.add(part, place)
+                if not activity.blocking.meets(part):
+                    (activity.hidden_in_tasks if is_task else activity.hidden).add(part, place)
                 activity.read(part, place)
             for written, own in ((inner.blocking, activity.blocking), (inner.nonblocking, activity.nonblocking)):
                 for part, _ in written:

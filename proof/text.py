@@ -14,11 +14,13 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
+from ..host.files import sha256
 from ..sim.preprocess import preprocessed
 
 __all__ = ["Reading", "free_name", "plain", "readings"]
 
-TOOLS = ("SYNTHESIS", "VERILATOR", "YOSYS", "FORMAL", "SIMULATION", "__ICARUS__", "__slang__", "MODEL_TECH", "VCS", "INCA", "XILINX_SIMULATOR",
+TOOLS = ("SYNTHESIS", "VERILATOR", "YOSYS", "FORMAL", "SIMULATION", "__ICARUS__", "__slang__", "__slang_major__", "__slang_minor__",
+         "MODEL_TECH", "VCS", "INCA", "XILINX_SIMULATOR",
          "SYNPLIFY", "ALTERA_RESERVED_QIS")
 """Macros that tools define, or that are defined for them by custom, and that a text may ask about."""
 
@@ -47,8 +49,8 @@ class Reading:
 
     @property
     def folder(self) -> str:
-        """A name for what belongs to this reading alone."""
-        return re.sub(r"\W+", "_", self.macros).strip("_")
+        """A name for what belongs to this reading alone; empty where there is but one."""
+        return f"reading-{sha256(self.macros)[:8]}" if self.macros else ""
 
 
 def readings(files: Iterable[Path | str], include: Iterable[Path | str] = (), define: Iterable[str] = ()) -> list[Reading]:

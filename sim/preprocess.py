@@ -17,8 +17,10 @@ LINE = re.compile(r"^(`line \d+ \")(.*)(\" \d)$", re.MULTILINE)
 
 MACRO = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
-OTHER_NAMES = ("verilator", "verilator3", "SYSTEMVERILOG", "coverage_block_off")
-"""Macros that Verilator defines beside ``VERILATOR``; the other tools do not."""
+OTHER_NAMES = ("verilator", "verilator3", "SYSTEMVERILOG", "coverage_block_off", *(f"SV_COV_{name}" for name in (
+    "START", "STOP", "RESET", "CHECK", "MODULE", "HIER", "ASSERTION", "FSM_STATE", "STATEMENT", "TOGGLE", "OVERFLOW", "ERROR", "NOCOV", "OK",
+    "PARTIAL")))
+"""Macros that Verilator defines beside ``VERILATOR`` (``verilator -E --dump-defines``); synthesis tools do not."""
 
 
 def preprocessed(files: Sequence[Path], include: Sequence[Path] = (), define: Iterable[str] = (),
