@@ -52,7 +52,7 @@ def measure() -> dict:
             records.append(record(format, a, b, sides))
         print(f"{format}: {time.perf_counter() - start:.0f} s", flush=True)
     return {"mxcast": version("mxcast"), "numpy": version("numpy"), "seconds": round(time.perf_counter() - start),
-            "rules": {names[0]: {k: v for k, v in numerics(FORMATS[0], names[0]).to_dict().items() if k != "block"}
+            "rules": {names[0]: {k: v for k, v in numerics(FORMATS[0], names[0]).by_name().items() if k != "block"}
                       for names in groups()},
             "same": {names[0]: names[1:] for names in groups() if names[1:]}, "records": records}
 

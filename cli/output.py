@@ -47,7 +47,7 @@ class Output:
         """Print the complete configuration to stderr, where ``--verbose`` asks for it."""
         if self.verbose:
             for mode in config.modes:
-                fields = mode.to_dict() | config.microarchitecture.to_dict()
+                fields = mode.identity() | config.microarchitecture.to_dict()
                 print(f"configuration {config.config_id}: " + " ".join(f"{k}={v}" for k, v in fields.items()), file=sys.stderr)
 
     def document(self, value: object) -> None:

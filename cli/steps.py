@@ -49,7 +49,7 @@ ALWAYS = ("block_size", "source", "scale_rule", "rounding", "specials")
 
 
 def _title(explanation: Explanation) -> str:
-    rules, usual = explanation.numerics.to_dict(), Numerics(block=explanation.numerics.block).to_dict()
+    rules, usual = explanation.numerics.by_name(), Numerics(block=explanation.numerics.block).by_name()
     shown = [f"{key}={value}" for key, value in rules.items() if key in ALWAYS or value != usual.get(key)]
     under = f" under {explanation.profile}" if explanation.profile else ""
     return f"{rules['block']}{under}: {' '.join(shown)}"

@@ -109,10 +109,10 @@ def _header(about: dict, config: ConverterConfig) -> str:
         "scale": f"shared scale, {block.scale.name} (byte = exponent + {block.scale.bias})",
         "p": f"{block.block_size} {elements} codes of {block.element.bits} bits, element 0 in the low bits",
     }
-    rules = {**about["numerics"], **about["microarchitecture"]}
+    rules = {**numerics.identity(), **about["microarchitecture"]}
     if config.latency:
         rules["registered_after"] = ", ".join(rules["registered_after"])
-    element = rules.pop("element", None)  # a format that its name does not spell
+    own = rules.pop("formats", {})  # formats that their names do not say
     lines = [
         f"{about['name']}: {numerics.source.name} to {blocks} block converter",
         "SPDX-License-Identifier: Apache-2.0",
@@ -120,7 +120,7 @@ def _header(about: dict, config: ConverterConfig) -> str:
         "Made by " + ", ".join(f"{tool} {number}" for tool, number in about["generator"].items()) + ".",
         f"Profile {about['profile'] or 'none, rules of its own'}, configuration {about['config_id']}:",
         *(f"  {key} = {value}" for key, value in rules.items()),
-        *(f"  element {key} = {value}" for key, value in (element or {}).items()),
+        *(f"  {role} {key} = {value}" for role, fields in own.items() for key, value in fields.items()),
         *(f"  mode {number}: block = {mode.block.name}, scale_rule = {mode.scale_rule}"
           for number, mode in enumerate(config.modes) if config.alternatives),
         "Ports:",

@@ -15,11 +15,11 @@ def command_line(config: ConverterConfig) -> str:
     'mxfp8_e4m3,mxfp8_e5m2 --profile ocp --set rounding=rtz'
     """
     first = config.numerics
-    wanted = first.to_dict()
+    wanted = first.by_name()
 
     def departures(profile: str) -> dict[str, object]:
-        usual = numerics(first.block, profile).to_dict() | {"block_size": 32}
-        return {key: value for key, value in wanted.items() if key not in ("block", "element") and value != usual.get(key)}
+        usual = numerics(first.block, profile).by_name() | {"block_size": 32}
+        return {key: value for key, value in wanted.items() if key != "block" and value != usual.get(key)}
 
     profile = min([config.profile or "ocp", *PROFILES], key=lambda name: len(departures(name)))
     fields = departures(profile)

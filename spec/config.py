@@ -181,10 +181,15 @@ class ConverterConfig:
                    alternatives=tuple(map(Numerics.from_dict, parts.get("alternatives", ()))),
                    microarchitecture=Microarchitecture(**parts["microarchitecture"]))
 
+    def identity(self) -> dict[str, object]:
+        """What `to_dict` says, in short (`Numerics.identity`)."""
+        alternatives = {"alternatives": [mode.identity() for mode in self.alternatives]} if self.alternatives else {}
+        return {"numerics": self.numerics.identity(), **alternatives, "microarchitecture": self.microarchitecture.to_dict()}
+
     @property
     def config_id(self) -> str:
-        """First eight hex digits of the SHA-256 of the canonical JSON of the configuration."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        """First eight hex digits of the SHA-256 of the canonical JSON of `identity`."""
+        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

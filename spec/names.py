@@ -9,7 +9,7 @@ from .blocks import BLOCKS, OTHER_BLOCKS, BlockFormat, block_name
 from .catalogue import unknown_name
 from .formats import E8M0, ELEMENTS, SCALES, SOURCES, TF32, FixedFormat, FloatFormat, Kind, NumberFormat, SpecialCodes
 
-__all__ = ["source_format", "element_format", "block_format", "format_fields", "format_of"]
+__all__ = ["source_format", "element_format", "block_format", "format_fields", "format_of", "is_spelt"]
 
 KINDS = {Kind.FLOAT: FloatFormat, Kind.FIXED: FixedFormat}
 
@@ -106,6 +106,22 @@ def format_fields(format: NumberFormat) -> dict[str, object]:
     return {"kind": str(format.kind), **fields}
 
 
+def is_spelt(format: NumberFormat) -> bool:
+    """Does the name of a format say all of it?"""
+    return _named(format.name) == format
+
+
+def _named(name: str) -> NumberFormat | None:
+    """The format that a name alone means, if there is one."""
+    for known in (*SOURCES.values(), *SCALES.values(), TF32):
+        if known.name == name:
+            return known
+    try:
+        return element_format(name)
+    except ValueError:
+        return None
+
+
 def format_of(fields: Mapping[str, object]) -> NumberFormat:
     """The format that `format_fields` wrote; one of a name that spells it, where there is one."""
     fields = dict(fields)
@@ -117,11 +133,5 @@ def format_of(fields: Mapping[str, object]) -> NumberFormat:
         made = KINDS[Kind(kind)](**{"source": ""} | fields)
     except (TypeError, ValueError, KeyError) as error:
         raise ValueError(f"{fields.get('name')!r} is no number format: {error}") from None
-    known = next((one for one in (*SOURCES.values(), *SCALES.values(), TF32) if one == made), None)
-    if known:
-        return known
-    try:
-        spelt = element_format(made.name)
-    except ValueError:
-        return made
-    return spelt if spelt == made else made
+    named = _named(made.name)
+    return named if named == made else made

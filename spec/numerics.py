@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from .blocks import BLOCK_SIZES, BlockFormat
 from .catalogue import Rule, unknown_name
 from .formats import BF16, E8M0, FP16, FP32, TF32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
-from .names import block_format, format_fields, format_of, source_format
+from .names import block_format, format_fields, format_of, is_spelt, source_format
 
 __all__ = ["ScaleRule", "Rounding", "Specials", "Subnormals", "Overflow", "Numerics", "signal_codes"]
 
@@ -169,15 +169,25 @@ class Numerics:
         object.__setattr__(inner, "input_subnormals", Subnormals.FLUSH)
         return inner
 
-    def to_dict(self) -> dict[str, object]:
-        """The fields by name, as plain strings and numbers, and under ``formats`` every format in full: what files, headers and hashes
-        carry."""
+    def by_name(self) -> dict[str, object]:
+        """The fields as plain strings and numbers, formats by their names."""
         fields: dict[str, object] = {"block": self.block.name, "block_size": self.block_size, "source": self.source.name,
                                      **{name: str(getattr(self, name)) for name in RULES}}
-        if self.rounding is Rounding.SR:
-            fields["random_bits"] = self.random_bits
-        formats = {"source": self.source, "element": self.block.element, "scale": self.block.scale}
-        return fields | {"formats": {role: format_fields(one) for role, one in formats.items()}}
+        return fields | ({"random_bits": self.random_bits} if self.rounding is Rounding.SR else {})
+
+    @property
+    def formats(self) -> dict[str, NumberFormat]:
+        """The number formats by their role."""
+        return {"source": self.source, "element": self.block.element, "scale": self.block.scale}
+
+    def to_dict(self) -> dict[str, object]:
+        """The fields by name, and under ``formats`` every format in full: what files carry."""
+        return self.by_name() | {"formats": {role: format_fields(one) for role, one in self.formats.items()}}
+
+    def identity(self) -> dict[str, object]:
+        """The same in short, without the formats whose names say all of them. Two numerics are equal if this is."""
+        own = {role: format_fields(one) for role, one in self.formats.items() if not is_spelt(one)}
+        return self.by_name() | ({"formats": own} if own else {})
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, object]) -> Numerics:

@@ -31,7 +31,7 @@ class Point:
     @property
     def id(self) -> str:
         """Twelve hex digits that name the question, not the tools that answer it."""
-        return sha256(json.dumps(self.to_dict(), sort_keys=True))[:12]
+        return sha256(json.dumps(self.to_dict() | {"config": self.config.identity()}, sort_keys=True))[:12]
 
     @property
     def flags(self) -> list[str]:

