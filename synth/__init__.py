@@ -1,5 +1,8 @@
 """What it costs: Yosys and nextpnr in child processes, and reports of what they make."""
 
+import sys
+from types import ModuleType
+
 from .exploration import Explored, explore
 from .netlist import Cost
 from .pipeline import DELAYS, Plan, pipelined, plan
@@ -9,3 +12,15 @@ from .targets import TARGETS, Target
 
 __all__ = ["Cost", "DELAYS", "Explored", "PlaceAndRoute", "Plan", "STAGES", "Synthesis", "TARGETS", "Target", "explore", "pipelined", "place_and_route",
            "place_and_route_all", "plan", "synth", "synth_all"]
+
+
+class _Room(ModuleType):
+    """``mxcast.synth`` is this room, and the function of the interface: importing the room would hide the function otherwise."""
+
+    def __call__(self, *arguments: object, **options: object) -> Synthesis:
+        from .synthesis import synth
+
+        return synth(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Room

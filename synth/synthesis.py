@@ -10,7 +10,7 @@ from ..hdl import verilog
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
-from ..spec import ConverterConfig
+from ..spec import ConverterConfig, converter_config
 from ..spec.catalogue import unknown_name
 from .netlist import Cost, cost, delay_ps
 from .targets import OPENED, TARGETS, Target
@@ -42,13 +42,15 @@ class Synthesis:
                 "whole": self.whole.to_dict(), "stages": {name: part.to_dict() for name, part in self.stages.items()}}
 
 
-def synth(config: ConverterConfig, target: str = "xcu", *, stages: bool = True, force: bool = False) -> Synthesis:
+def synth(config: ConverterConfig | str, target: str = "xcu", *, profile: str | None = None, stages: bool = True, force: bool = False,
+          **overrides: object) -> Synthesis:
     """Synthesise the emitted Verilog for one of `TARGETS`, as a whole and, if asked, each stage alone.
 
-    Results are kept by content: the Verilog, the script and the version of Yosys. Raises `ToolError` without Yosys.
+    The configuration is given as to `spec.converter_config`. Results are kept by content: the Verilog, the script and the version of Yosys. Raises `ToolError` without Yosys.
     """
     if target not in TARGETS:
         raise ValueError(unknown_name("target", target, TARGETS))
+    config = converter_config(config, profile, **overrides)
     text, chosen = verilog(config, TOP), TARGETS[target]
     modules = {name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"\nmodule {TOP}_{module}(" in text}
     with refreshed(force):

@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-ROOMS = [package.removeprefix("mxcast.") for package in PROJECT["tool"]["setuptools"]["packages"]]
+ROOMS = [package.removeprefix("mxcast.") for package in PROJECT["tool"]["setuptools"]["packages"] if package != "mxcast"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 
@@ -68,9 +68,10 @@ def test_wheel_holds_the_tree(built) -> None:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
         licences = [wheel.read(name) for name in wheel.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
     sources = {f"mxcast/{path.relative_to(ROOT)}" for room in ROOMS for path in (ROOT / room).rglob("*.py")}
+    sources |= {f"mxcast/{path.relative_to(ROOT / 'api')}" for path in (ROOT / "api").rglob("*.py")}
     assert len(sources) > 30
     data = {f"mxcast/{path.relative_to(ROOT)}" for room, patterns in PROJECT["tool"]["setuptools"]["package-data"].items()
-            for pattern in patterns for path in (ROOT / room.removeprefix("mxcast.")).glob(pattern)}
+            for pattern in patterns for path in (ROOT / room.removeprefix("mxcast.")).glob(pattern)} | {"mxcast/py.typed"}
     assert "mxcast/sim/verilated.cpp" in data  # compiled on the user's machine
     assert names == sources | data             # and no test, no example, no stray file
     assert licences == [(ROOT / "LICENSE").read_bytes()]
@@ -107,8 +108,8 @@ def test_sdist_holds_the_root(built) -> None:
 
 def test_the_installed_wheel_quantizes(installed, tmp_path) -> None:
     printed = _run(installed / "bin" / "python", "-c", "\n".join((
-        "import numpy as np, mxcast.models, mxcast.hdl",
-        "q = mxcast.models.quantize(np.ones(32, np.float32), 'e4m3', profile='ocp')",
+        "import numpy as np, mxcast, mxcast.models, mxcast.hdl",
+        "q = mxcast.quantize(np.ones(32, np.float32), 'e4m3', profile='ocp')",
         "print(mxcast.models.__file__)",
         "print(mxcast.hdl.__file__)",
         "print(*q.scales, *q.codes)")), cwd=tmp_path).splitlines()

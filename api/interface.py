@@ -1,0 +1,202 @@
+"""The stable interface: one function for each thing that the package does, with formats and rules by name.
+
+A converter is given as a format by its long or short name (``mxfp8_e4m3``, ``e4m3``; with commas for a converter with modes), a profile and
+any `Rules` that differ from it. What the functions return is described where it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
+
+from .models.block import Quantized, dequantize
+from .models.block import quantize as _quantize
+from .spec import BLOCKS as formats
+from .spec import PROFILES as profiles
+from .spec import converter_config
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .proof import Proof
+    from .sim import Verification, Verilated
+    from .spec import BlockFormat, ConverterConfig, NumberFormat, Numerics
+    from .synth import Explored, Synthesis
+
+__all__ = ["Quantized", "Rules", "dequantize", "emit", "explore", "formats", "profiles", "prove", "quantize", "synth", "verify", "verilate"]
+
+Format: TypeAlias = "str | BlockFormat | NumberFormat | Numerics | ConverterConfig"
+"""What names a converter's output, or says all of a converter."""
+
+
+class Rules(TypedDict, total=False):
+    """Fields of `spec.Numerics`, and of the hardware's `spec.Microarchitecture`, which changes no bit."""
+
+    source: str
+    block_size: int
+    scale_rule: str
+    rounding: str
+    specials: str
+    input_subnormals: str
+    element_subnormals: str
+    overflow: str
+    random_bits: int
+    optimize: str
+    amax: str
+    amax_key: str
+    quantizer: str
+    structure: str
+    registered_after: str | tuple[str, ...]
+
+
+def quantize(x: object, format: Format, profile: str | None = None, *, axis: int = -1, pad: bool = False,
+             random: np.ndarray | np.random.Generator | None = None, jobs: int = 1, **rules: Unpack[Rules]) -> Quantized:
+    """Quantize an array into blocks along an axis, by the golden model.
+
+    Parameters
+    ----------
+    x : array of float32, float16 or bfloat16, or anything on the CPU that gives one by DLPack or ``__array__``
+    format, profile, rules : the converter; the profile is ``ocp`` unless given
+    axis : the axis that is cut into blocks, a multiple of the block size long unless ``pad``
+    pad : complete the last block of each row with zeros
+    random : random bits for each element under the rounding ``sr``, or a generator that draws them
+    jobs : threads that share the blocks; the bits are the same
+
+    Returns
+    -------
+    Quantized
+        ``scales`` (..., n / block_size) uint8 and ``codes`` (..., n) uint8, or uint16 above eight bits
+
+    Raises
+    ------
+    TypeError
+        for other dtypes, tensors on a GPU or with a gradient
+    ValueError
+        for an incomplete block or an unknown name
+
+    >>> import numpy as np
+    >>> q = quantize(np.linspace(-2, 2, 32, dtype=np.float32), "e2m1", profile="ocp")
+    >>> q.scales.tolist(), q.codes[:4].tolist()
+    ([126], [14, 14, 13, 13])
+    """
+    return _quantize(x, format, profile, axis=axis, pad=pad, random=random, jobs=jobs, **rules)
+
+
+def verilate(format: Format, profile: str | None = None, **rules: Unpack[Rules]) -> Verilated:
+    """The emitted Verilog as a NumPy function, compiled by Verilator: the same arguments and results as `quantize`.
+
+    Raises
+    ------
+    mxcast.host.errors.ToolMissing
+        without Verilator or a C++ compiler
+    """
+    from .sim import verilate
+
+    return verilate(format, profile, **rules)
+
+
+def emit(format: Format, profile: str | None = None, *, out: Path | str = "build", name: str | None = None, force: bool = False,
+         **rules: Unpack[Rules]) -> dict[str, Path]:
+    """Write the Verilog of a converter and what belongs to it, below ``out``.
+
+    Parameters
+    ----------
+    format, profile, rules : the converter
+    out : the folder for ``<name>-<config_id>/rtl/``
+    name : the top module's name; one that says format and profile unless given
+    force : replace files that somebody has edited
+
+    Returns
+    -------
+    dict
+        the files by kind: ``verilog``, ``json``, ...
+    """
+    from .hdl import emit
+
+    return emit(converter_config(format, profile, **rules), out, name, force=force)
+
+
+def verify(format: Format, profile: str | None = None, *, stimuli: str = "standard", blocks: int = 1_000_000, seed: int = 0,
+           tensors: Iterable[tuple[str, np.ndarray]] | None = None, force: bool = False,
+           progress: Callable[[int, int], None] | None = None, **rules: Unpack[Rules]) -> Verification:
+    """Compare the emitted Verilog, Verilated, with the golden model, bit for bit.
+
+    Parameters
+    ----------
+    format, profile, rules : the converter
+    stimuli : ``standard``, ``corner``, ``boundary``, ``random``, ``stratified`` or ``exhaustive``
+    blocks : how many random blocks
+    seed : of the random blocks
+    tensors : pairs of a name and (n, block_size) float32 blocks, instead of the stimuli
+    force : whatever is kept
+    progress : is called with the blocks done and the blocks in all
+
+    Returns
+    -------
+    Verification
+        ``passed``, and the first mismatches in words
+    """
+    from .sim import verify
+
+    return verify(converter_config(format, profile, **rules), stimuli=stimuli, blocks=blocks, seed=seed, tensors=tensors, force=force,
+                  progress=progress)
+
+
+def prove(format: Format, profile: str | None = None, *, rtl: Path | str | None = None, name: str | None = None, out: Path | str = "build",
+          netlist: str | None = None, solver: str = "bitwuzla", timeout: float = 900, force: bool = False, **rules: Unpack[Rules]) -> Proof:
+    """Prove that the emitted file, or a file of one's own, is right for every block.
+
+    Parameters
+    ----------
+    format, profile, rules : the converter
+    rtl, name : a file, and the module in it, instead of the emitted one
+    out : the folder for the file, the questions and the outcome
+    netlist : ``xcu`` or ``ecp5``: what synthesis makes of the file is proved
+    solver, timeout : ``bitwuzla`` or ``z3``, with so many seconds for each question
+    force : replace an emitted file that somebody has edited
+
+    Returns
+    -------
+    Proof
+        ``status`` (PASS, FAIL, UNKNOWN, TIMEOUT), ``passed`` and the counterexample
+    """
+    from .proof import prove
+
+    return prove(converter_config(format, profile, **rules), rtl=rtl, name=name, out=out, netlist=netlist, solver=solver, timeout=timeout,
+                 force=force)
+
+
+def synth(format: Format, target: str = "xcu", *, profile: str | None = None, stages: bool = True, force: bool = False,
+          **rules: Unpack[Rules]) -> Synthesis:
+    """Synthesise a converter with Yosys for a target and count what it costs, as a whole and, with ``stages``, part by part.
+
+    Parameters
+    ----------
+    format, profile, rules : the converter
+    target : ``xcu``, ``ecp5``, ``ice40``, ... (``mxcast list targets``)
+    stages : count each part alone, too
+    force : whatever is kept
+
+    Returns
+    -------
+    Synthesis
+        LUTs, carries, registers and levels
+    """
+    from .synth import synthesis
+
+    return synthesis.synth(format, target, profile=profile, stages=stages, force=force, **rules)
+
+
+def explore(sweep: str | Path = "rounding", *, tensors: Mapping[str, np.ndarray] | None = None, jobs: int = 2, force: bool = False,
+            **lists: object) -> list[Explored]:
+    """Answer every point of a sweep: what it costs, and what it loses on tensors. ``lists`` replace the values of the sweep's keys.
+
+    Returns
+    -------
+    list of Explored
+        one row a point; ``pandas.DataFrame`` makes a table of it
+    """
+    from .synth import explore
+
+    return explore(sweep, tensors=tensors, jobs=jobs, force=force, **lists)

@@ -1,0 +1,71 @@
+"""``import mxcast``: the stable interface, by its names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mxcast
+from mxcast.models import quantize
+from mxcast.spec import converter_config
+
+SMALL = {"block_size": 2}
+
+
+def test_every_name_is_there():
+    assert all(getattr(mxcast, name) is not None for name in mxcast.__all__) and set(mxcast.__all__) <= set(dir(mxcast))
+    assert mxcast.__version__ == version("mxcast") and (Path(mxcast.__file__).parent / "py.typed").exists()
+    with pytest.raises(AttributeError, match="^module 'mxcast' has no attribute 'quantise'$"):
+        mxcast.quantise  # noqa: B018
+
+
+def test_the_import_takes_nothing_along():
+    done = subprocess.run([sys.executable, "-c", "import sys, mxcast; print([m for m in ('numpy', 'amaranth', 'typer') if m in sys.modules])"],
+                          capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_there_and_back():
+    x = np.random.default_rng(0).standard_normal((3, 64), np.float32)
+    q = mxcast.quantize(x, "e4m3", profile="nvidia", scale_rule="floor")
+    assert np.array_equal(q.codes, quantize(x, "e4m3", "ocp").codes) and q.scales.shape == (3, 2)
+    assert mxcast.dequantize(q).shape == x.shape
+    assert mxcast.formats["mxint8"].block_size == 32 and "ocp" in mxcast.profiles
+
+
+def test_the_hardware(tmp_path):
+    files = mxcast.emit("e2m1", out=tmp_path, name="top", **SMALL)
+    assert "module top(" in files["verilog"].read_text()
+    x = np.random.default_rng(0).standard_normal((5, 2), np.float32)
+    assert np.array_equal(mxcast.verilate("e2m1", **SMALL)(x).codes, mxcast.quantize(x, "e2m1", **SMALL).codes)
+    assert mxcast.verify("e2m1", blocks=100, **SMALL).passed
+    assert mxcast.prove("e2m1", out=tmp_path, **SMALL).passed
+    assert mxcast.synth("e2m1", stages=False, **SMALL).config == converter_config("e2m1", **SMALL)
+
+
+@pytest.mark.parametrize("call, sentence", [
+    (lambda: mxcast.emit("f4m3"), "unknown format 'f4m3': did you mean 'e4m3'?"),
+    (lambda: mxcast.verify("e4m3", profile="ocpp"), "unknown profile 'ocpp': did you mean 'ocp'?"),
+    (lambda: mxcast.prove("e4m3", roundng="rne"), "unknown field 'roundng': did you mean 'rounding'?"),
+    (lambda: mxcast.quantize(np.ones(16, np.float32), "nvfp4"),
+     "nvfp4 has the scale format ue4m3: only E8M0 scales, and these alone, are converted to"),
+])
+def test_one_sentence(call, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError) as error:
+        call()
+    assert str(error.value) == sentence and not list(tmp_path.iterdir())
+
+
+def test_the_room_of_the_same_name():
+    """``mxcast.synth`` is a folder of modules and the function of the interface, in whatever order they are imported."""
+    script = ("{first}\nimport mxcast, mxcast.synth\nfrom mxcast.synth import TARGETS\n"
+              "print(callable(mxcast.synth), 'xcu' in TARGETS, mxcast.synth.TARGETS is TARGETS)")
+    for first in ("import mxcast.synth", "import mxcast; mxcast.synth", "import mxcast.cli"):
+        done = subprocess.run([sys.executable, "-c", script.format(first=first)], capture_output=True, text=True)
+        assert done.stdout == "True True True\n", done.stderr
