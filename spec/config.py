@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .catalogue import Rule, unknown_name
+from .catalogue import Rule, excerpt, unknown_name
 from .formats import BlockFormat, ElementFormat, FixedFormat
 from .numerics import Numerics, Rounding, ScaleRule, Specials
 from .profiles import numerics, profile_of
@@ -69,7 +69,7 @@ class Microarchitecture:
         if isinstance(names, str):
             names = [name.strip() for name in names.split(",")] if names else []
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise TypeError(f"registered_after must be names of places, not {names!r}")
+            raise TypeError(f"registered_after must be names of places, not {excerpt(names)}")
         object.__setattr__(self, "registered_after", tuple(names))
 
     def to_dict(self) -> dict[str, object]:

@@ -6,11 +6,12 @@ fixed-point code is two's complement. All formats are frozen, hashable and check
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .catalogue import Rule
+from .catalogue import Rule, excerpt
 
 __all__ = [
     "SpecialCodes", "FloatFormat", "FixedFormat", "ElementFormat", "ScaleFormat", "BlockFormat",
@@ -36,6 +37,19 @@ def _require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
+KINDS = {"int": (int, "a whole number"), "str": (str, "a string"), "bool": (bool, "true or false")}
+"""Of fields, by how they are declared."""
+
+
+def _require_kinds(made: object) -> None:
+    """Raise TypeError for a field of another kind, such as a file can have."""
+    for declared in dataclasses.fields(made):
+        kind, words = KINDS.get(declared.type, (object, ""))
+        value = getattr(made, declared.name)
+        if not isinstance(value, kind) or isinstance(value, bool) and kind is int:
+            raise TypeError(f"{declared.name} of a {type(made).__name__} must be {words}, not {excerpt(value)}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class FloatFormat:
     """A binary floating-point format with subnormals and signed zeros.
@@ -53,6 +67,7 @@ class FloatFormat:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "specials", SpecialCodes.named("specials", self.specials))
+        _require_kinds(self)
         _require(1 <= self.exp_bits <= 11, f"exp_bits must be 1 to 11, not {self.exp_bits}")
         _require(0 <= self.man_bits <= 52, f"man_bits must be 0 to 52, not {self.man_bits}")
         _require(self.specials is not SpecialCodes.IEEE or self.man_bits > 0,
@@ -130,6 +145,7 @@ class FixedFormat:
     source: str
 
     def __post_init__(self) -> None:
+        _require_kinds(self)
         _require(2 <= self.bits <= 16, f"bits must be 2 to 16, not {self.bits}")
         _require(0 <= self.frac_bits < self.bits, f"frac_bits must be 0 to {self.bits - 1}, not {self.frac_bits}")
         _require(self.symmetric, "fixed-point elements are symmetric in every rule of this package")
@@ -194,6 +210,7 @@ class ScaleFormat:
         return self.exp_bits + self.man_bits
 
     def __post_init__(self) -> None:
+        _require_kinds(self)
         _require(1 <= self.exp_bits <= 8, f"exp_bits of a scale must be 1 to 8, not {self.exp_bits}")
         _require(0 <= self.man_bits, f"man_bits of a scale must not be negative, not {self.man_bits}")
         _require(0 < self.nan_code < 1 << self.bits, f"nan_code must be a code of {self.bits} bits, not {self.nan_code}")
@@ -221,11 +238,13 @@ class BlockFormat:
     def __post_init__(self) -> None:
         if not isinstance(self.element, FloatFormat | FixedFormat) or not isinstance(self.scale, ScaleFormat):
             raise TypeError(f"{self.name} must have an element format and a scale format")
+        if not isinstance(self.name, str):
+            raise TypeError(f"the name of a BlockFormat must be a string, not {excerpt(self.name)}")
         _require(type(self.block_size) is int and self.block_size in BLOCK_SIZES,
-                 f"block_size must be a power of two from 2 to 128, not {self.block_size!r}")
+                 f"block_size must be a power of two from 2 to 128, not {excerpt(self.block_size)}")
         element = self.element
         _require(re.fullmatch("[a-z][a-z0-9_]*", element.name) is not None,
-                 f"an element format's name must be lower-case letters, digits and underscores, not {element.name!r}")
+                 f"an element format's name must be lower-case letters, digits and underscores, not {excerpt(element.name)}")
         if isinstance(element, FloatFormat):
             _require(element.exp_bits <= 5 and element.man_bits <= 10,
                      f"an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of {element.name}")

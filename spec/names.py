@@ -11,7 +11,7 @@ from .formats import (BLOCKS, E8M0, ELEMENTS, SOURCES, BlockFormat, ElementForma
 __all__ = ["source_format", "element_format", "block_format"]
 
 # What a name can spell: ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
-N = "0|[1-9][0-9]*"  # without leading zeros: e04m3 is no e4m3
+N = "0|[1-9][0-9]{0,8}"  # without leading zeros: e04m3 is no e4m3; and a number of more digits is in no format
 FLOAT_NAME = re.compile(f"(?:mxfp(?P<bits>{N})_)?e(?P<exp>{N})m(?P<man>{N})(?:_(?P<specials>ieee|nan_only|none))?")
 FIXED_NAME = re.compile(f"(?:mx)?int(?P<bits>{N})")
 
@@ -20,7 +20,7 @@ def source_format(name: str | FloatFormat) -> FloatFormat:
     """The source format of this name."""
     if isinstance(name, FloatFormat):
         return name
-    if name not in SOURCES:
+    if not isinstance(name, str) or name not in SOURCES:
         raise ValueError(unknown_name("source", name, list(SOURCES)))
     return SOURCES[name]
 

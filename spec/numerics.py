@@ -12,8 +12,8 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .catalogue import Rule, unknown_name
-from .formats import BF16, E8M0, FP16, FP32, TF32, BlockFormat, ElementFormat, FixedFormat, FloatFormat, SpecialCodes
+from .catalogue import Rule, excerpt, unknown_name
+from .formats import BF16, E8M0, FP16, FP32, TF32, BlockFormat, ElementFormat, FixedFormat, FloatFormat
 from .names import block_format, source_format
 
 __all__ = ["ScaleRule", "Rounding", "Specials", "Subnormals", "Overflow", "Numerics"]
@@ -107,7 +107,7 @@ class Numerics:
             object.__setattr__(self, "random_bits", 8)
         allowed = range(1, 17) if self.rounding is Rounding.SR else [0]
         if type(self.random_bits) is not int or self.random_bits not in allowed:
-            raise ValueError(f"random_bits must be 1 to 16, not {self.random_bits!r}" if self.rounding is Rounding.SR
+            raise ValueError(f"random_bits must be 1 to 16, not {excerpt(self.random_bits)}" if self.rounding is Rounding.SR
                              else f"random_bits are for the rounding sr, not for {self.rounding}")
 
     @property
@@ -144,6 +144,8 @@ class Numerics:
         True
         """
         fields = dict(fields)
+        if "block" not in fields:
+            raise ValueError("numerics must have a block")
         block, element = fields.pop("block"), fields.pop("element", None)
         if element is not None:
             block = dataclasses.replace(block_format(_element_of(element)), name=block)
@@ -176,10 +178,13 @@ def _is_spelt(block: BlockFormat) -> bool:
 
 
 def _element_of(fields: Mapping[str, object]) -> ElementFormat:
-    fields = dict(fields)
-    if "exp_bits" in fields:
-        return FloatFormat(**fields | {"specials": SpecialCodes(str(fields["specials"]))})
-    return FixedFormat(**fields)
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"element must have fields by name, not {excerpt(fields)}")
+    kind = FloatFormat if "exp_bits" in fields else FixedFormat
+    names = [f.name for f in dataclasses.fields(kind)]
+    if set(fields) != set(names):
+        raise ValueError(f"element must have the fields {', '.join(names)}, not {excerpt(list(fields))}")
+    return kind(**fields)
 
 
 RULES: dict[str, type[Rule]] = {
