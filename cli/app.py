@@ -10,7 +10,8 @@ import typer
 
 from . import check, compare, convert, cost, doctor, explain, explore, foreign, generate, listing, proving
 from ..host.signals import arrived
-from .errors import ExitCode, abandon_stdout, explained, reader_is_gone
+from .errors import ExitCode, explained
+from .streams import abandon, complain, reader_is_gone
 
 __all__ = ["app", "command"]
 
@@ -62,6 +63,6 @@ def command(arguments: Sequence[str]) -> int:
         try:
             sys.stdout.flush()
         except OSError:  # the disk is still full
-            abandon_stdout()
-    print(f"mxcast: {sentence}", file=sys.stderr)
+            abandon("stdout")
+    complain(f"mxcast: {sentence}")
     return int(code)

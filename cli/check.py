@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ from ..host.cache import refreshed
 from .errors import ExitCode
 from .options import Config, Force, Format, Json, Name, Out, Pad, Profile, Quiet, Seed, Set, Verbose, request
 from .output import Output
+from .streams import complain
 
 if TYPE_CHECKING:
     from ..sim import Verification
@@ -56,7 +56,7 @@ def verify(format: Format = None,
                     result = verify(chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress)
         except KeyboardInterrupt as stopped:
             if str(stopped):  # how far it is; the library of the command line would end it in silence
-                print(f"mxcast: {stopped}", file=sys.stderr)
+                complain(f"mxcast: {stopped}")
             raise
         results.append(result)
         output.table([{"stimulus": name, "blocks": count} for name, count in result.counts.items()])

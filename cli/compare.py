@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ..spec import BLOCKS, ConverterConfig, Numerics, block_format, numerics
+from ..spec.catalogue import excerpt
 from .errors import ExitCode
 from .options import ALL, Force, Json, Quiet, Set, Verbose, assignment
 from .output import Output
@@ -69,7 +70,7 @@ def _side(text: str, both: dict[str, str | int]) -> Side:
     profile, colon, replaced = text.partition(":")
     parts = replaced.split(",") if colon else []
     if not profile or not all("=" in part for part in parts):
-        raise ValueError(f"a side is PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not {text!r}")
+        raise ValueError(f"a side is PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not {excerpt(text)}")
     return Side(text, profile, both | dict(map(assignment, parts)))
 
 

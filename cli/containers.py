@@ -27,12 +27,15 @@ __all__ = ["Stored", "Contents", "Layout", "Write", "CONVERTED", "DTYPES", "read
 CONVERTED = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 """Number types that are quantized, by their name in safetensors; NumPy has no BF16, so its bits."""
 DTYPES = {**CONVERTED, "U8": np.dtype("u1"), "U16": np.dtype("<u2")}
-NAMES = {np.dtype("f4"): "F32", np.dtype("f2"): "F16", np.dtype("f8"): "F64", np.dtype("u1"): "U8", np.dtype("u2"): "U16"}
+NAMES = {np.dtype(kind): name for kind, name in (
+    ("f2", "F16"), ("f4", "F32"), ("f8", "F64"), ("u1", "U8"), ("u2", "U16"), ("u4", "U32"), ("u8", "U64"), ("i1", "I8"), ("i2", "I16"),
+    ("i4", "I32"), ("i8", "I64"), ("?", "BOOL"))}
+"""Names in safetensors of the number types of NumPy that every version of it has."""
 
 Layout = Mapping[str, tuple[str, tuple[int, ...], int]]
 """Of a file to be written: dtype, shape and number of bytes by name."""
 Write = Callable[[str, int, np.ndarray], None]
-"""Puts numbers into a tensor of a file to be written, by the tensor's name, from this element on in C order."""
+"""Puts numbers in any byte order into a tensor of a file to be written, by the tensor's name, from this element on in C order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,11 +93,16 @@ def _whole(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} is no {path.suffix} file of numbers, or a damaged one" + (f": {said}" if said else "")) from None
 
 
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0,
+           (3, 0): np.lib.format.read_array_header_2_0}  # 3.0 has names of fields in UTF-8, and numbers have none
+
+
 def _read_npy(path: Path) -> Contents:
     with _whole(path), open(path, "rb") as file:
         version = np.lib.format.read_magic(file)
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, in_fortran, dtype = header(file)  # the header is Python, of a kind
+        if version not in HEADERS:
+            raise ValueError(f"its format version {version[0]}.{version[1]} is unknown")
+        shape, in_fortran, dtype = HEADERS[version](file)  # the header is Python, of a kind
         start, size = file.tell(), os.fstat(file.fileno()).st_size
         if dtype.hasobject:
             raise ValueError("it holds Python objects")
@@ -189,7 +197,7 @@ def _into_file(file: BinaryIO, header: bytes, layout: Layout) -> Write:
 
     def write(name: str, start: int, numbers: np.ndarray) -> None:
         file.seek(starts[name] + start * numbers.itemsize)
-        file.write(np.ascontiguousarray(numbers).data)
+        file.write(np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<")).data)
 
     return write
 
@@ -202,6 +210,13 @@ def _npy_header(layout: Layout) -> bytes:
 
 
 def _safetensors_header(layout: Layout, metadata: Mapping[str, str]) -> bytes:
+    for name in layout:
+        if not _is_text(name):
+            raise ValueError(f"tensor {name!r} has a name that is not UTF-8, as a .safetensors file needs: "
+                             "rename the file that it is named after")
+    for key, text in metadata.items():
+        if not _is_text(key + text):
+            raise ValueError(f"the metadata {key!r} are not UTF-8, as a .safetensors file needs")
     entries: dict[str, object] = {"__metadata__": dict(metadata)} if metadata else {}
     offset = 0
     for name, (dtype, shape, count) in layout.items():
@@ -210,3 +225,12 @@ def _safetensors_header(layout: Layout, metadata: Mapping[str, str]) -> bytes:
     text = json.dumps(entries, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # data start aligned
     return len(text).to_bytes(8, "little") + text
+
+
+def _is_text(text: str) -> bool:
+    """Can it be written as UTF-8? A file name of other bytes cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import select
+import re
 import signal
-import sys
 from enum import IntEnum
 
 import typer
 
 from ..host.errors import ToolError, ToolMissing
 from ..host.signals import arrived
+from ..spec.catalogue import cut
 from .text import shown
 
-__all__ = ["ExitCode", "explained", "reader_is_gone", "abandon_stdout"]
+__all__ = ["ExitCode", "explained"]
 
 UsageError = typer.BadParameter.__base__  # typer brings its own, or that of click, and exports only this child
 
@@ -44,9 +43,10 @@ def explained(error: BaseException) -> tuple[ExitCode, str] | None:
     if isinstance(error, MemoryError):
         return ExitCode.USAGE, "there is not enough memory for this"
     if isinstance(error, UsageError):
-        return ExitCode.USAGE, _sentence(error.format_message())
+        # typer repeats words of any length
+        return ExitCode.USAGE, _sentence(re.sub(r"\S+", lambda word: cut(word[0]), error.format_message()))
     if isinstance(error, BrokenPipeError):
-        return None  # that to a tool: `reader_is_gone` has seen to that of stdout
+        return None  # that to a tool: `streams.reader_is_gone` has seen to that of stdout
     if isinstance(error, OSError) and error.strerror:
         # of two files the second is the one that is written
         return ExitCode.USAGE, _sentence(f"{error.filename2 or error.filename or 'output'}: {error.strerror}")
@@ -59,27 +59,6 @@ def explained(error: BaseException) -> tuple[ExitCode, str] | None:
     return None
 
 
-def reader_is_gone() -> bool:
-    """Has the reader of stdout closed it? Then what is still to be printed goes nowhere.
-
-    A broken pipe may also be that to a tool, which is a defect and no reason for silence.
-    """
-    stdout = sys.__stdout__.fileno()  # not sys.stdout, which typer wraps so that it is silent
-    poll = select.poll()
-    poll.register(stdout, 0)
-    gone = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
-    if gone or os.path.samestat(os.fstat(stdout), os.stat(os.devnull)):  # where rich sends it of its own
-        abandon_stdout()
-        return True
-    return False
-
-
-def abandon_stdout() -> None:
-    """Send what is still to be printed nowhere, so that the interpreter does not try once more and complain."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.__stdout__.fileno())
-    os.close(nowhere)
-
-
 def _sentence(text: str) -> str:
-    return shown(" ".join(text.split()).rstrip("."))
+    text = " ".join(text.split())
+    return shown(text if text.endswith("...") else text.rstrip("."))  # three are of a value that was cut

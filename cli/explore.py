@@ -15,6 +15,7 @@ import typer
 from .errors import ExitCode
 from .options import Force, Json, Quiet, Verbose, assignment
 from .output import Output
+from .streams import complain
 from .text import one_line
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
                             progress=progress)
     _show(output, found)
     for row in found.failed:
-        print(f"mxcast: {row.emit} on {row.target} failed: {row.error}", file=sys.stderr)
+        complain(f"mxcast: {row.emit} on {row.target} failed: {row.error}")
         if verbose and row.log:
-            print(row.log, file=sys.stderr)
+            complain(row.log)
     files = write(found, folder) if report else {}
     for path in files.values():
         output.say(f"wrote {path}")
@@ -170,7 +171,7 @@ def _interrupted(progress: Callable | None) -> Iterator[Callable]:
         yield follow
     except KeyboardInterrupt:
         kept = f"{last.done} of {last.total} points are kept" if last else "no point is kept"
-        print(f"mxcast: interrupted: {kept}; the same command goes on from there", file=sys.stderr)
+        complain(f"mxcast: interrupted: {kept}; the same command goes on from there")
         raise
 
 

@@ -15,7 +15,8 @@ from ..models.element import code_dtype
 from ..models.parallel import checked_jobs, in_order
 from ..models.source import FORMATS
 from ..spec import FP32, BlockFormat, Numerics, numerics as resolve, profile_of
-from .containers import CONVERTED, DTYPES, Contents, Layout, Stored, Write, read, written
+from ..spec.catalogue import cut, excerpt
+from .containers import CONVERTED, DTYPES, NAMES, Contents, Layout, Stored, Write, read, written
 from .pieces import CHUNK, Piece, codes_and_scales_shapes, dequantize_piece, float_blocks, pieces, quantize_piece
 from .reports import FileReport, TensorReport, WayBack
 
@@ -108,6 +109,9 @@ def dequantize_file(source: Path | str, target: Path | str, *, jobs: int = 1,
     if target.suffix == ".npy" and (len(shapes) != 1 or copied):
         count = len(shapes) + len(copied)
         raise ValueError(f"a .npy file holds one tensor, {source} has {count}: write a .safetensors file")
+    foreign = [name for name, stored in copied.items() if stored.dtype not in NAMES.values()]
+    if source.suffix == ".npz" and foreign:  # an array of any type of NumPy's; what a .safetensors file has, another can have
+        raise ValueError(f"tensor {foreign[0]!r} of {source} is {cut(copied[foreign[0]].dtype)}, which a .safetensors file cannot hold")
     metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
     with written(target, _layout({name: ("F32", shape) for name, shape in shapes.items()}, copied), metadata) as write:
         _copy(copied, write)
@@ -193,11 +197,27 @@ def _about(path: Path, contents: Contents) -> tuple[Numerics, dict[str, tuple[in
     if KEY not in contents.metadata:
         raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
     try:
-        about = json.loads(contents.metadata[KEY])
-        shapes = {name: tuple(map(int, tensor["shape"])) for name, tensor in about["tensors"].items()}
-        return Numerics.from_dict(about["numerics"]), shapes
+        about = _object("the document", json.loads(contents.metadata[KEY]))
+        tensors = _object("tensors", about.get("tensors"))
+        if not tensors:  # quantize_file converts one at least
+            raise ValueError("tensors must name one tensor or more")
+        shapes = {name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()}
+        return Numerics.from_dict(_object("numerics", about.get("numerics"))), shapes
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
+
+
+def _object(what: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} must be an object of JSON, not {excerpt(value)}")
+    return value
+
+
+def _shape(name: str, shape: object) -> tuple[int, ...]:
+    """The shape of a tensor that was quantized, which has an axis at least."""
+    if not isinstance(shape, list) or not shape or not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"the shape of tensor {name!r} must be a list of whole numbers, not {excerpt(shape)}")
+    return tuple(shape)
 
 
 def _layout(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str, Stored]) -> Layout:

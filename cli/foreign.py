@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..host.cache import refreshed
-from ..host.files import regular
+from ..host.files import read_toml
 from ..spec import ConverterConfig
 from ..spec.catalogue import unknown_name
 from .errors import ExitCode
@@ -83,10 +82,7 @@ def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", he
 
 
 def _table(path: Path) -> dict[str, object]:
-    try:
-        document = tomllib.loads(regular(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not TOML: {error}") from None
+    document = read_toml(path)
     if set(document) != {"map"} or not isinstance(document["map"], dict):
         raise ValueError(f"{path} must have one table, [map], with the keys of --map")
     return document["map"]

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..spec import BLOCKS, PROFILES, ConverterConfig, converter_config
+from ..spec.catalogue import excerpt
 from .registers import WISHES, registers_wished
 from .settings import Settings, read_settings
 
@@ -35,6 +36,9 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print the complete configuration too, on stderr.")]
 
 ALL = "all"
+
+MOST_DIGITS = 18
+"""Of a whole number that a rule can take."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +85,8 @@ def assignment(text: str) -> tuple[str, str | int]:
     """Key and value of KEY=VALUE."""
     key, equals, value = text.partition("=")
     if not equals:
-        raise ValueError(f"--set takes KEY=VALUE, not {text!r}")
+        raise ValueError(f"--set takes KEY=VALUE, not {excerpt(text)}")
     if key == "block":
         raise ValueError("--set takes rules: the block is the format itself")
-    return key, int(value) if value.isdecimal() else value
+    # a number of more digits is that of no rule, and Python does not read one of thousands: refused as it was written
+    return key, int(value) if value.isascii() and value.isdecimal() and len(value) <= MOST_DIGITS else value

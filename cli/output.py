@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ..spec import ConverterConfig
+from .streams import complain
 from .text import shown
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Output:
         if self.verbose:
             for mode in config.modes:
                 fields = mode.identity() | config.microarchitecture.to_dict()
-                print(f"configuration {config.config_id}: " + " ".join(f"{k}={v}" for k, v in fields.items()), file=sys.stderr)
+                complain(f"configuration {config.config_id}: " + " ".join(f"{k}={v}" for k, v in fields.items()))
 
     def document(self, value: object) -> None:
         """Print the JSON document of the verb, where JSON was asked for."""

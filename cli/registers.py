@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from ..spec import ConverterConfig
+from ..spec.catalogue import excerpt
 
 __all__ = ["WISHES", "registers_wished"]
 
@@ -18,11 +21,14 @@ def registers_wished(config: ConverterConfig, wishes: dict[str, object]) -> Conv
         raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(wishes)}")
     latency, frequency = wishes.get("latency"), wishes.get("frequency_mhz")
     if latency is not None and not isinstance(latency, int):
-        raise TypeError(f"latency must be a number of cycles, not {latency!r}")
-    try:
-        frequency = None if frequency is None else float(frequency)
-    except ValueError:
-        raise TypeError(f"frequency_mhz must be a number, not {frequency!r}") from None
+        raise TypeError(f"latency must be a number of cycles, not {excerpt(latency)}")
+    if frequency is not None:
+        try:
+            given, frequency = frequency, float(frequency)
+        except (ValueError, OverflowError):
+            raise TypeError(f"frequency_mhz must be a number, not {excerpt(frequency)}") from None
+        if not math.isfinite(frequency):
+            raise ValueError(f"frequency_mhz must be a finite number, not {excerpt(given)}")
     from ..synth.pipeline import pipelined
 
     return pipelined(config, latency=latency, frequency_mhz=frequency, target=str(wishes.get("delays_of", "ecp5")))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..host.files import regular
+from ..host.files import read_toml
 from ..spec import BlockFormat, Microarchitecture, Numerics, block_format
-from ..spec.catalogue import unknown_name
+from ..spec.catalogue import excerpt, unknown_name
+from ..spec.identifiers import identifier
 from .registers import WISHES
 
 __all__ = ["Settings", "read_settings"]
@@ -39,10 +39,7 @@ def read_settings(path: Path) -> Settings:
 
     Raises ValueError for what is not TOML and for an unknown key, TypeError for a value of the wrong kind.
     """
-    try:
-        document = tomllib.loads(regular(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError among them
-        raise ValueError(f"{path} is not TOML: {error}") from None
+    document = read_toml(path)
     names = [f.name for f in dataclasses.fields(Settings) if f.name != "fields"]
     chosen: dict[str, object] = {}
     fields: dict[str, object] = {}
@@ -54,7 +51,12 @@ def read_settings(path: Path) -> Settings:
         else:
             chosen[key] = _names(value) if key in SETS else value
             if not isinstance(chosen[key], str):
-                raise TypeError(f"{path}: {key} must be a string{' or a list of strings' if key in SETS else ''}, not {value!r}")
+                raise TypeError(f"{path}: {key} must be a string{' or a list of strings' if key in SETS else ''}, not {excerpt(value)}")
+    if "name" in chosen:  # here, because not every verb has a use for it
+        try:
+            identifier(chosen["name"])
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
     block = fields.pop("block", None)
     if block is not None and _formats(chosen.setdefault("format", block)) != _formats(block):
         raise ValueError(f"{path} gives the format twice: {chosen['format']} and {block}")
@@ -63,13 +65,13 @@ def read_settings(path: Path) -> Settings:
 
 def _table(path: Path, name: str, table: object) -> dict[str, object]:
     if not isinstance(table, dict):
-        raise TypeError(f"{path}: {name} must be a table, not {table!r}")
+        raise TypeError(f"{path}: {name} must be a table, not {excerpt(table)}")
     for key, value in table.items():
         if key not in TABLES[name]:
             raise ValueError(f"{path}: {unknown_name(f'key of [{name}]', key, TABLES[name])}")
         if type(_names(value) if key in SETS else value) not in (str, int):
             raise TypeError(f"{path}: {key} must be a string or a whole number{', or a list of strings' if key in SETS else ''}, "
-                            f"not {value!r}")
+                            f"not {excerpt(value)}")
     return {key: _names(value) if key in SETS else value for key, value in table.items()}
 
 

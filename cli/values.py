@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..spec import FloatFormat, Numerics
+from ..spec.catalogue import cut, excerpt
+from .options import MOST_DIGITS
 from .slices import is_slice, read_slice
 
 if TYPE_CHECKING:
@@ -16,12 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Values", "read_values", "read_random"]
 
-ITEM = re.compile(r"(?P<value>[^*]+)(?:\*(?P<count>\d+))?")
+ITEM = re.compile(r"(?P<value>[^*]+)(?:\*(?P<count>[0-9]+))?")
 PATTERN = re.compile(r"0x(?P<digits>[0-9a-f]+)", re.IGNORECASE)
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
+NUMBER = re.compile(r"(?P<mantissa>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:e(?P<exponent>[+-]?[0-9]+))?", re.IGNORECASE)
 NOT_A_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<kind>nan|inf)", re.IGNORECASE)
 BEYOND = 1000
 """Decimal exponents beyond this are zero or Inf in every format; spared the arithmetic."""
+FARTHEST = 10 ** 9
+"""An exponent beyond those of every number that a command line has place for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +49,9 @@ def read_values(text: str, numerics: Numerics) -> Values:
     patterns, rounded = [], []
     for item in _items(text, "--values"):
         match = ITEM.fullmatch(item)
-        count = int(match["count"] or 1) if match else 0
+        count = _count(match["count"] or "1") if match else 0
         if not count:
-            raise ValueError(f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {item!r}")
+            raise ValueError(f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {excerpt(item)}")
         pattern, exact = _pattern(match["value"], numerics.source)
         if len(patterns) + count > numerics.block_size:
             raise ValueError(f"a block has {numerics.block_size} elements, and --values has more")
@@ -67,8 +71,15 @@ def read_random(text: str) -> list[int]:
         try:
             numbers.append(int(item, 0))
         except ValueError:
-            raise ValueError(f"--random takes whole numbers, not {item!r}") from None
+            few = f" of at most {MOST_DIGITS} digits" if len(item) > MOST_DIGITS else ""
+            raise ValueError(f"--random takes whole numbers{few}, not {excerpt(item)}") from None
     return numbers
+
+
+def _count(digits: str) -> int:
+    """How often a value is repeated. Python does not read a number of thousands of digits; one of so many is too many for a block."""
+    digits = digits.lstrip("0") or "0"
+    return int(digits) if len(digits) <= MOST_DIGITS else 10 ** MOST_DIGITS
 
 
 def _items(text: str, option: str) -> list[str]:
@@ -84,21 +95,29 @@ def _pattern(text: str, source: FloatFormat) -> tuple[int, bool]:
         digits = -(-source.bits // 4)
         if len(match["digits"]) != digits:
             raise ValueError(f"patterns of {source.name} have {digits} hexadecimal digits after 0x, "
-                             f"{text} has {len(match['digits'])}")
+                             f"{cut(text)} has {len(match['digits'])}")
         return int(match["digits"], 16), True
     if match := NOT_A_NUMBER.fullmatch(text):
         sign = source.sign_mask if match["sign"] == "-" else 0
         infinity = source.max_code + 1
         return sign | infinity | (0 if match["kind"].lower() == "inf" else 1 << (source.man_bits - 1)), True
-    if not NUMBER.fullmatch(text):
-        raise ValueError(f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {text!r}")
-    number = Decimal(text)
+    if not (match := NUMBER.fullmatch(text)):
+        raise ValueError(f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {excerpt(text)}")
+    number = _decimal(match["mantissa"], match["exponent"] or "0")
     sign = source.sign_mask if number.is_signed() else 0
     if number and abs(number.adjusted()) > BEYOND:
         return sign | (source.max_code + 1 if number.adjusted() > 0 else 0), False
     magnitude = abs(Fraction(number))
     pattern = _nearest(magnitude, source)
     return sign | pattern, pattern <= source.max_code and _value(pattern, source) == magnitude
+
+
+def _decimal(mantissa: str, exponent: str) -> Decimal:
+    """The number, or one with a smaller exponent that is beyond every format as well."""
+    try:
+        return Decimal(f"{mantissa}e{exponent}")
+    except InvalidOperation:  # an exponent of 19 digits
+        return Decimal(f"{mantissa}e{-FARTHEST if exponent[0] == '-' else FARTHEST}")
 
 
 def _nearest(magnitude: Fraction, source: FloatFormat) -> int:

@@ -7,11 +7,10 @@ that, and its inputs and outputs likewise.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 
-from ..spec.catalogue import unknown_name
+from ..spec.catalogue import excerpt, unknown_name
 
 __all__ = ["VENDORS", "project"]
 
@@ -27,6 +26,9 @@ FAMILIES = {"5C": "Cyclone V", "5A": "Arria V", "5S": "Stratix V", "10M": "MAX 1
 VIVADO_PART = r"x[acq][0-9a-z]+(-[0-9a-zA-Z]+)+"
 QUARTUS_PART = r"[0-9A-Z]{6,24}"
 
+PERIODS = (0.001, 1e6)
+"""Nanoseconds: a picosecond, below which the tools see nothing, to a millisecond."""
+
 Files = dict[str, tuple[str, str]]
 
 
@@ -38,8 +40,8 @@ def project(vendor: str, about: Mapping[str, object], *, part: str | None = None
     """
     if vendor not in VENDORS:
         raise ValueError(unknown_name("vendor", vendor, VENDORS))
-    if not (math.isfinite(period_ns) and period_ns > 0):
-        raise ValueError(f"the period must be a positive number of nanoseconds, not {period_ns:g}")
+    if not PERIODS[0] <= period_ns <= PERIODS[1]:
+        raise ValueError(f"the period must be {PERIODS[0]:.10g} to {PERIODS[1]:.10g} nanoseconds, not {period_ns:g}")
     part = DEFAULT_PARTS[vendor] if part is None else part
     script, suffix = {"vivado": (_vivado, "xdc"), "quartus": (_quartus, "sdc")}[vendor]
     name = about["name"]
@@ -59,9 +61,9 @@ def _constraints(about: Mapping[str, object], period: float) -> str:
     data = {direction: " ".join(f"{p['name']}[*]" if p["width"] > 1 else p["name"] for p in about["ports"]
                                 if p["direction"] == direction and p["name"] != "clk") for direction in ("input", "output")}
     if _clocked(about):
-        clock = f"create_clock -name clk -period {period:g} [get_ports clk]"
+        clock = f"create_clock -name clk -period {period:.10g} [get_ports clk]"
     else:
-        clock = f"# no clock in the design: from inputs to outputs in one period\ncreate_clock -name clk -period {period:g}"
+        clock = f"# no clock in the design: from inputs to outputs in one period\ncreate_clock -name clk -period {period:.10g}"
     return f"""{_head(about, "timing out of context")}{clock}
 set_input_delay -clock clk 0 [get_ports {{{data["input"]}}}]
 set_output_delay -clock clk 0 [get_ports {{{data["output"]}}}]
@@ -70,7 +72,7 @@ set_output_delay -clock clk 0 [get_ports {{{data["output"]}}}]
 
 def _vivado(about: Mapping[str, object], part: str) -> str:
     if not re.fullmatch(VIVADO_PART, part, re.ASCII):
-        raise ValueError(f"part must be one of Vivado, such as {DEFAULT_PARTS['vivado']}, not {part!r}")
+        raise ValueError(f"part must be one of Vivado, such as {DEFAULT_PARTS['vivado']}, not {excerpt(part)}")
     name = about["name"]
     return f"""{_head(about, "synthesis, placement and routing, out of context")}#   vivado -mode batch -source {name}.tcl
 # Reports and a checkpoint are written beside this file.
@@ -101,7 +103,8 @@ puts "$name on $part: slack $slack ns; see utilization.rpt and timing.rpt"
 def _quartus(about: Mapping[str, object], part: str) -> str:
     family = next((FAMILIES[start] for start in sorted(FAMILIES, key=len, reverse=True) if part.startswith(start)), None)
     if family is None or not re.fullmatch(QUARTUS_PART, part, re.ASCII):
-        raise ValueError(f"part must be one of Quartus of {', '.join(FAMILIES.values())}, such as {DEFAULT_PARTS['quartus']}, not {part!r}")
+        raise ValueError(f"part must be one of Quartus of {', '.join(FAMILIES.values())}, such as {DEFAULT_PARTS['quartus']}, "
+                         f"not {excerpt(part)}")
     name = about["name"]
     vectors = " ".join(f"{p['name']} {p['width']}" for p in about["ports"] if p["name"] != "clk")
     return f"""{_head(about, "synthesis, fitting and timing, all ports but a clock as virtual pins")}#   quartus_sh -t {name}.tcl

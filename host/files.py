@@ -7,6 +7,7 @@ ends. So a temporary file without a lock belongs to nobody, and the next process
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -14,12 +15,14 @@ import re
 import secrets
 import shutil
 import stat
+import sys
+import tomllib
 from collections.abc import Iterator
 from glob import escape
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["locked", "regular", "replaced", "sha256", "temporary_folder", "write_whole"]
+__all__ = ["locked", "read_toml", "regular", "replaced", "sha256", "temporary_folder", "write_whole"]
 
 PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
 """Names that every shell, make and tool takes for what they are."""
@@ -37,6 +40,17 @@ def regular(path: Path | str) -> Path:
     return path
 
 
+def read_toml(path: Path | str) -> dict[str, object]:
+    """The document in a TOML file. Raises OSError where there is no file, and ValueError for what is no file, or not TOML."""
+    path = regular(path)
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is not TOML: {error}") from None
+    except ValueError:  # what Python says of the number is of Python
+        raise ValueError(f"{path} has a whole number of more than {sys.get_int_max_str_digits()} digits") from None
+
+
 @contextlib.contextmanager
 def replaced(path: Path | str) -> Iterator[BinaryIO]:
     """A new file, open for reading and writing, that takes the place of ``path`` when the block ends: others see the old content or
@@ -46,6 +60,8 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
     ``path``, and ValueError where ``path`` is a folder or a device.
     """
     final = Path(os.path.realpath(path))
+    if final.is_symlink():  # what is left of links that lead to each other
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if final.exists() and not final.is_file():
         raise ValueError(f"{path} exists and is no regular file")
     with _named(path):

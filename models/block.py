@@ -14,11 +14,12 @@ from typing import TypeAlias
 import numpy as np
 
 from ..spec import BlockFormat, NumberFormat, Numerics, Specials, Subnormals, converter_config
+from ..spec.catalogue import excerpt
 from .amax import INFINITY, block_amax
 from .element import code_dtype, element_values, encode
 from .parallel import checked_jobs, in_order
 from .scale import scale_bytes, scale_reciprocals, spread
-from .source import as_numbers, require_subnormals, widen
+from .source import as_array, as_numbers, require_subnormals, widen
 from .special import special_blocks
 from .workspace import CHUNK, Workspace, workspace
 
@@ -81,8 +82,9 @@ def quantized(x: object, numerics: Numerics, convert: BlockFunction, *, axis: in
     random = _random_bits(random, x.shape, numerics)
     if x.ndim == 0:
         raise ValueError("x must have at least one axis, not be a scalar")
+    _require_whole("axis", axis)
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis must be one of the {x.ndim} of x, not {axis}")
+        raise ValueError(f"axis must be one of the {x.ndim} of x, not {excerpt(axis)}")
     length, size = x.shape[axis], numerics.block_size
     if length % size and not pad:
         raise ValueError(f"axis {axis} must be a multiple of the block size {size} long, not {length} "
@@ -114,7 +116,7 @@ def _random_bits(random: Random, shape: tuple[int, ...], numerics: Numerics) -> 
         return None
     if isinstance(random, np.random.Generator):
         return random.integers(0, 1 << bits, shape, np.uint16)
-    random = np.asarray(random)
+    random = as_array(random, "random")
     if random.dtype.kind not in "ui":
         raise TypeError(f"random must be unsigned numbers, not {random.dtype}")
     if random.shape != shape:
@@ -222,13 +224,37 @@ def dequantize(q: Quantized) -> np.ndarray:
 
 
 def check_codes(q: Quantized) -> None:
-    """Raise ValueError unless the codes are those of the format, and their shape, that of the scales and the length agree."""
+    """Raise TypeError or ValueError unless codes are those of the format, scales are bytes, and their shapes and the length agree."""
+    if not isinstance(q.numerics, Numerics):
+        raise TypeError(f"numerics must be of the class Numerics, not {excerpt(q.numerics)}")
     element, size = q.numerics.block.element, q.numerics.block_size
+    _require_range("codes", q.codes, element.bits, f"codes of {element.name}")
+    _require_range("scales", q.scales, 8, "scales")
+    _require_whole("axis", q.axis)
+    if q.codes.ndim != q.scales.ndim or not -q.codes.ndim <= q.axis < q.codes.ndim:
+        raise ValueError(f"codes and scales must have the same axes and axis must be one of them, not {excerpt(q.axis)} "
+                         f"for the shapes {q.codes.shape} and {q.scales.shape}")
     codes, scales = np.moveaxis(q.codes, q.axis, -1), np.moveaxis(q.scales, q.axis, -1)
-    if codes.size and int(codes.max()) >> element.bits:
-        raise ValueError(f"codes of {element.name} must be below {1 << element.bits}, not {int(codes.max())}")
     if codes.shape != (*scales.shape[:-1], scales.shape[-1] * size):
         raise ValueError(f"codes of shape {q.codes.shape} must have {size} elements for each scale of {q.scales.shape}")
     count = codes.shape[-1]
+    if q.length is not None:
+        _require_whole("length", q.length)
     if q.length is not None and not 0 <= count - q.length < size:
-        raise ValueError(f"length must be that of the axis before its last block of {count} was completed, not {q.length}")
+        raise ValueError(f"length must be that of the axis before its last block of {count} was completed, not {excerpt(q.length)}")
+
+def _require_range(name: str, array: object, bits: int, what: str) -> None:
+    """Raise TypeError or ValueError unless an array holds whole numbers of so many bits."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "ui":
+        kind = array.dtype if type(array) is np.ndarray else type(array).__name__
+        raise TypeError(f"{name} must be a NumPy array of whole numbers, not {kind}")
+    if not array.size or array.dtype.kind == "u" and 8 * array.itemsize <= bits:  # as `quantize` makes scales: nothing to look at
+        return
+    low, high = 0 if array.dtype.kind == "u" else int(array.min()), int(array.max())
+    if low < 0 or high >> bits:
+        raise ValueError(f"{what} must be 0 to {(1 << bits) - 1}, not {low if low < 0 else high}")
+
+
+def _require_whole(name: str, value: object) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, not {excerpt(value)}")

@@ -53,13 +53,16 @@ def from_dlpack(x: object) -> np.ndarray:
     if callable(getattr(x, "is_conj", None)) and x.is_conj():
         raise TypeError("x must not be a view with the conjugate bit: give x.resolve_conj()")
     try:
-        device = x.__dlpack_device__()[0]
+        device = int(x.__dlpack_device__()[0])
         capsule = x.__dlpack__() if device in CPU_MEMORY else None
     except Exception as error:  # each library has its own
-        raise TypeError(f"x cannot be read: {error}") from error
-    if capsule is None:
-        raise TypeError(f"x must be on the CPU, not on {getattr(x, 'device', f'a device of DLPack type {int(device)}')}")
-    tensor = Tensor.from_address(pointer_of(capsule, b"dltensor"))
+        raise TypeError(f"x cannot be read: {' '.join(str(error).split())}") from error
+    if device not in CPU_MEMORY:
+        raise TypeError(f"x must be on the CPU, not on {getattr(x, 'device', f'a device of DLPack type {device}')}")
+    try:
+        tensor = Tensor.from_address(pointer_of(capsule, b"dltensor"))
+    except ValueError:  # Python's words are about capsules
+        raise TypeError("x cannot be read: its __dlpack__() returns no capsule named dltensor") from None
     kind = KINDS[tensor.code] if tensor.code < len(KINDS) else "float"
     name = ("bool" if kind == "bool" else f"{kind}{tensor.bits}") + (f" x {tensor.lanes}" if tensor.lanes != 1 else "")
     if name not in DTYPES:
@@ -67,6 +70,8 @@ def from_dlpack(x: object) -> np.ndarray:
     dtype, shape = np.dtype(DTYPES[name]), tuple(tensor.shape[:tensor.ndim])
     if 0 in shape:  # there need not be any memory
         return np.empty(shape, dtype)
+    if tensor.data is None:
+        raise TypeError("x cannot be read: its numbers are nowhere in memory (the address that it exports is 0)")
     strides = tuple(dtype.itemsize * step for step in tensor.strides[:tensor.ndim]) if tensor.strides else None
     return np.asarray(Exported(capsule, {"version": 3, "typestr": dtype.str, "shape": shape, "strides": strides,
                                          "data": (tensor.data + tensor.byte_offset, True)}))

@@ -7,20 +7,24 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
+from ..spec.catalogue import excerpt
+
 __all__ = ["checked_jobs", "in_order"]
 
 Part, Result = TypeVar("Part"), TypeVar("Result")
 
 AHEAD = 2
 """Parts that are begun or wait to be, for each thread: what bounds the memory."""
+MOST = 1024
+"""Threads that can be asked for: more than any machine has processors for, and fewer than a system lets one process start."""
 
 
 def checked_jobs(jobs: int) -> int:
     """``jobs`` if it is a number of threads; raises TypeError or ValueError if not."""
     if not isinstance(jobs, int) or isinstance(jobs, bool):
-        raise TypeError(f"jobs must be a whole number, not {jobs!r}")
-    if jobs < 1:
-        raise ValueError(f"jobs must be at least 1, not {jobs}")
+        raise TypeError(f"jobs must be a whole number, not {excerpt(jobs)}")
+    if not 1 <= jobs <= MOST:
+        raise ValueError(f"jobs must be 1 to {MOST}, not {excerpt(jobs)}")
     return jobs
 
 

@@ -8,7 +8,7 @@ from ..spec import BF16, FP16, FP32, FloatFormat
 from .amax import INFINITY
 from .dlpack import from_dlpack
 
-__all__ = ["FORMATS", "DTYPES", "require_subnormals", "as_numbers", "widen", "narrow"]
+__all__ = ["FORMATS", "DTYPES", "require_subnormals", "as_array", "as_numbers", "widen", "narrow"]
 
 FORMATS: dict[np.dtype, FloatFormat] = {np.dtype(np.float32): FP32, np.dtype(np.uint16): BF16, np.dtype(np.float16): FP16}
 """The format of an array's dtype. NumPy has no BF16: it travels as its bit patterns."""
@@ -34,19 +34,40 @@ def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False) -> np.
     becomes its bit patterns; uint16 is taken for those only where the source is BF16 or ``patterns`` says so. Raises
     TypeError unless every number of the array's format is one of ``source``, which for FP32 are all three formats.
     """
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError("x must not be a masked array, whose mask would be lost: give x.filled(...) with the number that stands for what "
-                        "is masked")
-    array = from_dlpack(x) if _is_foreign(x) else np.asarray(x)
+    array = from_dlpack(x) if _is_foreign(x) else as_array(x, "x")
     given = array.dtype.name
-    if given == "bfloat16":
-        array = array.view(np.uint16)
+    if given == "bfloat16":  # whose order of bytes a view of another type must keep
+        array = array.view(np.dtype(np.uint16).newbyteorder(array.dtype.byteorder))
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     is_number = given != "uint16" or patterns or source is BF16 or _is_foreign(x)
     if array.dtype not in FORMATS or source not in (FP32, FORMATS[array.dtype]) or not is_number:
         wanted = {FP32: "float32, float16 or bfloat16", BF16: "bfloat16 (or its patterns as uint16)", FP16: "float16"}[source]
         raise TypeError(f"x must be {wanted}, not {'bfloat16' if given == 'uint16' and _is_foreign(x) else given}")
     return array
+
+
+def as_array(x: object, name: str) -> np.ndarray:
+    """``x`` as an array of NumPy's own, without a copy where it can be. Raises TypeError, which calls it ``name``, for what gives no
+    array, and for masked arrays, also in a list or from ``__array__``."""
+    if type(x) is np.ndarray:
+        return x
+    try:
+        is_masked, array = _is_masked(x), np.asarray(x)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever an __array__ raises
+        raise TypeError(f"{name} cannot be read: {' '.join(str(error).split())}") from error
+    if is_masked:
+        raise TypeError(f"{name} must not be a masked array, whose mask would be lost: give {name}.filled(...) with the number that stands "
+                        "for what is masked")
+    return array
+
+
+def _is_masked(x: object) -> bool:
+    if isinstance(x, list | tuple):
+        return any(map(_is_masked, x))
+    plain = isinstance(x, np.ndarray | np.generic | int | float) and not isinstance(x, np.ma.MaskedArray)
+    return not plain and isinstance(np.asanyarray(x), np.ma.MaskedArray)
 
 
 def _is_foreign(x: object) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from .catalogue import Rule
+from .catalogue import Rule, excerpt
 from .formats import E2M1, E8M0, ELEMENTS, FP32, UE4M3, UE5M3, FixedFormat, Kind, Negatives, NumberFormat
 
 __all__ = ["Convention", "TensorScale", "SubScale", "BlockFormat", "BLOCK_SIZES", "BLOCKS", "OTHER_BLOCKS", "block_name"]
@@ -55,6 +55,8 @@ class BlockFormat:
     def __post_init__(self) -> None:
         if not isinstance(self.element, NumberFormat) or not isinstance(self.scale, NumberFormat):
             raise TypeError(f"{self.name} must have an element format and a scale format")
+        if not isinstance(self.name, str):
+            raise TypeError(f"the name of a BlockFormat must be a string, not {excerpt(self.name)}")
         object.__setattr__(self, "shape", tuple(self.shape))
         if not self.shape or not all(type(size) is int and size > 0 for size in self.shape):
             raise ValueError(f"the shape of a block must be positive integers, not {self.shape}")

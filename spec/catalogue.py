@@ -7,7 +7,10 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Self
 
-__all__ = ["Rule", "unknown_name"]
+__all__ = ["Rule", "cut", "excerpt", "unknown_name"]
+
+LONGEST = 60
+"""Characters of a value that a sentence repeats."""
 
 
 class Rule(StrEnum):
@@ -28,6 +31,25 @@ class Rule(StrEnum):
             raise ValueError(unknown_name(kind, name, list(cls))) from None
 
 
+def cut(text: str) -> str:
+    """A text, or its beginning where it is long."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def excerpt(value: object) -> str:
+    """A value that was given, as a sentence repeats it: its beginning where it is long.
+
+    >>> excerpt("e4m4"), excerpt("9" * 5000)
+    ("'e4m4'", "'999999999999999999999999999999999999999999999999999999999999...'")
+    """
+    if type(value) is str:
+        return repr(cut(value))
+    try:
+        return cut(repr(value))
+    except ValueError:  # a whole number of more digits than Python writes
+        return f"a number of {value.bit_length()} bits" if isinstance(value, int) else "a value too long to repeat"
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     """One sentence for a name that is in no catalogue.
 
@@ -35,6 +57,6 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     "unknown format 'e4m4': did you mean 'e4m3'?"
     """
     known = [str(k) for k in known]
-    close = get_close_matches(str(name).lower(), known, n=1)
+    close = get_close_matches((name if isinstance(name, str) else excerpt(name)).lower(), known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
-    return f"unknown {kind} {name!r}: {hint}"
+    return f"unknown {kind} {excerpt(name)}: {hint}"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .blocks import BlockFormat
-from .catalogue import Rule, unknown_name
+from .catalogue import Rule, excerpt, unknown_name
 from .formats import Kind, NumberFormat
 from .numerics import Numerics, Rounding, ScaleRule, Specials
 from .profiles import numerics, profile_of
@@ -70,7 +70,7 @@ class Microarchitecture:
         if isinstance(names, str):
             names = [name.strip() for name in names.split(",")] if names else []
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise TypeError(f"registered_after must be names of places, not {names!r}")
+            raise TypeError(f"registered_after must be names of places, not {excerpt(names)}")
         object.__setattr__(self, "registered_after", tuple(names))
 
     def to_dict(self) -> dict[str, object]:

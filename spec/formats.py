@@ -6,12 +6,13 @@ answer from their fields: the value of a code, the largest, the code of a sign a
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
-from .catalogue import Rule
+from .catalogue import Rule, excerpt
 
 __all__ = ["SpecialCodes", "Negatives", "Kind", "Number", "FloatFormat", "FixedFormat", "NumberFormat", "FP32", "BF16", "FP16", "TF32", "E5M2",
            "E4M3", "E3M2", "E2M3", "E2M1", "INT8", "E8M0", "UE4M3", "UE5M3", "SOURCES", "ELEMENTS", "SCALES"]
@@ -63,6 +64,19 @@ def _require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
+KINDS = {"int": (int, "a whole number"), "str": (str, "a string"), "bool": (bool, "true or false")}
+"""Of fields, by how they are declared."""
+
+
+def _require_kinds(made: object) -> None:
+    """Raise TypeError for a field of another kind, such as a file can have."""
+    for declared in dataclasses.fields(made):
+        kind, words = KINDS.get(declared.type, (object, ""))
+        value = getattr(made, declared.name)
+        if not isinstance(value, kind) or isinstance(value, bool) and kind is int:
+            raise TypeError(f"{declared.name} of a {type(made).__name__} must be {words}, not {excerpt(value)}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class FloatFormat:
     """A binary floating-point format. Codes are sign (if ``signed``), exponent field and fraction from the top bit down.
@@ -89,6 +103,7 @@ class FloatFormat:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "specials", SpecialCodes.named("specials", self.specials))
+        _require_kinds(self)
         _require(1 <= self.exp_bits <= 11, f"exp_bits must be 1 to 11, not {self.exp_bits}")
         _require(0 <= self.man_bits <= 52, f"man_bits must be 0 to 52, not {self.man_bits}")
         _require(self.specials is not SpecialCodes.IEEE or self.man_bits > 0,
@@ -213,6 +228,7 @@ class FixedFormat:
     subnormals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        _require_kinds(self)
         object.__setattr__(self, "negatives", Negatives.named("negatives", self.negatives))
         _require(2 <= self.bits <= 16, f"bits must be 2 to 16, not {self.bits}")
         _require(0 <= self.frac_bits < self.bits, f"frac_bits must be 0 to {self.bits - 1}, not {self.frac_bits}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 
 from .blocks import BLOCKS, OTHER_BLOCKS, BlockFormat, block_name
-from .catalogue import unknown_name
+from .catalogue import excerpt, unknown_name
 from .formats import E8M0, ELEMENTS, SCALES, SOURCES, TF32, FixedFormat, FloatFormat, Kind, NumberFormat, SpecialCodes
 
 __all__ = ["source_format", "element_format", "block_format", "format_fields", "format_of", "is_spelt"]
@@ -14,7 +15,7 @@ __all__ = ["source_format", "element_format", "block_format", "format_fields", "
 KINDS = {Kind.FLOAT: FloatFormat, Kind.FIXED: FixedFormat}
 
 # What a name can spell: ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
-N = "0|[1-9][0-9]*"  # without leading zeros: e04m3 is no e4m3
+N = "0|[1-9][0-9]{0,8}"  # without leading zeros: e04m3 is no e4m3; and a number of more digits is in no format
 FLOAT_NAME = re.compile(f"(?:mxfp(?P<bits>{N})_)?e(?P<exp>{N})m(?P<man>{N})(?:_(?P<specials>ieee|nan_only|none))?")
 FIXED_NAME = re.compile(f"(?:mx)?int(?P<bits>{N})")
 
@@ -23,7 +24,7 @@ def source_format(name: str | FloatFormat) -> FloatFormat:
     """The source format of this name."""
     if isinstance(name, FloatFormat):
         return name
-    if name not in SOURCES:
+    if not isinstance(name, str) or name not in SOURCES:
         raise ValueError(unknown_name("source", name, list(SOURCES)))
     return SOURCES[name]
 
@@ -124,14 +125,20 @@ def _named(name: str) -> NumberFormat | None:
 
 def format_of(fields: Mapping[str, object]) -> NumberFormat:
     """The format that `format_fields` wrote; one of a name that spells it, where there is one."""
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"a format must have fields by name, not {excerpt(fields)}")
     fields = dict(fields)
     kind = fields.pop("kind", None) or ("float" if "exp_bits" in fields else "fixed")  # without: files of version 0.1
-    if fields.pop("symmetric", None) is not None:
-        most = (1 << (int(fields["bits"]) - 1)) - 1
-        fields |= {"lowest": -most, "highest": most}
+    if fields.pop("symmetric", None) is True and isinstance(bits := fields.get("bits"), int) and 0 < bits < 64:
+        fields |= {"lowest": -(1 << bits - 1) + 1, "highest": (1 << bits - 1) - 1}
+    if kind not in list(Kind):
+        raise ValueError(unknown_name("kind of number format", kind, list(Kind)))
+    names = [one.name for one in dataclasses.fields(KINDS[Kind(kind)])]
+    if not set(fields) <= set(names) or not {"name"} <= set(fields):
+        raise ValueError(f"a {kind} format has the fields {', '.join(names)}, not {excerpt(list(fields))}")
     try:
         made = KINDS[Kind(kind)](**{"source": ""} | fields)
-    except (TypeError, ValueError, KeyError) as error:
-        raise ValueError(f"{fields.get('name')!r} is no number format: {error}") from None
+    except TypeError as error:
+        raise ValueError(str(error).partition("() ")[2] or str(error)) from None
     named = _named(made.name)
     return named if named == made else made

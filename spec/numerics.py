@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .blocks import BLOCK_SIZES, BlockFormat
-from .catalogue import Rule, unknown_name
+from .catalogue import Rule, excerpt, unknown_name
 from .formats import BF16, E8M0, FP16, FP32, TF32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
 from .names import block_format, format_fields, format_of, is_spelt, source_format
 
@@ -94,8 +94,8 @@ def _check_block(block: BlockFormat) -> None:
         f"{block.name} has a scale of the whole tensor: only E8M0 scales, and these alone, are converted to": block.tensor_scale is not None,
         f"{block.name} has a field for every {block.sub_scale and block.sub_scale.size} elements: only E8M0 scales, and these alone, are "
         "converted to": block.sub_scale is not None,
-        f"block_size must be a power of two from 2 to 128, not {block.block_size!r}": block.shape not in [(size,) for size in BLOCK_SIZES],
-        f"an element format's name must be lower-case letters, digits and underscores, not {name!r}": not re.fullmatch("[a-z][a-z0-9_]*", name),
+        f"block_size must be a power of two from 2 to 128, not {excerpt(block.block_size)}": block.shape not in [(size,) for size in BLOCK_SIZES],
+        f"an element format's name must be lower-case letters, digits and underscores, not {excerpt(name)}": not re.fullmatch("[a-z][a-z0-9_]*", name),
         **ELEMENT_CHECKS[element.kind](element),
         f"the largest {name} must be at least 1, so that no scale of FP32 data is out of range": element.emax < 0,
     }
@@ -154,7 +154,7 @@ class Numerics:
             object.__setattr__(self, "random_bits", 8)
         allowed = range(1, 17) if self.rounding is Rounding.SR else [0]
         if type(self.random_bits) is not int or self.random_bits not in allowed:
-            raise ValueError(f"random_bits must be 1 to 16, not {self.random_bits!r}" if self.rounding is Rounding.SR
+            raise ValueError(f"random_bits must be 1 to 16, not {excerpt(self.random_bits)}" if self.rounding is Rounding.SR
                              else f"random_bits are for the rounding sr, not for {self.rounding}")
 
     @property
@@ -197,13 +197,17 @@ class Numerics:
         True
         """
         fields = dict(fields)
+        if "block" not in fields:
+            raise ValueError("numerics must have a block")
         block, formats = fields.pop("block"), fields.pop("formats", {})
+        if not isinstance(formats, Mapping):
+            raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")
         element = formats.get("element") or fields.pop("element", None)  # ``element``: files of version 0.1
         if element is not None:
             block = dataclasses.replace(block_format(format_of(element)), name=block)
         for role, known in (("scale", E8M0), ("source", source_format(str(fields.get("source", "fp32"))))):
             if role in formats and format_of(formats[role]) != known:
-                raise ValueError(f"the {role} format {formats[role].get('name')} is not the one of this name")
+                raise ValueError(f"the {role} format {format_of(formats[role]).name} is not the one of this name")
         return cls(block=block).replace(**fields)
 
     def replace(self, **overrides: object) -> Numerics:
@@ -228,7 +232,7 @@ class Numerics:
 
 def _size(size: object) -> int:
     if type(size) is not int or size < 1:
-        raise ValueError(f"block_size must be a power of two from 2 to 128, not {size!r}")
+        raise ValueError(f"block_size must be a power of two from 2 to 128, not {excerpt(size)}")
     return size
 
 

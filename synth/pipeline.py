@@ -13,7 +13,7 @@ from ..hdl import describe, verilog
 from ..host.cache import kept_result
 from ..host.errors import ToolError
 from ..spec import ConverterConfig, stages
-from ..spec.catalogue import unknown_name
+from ..spec.catalogue import excerpt, unknown_name
 from .targets import OPENED, TARGETS, Target
 from .yosys import run, yosys_version
 
@@ -82,7 +82,7 @@ def plan(config: ConverterConfig, *, latency: int | None = None, frequency_mhz: 
         raise ValueError("give either a latency or a frequency")
     places = stages(config)
     if latency is not None and not 1 <= latency <= len(places):
-        raise ValueError(f"latency must be 1 to {len(places)}, for which there are places, not {latency}")
+        raise ValueError(f"latency must be 1 to {len(places)}, for which there are places, not {excerpt(latency)}")
     if frequency_mhz is not None and not frequency_mhz > 0:
         raise ValueError(f"a frequency must be above 0 MHz, not {frequency_mhz}")
     measured, bits = sections(config, target)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import product
 from numbers import Integral
 from pathlib import Path
 
-from ...host.files import regular
+from ...host.files import read_toml
 from ...spec import BLOCKS, PROFILES, ConverterConfig, Microarchitecture, Numerics, block_format, converter_config
 from ...spec.catalogue import unknown_name
 from ...spec.config import CHOICES, GOALS, has_tables
@@ -172,10 +171,7 @@ def _check(key: str, values: tuple) -> None:
 def read_sweep(path: Path) -> Sweep:
     """The sweep in a TOML file: lists by key of `KEYS`, ``name``, ``objectives``, and any number of tables ``[[grid]]``, each with
     lists of its own over those above. Raises ValueError for what is not TOML or is unknown, TypeError for values of a wrong kind."""
-    try:
-        document = tomllib.loads(regular(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not TOML: {error}") from None
+    document = read_toml(path)
     name, objectives, grids = document.pop("name", path.stem), document.pop("objectives", OBJECTIVES), document.pop("grid", [{}])
     if not isinstance(name, str):
         raise TypeError(f"{path}: name must be a string, not {name!r}")

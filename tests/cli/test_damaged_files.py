@@ -120,7 +120,7 @@ def about(**fields: object) -> bytes:
     ("i.npy", header_of_npy("(" * 5000 + ")" * 5000)), ("j.npy", header_of_npy(SHAPE.format("(4, 64)").replace("<f4", "|O"))),
     ("k.npy", header_of_npy(SHAPE.format("(4, 64)").replace("'<f4'", "[('a', '<f4')]"))), ("l.npy", header_of_npy("{")),
     ("m.npy", header_of_npy(SHAPE.format("(True, 64)").replace("<f4", "<U3"))),
-    ("n.npy", b"\x93NUMPY\x09\x00" + npy()[8:]),
+    ("n.npy", b"\x93NUMPY\x09\x09" + npy()[8:10] + b"\0\0" + npy()[10:]),
     ("a.npz", b""), ("b.npz", npz()[:100]), ("c.npz", npz()[:-30]), ("d.npz", npz(a=np.array([object()], object))),
     ("a.safetensors", b""), ("b.safetensors", struct.pack("<Q", 1 << 63) + b"{}"), ("c.safetensors", safetensors(b"[" * 100_000)),
     ("d.safetensors", safetensors({"w": tensor((1 << 62, 1 << 62))})), ("e.safetensors", safetensors({"w": tensor((-4, -64))})),
@@ -132,6 +132,7 @@ def test_what_was_found_by_hand(name, content, tmp_path, fails):
     (tmp_path / name).write_bytes(content)
     said = fails(2, "quantize", tmp_path / name, tmp_path / "y.safetensors", "--format", "e4m3")
     assert name in said or "tensors" in said
+    assert name != "n.npy" or said.endswith("its format version 9.9 is unknown")
     assert name in fails(2, "explain", "e4m3", "--values", f"{tmp_path / name}:w[0, 0]")
 
 
@@ -146,6 +147,25 @@ def test_what_was_found_by_hand(name, content, tmp_path, fails):
 def test_metadata_that_were_found_by_hand(content, tmp_path, fails):
     (tmp_path / "q.safetensors").write_bytes(content)
     assert "q.safetensors" in fails(2, "dequantize", tmp_path / "q.safetensors", tmp_path / "y.safetensors")
+
+
+@pytest.mark.parametrize("content, sentence", [
+    *((about(tensors={"w": {"dtype": "F32", "shape": shape}}), f"the shape of tensor 'w' must be a list of whole numbers, not {shape!r}")
+      for shape in ([4.7, 64], [4, True], ["4", "64"], ["\u0664", 64], [], "ab", {"4": 64}, None, [-4, 64])),
+    (about(tensors={}), "tensors must name one tensor or more"),
+    (about(tensors=[1]), "tensors must be an object of JSON, not [1]"),
+    (about(tensors={"w": [4, 64]}), "tensor 'w' must be an object of JSON, not [4, 64]"),
+    (about(numerics=[1]), "numerics must be an object of JSON, not [1]"),
+    (about(numerics={}), "numerics must have a block"),
+    (about(numerics={"block": "mxfp8_e4m3", "element": [1]}), "element must have fields by name, not [1]"),
+    (safetensors({"__metadata__": {"mxcast": "[1]"}, "w": tensor()}), "the document must be an object of JSON, not [1]"),
+])
+def test_metadata_that_mean_nothing(content, sentence, tmp_path, fails):
+    """And that were taken for something else."""
+    path = tmp_path / "q.safetensors"
+    path.write_bytes(content)
+    assert fails(2, "dequantize", path, tmp_path / "y.safetensors") == f"{path} has damaged 'mxcast' metadata: {sentence}"
+    assert not (tmp_path / "y.safetensors").exists()
 
 
 def test_a_zip_of_another_kind(tmp_path, fails):
@@ -184,6 +204,21 @@ def test_names_do_not_steer_the_terminal(tmp_path, capsys):
     assert main(["explain", "e4m3", "--values", f"{tmp_path / 'x.safetensors'}:a\x1b"]) == 2
     out, err = capsys.readouterr()
     assert "a\\x1b[2J\\nb\\u202e" in out and not any(character in out + err for character in "\x1b\x07\u202e")
+
+
+@pytest.mark.parametrize("text, sentence", [
+    (f"[numerics]\nblock_size = {'9' * 5000}", "c.toml has a whole number of more than 4300 digits"),
+    (f"[numerics]\nblock_size = 0x{'9' * 5000}", "block_size must be a power of two from 2 to 128, not a number of 20000 bits"),
+    (f"[numerics]\nscale_rule = [0x{'9' * 5000}]", "c.toml: scale_rule must be a string or a whole number, or a list of strings, "
+                                                   "not a value too long to repeat"),
+    (f"[microarchitecture]\nlatency = 0x{'9' * 5000}", "latency must be 1 to 12, for which there are places, not a number of 20000 bits"),
+    ('name = "\\u001b[2J"', "c.toml: name must be a Verilog identifier and no keyword, not '\\x1b[2J'"),
+    ('name = "module"', "c.toml: name must be a Verilog identifier and no keyword, not 'module'"),
+])
+def test_values_of_configurations(text, sentence, tmp_path, fails):
+    """Also of those that the verb has no use for."""
+    (tmp_path / "c.toml").write_text(text)
+    assert fails(2, "explain", "e4m3", "--values", "1", "-c", tmp_path / "c.toml").removeprefix(f"{tmp_path}/") == sentence
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "a = " + "[" * 100_000, "\x00", "\udcff", "numerics = 1", "[numerics]\nblock = {}"])

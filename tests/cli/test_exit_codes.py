@@ -150,3 +150,20 @@ def test_a_home_that_cannot_be_written(tmp_path):
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert (tmp_path / f"mxcast-{os.getuid()}").is_dir()
     shutil.rmtree(tmp_path / f"mxcast-{os.getuid()}")
+
+
+@pytest.mark.parametrize("words, code", [
+    (["quantize", "nope.npy", "x.npz", "-f", "e4m3"], 2), (["explain", "e4m3", "--values", "1", "-v"], 0), (["no-such-verb"], 2),
+], ids=["an error", "remarks", "usage"])
+@pytest.mark.parametrize("place", ["full", "no reader", "not for writing"])
+def test_stderr_that_cannot_be_written_changes_nothing(words, code, place, tmp_path):
+    if place == "no reader":
+        reader, stderr = os.pipe()
+        os.close(reader)
+    else:
+        stderr = os.open("/dev/full", os.O_WRONLY) if place == "full" else os.open(os.devnull, os.O_RDONLY)
+    try:
+        done = subprocess.run([*COMMAND, *words], stdout=subprocess.PIPE, stderr=stderr, cwd=tmp_path)
+    finally:
+        os.close(stderr)
+    assert (done.returncode, bool(done.stdout)) == (code, code == 0)

@@ -66,6 +66,11 @@ def test_a_negative_first_value(passes):
     ("fp32", "-1e39", 0xFF800000, False),
     ("fp32", "1e-45", 0x00000001, False), ("fp32", "7e-46", 0x00000000, False), ("fp32", "7.1e-46", 0x00000001, False),
     ("fp32", "-1e-99999999999999", 0x80000000, False), ("fp32", "1e99999999999999", 0x7F800000, False), ("fp32", "0e9", 0, True),
+    ("fp32", "1e1000000000000000000", 0x7F800000, False), ("fp32", "-10e999999999999999999", 0xFF800000, False),
+    ("fp32", "1e-1999999999999999999", 0, False), ("fp32", "0e99999999999999999999", 0, True),
+    ("fp32", "-0e-99999999999999999999", 0x80000000, True), ("fp16", "1e" + "9" * 5000, 0x7C00, False),
+    ("bf16", "-1e-" + "9" * 5000, 0x8000, False), ("fp32", "1e" + "0" * 5000 + "1", 0x41200000, True),
+    ("fp32", "9" * 5000 + "e-5000", 0x3F800000, False),
     ("fp32", "1.000000059604644775390625", 0x3F800000, False),      # 1 + 2^-24, a tie
     ("fp32", "1.0000000596046447753906250001", 0x3F800001, False),  # more, which float64 would make a tie of
     ("bf16", "1.00390625", 0x3F80, False), ("bf16", "1.01171875", 0x3F82, False), ("bf16", "3.3961775e38", 0x7F7F, False),
@@ -114,9 +119,17 @@ def test_what_was_done_to_values_is_said(passes, explained):
     ("1*33", "a block has 32 elements, and --values has more"),
     ("1*32 2", "a block has 32 elements, and --values has more"),
     ("1*99999999999999999999", "a block has 32 elements, and --values has more"),
+    ("1*" + "9" * 5000, "a block has 32 elements, and --values has more"),
+    ("1*" + "0" * 5000, f"not '1*{'0' * 58}...'"),
+    ("1*\u0663", "not '1*\u0663'"),
+    ("x" * 5000, f"not '{'x' * 60}...'"),
+    ("0x" + "3" * 5000, f"patterns of fp32 have 8 hexadecimal digits after 0x, 0x{'3' * 58}... has 5000"),
 ])
 def test_errors_in_values(fails, values, words):
     assert words in fails(2, "explain", "e4m3", *(() if values is None else ("--values", values)))
+
+
+LONG, CUT = "9" * 5000, f"'{'9' * 60}...'"
 
 
 @pytest.mark.parametrize("arguments, words", [
@@ -131,6 +144,16 @@ def test_errors_in_values(fails, values, words):
     (["e4m3", "--set", "rounding=sr", "--random", "-1"], "random must be numbers of 8 bits, not -1 to 0"),
     (["e4m3", "--set", "rounding=sr", "--random", "0.5"], "--random takes whole numbers, not '0.5'"),
     (["e4m3", "--set", "rounding=sr", "--random", ""], "--random is empty"),
+    (["e4m3", "--set", "rounding=sr", "--random", LONG], f"--random takes whole numbers of at most 18 digits, not {CUT}"),
+    (["e4m3", "--set", "rounding=sr", "--set", f"random_bits={LONG}"], f"random_bits must be 1 to 16, not {CUT}"),
+    (["e4m3", "--set", f"block_size={LONG}"], f"block_size must be a power of two from 2 to 128, not {CUT}"),
+    (["e4m3", "--set", "block_size=\u0663\u0662"], "block_size must be a power of two from 2 to 128, not '\u0663\u0662'"),
+    (["e4m3", "--set", f"latency={LONG}"], f"latency must be a number of cycles, not {CUT}"),
+    (["e4m3", "--set", f"frequency_mhz={LONG}"], f"frequency_mhz must be a finite number, not {CUT}"),
+    (["e4m3", "--set", LONG], f"--set takes KEY=VALUE, not {CUT}"),
+    (["e4m3", "--profile", LONG], f"unknown profile {CUT}: known are ocp"),
+    ([f"e4m{LONG}"], f"unknown format 'e4m{'9' * 57}...': known are"),
+    (["e4m3", f"--{LONG}"], f"No such option: --{'9' * 58}..."),
 ])
 def test_errors_in_the_rest(fails, arguments, words):
     values = () if "--values" in arguments else ("--values", "1")

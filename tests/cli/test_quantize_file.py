@@ -127,6 +127,25 @@ def test_numerics_overrides_and_progress(saved, tmp_path, numbers):
     assert report.numerics.scale_rule == "ceil" and calls[-1] == (numbers.size, numbers.size)
 
 
+@pytest.mark.parametrize("order", "<>")
+def test_what_a_npz_has_besides_is_copied(saved, tmp_path, numbers, order):
+    """In any byte order, into a file that has one."""
+    quantize_file(saved(numbers), tmp_path / "q.npz", "int12")
+    kinds = [*(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)), "f2", "f4", "f8"]
+    more = {kind: np.arange(5, dtype=order + kind) for kind in kinds}
+    more |= {"bool": np.array([[True, False]]), "scalar": np.int64(-5)}
+    with np.load(tmp_path / "q.npz") as archive:
+        quantized = {name: array.astype(array.dtype.newbyteorder(order)) if array.dtype == np.uint16 else array
+                     for name, array in archive.items()}
+    np.savez(tmp_path / "more.npz", **quantized, **more)
+    assert set(dequantize_file(tmp_path / "more.npz", tmp_path / "y.safetensors").copied) == set(more)
+    got = load_file(tmp_path / "y.safetensors")
+    same(got.pop("x"), dequantize(quantize(numbers, "int12")))
+    assert got.keys() == more.keys()
+    for name, array in more.items():
+        assert got[name].dtype == array.dtype.newbyteorder("=") and got[name].shape == array.shape and np.array_equal(got[name], array)
+
+
 def test_same_input_same_bytes(saved, tmp_path, numbers):
     for end in (".safetensors", ".npz"):
         for name in ("a", "b"):

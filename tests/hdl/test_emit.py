@@ -108,6 +108,17 @@ def test_bad_names(tmp_path, name):
     assert not any(tmp_path.iterdir())
 
 
+def test_a_name_that_a_file_cannot_have(tmp_path):
+    config = converter_config("e2m1", block_size=2, rounding="sr")
+    assert emit(config, tmp_path, "a" * 200)["random_source"].is_file()
+    with pytest.raises(ValueError) as error:
+        emit(config, tmp_path, "a" * 201)
+    assert str(error.value) == "name must have at most 200 characters, because files are named after it, not 201"
+    with pytest.raises(ValueError) as error:
+        emit(config, tmp_path, "a-" * 200)
+    assert str(error.value) == f"name must be a Verilog identifier and no keyword, not '{'a-' * 30}...'"
+
+
 def test_an_empty_name_is_not_no_name(tmp_path):
     with pytest.raises(ValueError):
         emit(CONFIG, tmp_path, "")

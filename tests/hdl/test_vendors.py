@@ -158,8 +158,10 @@ def test_families(part, family):
     ("vivado", {"part": ""}, "part must be one of Vivado"),
     ("quartus", {"part": "xczu7ev-ffvc1156-2-e"}, "part must be one of Quartus of Cyclone V, "),
     ("quartus", {"part": "5CSEBA6U23I7 [exit]"}, "part must be one of Quartus"),
-    ("vivado", {"period_ns": 0.0}, "the period must be a positive number of nanoseconds, not 0"),
-    ("vivado", {"period_ns": float("nan")}, "the period must be a positive number of nanoseconds, not nan"),
+    ("vivado", {"period_ns": 0.0}, "the period must be 0.001 to 1000000 nanoseconds, not 0"),
+    ("vivado", {"period_ns": float("nan")}, "the period must be 0.001 to 1000000 nanoseconds, not nan"),
+    ("vivado", {"period_ns": 1e-300}, "the period must be 0.001 to 1000000 nanoseconds, not 1e-300"),
+    ("quartus", {"period_ns": 1e7}, "the period must be 0.001 to 1000000 nanoseconds, not 1e+07"),
     (None, {"part": "5CSEBA6U23I7"}, "part and period belong to the project of a vendor"),
 ])
 def test_mistakes(tmp_path, vendor, fields, sentence):

@@ -130,6 +130,72 @@ def test_a_view_whose_memory_means_something_else_is_refused(mark, sentence):
         assert str(error.value) == sentence
 
 
+def test_the_bytes_of_bfloat16_may_be_swapped():
+    native = PATTERNS.view(ml_dtypes.bfloat16)
+    swapped = native.astype(native.dtype.newbyteorder(">"))
+    assert swapped.tobytes() == PATTERNS.astype(">u2").tobytes()
+    np.testing.assert_array_equal(as_numbers(swapped, BF16), PATTERNS)
+    same(quantize(swapped, "e4m3"), quantize(native, "e4m3"))
+
+
+class Giving:
+    """An object with ``__array__``."""
+
+    def __init__(self, give):
+        self.give = give
+
+    def __array__(self, dtype=None, copy=None):
+        return self.give()
+
+
+@pytest.mark.parametrize("hidden", [lambda x: [x, x], lambda x: ([x[0], np.ones(32, np.float32)],), lambda x: Giving(lambda: x),
+                                    lambda x: [Giving(lambda: x)]], ids=["list", "nested", "__array__", "__array__ in a list"])
+def test_a_mask_does_not_get_lost_on_the_way(hidden):
+    masked = np.ma.masked_array(np.ones((2, 32), np.float32), [[True, False] * 16] * 2)
+    sentence = "must not be a masked array, whose mask would be lost"
+    with pytest.raises(TypeError, match=f"^x {sentence}"):
+        quantize(hidden(masked), "e4m3")
+    with pytest.raises(TypeError, match=f"^random {sentence}"):
+        quantize(masked.data, "e4m3", rounding="sr", random=hidden(masked.astype(np.uint8)))
+    same(quantize([masked.data[0], masked.data[1]], "e4m3"), quantize(masked.data, "e4m3"))
+
+
+def test_an_array_that_fails_is_told_in_its_words():
+    def fail():
+        raise RuntimeError("no numbers\nhere")
+
+    for x in (Giving(fail), [Giving(fail)]):
+        with pytest.raises(TypeError) as error:
+            quantize(x, "e4m3")
+        assert str(error.value) == "x cannot be read: no numbers here"
+
+
+@pytest.mark.parametrize("capsule", [lambda: None, lambda: 3, lambda: np.ones(32, np.float32).__dlpack__(max_version=(1, 0))],
+                         ids=["None", "a number", "versioned"])
+def test_another_capsule_is_refused(capsule):
+    foreign = Foreign(np.ones(32, np.float32))
+    foreign.__class__ = type("Other", (Foreign,), {"__dlpack__": lambda self, stream=None: capsule()})
+    with pytest.raises(TypeError) as error:
+        quantize(foreign, "e4m3")
+    assert str(error.value) == "x cannot be read: its __dlpack__() returns no capsule named dltensor"
+
+
+def test_a_tensor_without_memory_is_refused():
+    """As those of PyTorch are that stand for zeros, or for what has not been computed."""
+    foreign = Foreign(np.ones(32, np.float32))
+    foreign.managed.tensor.data = None
+    with pytest.raises(TypeError, match="^x cannot be read: its numbers are nowhere in memory"):
+        quantize(foreign, "e4m3")
+
+
+@pytest.mark.parametrize("axis", ["a", 1.0, None, True])
+def test_an_axis_is_a_whole_number(axis):
+    with pytest.raises(TypeError) as error:
+        quantize(np.ones((2, 32), np.float32), "e4m3", axis=axis)
+    assert str(error.value) == f"axis must be a whole number, not {axis!r}"
+    same(quantize(np.ones((2, 32), np.float32), "e4m3", axis=np.int8(1)), quantize(np.ones((2, 32), np.float32), "e4m3"))
+
+
 @pytest.mark.parametrize("mask", [np.ma.nomask, True])
 def test_a_masked_array_is_refused(mask):
     """Its numbers are there, and whoever masked them does not want them."""
@@ -225,6 +291,10 @@ def test_torch_views_with_a_bit_that_dlpack_leaves_out():
     same(quantize(torch.ones(1).expand(2, 32), "e4m3"), quantize(np.ones((2, 32), np.float32), "e4m3"))
     with pytest.raises(TypeError):
         quantize(z.conj(), "e4m3")
+    with pytest.raises(TypeError, match="^x cannot be read: .*resolve_neg"):
+        quantize([negative, negative], "e4m3")
+    with pytest.raises(TypeError, match="^x cannot be read: its numbers are nowhere in memory"):
+        quantize(torch._efficientzerotensor((32,)), "e4m3")
 
 
 def test_torch_is_not_imported():
@@ -259,8 +329,8 @@ def test_jobs_do_not_show(monkeypatch, blocks, jobs):
         same(quantize(x, rules, random=random, jobs=jobs), quantize(x, rules, random=random))
 
 
-@pytest.mark.parametrize("jobs, error", [(0, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError),
-                                         ("2", TypeError)])
+@pytest.mark.parametrize("jobs, error", [(0, ValueError), (-1, ValueError), (1025, ValueError), (10**30, ValueError),
+                                         (1.5, TypeError), (True, TypeError), ("2", TypeError)])
 def test_jobs_are_a_number_of_threads(jobs, error):
     with pytest.raises(error, match="jobs must be"):
         quantize(np.ones(32, np.float32), "e4m3", jobs=jobs)

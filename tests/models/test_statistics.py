@@ -1,5 +1,6 @@
 """What a conversion lost, against sums in double precision over single elements."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -127,6 +128,38 @@ def test_parts_of_a_tensor_add_up():
 
 
 def test_codes_beyond_the_format_are_refused():
-    with pytest.raises(ValueError, match="codes of e2m1 must be below 16, not 16"):
+    with pytest.raises(ValueError, match="codes of e2m1 must be 0 to 15, not 16"):
         error_statistics(np.ones(32, np.float32), Quantized(scales=np.zeros(1, np.uint8), codes=np.full(32, 16, np.uint8),
                                                             numerics=numerics("e2m1"), length=32))
+
+
+WHOLE = quantize(np.ones((2, 32), np.float32), "e4m3")
+AXES = "codes and scales must have the same axes and axis must be one of them"
+
+
+@pytest.mark.parametrize("change, kind, sentence", [
+    ({"scales": WHOLE.scales.astype(int) - 300}, ValueError, "scales must be 0 to 255, not -181"),
+    ({"scales": WHOLE.scales.astype(np.uint16) + 300}, ValueError, "scales must be 0 to 255, not 419"),
+    ({"scales": WHOLE.scales.astype(float)}, TypeError, "scales must be a NumPy array of whole numbers, not float64"),
+    ({"scales": WHOLE.scales[0]}, ValueError, f"{AXES}, not -1 for the shapes (2, 32) and (1,)"),
+    ({"codes": np.ma.masked_array(WHOLE.codes, True)}, TypeError, "codes must be a NumPy array of whole numbers, not MaskedArray"),
+    ({"codes": WHOLE.codes.astype(np.float32)}, TypeError, "codes must be a NumPy array of whole numbers, not float32"),
+    ({"codes": WHOLE.codes.tolist()}, TypeError, "codes must be a NumPy array of whole numbers, not list"),
+    ({"codes": WHOLE.codes.astype(int) - 300}, ValueError, "codes of e4m3 must be 0 to 255, not -180"),
+    ({"codes": WHOLE.codes.astype(np.uint16) + 200}, ValueError, "codes of e4m3 must be 0 to 255, not 320"),
+    ({"numerics": "e4m3"}, TypeError, "numerics must be of the class Numerics, not 'e4m3'"),
+    ({"numerics": None}, TypeError, "numerics must be of the class Numerics, not None"),
+    ({"axis": "a"}, TypeError, "axis must be a whole number, not 'a'"),
+    ({"axis": 2}, ValueError, f"{AXES}, not 2 for the shapes (2, 32) and (2, 1)"),
+    ({"length": 31.5}, TypeError, "length must be a whole number, not 31.5"),
+])
+def test_blocks_that_are_none(change, kind, sentence):
+    for use in (dequantize, lambda q: error_statistics(np.ones((2, 32), np.float32), q)):
+        with pytest.raises(kind) as error:
+            use(dataclasses.replace(WHOLE, **change))
+        assert str(error.value) == sentence
+
+
+def test_codes_and_scales_may_be_other_whole_numbers():
+    other = dataclasses.replace(WHOLE, scales=WHOLE.scales.astype(np.int64), codes=WHOLE.codes.astype(">u2"))
+    np.testing.assert_array_equal(dequantize(other), dequantize(WHOLE))

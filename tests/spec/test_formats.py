@@ -99,7 +99,8 @@ def test_every_code_is_decoded_as_by_ml_dtypes(element):
     names = {E5M2: "float8_e5m2", E4M3: "float8_e4m3fn", E3M2: "float6_e3m2fn", E2M3: "float6_e2m3fn", E2M1: "float4_e2m1fn",
              FP16: np.float16, BF16: "bfloat16"}
     codes = np.arange(1 << element.bits).astype(f"u{-(-element.bits // 8)}")
-    theirs = codes.view(getattr(ml_dtypes, names[element]) if isinstance(names[element], str) else names[element]).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        theirs = codes.view(getattr(ml_dtypes, names[element]) if isinstance(names[element], str) else names[element]).astype(np.float64)
     for code, number in enumerate(theirs):
         ours = element.decode(code)
         assert ours.kind == ("nan" if np.isnan(number) else "inf" if np.isinf(number) else "finite")
@@ -348,16 +349,36 @@ def test_where_a_format_was_published_does_not_matter():
     (block_format, "e4m11", "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e4m11"),
     (block_format, "e4m0_ieee", "e4m0_ieee must have a fraction bit to tell NaN from Inf"),
     (block_format, "e1m0_nan_only", "e1m0_nan_only has no normal number: its top exponent field is special"),
+    (block_format, "e4m" + "9" * 5000, f"unknown format 'e4m{'9' * 57}...': known are e5m2, e4m3, e3m2, e2m3, e2m1, int8, "
+                                       "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8"),
+    (block_format, "int999999999", "INT formats have 2 to 16 bits, not 999999999"),
     (block_format, "int1", "INT formats have 2 to 16 bits, not 1"),
     (block_format, "mxint17", "INT formats have 2 to 16 bits, not 17"),
     (block_format, "", "unknown format '': known are e5m2, e4m3, e3m2, e2m3, e2m1, int8, "
                        "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8"),
+    (source_format, ["fp32"], "unknown source ['fp32']: did you mean 'fp32'?"),
     (source_format, "fp33", "unknown source 'fp33': did you mean 'fp32'?"),
     (source_format, "double", "unknown source 'double': known are fp32, bf16, fp16"),
 ])
 def test_unknown_names(lookup, name, sentence):
     with pytest.raises(ValueError) as error:
         lookup(name)
+    assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize("made, fields, sentence", [
+    (E4M3, {"exp_bits": "4"}, "exp_bits of a FloatFormat must be a whole number, not '4'"),
+    (E4M3, {"bias": 7.5}, "bias of a FloatFormat must be a whole number, not 7.5"),
+    (E4M3, {"man_bits": True}, "man_bits of a FloatFormat must be a whole number, not True"),
+    (E4M3, {"name": 3}, "name of a FloatFormat must be a string, not 3"),
+    (INT8, {"bits": 8.0}, "bits of a FixedFormat must be a whole number, not 8.0"),
+    (E8M0, {"signed": 0}, "signed of a FloatFormat must be true or false, not 0"),
+    (INT8, {"lowest": None}, "lowest of a FixedFormat must be a whole number, not None"),
+    (BLOCKS["mxint8"], {"name": 3}, "the name of a BlockFormat must be a string, not 3"),
+])
+def test_fields_of_another_kind(made, fields, sentence):
+    with pytest.raises(TypeError) as error:
+        dataclasses.replace(made, **fields)
     assert str(error.value) == sentence
 
 

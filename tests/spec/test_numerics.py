@@ -171,6 +171,22 @@ def test_what_is_written_is_read(made):
     assert Numerics.from_dict(json.loads(json.dumps(made.to_dict()))) == made
 
 
+@pytest.mark.parametrize("fields, kind, sentence", [
+    ({}, ValueError, "numerics must have a block"),
+    ({"block": "e4m3", "element": [1]}, TypeError, "a format must have fields by name, not [1]"),
+    ({"block": "e4m3", "element": {"bits": 8}}, ValueError,
+     "a fixed format has the fields name, bits, frac_bits, lowest, highest, source, negatives, not ['bits']"),
+    ({"block": "e4m3", "formats": []}, TypeError, "formats must be fields by role, not []"),
+    ({"block": "e4m3", "formats": {"element": {"kind": "code"}}}, ValueError, "unknown kind of number format 'code': known are float, fixed"),
+    ({"block": "e4m3", "formats": {"element": {"kind": "fixed", "name": "q", "bits": 8}}}, ValueError,
+     "missing 3 required keyword-only arguments: 'frac_bits', 'lowest', and 'highest'"),
+])
+def test_what_was_not_written_is_not_read(fields, kind, sentence):
+    with pytest.raises(kind) as error:
+        Numerics.from_dict(fields)
+    assert str(error.value) == sentence
+
+
 # ---- profiles
 
 # numerics.md, section 0.1: what a profile has beside rne, nan_block and exact subnormals of FP32 numbers
@@ -243,6 +259,10 @@ def test_converter_config_sorts_the_overrides():
     ({"amaxkey": "reduced"}, ValueError, "unknown field 'amaxkey': did you mean 'amax_key'?"),
     ({"amax_key": "magnitud"}, ValueError, "unknown amax_key 'magnitud': did you mean 'magnitude'?"),
     ({"block_size": 24}, ValueError, "block_size must be a power of two from 2 to 128, not 24"),
+    ({"block_size": 10**5000}, ValueError, "block_size must be a power of two from 2 to 128, not a number of 16610 bits"),
+    ({"profile": "o" * 100}, ValueError, f"unknown profile '{'o' * 60}...': known are ocp, nvidia, te, torchao_floor, torchao_rceil, "
+                                         "torchao_ceil, torchao_even, microxcaling, samson, gorodecky_sousa"),
+    ({"registered_after": [10**5000]}, TypeError, "registered_after must be names of places, not a value too long to repeat"),
     ({"profile": "ocpp"}, ValueError, "unknown profile 'ocpp': did you mean 'ocp'?"),
     ({"scale_rule": "floor,cell"}, ValueError, "unknown scale_rule 'cell': did you mean 'ceil'?"),
     ({"scale_rule": "floor,"}, ValueError, "unknown scale_rule '': known are floor, ceil, rceil, pow2_ceil, even, bias_floor"),
