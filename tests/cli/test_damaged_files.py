@@ -157,7 +157,7 @@ def test_metadata_that_were_found_by_hand(content, tmp_path, fails):
     (about(tensors={"w": [4, 64]}), "tensor 'w' must be an object of JSON, not [4, 64]"),
     (about(numerics=[1]), "numerics must be an object of JSON, not [1]"),
     (about(numerics={}), "numerics must have a block"),
-    (about(numerics={"block": "mxfp8_e4m3", "element": [1]}), "element must have fields by name, not [1]"),
+    (about(numerics={"block": "mxfp8_e4m3", "element": [1]}), "a format must have fields by name, not [1]"),
     (safetensors({"__metadata__": {"mxcast": "[1]"}, "w": tensor()}), "the document must be an object of JSON, not [1]"),
 ])
 def test_metadata_that_mean_nothing(content, sentence, tmp_path, fails):
