@@ -117,6 +117,30 @@ def test_the_installed_wheel_quantizes(installed, tmp_path) -> None:
     assert printed[2].split() == ["119"] + ["120"] * 32  # byte 127 - 8, and 1.0 * 2**8 = 256 = 0x78
 
 
+SCRIPT = """
+import numpy as np
+
+import mxcast
+
+q = mxcast.quantize(np.ones(32, np.float32), "e4m3", profile="nvidia", scale_rule="ceil")
+y: np.ndarray = mxcast.dequantize(q)
+print(mxcast.prove("e2m1", rounding="rne").passed, mxcast.__version__, mxcast.formats["mxint8"].block_size)
+{more}
+"""
+
+
+@pytest.mark.parametrize("more, error", [
+    ("", None),
+    ('mxcast.quantize(y, "e4m3", roundng="rne")', 'Unexpected keyword argument "roundng" for "quantize"'),
+    ('mxcast.verify("e4m3", blocks="many")', 'Argument "blocks" to "verify" has incompatible type "str"'),
+])
+def test_a_users_script_is_type_checked(installed, tmp_path, more, error) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT.format(more=more))
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--python-executable", installed / "bin" / "python",
+                           "--cache-dir", installed / "mypy", "script.py"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    assert (error in done.stdout) if error else done.stdout.startswith("Success"), done.stdout + done.stderr
+
+
 def test_the_installed_command_prints_its_version(installed, tmp_path) -> None:
     assert _run(installed / "bin" / "mxcast", "--version", cwd=tmp_path) == f"mxcast {PROJECT['project']['version']}\n"
 
