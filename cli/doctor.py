@@ -18,8 +18,6 @@ PURPOSES = {None: "everything", "sim": "verify, test", "synth": "synth, prove, m
             "pnr": "synth --pnr", "explore": "explore"}
 """What the extras of the package are for; those for its developers are left out."""
 OPTIONAL = ("files", "pnr", "explore")
-CXX_NEEDED = ">=10"
-"""Verilator's coroutines, which cocotb uses: the first g++ that has them."""
 
 Finding = dict[str, object]
 
@@ -81,7 +79,7 @@ def _programs() -> Iterator[Finding]:
     from ..sim import tools
 
     found, fix = _asked(tools.compiler_version)
-    yield _finding("g++", "verify, test", found, CXX_NEEDED, fix or tools.COMPILER_ADVICE)
+    yield _finding("g++", "verify, test", found, f">={tools.COMPILER_NEEDED}", fix or tools.COMPILER_ADVICE)
     found, fix = _asked(lambda: tools.make() and "found")
     yield _finding("make", "test", found, "", fix or tools.COMPILER_ADVICE)
     found, fix = _asked(tools.icarus_version)

@@ -19,7 +19,8 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from .errors import ToolError
-from .files import PLAIN, sha256, temporary_folder, write_whole
+from .files import PLAIN, regular, sha256, temporary_folder, write_whole
+from .signals import uninterrupted
 
 __all__ = ["CacheError", "VARIABLE", "cache_folder", "keep_json", "kept_folder", "kept_json", "kept_result", "refreshed", "scratch", "sources"]
 
@@ -29,17 +30,34 @@ VARIABLE = "MXCAST_CACHE"
 MARKER = "complete.json"
 """The last file that is written into a folder of results: the digests of the others."""
 
-
 RESULT = "result.json"
+
+OF_TOOLS = ("wasmtime",)
+"""Folders that tools make in the cache by themselves. If they cannot, they say neither where nor why."""
 
 
 class CacheError(OSError):
     """The cache folder cannot be used. The message names it and the variable."""
 
 
-def cache_folder() -> Path:
+def cache_folder(kind: str = "") -> Path:
     """The folder, which exists and can be written: that of `VARIABLE`, or ``mxcast`` in the user's cache folder, or, where that cannot
-    be written, one of this user's in the folder for temporary files. Raises `CacheError` where none can be used."""
+    be written, one of this user's in the folder for temporary files; or the folder in it for results of this ``kind``. Raises
+    `CacheError` where none can be used."""
+    cache = _whole_cache()
+    for tool in OF_TOOLS:
+        _part(cache, tool)
+    return _part(cache, kind) if kind else cache
+
+
+def _part(cache: Path, kind: str) -> Path:
+    """A folder in the cache, which is made if it is missing."""
+    if problem := _problem(cache / kind):
+        raise CacheError(f"the folder {cache / kind} of the cache cannot be used: {problem} ({VARIABLE} names another cache)")
+    return cache / kind
+
+
+def _whole_cache() -> Path:
     named = os.environ.get(VARIABLE)
     if named:
         folder = Path(named).absolute()
@@ -83,13 +101,13 @@ def _not_private(folder: Path) -> str | None:
 def scratch(plain: bool = False) -> Iterator[Path]:
     """An empty folder for the files of one question to a tool, removed when the block ends; ``plain`` is for tools that read more than
     letters in its name."""
-    parent = cache_folder()
-    if plain and not PLAIN.fullmatch(str(parent)):
-        parent = _of_user()
-        if not PLAIN.fullmatch(str(parent)):
-            raise CacheError(f"the folders for temporary files, {cache_folder()} and {parent}, must have names of letters, digits and ./+-_ "
+    cache = cache_folder()
+    if plain and not PLAIN.fullmatch(str(cache)):
+        cache = _of_user()
+        if not PLAIN.fullmatch(str(cache)):
+            raise CacheError(f"the folders for temporary files, {cache_folder()} and {cache}, must have names of letters, digits and ./+-_ "
                              f"for this tool ({VARIABLE} and TMPDIR name others)")
-    with temporary_folder(parent / "scratch") as folder:
+    with temporary_folder(_part(cache, "scratch")) as folder:
         yield folder
 
 
@@ -111,7 +129,7 @@ def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], No
 
     Two processes that make the same folder at once both succeed, and one result is kept. Nobody may write to the folder later.
     """
-    folder = cache_folder() / kind / sha256(*key)[:32]
+    folder = cache_folder(kind) / sha256(*key)[:32]
     renewed = _refreshed.get()
     if (renewed is None or folder in renewed) and _is_whole(folder):
         return folder
@@ -119,7 +137,7 @@ def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], No
         with _full_disk_named(folder):
             make(temporary)
             (temporary / MARKER).write_text(json.dumps(_digests(temporary)))
-        with temporary_folder(folder.parent) as old:
+        with temporary_folder(folder.parent) as old, uninterrupted():  # or there could be neither the old result nor the new one
             with contextlib.suppress(FileNotFoundError):
                 folder.rename(old / "old")
             try:
@@ -162,21 +180,24 @@ def _digests(folder: Path) -> dict[str, str]:
 
 def _is_whole(folder: Path) -> bool:
     try:
-        return json.loads((folder / MARKER).read_text()) == _digests(folder)
+        return json.loads(regular(folder / MARKER).read_text()) == _digests(folder)
     except (OSError, ValueError, RecursionError):
         return False
 
 
 def keep_json(kind: str, name: str, content: object) -> Path:
     """Keep one JSON document, which may be replaced by a later one of the same ``name``."""
-    text = json.dumps(content)
-    return write_whole(cache_folder() / kind / f"{name}.json", json.dumps({"sha256": sha256(text), "content": json.loads(text)}, indent=1) + "\n")
+    text, path = json.dumps(content), cache_folder(kind) / f"{name}.json"
+    if path.exists() and not path.is_file():
+        with temporary_folder(path.parent) as old:
+            path.rename(old / "old")
+    return write_whole(path, json.dumps({"sha256": sha256(text), "content": json.loads(text)}, indent=1) + "\n")
 
 
 def kept_json(kind: str, name: str) -> object | None:
     """The document that `keep_json` was given last; None where there is none, or a damaged one."""
     try:
-        document = json.loads((cache_folder() / kind / f"{name}.json").read_text())
+        document = json.loads(regular(cache_folder(kind) / f"{name}.json").read_text())
         content = document["content"]
         return content if document["sha256"] == sha256(json.dumps(content)) else None
     except CacheError:

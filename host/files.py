@@ -22,6 +22,8 @@ from glob import escape
 from pathlib import Path
 from typing import BinaryIO
 
+from .signals import interruptible, uninterrupted
+
 __all__ = ["locked", "read_toml", "regular", "replaced", "sha256", "temporary_folder", "write_whole"]
 
 PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
@@ -67,17 +69,19 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
     with _named(path):
         name = final.name if len(os.fsencode(final.name)) <= 200 else sha256(final.name)[:32]
         _remove_abandoned(final.parent, f".{escape(name)}.*.{PART}")
-        temporary, handle = _new_file(final.parent, name)
-        try:
-            with open(handle, "w+b") as file:
-                yield file
-                file.flush()
-                if final.exists():
-                    os.fchmod(file.fileno(), stat.S_IMODE(final.stat().st_mode))
-                os.replace(temporary, final)  # while it is locked, so that nobody takes it for abandoned
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with uninterrupted():
+            temporary, handle = _new_file(final.parent, name)
+            try:
+                with open(handle, "w+b") as file:
+                    with interruptible():
+                        yield file
+                    file.flush()
+                    if final.exists():
+                        os.fchmod(file.fileno(), stat.S_IMODE(final.stat().st_mode))
+                    os.replace(temporary, final)  # while it is locked, so that nobody takes it for abandoned
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
 
 
 @contextlib.contextmanager
@@ -113,17 +117,23 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     """A new folder in ``parent`` that is removed when the block ends, unless it has been renamed."""
     parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(parent, f"*.{PART}")
+    with uninterrupted():
+        folder, handle = _new_folder(parent)
+        try:
+            with interruptible():
+                yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(handle)
+
+
+def _new_folder(parent: Path) -> tuple[Path, int]:
     while True:
         folder = parent / f"{secrets.token_hex(8)}.{PART}"
         folder.mkdir()
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         if _lock(handle, folder):
-            break
-        os.close(handle)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+            return folder, handle
         os.close(handle)
 
 
@@ -155,9 +165,12 @@ def _remove_abandoned(folder: Path, pattern: str) -> None:
 def locked(path: Path) -> Iterator[None]:
     """While no other process, and no other thread, is in a block with the same ``path``, a file that is made for this purpose."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)  # which a pipe of that name would not make us wait for
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(handle)
 
 
 def sha256(*parts: str | bytes) -> str:

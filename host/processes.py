@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from .files import PLAIN, temporary_folder
-from .signals import uninterrupted
+from .guardian import forget, watch
+from .signals import interruptible, uninterrupted
 
 __all__ = ["Finished", "Stopped", "TookTooLong", "Workers", "run", "workers"]
 
@@ -110,22 +111,24 @@ def _waited(command: Sequence[str | Path], cwd: Path | str | None, input: str, e
             log: IO[bytes] | None) -> Finished:
     children: _Children = getattr(_ours, "children", _of_main)
     output, errors = (log, subprocess.STDOUT) if log else (subprocess.PIPE, subprocess.PIPE)
-    process = None
-    try:
-        with uninterrupted():  # or there would be a child that nobody knows of
-            process = children.start([str(word) for word in command], cwd=cwd, env=environment, stdin=subprocess.PIPE, stdout=output,
-                                     stderr=errors, text=True, encoding="utf-8", errors="replace")
-        said, complained = process.communicate(input, timeout)
-    except subprocess.TimeoutExpired:
-        raise TookTooLong(f"{Path(command[0]).name} took more than {timeout:g} seconds") from None
-    finally:
-        if process is not None:
-            if process.poll() is None:
-                _end([process])
+    with uninterrupted():  # or there could be a child that nobody knows of
+        process = children.start([str(word) for word in command], cwd=cwd, env=environment, stdin=subprocess.PIPE, stdout=output,
+                                 stderr=errors, text=True, encoding="utf-8", errors="replace")
+        try:
+            watch(process.pid)
+            with interruptible():
+                said, complained = process.communicate(input, timeout)
+        except BaseException as error:
+            _end([process])  # even if it has ended: what it started may go on
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise TookTooLong(f"{Path(command[0]).name} took more than {timeout:g} seconds") from None
+            raise
+        finally:
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe:
                     with contextlib.suppress(OSError):
                         pipe.close()
+            forget(process.pid)
             children.ended(process)
     return Finished(status=process.returncode, output=said or "", errors=complained or "")
 
@@ -160,10 +163,14 @@ def workers(count: int) -> Iterator[Workers]:
     def enter() -> None:
         _ours.children = children
 
-    with ThreadPoolExecutor(count, initializer=enter) as pool:
+    pool = ThreadPoolExecutor(count, initializer=enter)
+    with uninterrupted():
         try:
-            yield Workers(pool)
+            with interruptible():
+                yield Workers(pool)
+                pool.shutdown()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             children.stop()
+            pool.shutdown()
             raise

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
 
-__all__ = ["Interrupted", "SIGNALS", "arrived", "install", "uninstall", "uninterrupted"]
+__all__ = ["Interrupted", "SIGNALS", "arrived", "install", "interruptible", "uninstall", "uninterrupted"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -27,7 +28,7 @@ class Interrupted(KeyboardInterrupt):
 
 class _State:
     depth = 0
-    """How many blocks of `uninterrupted` there are around the main thread."""
+    """How many blocks of `uninterrupted` there are around the main thread, less those of `interruptible`."""
     number: int | None = None
     """The first signal that arrived."""
     since = 0.0
@@ -40,6 +41,7 @@ def install() -> None:
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _arrive)
+    sys.unraisablehook = _dropped
 
 
 def uninstall() -> None:
@@ -47,6 +49,7 @@ def uninstall() -> None:
     for number in SIGNALS:
         if signal.getsignal(number) is _arrive:
             signal.signal(number, signal.SIG_DFL)
+    sys.unraisablehook = sys.__unraisablehook__
 
 
 def arrived() -> int | None:
@@ -60,16 +63,27 @@ def _arrive(number: int, _: object) -> None:
             os._exit(128 + number)
         return
     _State.number, _State.since = number, time.monotonic()
-    if _State.depth:
+    if _State.depth > 0:
         _State.waits = True
     else:
         raise Interrupted(number)
 
 
+def _dropped(dropped: sys.UnraisableHookArgs) -> None:
+    """Python drops what is raised in ``__del__`` and the like, and calls this. A signal has to come again, in a moment and elsewhere."""
+    if not isinstance(dropped.exc_value, Interrupted):
+        sys.__unraisablehook__(dropped)
+        return
+    _State.number = None
+    threading.Timer(0.01, os.kill, (os.getpid(), dropped.exc_value.number)).start()
+
+
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A block that ends before a signal raises its exception. It must be short; in other threads than the main one, which no signal
-    interrupts, it is a block like any other."""
+    """A block in which a signal waits: it raises its exception at the end, or in a block of `interruptible` inside.
+
+    So what has to be cleared up is, if it begins here and only what may take long is interruptible. In other threads than the main one,
+    which no signal interrupts, this is a block like any other."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -78,6 +92,24 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         _State.depth -= 1
-        if _State.waits and not _State.depth:
-            _State.waits = False
-            raise Interrupted(_State.number)
+        _raise_if_one_waits()
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """A block within `uninterrupted` in which signals arrive as they do outside of it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _State.depth -= 1
+    try:
+        _raise_if_one_waits()
+        yield
+    finally:
+        _State.depth += 1
+
+
+def _raise_if_one_waits() -> None:
+    if _State.waits and _State.depth <= 0:
+        _State.waits = False
+        raise Interrupted(_State.number)

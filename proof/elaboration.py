@@ -132,8 +132,9 @@ def elaborated(text: str, top: str, parameters: Mapping[str, str] | None = None)
     for diagnostic in compilation.getAllDiagnostics():
         if diagnostic.isError() and not any(extent.start.offset <= diagnostic.location.offset < extent.end.offset for extent in aside):
             manager = compilation.sourceManager
-            raise DesignError(f"{manager.getFileName(diagnostic.location)}:{manager.getLineNumber(diagnostic.location)}: "
-                              f"{engine.formatMessage(diagnostic)}")
+            file = manager.getFileName(diagnostic.location)  # empty for a parameter that was given
+            place = f"{file}:{manager.getLineNumber(diagnostic.location)}: " if file else ""
+            raise DesignError(f"{place}{engine.formatMessage(diagnostic)}")
     return Elaboration(compilation, root.topInstances[0])
 
 

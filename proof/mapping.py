@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..spec import Numerics
-from ..spec.catalogue import unknown_name
+from ..spec.catalogue import excerpt, unknown_name
 
 __all__ = ["Bit", "Connections", "Port", "PortMap", "connections", "entries"]
 
@@ -77,7 +77,7 @@ class PortMap:
         patterns, constants, others = {}, {}, {}
         for key, value in entries.items():
             if not isinstance(value, (str, int)) or isinstance(value, bool):
-                raise TypeError(f"the map takes text and whole numbers, not {key} = {value!r}")
+                raise TypeError(f"the map takes text and whole numbers, not {key} = {excerpt(value)}")
             if key in QUANTITIES:
                 patterns[key] = str(value)
             elif key in SIGNALS:
@@ -102,7 +102,7 @@ def _number(key: str, value: object) -> int:
     try:
         return int(value) if isinstance(value, int) else int(value, 0)
     except ValueError:
-        raise ValueError(f"{key} takes a whole number, not {value!r}: patterns are for {', '.join(QUANTITIES)}") from None
+        raise ValueError(f"{key} takes a whole number, not {excerpt(value)}: patterns are for {', '.join(QUANTITIES)}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +256,7 @@ def entries(texts: Iterable[str], option: str = "--map") -> dict[str, str]:
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key or not value:
-            raise ValueError(f"{option} takes KEY=VALUE, not {text!r}")
+            raise ValueError(f"{option} takes KEY=VALUE, not {excerpt(text)}")
         if key in found:
             raise ValueError(f"{option} gives {key} twice: {found[key]} and {value}")
         found[key] = value

@@ -43,7 +43,7 @@ class Record:
             "versions": {**{name: version(name) for name in ("mxcast", "numpy")},
                          "verilator": tools.verilator_version(), "compiler": tools.compiler_version()}}
         self._name = sha256(json.dumps(self.identity, sort_keys=True))[:32]
-        self.path = cache_folder() / KIND / f"{self._name}.json"
+        self.path = cache_folder(KIND) / f"{self._name}.json"
         self._state = (None if force else self._read()) or {"counts": {}, "mismatched_blocks": 0, "mismatches": [], "seconds": 0.0}
         self.kept_blocks = self.blocks
         """Blocks that earlier runs compared."""

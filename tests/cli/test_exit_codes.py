@@ -13,6 +13,7 @@ import pytest
 
 from mxcast.cli import main
 from mxcast.hdl import verilog
+from mxcast.sim import tools
 from mxcast.spec import converter_config
 
 CONFIG = converter_config("e2m1", "ocp", block_size=2)
@@ -57,6 +58,94 @@ def test_a_compiler_may_have_words_before_it(tmp_path, monkeypatch, passes):
     monkeypatch.setenv("CXX", "no-such-compiler -x")
     monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "another"))
     assert main(["verify", *SMALL]) == 3
+
+
+@pytest.fixture
+def compiler(tmp_path, monkeypatch):
+    """Have CXX name a script, with a cache in which nothing is compiled yet."""
+    def named(script: str) -> Path:
+        path = tmp_path / "cxx"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        monkeypatch.setenv("CXX", str(path))
+        return path
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "cache"))
+    return named
+
+
+@pytest.mark.parametrize("script, sentence", [
+    ("exit 0", "the C++ compiler {} failed: it wrote no verilated.o"),
+    ('exec g++ -E "$@"', "the C++ compiler {} failed: it wrote no linked.so"),
+    ('for last; do :; done; echo text > "$last"', "what the C++ compiler {} wrote cannot be loaded: "),
+])
+def test_a_compiler_that_writes_nothing_of_use_is_4_and_nothing_is_kept(script, sentence, tmp_path, compiler, fails):
+    path = compiler(f'[ "$1" = --version ] && exec g++ "$@"; {script}')
+    assert fails(4, "verify", *SMALL).startswith(sentence.format(path))
+    assert not list((tmp_path / "cache").glob("verilated/*"))
+
+
+def test_a_compiler_that_changes_its_mind_poisons_nothing(tmp_path, compiler, fails, passes):
+    """The same command with the same answers, which wrote nothing at first."""
+    compiler(f'[ "$1" = --version ] || [ -e {tmp_path}/works ] || exit 0; exec g++ "$@"')
+    verify = ["verify", *SMALL, "--stimuli", "random", "--blocks", 10]
+    fails(4, *verify)
+    (tmp_path / "works").write_text("")
+    assert "passed" in passes(*verify)
+
+
+def test_what_compilers_made_is_apart(compiler, monkeypatch):
+    """With other options, or of another maker, one is another compiler, whatever its version."""
+    path = compiler('[ "$1" = -m32 ] && shift; exec g++ "$@"')
+    identities = [tools.compiler_identity()]
+    for command in (f"{path} -m32", "g++"):
+        monkeypatch.setenv("CXX", command)
+        identities.append(tools.compiler_identity())
+    monkeypatch.setenv("CXX", str(compiler("echo clang version 12.2.0")))
+    tools._answer.cache_clear()  # the file is another one now
+    identities.append(tools.compiler_identity())
+    tools._answer.cache_clear()
+    assert len(set(map(tuple, identities))) == 4
+
+
+def test_a_design_that_cannot_be_loaded_is_4(fails, monkeypatch, tmp_path):
+    monkeypatch.setattr("mxcast.sim.verilated.build", lambda *_, **__: tmp_path / "dut.so")
+    assert fails(4, "verify", *SMALL).startswith(f"the Verilated design cannot be loaded: {tmp_path / 'dut.so'}: ")
+
+
+@pytest.mark.parametrize("script, sentence", [
+    ("echo 'g++ (GCC) 4.8.5'", "is too old, 4.8.5, and must be 10 or newer"),
+    ("true", "says no version"),
+])
+def test_a_compiler_that_is_too_old_or_none_is_3(script, sentence, compiler, fails, monkeypatch):
+    path = compiler(f'[ "$1" = --version ] && {{ {script}; exit; }}; exec g++ "$@"')
+    assert fails(3, "verify", *SMALL) == f"the C++ compiler {path}, which the variable CXX names, {sentence}: apt-get install g++ make"
+    monkeypatch.setattr("mxcast.cli.doctor.Output.table", lambda *_: None)
+    assert "apt-get install g++ make" in fails(3, "doctor")
+
+
+def test_a_compiler_that_cannot_be_executed_is_3(compiler, fails):
+    path = compiler("")
+    path.write_bytes(b"\x7fELF" + bytes(1000))
+    assert fails(3, "verify", *SMALL) == (f"the C++ compiler {path}, which the variable CXX names, cannot be executed (Exec format error): "
+                                          "apt-get install g++ make")
+
+
+def test_a_compiler_whose_name_cannot_be_read_is_2(monkeypatch, fails):
+    monkeypatch.setenv("CXX", 'g++ "')
+    assert fails(2, "verify", *SMALL) == "the variable CXX is no command: No closing quotation"
+
+
+def test_a_compiler_may_be_named_from_where_we_are(compiler, monkeypatch):
+    """It is run in other folders."""
+    path = compiler('exec g++ "$@"')
+    monkeypatch.chdir(path.parent)
+    monkeypatch.setenv("CXX", "./cxx -O3")
+    assert tools.compiler() == [str(path), "-O3"]
+
+
+def test_without_a_path_programs_are_where_the_system_looks_for_them(monkeypatch):
+    monkeypatch.delenv("PATH")
+    assert tools.simulator_environment()["PATH"].endswith(f":{os.defpath}")
 
 
 BROKEN = {
@@ -107,6 +196,14 @@ def test_a_cache_that_cannot_be_used_is_named(fails, tmp_path, monkeypatch):
     monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "file"))
     for verb in (["emit", "e4m3"], ["verify", *SMALL], ["synth", *SMALL], ["prove", *SMALL, "-o", tmp_path]):
         assert fails(2, *verb) == f"the cache folder {tmp_path / 'file'}, which MXCAST_CACHE names, cannot be used: it is no folder"
+
+
+@pytest.mark.parametrize("kind", ["wasmtime", "scratch", "verilated"])
+def test_a_file_in_the_cache_where_a_folder_must_be_is_named(kind, fails, tmp_path, monkeypatch):
+    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path))
+    (tmp_path / kind).write_text("x")
+    assert fails(2, "verify", *SMALL) == \
+        f"the folder {tmp_path / kind} of the cache cannot be used: it is no folder (MXCAST_CACHE names another cache)"
 
 
 def test_a_cache_with_any_name(tmp_path, monkeypatch, passes):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -52,8 +54,38 @@ MARK = f"MXCAST_TEST_OF_INTERRUPTS={os.getpid()}"
 def is_zombie(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+def left_running() -> list[bytes]:
+    """Commands of what still runs when the system has had time to end what was killed."""
+    until = time.monotonic() + 20
+    while left := [pid for pid in descendants() if not is_zombie(pid)]:
+        if time.monotonic() > until:
+            return [command(pid) for pid in left]
+        time.sleep(0.05)
+    return []
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def takes_care(running: subprocess.Popen) -> bool:
+    """Has the command come so far that it has its own answer to signals? A moment before, they end it as they end any process."""
+    caught = next((line for line in Path(f"/proc/{running.pid}/status").read_text().splitlines() if line.startswith("SigCgt")), "0 0")
+    return running.poll() is not None or bool(int(caught.split()[1], 16) >> signal.SIGHUP - 1 & 1)  # the last one of `signals.SIGNALS`
+
+
+def heed_signals() -> None:
+    """Under ``nohup``, or in the background of a shell, a child would ignore them."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def temporary(folder: Path) -> list[str]:
@@ -78,31 +110,51 @@ def test_a_signal_ends_everything(case, number, tmp_path):
     arguments = [word.format(rtl=text, tensor=tmp_path / "x.npy", out=tmp_path / "out") for word in CASES[case]]
     key, _, value = MARK.partition("=")
     environment = {**os.environ, "MXCAST_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp"), key: value}
-    # what a shell starts in the background ignores SIGINT, and so would the command
     with subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path / "out", env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as running:
+                          preexec_fn=heed_signals) as running:
+        wait_for(lambda: takes_care(running))
         time.sleep(generator.uniform(0.25, 4))
         running.send_signal(number)
         sent = time.monotonic()
         said = running.stderr.read()
-        status = running.wait(30)
-    assert time.monotonic() - sent < 15
+        status = running.wait(60)
+    assert time.monotonic() - sent < 30  # of which a machine without other work needs one
     assert "Traceback" not in said, said
-    assert status in (128 + number, 0), said  # it may have been done before
-    left = {pid for pid in descendants() if not is_zombie(pid)}
-    assert not left, [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left]
+    assert status in (128 + number, 0, -number), said  # it may have been done before, and have left signals to the system
+    assert left_running() == []
     assert temporary(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT])
+@pytest.mark.parametrize("case", ["synth", "explore"])
+def test_what_cannot_be_caught_ends_the_children_too(case, number, tmp_path):
+    key, _, value = MARK.partition("=")
+    environment = {**os.environ, "MXCAST_CACHE": str(tmp_path / "cache"), key: value}
+    with subprocess.Popen([*COMMAND, *CASES[case]], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL,
+                          preexec_fn=heed_signals) as running:
+        wait_for(lambda: any(b"pyosys" in command(pid) for pid in descendants()))
+        running.send_signal(number)
+        assert running.wait(60) == -number
+    assert left_running() == []
+
+
+def command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 @pytest.mark.parametrize("delay", [0.03, 0.06, 0.09, 0.12, 0.15, 0.2])
 def test_an_interrupt_while_the_command_starts(delay, tmp_path):
     """The interpreter itself needs some hundredths of a second, in which it is its own."""
     with subprocess.Popen([*COMMAND, "emit", "e4m3"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as running:
+                          preexec_fn=heed_signals) as running:
         time.sleep(delay)
+        ours = takes_care(running)
         running.send_signal(signal.SIGINT)
-        said, status = running.stderr.read(), running.wait(30)
-    assert status in (130, 0, -signal.SIGINT) and ("Traceback" not in said or "mxcast" not in said), said
+        said, status = running.stderr.read(), running.wait(60)
+    assert not ours or status in (130, 0, -signal.SIGINT) and "Traceback" not in said, said
 
 
 def test_a_killed_command_leaves_nothing_after_the_next(tmp_path):

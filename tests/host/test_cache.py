@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from mxcast.host import cache
+from mxcast.host import cache, files
 from mxcast.host.cache import CacheError, cache_folder, keep_json, kept_folder, kept_json, kept_result, refreshed, scratch
 from mxcast.host.errors import ToolError
+
+from .interruption import interrupted_everywhere
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +53,11 @@ def test_a_result_is_made_once(own):
     lambda folder: (folder / cache.MARKER).write_text("{}"),
     lambda folder: (folder / cache.MARKER).write_text("[" * 100_000),
     lambda folder: (folder / cache.MARKER).write_bytes(b"\xff"),
-], ids=range(9))
+    lambda folder: ((folder / cache.MARKER).unlink(), os.mkfifo(folder / cache.MARKER)),    # which nobody writes to
+    lambda folder: ((folder / "inner" / "a").unlink(), os.mkfifo(folder / "inner" / "a")),
+    lambda folder: (shutil.rmtree(folder), folder.write_text("")),
+    lambda folder: (shutil.rmtree(folder), os.mkfifo(folder)),
+], ids=range(13))
 def test_a_damaged_result_is_made_again(damage):
     calls, make = counting()
     damage(kept_folder("kind", ["key"], make))
@@ -95,6 +102,18 @@ def test_refreshed_means_it_once():
     assert len(calls) == 2
 
 
+def test_a_signal_at_any_moment_leaves_the_old_result_or_the_new_one(own):
+    kept = kept_folder("kind", ["key"], counting("old")[1])
+
+    def renew() -> None:
+        with refreshed():
+            kept_folder("kind", ["key"], counting("new")[1])
+
+    for place in interrupted_everywhere(renew, cache, files, opcodes=False):
+        assert list((own / "kind").iterdir()) == [kept] and cache._is_whole(kept), place
+    assert (kept / "inner" / "a").read_text() == "new"
+
+
 def test_results_and_documents(own):
     assert kept_result("kind", ["key"], lambda _: {"a": [1]}) == kept_result("kind", ["key"], lambda _: "not asked") == {"a": [1]}
     path = keep_json("documents", "name", {"b": 2.5})
@@ -102,15 +121,30 @@ def test_results_and_documents(own):
     for text in ("", "{}", "[]", "3", '{"sha256": 1, "content": 1}', path.read_text().replace("2.5", "2.6"), "[" * 100_000, "\x00"):
         path.write_text(text)
         assert kept_json("documents", "name") is None
-    path.unlink()
-    path.mkdir()
-    assert kept_json("documents", "name") is None
+    for make in (Path.mkdir, os.mkfifo):
+        path.unlink()
+        make(path)
+        assert kept_json("documents", "name") is None
+        keep_json("documents", "name", 3)
+        assert kept_json("documents", "name") == 3
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_cache_that_is_a_file_is_named(own):
     own.write_text("")
     with pytest.raises(CacheError, match=f"the cache folder {own}, which MXCAST_CACHE names, cannot be used: it is no folder"):
         cache_folder()
+
+
+@pytest.mark.parametrize("kind, use", [
+    ("kind", lambda: kept_folder("kind", ["key"], counting()[1])), ("kind", lambda: keep_json("kind", "name", 1)),
+    ("kind", lambda: kept_json("kind", "name")), ("scratch", lambda: scratch().__enter__()), ("wasmtime", cache_folder)])
+def test_a_file_in_place_of_a_folder_of_the_cache_is_named(own, kind, use):
+    own.mkdir()
+    (own / kind).write_text("x")
+    with pytest.raises(CacheError) as error:
+        use()
+    assert str(error.value) == f"the folder {own / kind} of the cache cannot be used: it is no folder (MXCAST_CACHE names another cache)"
 
 
 UNPRIVILEGED = """

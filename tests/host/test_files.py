@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from mxcast.host import files, signals
 from mxcast.host.files import PART, locked, regular, replaced, temporary_folder, write_whole
+
+from .interruption import interrupted_everywhere
 
 
 def left(folder: Path) -> list[str]:
@@ -50,6 +53,32 @@ def test_any_name_that_the_system_takes(tmp_path, name):
     for content in ("one", "two"):
         write_whole(tmp_path / name, content)
     assert (tmp_path / name).read_text() == "two" and left(tmp_path) == [name]
+
+
+def test_a_signal_at_any_moment_leaves_nothing(tmp_path):
+    def one_file() -> None:
+        with replaced(tmp_path / "a") as file:
+            file.write(b"new")
+
+    def one_folder() -> None:
+        with temporary_folder(tmp_path) as folder:
+            (folder / "b").write_text("")
+
+    write_whole(tmp_path / "a", "old")
+    for body in (one_file, one_folder):
+        for place in interrupted_everywhere(body, files, signals):
+            assert left(tmp_path) == ["a"], place
+            assert (tmp_path / "a").read_text() in ("old", "new")
+    assert (tmp_path / "a").read_text() == "new"
+
+
+def test_a_signal_ends_what_takes_long_at_once(tmp_path):
+    """And does not wait for the end of the block."""
+    with pytest.raises(signals.Interrupted), pytest.MonkeyPatch.context() as patched:
+        patched.setattr(signals, "_State", type("_State", (), {"depth": 0, "number": None, "since": 0.0, "waits": False}))
+        with temporary_folder(tmp_path), replaced(tmp_path / "a"):
+            signals._arrive(signal.SIGTERM, None)
+            pytest.fail("the block went on")
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path):
@@ -121,6 +150,12 @@ def test_many_threads_write_one_file(tmp_path):
         thread.join()
     text = (tmp_path / "a").read_text()
     assert len(text) == 1000 and len(set(text)) == 1 and left(tmp_path) == ["a"]
+
+
+def test_a_pipe_in_place_of_a_lock_does_no_harm(tmp_path):
+    os.mkfifo(tmp_path / "lock")
+    with locked(tmp_path / "lock"):
+        pass
 
 
 def test_a_lock_is_for_one_at_a_time(tmp_path):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -14,6 +13,8 @@ import pytest
 
 from mxcast.host import processes
 from mxcast.host.processes import TookTooLong, run, workers
+
+from .interruption import heed_signals, interrupted_everywhere
 
 PARENT_OF = """
 import os, subprocess, sys, time
@@ -25,7 +26,7 @@ time.sleep(60)
 
 
 def pid_in(path: Path) -> int:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not (path.exists() and path.read_text().strip()):
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -34,7 +35,8 @@ def pid_in(path: Path) -> int:
 
 def is_running(pid: int) -> bool:
     """Whether a grandchild goes on although it was killed; the kernel takes a moment to end it."""
-    for _ in range(100):
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
         try:
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
                 return False
@@ -77,17 +79,16 @@ def test_an_exception_ends_the_children_of_workers(tmp_path):
 
     def work(number: int) -> None:
         begun.append(number)
+        if number == 2:
+            for other in (0, 1):
+                pid_in(tmp_path / str(other))
+            raise ArithmeticError
         run([sys.executable, "-c", PARENT_OF, tmp_path / str(number)])
 
-    def stop() -> None:
-        for number in (0, 1):
-            pid_in(tmp_path / str(number))
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=stop).start()
-    with pytest.raises(KeyboardInterrupt), workers(2) as pool:
-        list(pool.map(work, range(10)))
-    assert sorted(begun) == [0, 1] and not any(is_running(pid_in(tmp_path / str(number))) for number in begun)
+    with pytest.raises(ArithmeticError), workers(3) as pool:
+        list(pool.completed(work, range(10)))
+    assert set(begun) < set(range(5)), "at most one more began before the others were told"
+    assert not any(is_running(pid_in(tmp_path / str(number))) for number in (0, 1))
 
 
 def test_a_generator_that_is_closed_ends_its_children(tmp_path):
@@ -120,16 +121,44 @@ def test_a_child_that_does_not_heed_sigterm_is_killed(tmp_path, monkeypatch):
         assert not is_running(pid_in(tmp_path / "pid"))
 
 
+def test_what_a_child_left_is_ended_too(tmp_path):
+    """It holds the pipe to us, although its parent has ended."""
+    with pytest.raises(TookTooLong):
+        run(["sh", "-c", f"sleep 60 & echo $! > {tmp_path}/pid"], timeout=2)
+    assert not is_running(pid_in(tmp_path / "pid"))
+
+
+def test_a_signal_at_any_moment_leaves_no_child(monkeypatch):
+    begun = []
+
+    class Counted(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            begun.append(self)
+
+    run(["true"])  # which begins the guardian
+    monkeypatch.setattr(processes.subprocess, "Popen", Counted)
+    for place in interrupted_everywhere(lambda: run(["sleep", "0.05"]), processes, opcodes=False):
+        assert all(child.returncode is not None for child in begun), place
+        assert not processes._of_main._running, place
+    assert len(begun) > 5
+
+
 SIGNALLED = """
 import sys
 from mxcast.host import signals
-from mxcast.host.processes import run
+from mxcast.host.processes import run, workers
 signals.install()
 {before}
 try:
-    run([sys.executable, "-c", {program!r}, sys.argv[1]], cwd=sys.argv[2])
+    {work}
 except signals.Interrupted as stopped:
     sys.exit(128 + stopped.number)
+"""
+ALONE = f"run([sys.executable, '-c', {PARENT_OF!r}, sys.argv[1]], cwd=sys.argv[2])"
+IN_WORKERS = f"""
+    with workers(2) as pool:
+        list(pool.map(lambda end: run([sys.executable, '-c', {PARENT_OF!r}, sys.argv[1] + end]), ['', '.other']))
 """
 SHIELDED = """
 import os, signal, subprocess
@@ -141,19 +170,60 @@ subprocess.Popen.__init__ = __init__
 """
 
 
+def signalled(work: str, folder: Path, before: str = "") -> list:
+    return [sys.executable, "-c", SIGNALLED.format(before=before, work=work), folder / "pid", folder]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_all(tmp_path, number):
-    with subprocess.Popen([sys.executable, "-c", SIGNALLED.format(before="", program=PARENT_OF), tmp_path / "pid", tmp_path],
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as ours:
+    with subprocess.Popen(signalled(ALONE, tmp_path), preexec_fn=heed_signals) as ours:
         pid = pid_in(tmp_path / "pid")
         ours.send_signal(number)
-        assert ours.wait(20) == 128 + number
+        assert ours.wait(60) == 128 + number
     assert not is_running(pid) and [path.name for path in tmp_path.iterdir()] == ["pid"]
 
 
+DROPPED = """
+import os, signal
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(3):
+            pass
+Finalized()
+"""
+
+
+def test_a_signal_in_a_finalizer_ends_all(tmp_path):
+    """Where Python drops exceptions."""
+    with subprocess.Popen(signalled(f"exec({DROPPED!r}); {ALONE}", tmp_path), preexec_fn=heed_signals, stderr=subprocess.PIPE) as ours:
+        assert ours.wait(40) == 128 + signal.SIGTERM and ours.stderr.read() == b""
+    assert not (tmp_path / "pid").exists() or not is_running(pid_in(tmp_path / "pid"))
+
+
+def test_a_signal_ends_the_children_of_workers(tmp_path):
+    with subprocess.Popen(signalled(IN_WORKERS, tmp_path), preexec_fn=heed_signals) as ours:
+        both = [pid_in(tmp_path / "pid"), pid_in(tmp_path / "pid.other")]
+        ours.send_signal(signal.SIGINT)
+        assert ours.wait(60) == 130
+    assert not any(is_running(pid) for pid in both)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT, signal.SIGSEGV])
+def test_a_process_that_cannot_clear_up_takes_its_children_along(tmp_path, number):
+    with subprocess.Popen(signalled(IN_WORKERS, tmp_path), preexec_fn=no_core) as ours:
+        both = [pid_in(tmp_path / "pid"), pid_in(tmp_path / "pid.other")]
+        ours.send_signal(number)
+        assert ours.wait(60) == -number
+    assert not any(is_running(pid) for pid in both)
+
+
+def no_core() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def test_a_signal_while_a_child_starts_ends_it_too(tmp_path):
-    done = subprocess.run([sys.executable, "-c", SIGNALLED.format(before=SHIELDED, program=PARENT_OF), tmp_path / "pid", tmp_path], timeout=30,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    done = subprocess.run(signalled(ALONE, tmp_path, SHIELDED), timeout=60, preexec_fn=heed_signals)
     assert done.returncode == 130
     if (tmp_path / "pid").exists():
         assert not is_running(pid_in(tmp_path / "pid"))
