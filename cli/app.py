@@ -36,7 +36,7 @@ def _command(context: typer.Context,
     """Bit-exact converters to the OCP microscaling (MX) formats: golden model, Verilog, and the evidence that they agree.
 
     Exit codes: 0 passed, 1 a check failed, 2 usage, configuration or input, 3 a tool is missing or too old, 4 inconclusive;
-    129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM; 141 the reader of the output is gone.
+    129, 130, 131, 143 ended by SIGHUP, SIGINT, SIGQUIT, SIGTERM; 141 the reader of the output is gone.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
