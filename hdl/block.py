@@ -6,12 +6,11 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import BlockFormat, ConverterConfig, Kind, Numerics, Quantizer, converter_config
+from ..spec import BlockFormat, ConverterConfig, Kind, Numerics, Quantizer, Role, converter_config, ports
 from ..spec.stages import TOGETHER, element_stages, tree_stages
 from .amax import AmaxTree, ReduceKey, inner_stages
 from .element import ElementQuantizer
 from .elimination import Elimination
-from .mode import mode_port
 from .modules import placed
 from .operand import lane_name, operand_config, special_flags
 from .register import registered
@@ -57,13 +56,9 @@ class BlockConverter(wiring.Component):
         self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
         self.config = converter_config(config, profile, **overrides)
         self._MustUse__used = False
-        numerics, latency = self.config.numerics, self.config.latency
-        random = {"random": In(numerics.block_size * numerics.random_bits)} if numerics.random_bits else {}
-        super().__init__({"x": In(numerics.block_size * numerics.source.bits), **mode_port(self.config), **random,
-                          **({"i_valid": In(1), "i_ready": Out(1)} if latency else {}),
-                          "scale": Out(numerics.block.scale.bits),
-                          "p": Out(numerics.block_size * numerics.block.element.bits),
-                          **({"o_valid": Out(1), "o_ready": In(1)} if latency else {})})
+        # clock and reset are of the domain
+        super().__init__({port.name: (In if port.direction == "input" else Out)(port.width) for port in ports(self.config)
+                          if port.role not in (Role.CLOCK, Role.RESET)})
         self.enable = Signal()
         """Whether all registers take what comes, in this cycle."""
 

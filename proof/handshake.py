@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 
-from ..spec import ConverterConfig
+from ..spec import ConverterConfig, ports as converter_ports
 from .design import Design, provide
 from .pipeline import PREPARATION
 from .structure import StructureError
@@ -39,15 +39,11 @@ GATES: dict[str, Callable[[Bits, Bits], bool]] = {
 
 def moving(design: Design, config: ConverterConfig) -> Design:
     """The converter in which nothing ever waits: of the ports only ``clk``, ``i_valid`` and data."""
-    numerics = config.numerics
-    widths = {"clk": 1, "i_valid": 1, "x": numerics.block_size * numerics.source.bits, "mode": config.mode_bits,
-              "random": numerics.block_size * numerics.random_bits}
-    inputs = {port: width for port, width in widths.items() if width}
-    outputs = {"scale": numerics.block.scale.bits, "p": numerics.block_size * numerics.block.element.bits}
-    ports = [f"{way} wire [{width - 1}:0] {port}" for way, some in (("input", inputs), ("output", outputs)) for port, width in some.items()]
-    pins = [f".{port}({value})" for port, value in [*((port, port) for port in [*inputs, *outputs]), *CONTROL.items()]]
+    kept = [port for port in converter_ports(config) if port.name not in CONTROL and not (port.direction == "output" and not port.role.is_data)]
+    declared = [f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept]
+    pins = [f".{port}({value})" for port, value in [*((port.name, port.name) for port in kept), *CONTROL.items()]]
     name = free_name("mxcast_moving", design.text)
-    text = f"{design.text}\nmodule {name}({', '.join(ports)});\n  {design.top} converter({', '.join(pins)});\nendmodule\n"
+    text = f"{design.text}\nmodule {name}({', '.join(declared)});\n  {design.top} converter({', '.join(pins)});\nendmodule\n"
     return Design(text, name, design.folder / "moving", design.reader)
 
 

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ..spec import Numerics
+from ..spec import ConverterConfig, Numerics, ports as converter_ports
 from ..spec.catalogue import excerpt, unknown_name
 
 __all__ = ["Bit", "Connections", "Port", "PortMap", "connections", "entries"]
@@ -118,7 +118,7 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: N
 
     Raises ValueError, one sentence, for unknown ports, wrong widths and inputs that nothing or two things drive.
     """
-    element = {"x": numerics.source.bits, "random": numerics.random_bits, "p": numerics.block.element.bits, "scale": 8}
+    ours = {port.name: port for port in converter_ports(ConverterConfig(numerics=numerics))}
     driven: dict[str, list[Bit | None]] = {port.name: [None] * port.width for port in ports.values() if port.direction == "input"}
     outputs: dict[str, list[Bit]] = {}
 
@@ -128,8 +128,7 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: N
         driven[port][place] = bit
 
     for quantity, direction in QUANTITIES.items():
-        width = element[quantity]
-        if not width:
+        if quantity not in ours:
             if quantity in asked.patterns:
                 raise ValueError(f"{quantity} is mapped, but the rounding {numerics.rounding} takes no random bits")
             continue
@@ -137,7 +136,7 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: N
         if pattern is None:
             raise ValueError(f"the map says nothing of {quantity}, and {top} has no port of that name: "
                              f"map {quantity}=PATTERN; its {direction}s are {_listed(ports, direction)}")
-        found = _bits(quantity, pattern, ports, top, numerics.block_size if quantity != "scale" else 1, width)
+        found = _bits(quantity, pattern, ports, top, ours[quantity].lanes, ours[quantity].bits)
         if direction == "output":
             outputs[quantity] = found
         for place, (port, at) in enumerate(found if direction == "input" else []):

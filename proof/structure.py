@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..spec import ConverterConfig
+from ..spec import ConverterConfig, ports as converter_ports
 
 __all__ = ["StructureError", "Wiring", "check_ports", "wiring"]
 
@@ -29,19 +29,9 @@ class Wiring:
 def check_ports(modules: dict[str, dict], top: str, config: ConverterConfig, registered: bool = False) -> None:
     """Raise ValueError unless a module has exactly the ports of a converter, with ``clk`` where it is registered, and with
     reset and handshake where the configuration says so."""
-    numerics = config.numerics
-    lanes = numerics.block_size
-    wanted = {"x": ("input", lanes * numerics.source.bits), "scale": ("output", numerics.block.scale.bits),
-              "p": ("output", lanes * numerics.block.element.bits)}
-    if config.alternatives:
-        wanted["mode"] = "input", config.mode_bits
-    if numerics.random_bits:
-        wanted["random"] = "input", lanes * numerics.random_bits
+    wanted = {port.name: (port.direction, port.width) for port in converter_ports(config)}
     if registered:
         wanted["clk"] = "input", 1
-    if config.latency:
-        wanted |= {port: ("output" if port in ("i_ready", "o_valid") else "input", 1)
-                   for port in ("rst", "i_valid", "i_ready", "o_valid", "o_ready")}
     ports = {name: (port["direction"], len(port["bits"])) for name, port in modules[top]["ports"].items()}
     for name in [*wanted, *ports]:
         if name not in wanted:

@@ -11,7 +11,7 @@ from random import Random
 from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
-from mxcast.spec import ConverterConfig
+from mxcast.spec import ConverterConfig, ports
 
 __all__ = ["Flow", "FlowError", "Inputs"]
 
@@ -39,9 +39,7 @@ class Flow:
 
     def __init__(self, dut, config: ConverterConfig, seed: int, unknown: bool) -> None:
         self.dut, self.config, self.random, self.unknown = dut, config, Random(seed), unknown
-        numerics = config.numerics
-        self.widths = {"x": numerics.block_size * numerics.source.bits, "random": numerics.block_size * numerics.random_bits,
-                       "mode": config.mode_bits}
+        self.widths = {port.name: port.width for port in ports(config) if port.role.is_data and port.direction == "input"}
 
     async def edge(self) -> None:
         self.dut.clk.value = 1
@@ -52,8 +50,6 @@ class Flow:
         """A block, or a gap."""
         self.dut.i_valid.value = block is not None
         for port, width in self.widths.items():
-            if not width:
-                continue
             if block is None:
                 value = LogicArray("X" * width) if self.unknown else self.random.getrandbits(width)
             else:

@@ -7,6 +7,7 @@ from .formats import (BF16, E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, ELEMENTS, FP16, 
                       FloatFormat, Kind, Negatives, Number, NumberFormat, SpecialCodes)
 from .names import block_format, element_format, source_format
 from .numerics import RULES, Numerics, Overflow, Rounding, ScaleRule, Specials, Subnormals, signal_codes
+from .ports import Port, Role, ports
 from .profiles import PROFILES, Profile, numerics, profile_of
 from .stages import stages
 
@@ -17,5 +18,5 @@ __all__ = [
     "Number", "NumberFormat", "SpecialCodes", "SubScale", "TensorScale",
     "block_format", "element_format", "source_format",
     "RULES", "Numerics", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals", "signal_codes",
-    "PROFILES", "Profile", "numerics", "profile_of", "stages",
+    "Port", "Role", "ports", "PROFILES", "Profile", "numerics", "profile_of", "stages",
 ]

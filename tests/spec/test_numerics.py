@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, CHOICES, FP32, PROFILES, RULES, SOURCES, TF32, OTHER_BLOCKS, AmaxKey, ConverterConfig, Convention, FixedFormat, Negatives,
+from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, CHOICES, FP32, PROFILES, RULES, SOURCES, TF32, Role, OTHER_BLOCKS, AmaxKey, ConverterConfig, Convention, FixedFormat, Negatives,
                          FloatFormat, Microarchitecture, Numerics, Rounding, Rule, ScaleRule, SpecialCodes, Specials,
                          converter_config, numerics, profile_of)
 
@@ -28,8 +28,9 @@ def rules() -> list[type[Rule]]:
 
 def test_the_rules_are_all_here():
     assert {rule.__name__ for rule in rules()} == {
-        "Amax", "AmaxKey", "Convention", "Negatives", "Overflow", "Quantizer", "Rounding", "ScaleRule", "SpecialCodes", "Specials", "Structure", "Subnormals"}
-    assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - {Convention, Negatives, SpecialCodes}
+        "Amax", "AmaxKey", "Convention", "Negatives", "Overflow", "Quantizer", "Role", "Rounding", "ScaleRule", "SpecialCodes", "Specials", "Structure",
+        "Subnormals"}
+    assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - {Convention, Negatives, Role, SpecialCodes}
 
 
 @pytest.mark.parametrize("member", [m for rule in rules() for m in rule], ids=lambda m: f"{type(m).__name__}-{m}")
