@@ -1,6 +1,9 @@
 """The configurations of full size that tests walk. The combinations of all rules, in small blocks, are in `mxcast.sim.families`."""
 
+from collections.abc import Iterable, Sequence
 from itertools import cycle, product
+
+import pytest
 
 from mxcast.spec import BLOCKS, PROFILES, Numerics, Rounding, ScaleRule, Specials, Subnormals, numerics
 
@@ -18,6 +21,18 @@ def every_numerics() -> list[Numerics]:
             chosen.append(numerics(element, scale_rule=rule, rounding=rounding, specials=specials,
                                    input_subnormals=inputs, element_subnormals=elements))
     return list(dict.fromkeys(chosen))
+
+
+def share(values: Iterable[object], step: int) -> list:
+    """Parameters of which only every n-th is in the quick run: the others are more of the same."""
+    return [value if number % step == 0 else pytest.param(value, marks=pytest.mark.slow) for number, value in enumerate(values)]
+
+
+def in_turn(first: Sequence[object], second: Sequence[object]) -> list:
+    """All pairs, of which the quick run has as many as let each value occur."""
+    few = min(len(first), len(second))
+    return [pytest.param(a, b, marks=() if m % few == n % few else pytest.mark.slow)
+            for m, a in enumerate(first) for n, b in enumerate(second)]
 
 
 def short_id(rules: Numerics) -> str:

@@ -1,6 +1,17 @@
-"""After a run, say how many blocks were compared by what: a test records its count as the property ``blocks``."""
+"""What tools compile of themselves is shared by all tests. After a run, say how many blocks were compared by what: a test records its
+count as the property ``blocks``."""
 
+from __future__ import annotations
+
+import os
+import shlex
 from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mxcast.host import cache
 
 TITLES = {"test_model_equals_the_exact_definition": "model = exact definition",
           "test_all_boundary_neighbours": "model = exact definition, all boundary neighbours",
@@ -16,6 +27,48 @@ TITLES = {"test_model_equals_the_exact_definition": "model = exact definition",
           "test_other_ports_pass_on_verilator": "cocotb on Verilator, other sources, random bits and modes",
           "test_the_same_bench_passes_on_icarus": "cocotb on Icarus",
           "test_unknown_random_bits_stay_where_they_belong": "cocotb on Icarus, unknown random bits"}
+
+OF_TOOLS = "wasmtime", "verilator-runtime", "verilator-shim"
+"""Folders of a cache in which tools keep what they compile of themselves, which takes them seconds: nothing of a design of ours."""
+
+OBJECTS = """
+# With the words of a call of the compiler: keeps the objects of Verilator's own sources, and those of cocotb's.
+for word; do [ "$before" = -o ] && to=$word; before=$word; done
+case $word in
+    */verilator/include/verilated*.cpp|*/cocotb/share/lib/verilator/verilator.cpp) ;;
+    *) exec "$@" ;;
+esac
+kept=$FOLDER/$( (echo "$@"; "$1" --version; cat "$word") | sha256sum | cut -c1-32).o
+[ -f "$kept" ] || { "$@" && cp "$to" "$kept.$$" && mv "$kept.$$" "$kept"; } || exit
+cp "$kept" "$to"
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def objects(tmp_path_factory):
+    """The builds of cocotb compile Verilator's library anew each time, which takes longer than all the rest of most tests; here once."""
+    if os.environ.get("OBJCACHE"):
+        return
+    folder = cache.cache_folder() / "objects-of-tests"
+    folder.mkdir(exist_ok=True)
+    script = tmp_path_factory.mktemp("objects") / "kept.sh"
+    script.write_text(OBJECTS.replace("$FOLDER", shlex.quote(str(folder))))
+    os.environ["OBJCACHE"] = f"sh {script}"
+
+
+@pytest.fixture(scope="session")
+def new_cache(objects) -> Callable[[Path], Path]:
+    """Make a folder a cache that has nothing but what tools compiled of themselves."""
+    shared = cache.cache_folder()
+
+    def made(folder: Path, *more: str) -> Path:
+        for kind in (*OF_TOOLS, *more):
+            (shared / kind).mkdir(exist_ok=True)
+            folder.mkdir(exist_ok=True)
+            (folder / kind).symlink_to(shared / kind)
+        return folder
+
+    return made
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -92,12 +92,18 @@ def temporary(folder: Path) -> list[str]:
     return [str(path) for path in folder.rglob("*") if "mxcast-part" in path.name or path.name.startswith(("yosys-abc", "yowasp", "cc"))]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("case", CASES)
-def test_a_signal_ends_everything(case, number, tmp_path):
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("case, number", [  # all pairs, and in the quick run one signal for each command
+    pytest.param(case, number, marks=() if turn % len(SIGNALS) == which else pytest.mark.slow)
+    for turn, case in enumerate(CASES) for which, number in enumerate(SIGNALS)])
+def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
     generator = random.Random(f"{case} {number}")
     for name in ("cache", "out", "tmp"):
         (tmp_path / name).mkdir()
+    if case != "emit":  # whose signal finds it where the tool compiles itself, as it has done little else
+        new_cache(tmp_path / "cache")
     text = Path(__file__).parents[1] / "proof" / "designs" / "e2m1.sv"
     if case == "check-rtl":
         from mxcast.hdl import verilog

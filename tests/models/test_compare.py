@@ -43,6 +43,7 @@ def exact_byte(pattern: int, rules) -> int:
 
 # -- what is known -----------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_every_fp32_number_under_rceil_and_ceil_with_ties_to_even_and_away():
     """All 2**31 largest magnitudes, of which one differs, and all classes of E2M1: ties to even and away from zero differ
     where the even neighbour is below, at 0.25, 1.25, 2.5 and 5 times the scale, for either sign. For normal numbers that

@@ -9,7 +9,7 @@ from mxcast.models.source import DTYPES
 from mxcast.sim import stimuli
 from mxcast.spec import BLOCKS, FloatFormat, numerics
 
-from ..configurations import ELEMENTS, every_numerics, short_id
+from ..configurations import ELEMENTS, every_numerics, share, short_id
 
 
 def disagreements(patterns: np.ndarray, rules) -> list[str]:
@@ -25,7 +25,7 @@ def disagreements(patterns: np.ndarray, rules) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("rules", every_numerics(), ids=short_id)
+@pytest.mark.parametrize("rules", share(every_numerics(), 4), ids=short_id)
 def test_model_equals_the_exact_definition(rules, record_property):
     corner, random = stimuli.corner_blocks(rules, most=100), stimuli.random_blocks(rules, 150, seed=7)
     boundary = stimuli.boundary_blocks(rules)

@@ -14,6 +14,8 @@ from mxcast.sim.verification import verify
 from mxcast.spec import (BLOCK_SIZES, ELEMENTS, SOURCES, ConverterConfig, Rounding, ScaleRule, Specials, Subnormals,
                          converter_config, numerics)
 
+from ..configurations import share
+
 # of each family every n-th; the steps share no factor with the numbers of rules, so that all pairs of values occur
 STEPS = {"rules": 11, "sizes": 5, "formats": 11, "random_bits": 1}
 SHARE = {name: [family[number % step::step] for number, family in enumerate(FAMILIES[name]())] for name, step in STEPS.items()}
@@ -59,7 +61,7 @@ def test_the_share_of_sizes_has_every_format_from_every_source():
     assert {(f[0].source.name, f[0].block.element.name) for f in SHARE["sizes"] if f} == set(product(SOURCES, ELEMENTS))
 
 
-@pytest.mark.parametrize("families", [SHARE["formats"][number::8] for number in range(8)], ids=range(8))
+@pytest.mark.parametrize("families", share([SHARE["formats"][number::8] for number in range(8)], 4), ids=range(8))
 def test_every_element_format(families, record_property):
     equal(families, record_property, blocks=1000, exact_blocks=20)
 
@@ -72,7 +74,7 @@ def test_the_share_of_formats_has_nearly_every_format():
     assert len({n.block.element.name for family in SHARE["formats"] for n in family}) > 0.9 * len(every)
 
 
-@pytest.mark.parametrize("families", [SHARE["random_bits"][number::8] for number in range(8)], ids=range(8))
+@pytest.mark.parametrize("families", share([SHARE["random_bits"][number::8] for number in range(8)], 4), ids=range(8))
 def test_every_number_of_random_bits(families, record_property):
     equal(families, record_property, blocks=1000, exact_blocks=30)
 

@@ -32,18 +32,10 @@ endmodule
 """
 
 
-def with_designs(folder: Path) -> None:
-    """Make a folder one in which the designs of the machine's cache are, too."""
-    for kind in ("verilated", "verilator-runtime", "verilator-shim"):
-        (cache.cache_folder() / kind).mkdir(exist_ok=True)
-        (folder / kind).symlink_to(cache.cache_folder() / kind)
-
-
 @pytest.fixture(autouse=True)
-def own_records(monkeypatch, tmp_path):
-    """Records apart from those of the machine; arrays and chunks of which the stimuli have many, and no multiple."""
-    with_designs(tmp_path)
-    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path))
+def own_records(monkeypatch, tmp_path, new_cache):
+    """Records apart from those of the machine, but its designs; arrays and chunks of which the stimuli have many, and no multiple."""
+    monkeypatch.setenv("MXCAST_CACHE", str(new_cache(tmp_path, "verilated")))
     monkeypatch.setattr(verification, "CHUNK", 700)
     monkeypatch.setattr(stimuli, "STRATUM", 2000)
 

@@ -16,9 +16,11 @@ from ..configurations import ELEMENTS
 needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is optional: apt-get install iverilog")
 
 
-@pytest.mark.parametrize("element", ELEMENTS)
-def test_regression_passes_on_verilator(element, tmp_path, record_property):
-    config = converter_config(element, {"e5m2": "nvidia", "e2m3": "gorodecky_sousa"}.get(element, "ocp"))
+# every format in blocks of 8, and of 32, which take longer to compile
+@pytest.mark.parametrize("element, size", [*((element, 8) for element in ELEMENTS), *(
+    pytest.param(element, 32, marks=() if element == "e4m3" else pytest.mark.slow) for element in ELEMENTS)])
+def test_regression_passes_on_verilator(element, size, tmp_path, record_property):
+    config = converter_config(element, {"e5m2": "nvidia", "e2m3": "gorodecky_sousa"}.get(element, "ocp"), block_size=size)
     result = regress(config, out=tmp_path)
     record_property("blocks", result.comparisons)
     assert result.passed, result.report
@@ -44,7 +46,8 @@ def test_other_ports_pass_on_verilator(formats, rules, tmp_path, record_property
 
 @needs_icarus
 @pytest.mark.parametrize("element, rules", [
-    ("e4m3", {"specials": "inf_scale"}), ("e2m1", {}), ("int8", {"scale_rule": "ceil"}),
+    ("e4m3", {"specials": "inf_scale"}), ("e2m1", {"block_size": 8}), ("int8", {"scale_rule": "ceil", "block_size": 8}),
+    pytest.param("e2m1", {}, marks=pytest.mark.slow), pytest.param("int8", {"scale_rule": "ceil"}, marks=pytest.mark.slow),
     ("e3m2,e2m3,int6", {"rounding": "sr", "random_bits": 3, "source": "fp16", "specials": "te", "block_size": 4})])
 def test_the_same_bench_passes_on_icarus(element, rules, tmp_path, record_property):
     """Four states: an unknown bit in an output would be reported."""
@@ -55,15 +58,15 @@ def test_the_same_bench_passes_on_icarus(element, rules, tmp_path, record_proper
 
 
 def test_a_waveform_on_request(tmp_path):
-    result = regress(converter_config("e2m1"), out=tmp_path, waves=True, random_blocks=10)
+    result = regress(converter_config("e2m1", block_size=8), out=tmp_path, waves=True, random_blocks=10)
     assert result.passed and result.waveform and result.waveform.stat().st_size > 10_000
 
 
 def test_a_bench_without_outputs_is_a_failure(tmp_path):
     """A design whose outputs never leave X on Icarus, or stay 0 on Verilator, does not pass."""
     dead = tmp_path / "dead.v"
-    dead.write_text("module dead(input [1023:0] x, output [7:0] scale, output [255:0] p); endmodule\n")
-    result = regress(converter_config("e4m3"), out=tmp_path, name="dead", verilog=dead, random_blocks=10)
+    dead.write_text("module dead(input [255:0] x, output [7:0] scale, output [63:0] p); endmodule\n")
+    result = regress(converter_config("e4m3", block_size=8), out=tmp_path, name="dead", verilog=dead, random_blocks=10)
     assert not result.passed
 
 

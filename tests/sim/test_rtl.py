@@ -7,10 +7,10 @@ from mxcast.models import quantize, quantize_blocks
 from mxcast.sim import verify, verilate
 from mxcast.spec import AmaxKey, ConverterConfig, Microarchitecture, converter_config
 
-from ..configurations import ELEMENTS, every_numerics, short_id
+from ..configurations import ELEMENTS, every_numerics, in_turn, share, short_id
 
 
-@pytest.mark.parametrize("rules", every_numerics(), ids=short_id)
+@pytest.mark.parametrize("rules", share(every_numerics(), 4), ids=short_id)
 def test_rtl_equals_the_model(rules, record_property):
     result = verify(ConverterConfig(numerics=rules), blocks=60_000, seed=11)
     record_property("blocks", result.blocks)
@@ -18,8 +18,7 @@ def test_rtl_equals_the_model(rules, record_property):
     assert min(result.counts.values()) > 50 and set(result.counts) == {"corner", "boundary", "random"}
 
 
-@pytest.mark.parametrize("profile", ["ocp", "te", "gorodecky_sousa"])
-@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, ["ocp", "te", "gorodecky_sousa"]))
 def test_a_64th_of_all_inputs(element, profile, record_property):
     """The stratified part of `mxcast verify --exhaustive`."""
     result = verify(converter_config(element, profile), stimuli="stratified", seed=5)
@@ -28,8 +27,7 @@ def test_a_64th_of_all_inputs(element, profile, record_property):
     assert result.blocks > 2_000_000
 
 
-@pytest.mark.parametrize("profile", ["ocp", "te", "gorodecky_sousa"])
-@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, ["ocp", "te", "gorodecky_sousa"]))
 def test_every_microarchitecture_gives_the_same_bits(element, profile, record_property):
     blocks = 0
     for key in AmaxKey:

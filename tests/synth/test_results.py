@@ -13,6 +13,8 @@ from mxcast.synth.exploration.tensors import standard
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = sorted((ROOT / "synth" / "results").glob("*.json"))
+QUICK = "rules-xcu", "rules-ice40"
+"""Files of which a point is made again in the quick run: those of README.md, and those of the smallest converters."""
 
 
 def bench():
@@ -39,10 +41,10 @@ def test_the_points_are_those_of_the_sweep(path):
     assert document["tensors"] == [tensor.to_dict() for tensor in standard()] and document["missing"] == len(order) - len(ids)
 
 
-@pytest.mark.parametrize("path", [path for path in KEPT if path.stem != "placed"], ids=lambda path: path.stem)
-def test_a_point_is_made_again_identically(path, tmp_path, monkeypatch):
+@pytest.mark.parametrize("path", [pytest.param(path, marks=() if path.stem in QUICK else pytest.mark.slow)
+                                  for path in KEPT if path.stem != "placed"], ids=lambda path: path.stem)
+def test_a_point_is_made_again_identically(path, cache, monkeypatch):
     """The smallest of each file, with the pinned tools."""
-    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path))
     kept = min(points(path), key=lambda row: row.luts)
     sweep = dict(bench().sweeps())[path.stem]
     point = next(point for point in sweep.points()[0] if point.id == kept.id)
