@@ -6,12 +6,17 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= 2
 
-.PHONY: demo test table bench results qor clean
+.PHONY: demo test test-all table bench results qor clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
+# Every kind of check; what is more of the same is marked slow.
 test: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow"
+
+# All of it.
+test-all: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) -q
 
 # The six formats beside the paper's table VIII.
