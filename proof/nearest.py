@@ -60,7 +60,7 @@ def candidates(asked: Numerics) -> list[Candidate]:
 def _departures(rules: Numerics) -> Iterator[tuple[str, Numerics]]:
     for other in BLOCKS.values():
         if other.element.bits == rules.block.element.bits and other.element != rules.block.element:
-            yield f"format={other.name}", rules.replace(block=dataclasses.replace(other, block_size=rules.block_size))
+            yield f"format={other.name}", rules.replace(block=other.resized(rules.block_size))
     for field, kind in RULES.items():
         for rule in kind:
             if rule not in (getattr(rules, field), Rounding.SR):  # that needs another port

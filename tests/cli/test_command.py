@@ -305,7 +305,7 @@ def test_configuration_file(passes, tmp_path):
 
 def test_configuration_file_takes_what_json_gives(passes, tmp_path):
     one = json.loads(passes("emit", "e2m1", "-o", tmp_path, "--json"))
-    text = "[numerics]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in one["numerics"].items())
+    text = "[numerics]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in one["numerics"].items() if key != "formats")
     (tmp_path / "c.toml").write_text(text)
     assert json.loads(passes("emit", "-c", tmp_path / "c.toml", "-o", tmp_path, "--json"))["config_id"] == one["config_id"]
 

@@ -83,7 +83,7 @@ def takes_care(running: subprocess.Popen) -> bool:
 
 def heed_signals() -> None:
     """Under ``nohup``, or in the background of a shell, a child would ignore them."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

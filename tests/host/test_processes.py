@@ -219,6 +219,7 @@ def test_a_process_that_cannot_clear_up_takes_its_children_along(tmp_path, numbe
 
 
 def no_core() -> None:
+    heed_signals()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
