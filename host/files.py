@@ -131,7 +131,12 @@ def _new_folder(parent: Path) -> tuple[Path, int]:
     while True:
         folder = parent / f"{secrets.token_hex(8)}.{PART}"
         folder.mkdir()
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            if not parent.is_dir():
+                raise
+            continue  # another process took it for abandoned, in the moment before it was opened
         if _lock(handle, folder):
             return folder, handle
         os.close(handle)

@@ -175,3 +175,20 @@ def test_a_lock_is_for_one_at_a_time(tmp_path):
     for thread in threads:
         thread.join()
     assert most == 1
+
+
+def test_a_folder_that_another_process_takes_for_abandoned(tmp_path, monkeypatch):
+    """In the moment before it is opened and locked: a second one is made."""
+    make, made = Path.mkdir, []
+
+    def mkdir(path: Path, *arguments: object, **options: object) -> None:
+        make(path, *arguments, **options)
+        if path.name.endswith(PART):
+            made.append(path)
+            if len(made) == 1:
+                path.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with temporary_folder(tmp_path) as folder:
+        assert folder == made[1] and folder.is_dir()
+    assert list(tmp_path.iterdir()) == []

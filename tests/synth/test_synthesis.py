@@ -187,7 +187,7 @@ def test_a_real_synthesis(cache, formats, rules):
 def test_modes_share_their_cost(cache):
     """A converter with modes costs what the most expensive one of them does, and less than a third of the others."""
     def luts(formats: str, rules: str) -> int:
-        return synth(converter_config(formats, scale_rule=rules, block_size=2), "lut6", stages=False).whole.luts
+        return synth(converter_config(formats, scale_rule=rules, block_size=4), "lut6", stages=False).whole.luts
 
     for formats, rules in (("e4m3,e5m2", "floor"), ("e4m3", "floor,ceil"), ("e4m3,e5m2", "floor,ceil"), ("int4,e2m1", "rceil")):
         alone = [luts(element, rule) for element in formats.split(",") for rule in rules.split(",")]
