@@ -12,6 +12,8 @@ from mxcast.cli.options import request
 from mxcast.models import quantize
 from mxcast.spec import BLOCKS, PROFILES, RULES, SOURCES, block_format
 
+from ..configurations import in_turn
+
 COMMAND = [sys.executable, "-m", "mxcast.cli"]
 VERBS = ("list", "doctor", "quantize", "dequantize", "explain", "compare", "emit", "verify", "test", "synth")
 
@@ -110,7 +112,11 @@ def test_a_defect_of_ours_keeps_its_traceback(monkeypatch):
         main(["emit", "e4m3"])
 
 
-def test_list(passes):
+def test_list(passes, monkeypatch):
+    from mxcast.synth import pipeline  # synthesis would take half a minute to find the delays by which some sweeps choose registers
+
+    monkeypatch.setattr(pipeline, "sections", lambda config, target: (
+        dict.fromkeys(pipeline.stages(config), 1.0), dict.fromkeys(pipeline.stages(config), 1)))
     everything = json.loads(passes("list", "--json"))
     assert [row["name"] for row in everything["formats"]] == list(BLOCKS)
     assert [row["name"] for row in everything["profiles"]] == list(PROFILES)
@@ -145,8 +151,9 @@ def test_list_formats_says_how_others_are_spelt(passes):
         assert f"eXmY_{suffix}" in note and block_format(f"e3m3_{suffix}").element.specials == suffix
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["--help"], ["explain", "e4m3", "--values", "1", "--all"]])
+@pytest.mark.parametrize("arguments, unbuffered", [*in_turn(
+    [["list", "rules"], ["list", "rules", "--json"], ["--help"], ["explain", "e4m3", "--values", "1", "--all"]], ["", "1"]), *(
+    pytest.param(["list", *more], unbuffered, marks=pytest.mark.slow) for more in ([], ["--json"]) for unbuffered in ("", "1"))])
 def test_a_reader_that_leaves(arguments, unbuffered):
     """`mxcast list | head -1`: not a word on stderr, and no claim that all went well; a full disk is still an error."""
     import os

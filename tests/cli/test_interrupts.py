@@ -133,9 +133,9 @@ def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT])
 @pytest.mark.parametrize("case", ["synth", "explore"])
-def test_what_cannot_be_caught_ends_the_children_too(case, number, tmp_path):
+def test_what_cannot_be_caught_ends_the_children_too(case, number, tmp_path, new_cache):
     key, _, value = MARK.partition("=")
-    environment = {**os.environ, "MXCAST_CACHE": str(tmp_path / "cache"), key: value}
+    environment = {**os.environ, "MXCAST_CACHE": str(new_cache(tmp_path / "cache")), key: value}
     with subprocess.Popen([*COMMAND, *CASES[case]], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL,
                           preexec_fn=heed_signals) as running:
         wait_for(lambda: any(b"pyosys" in command(pid) for pid in descendants()))

@@ -74,8 +74,8 @@ def test_registers_make_the_netlist_shorter():
 
 @pytest.mark.parametrize("block, profile, rules", [
     ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush"}), ("e2m1", "nvidia", {"quantizer": "table"}),
-    ("int8", "ocp", {"quantizer": "table", "specials": "drop"}), ("e4m3", "te", {"quantizer": "table"}),
-    ("e4m3", "ocp", {}), ("int8", "te", {}),
+    ("int8", "ocp", {"quantizer": "table", "specials": "drop"}), pytest.param("e4m3", "te", {"quantizer": "table"}, marks=pytest.mark.slow),
+    pytest.param("e4m3", "ocp", {}, marks=pytest.mark.slow), ("int8", "te", {}),
 ])
 def test_synthesis_resets_no_data(block, profile, rules, tmp_path):
     """A reset that is made of data is gated by the enable, and the gate is on the longest path."""
