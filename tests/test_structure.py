@@ -132,6 +132,14 @@ def test_nothing_shadows_the_installed_package() -> None:
     assert not (ROOT / "mxcast.py").exists()
 
 
+def test_what_shows_that_checks_can_fail_is_in_every_run() -> None:
+    """`make test` leaves out what is marked ``slow``: no planted bug, attack, trap, departure or mutant."""
+    planted = ["sim/test_planted_bugs.py", "sim/test_stalls.py", "proof/test_attacks.py", "proof/test_traps.py", "proof/test_foreign.py",
+               "proof/test_mutation.py", "proof/test_gate.py", "proof/test_text.py"]
+    marks = "mark.slow", "share(", "in_turn("
+    assert not [name for name in planted if any(mark in (ROOT / "tests" / name).read_text() for mark in marks)]
+
+
 def test_no_long_file() -> None:
     skipped = {"tests", "build", "dist"}
     paths = [path for folder in ROOT.iterdir() if folder.is_dir() and folder.name not in skipped
