@@ -36,10 +36,10 @@ OF_TOOLS = "wasmtime", "verilator-runtime", "verilator-shim"
 """Folders of a cache in which tools keep what they compile of themselves, which takes them seconds: nothing of a design of ours."""
 
 OBJECTS = """
-# With the words of a call of the compiler: keeps the objects of Verilator's own sources, and those of cocotb's.
+# With the words of a call of the compiler: keeps the objects of Verilator's own sources, which include nothing of a design.
 for word; do [ "$before" = -o ] && to=$word; before=$word; done
 case $word in
-    */verilator/include/verilated*.cpp|*/cocotb/share/lib/verilator/verilator.cpp) ;;
+    */verilator/include/verilated*.cpp) ;;
     *) exec "$@" ;;
 esac
 kept=$FOLDER/$( (echo "$@"; "$1" --version; cat "$word") | sha256sum | cut -c1-32).o
