@@ -6,10 +6,15 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= 2
 
-.PHONY: demo test test-all table bench results qor clean
+.PHONY: demo check test test-all table bench results qor clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
+
+# Lint, layout and types of the code.
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 
 # Every kind of check; what is more of the same is marked slow.
 test: $(READY)

@@ -1,6 +1,7 @@
 """Bit-exact converters to the OCP microscaling (MX) formats: golden model, Verilog, and the evidence that they agree.
 
-What is named here is the stable interface. A name is imported when it is used first, so ``import mxcast`` takes no time.
+What is named here is the stable interface. A name is imported when it is used first, so ``import mxcast`` takes no
+time.
 
 >>> import mxcast
 >>> q = mxcast.quantize([[0.5] * 32], "e4m3", profile="nvidia")
@@ -17,11 +18,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .interface import (Quantized, Rules, dequantize, emit, explore, formats, profiles, prove, quantize, synth, verify, verilate)
+    from .interface import (
+        Quantized,
+        Rules,
+        dequantize,
+        emit,
+        explore,
+        formats,
+        profiles,
+        prove,
+        quantize,
+        synth,
+        verify,
+        verilate,
+    )
 
     __version__: str
 
-__all__ = ["Quantized", "Rules", "__version__", "dequantize", "emit", "explore", "formats", "profiles", "prove", "quantize", "synth", "verify", "verilate"]
+__all__ = [
+    "Quantized",
+    "Rules",
+    "__version__",
+    "dequantize",
+    "emit",
+    "explore",
+    "formats",
+    "profiles",
+    "prove",
+    "quantize",
+    "synth",
+    "verify",
+    "verilate",
+]
 
 
 def __getattr__(name: str) -> object:

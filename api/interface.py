@@ -1,7 +1,7 @@
 """The stable interface: one function for each thing that the package does, with formats and rules by name.
 
-A converter is given as a format by its long or short name (``mxfp8_e4m3``, ``e4m3``; with commas for a converter with modes), a profile and
-any `Rules` that differ from it. What the functions return is described where it is made.
+A converter is given as a format by its long or short name (``mxfp8_e4m3``, ``e4m3``; with commas for a converter with
+modes), a profile and any `Rules` that differ from it. What the functions return is described where it is made.
 """
 
 from __future__ import annotations
@@ -24,7 +24,20 @@ if TYPE_CHECKING:
     from .spec import BlockFormat, ConverterConfig, NumberFormat, Numerics
     from .synth import Explored, Synthesis
 
-__all__ = ["Quantized", "Rules", "dequantize", "emit", "explore", "formats", "profiles", "prove", "quantize", "synth", "verify", "verilate"]
+__all__ = [
+    "Quantized",
+    "Rules",
+    "dequantize",
+    "emit",
+    "explore",
+    "formats",
+    "profiles",
+    "prove",
+    "quantize",
+    "synth",
+    "verify",
+    "verilate",
+]
 
 Format: TypeAlias = "str | BlockFormat | NumberFormat | Numerics | ConverterConfig"
 """What names a converter's output, or says all of a converter."""
@@ -50,8 +63,17 @@ class Rules(TypedDict, total=False):
     registered_after: str | tuple[str, ...]
 
 
-def quantize(x: object, format: Format, profile: str | None = None, *, axis: int = -1, pad: bool = False,
-             random: np.ndarray | np.random.Generator | None = None, jobs: int = 1, **rules: Unpack[Rules]) -> Quantized:
+def quantize(
+    x: object,
+    format: Format,
+    profile: str | None = None,
+    *,
+    axis: int = -1,
+    pad: bool = False,
+    random: np.ndarray | np.random.Generator | None = None,
+    jobs: int = 1,
+    **rules: Unpack[Rules],
+) -> Quantized:
     """Quantize an array into blocks along an axis, by the golden model.
 
     Parameters
@@ -96,8 +118,15 @@ def verilate(format: Format, profile: str | None = None, **rules: Unpack[Rules])
     return verilate(format, profile, **rules)
 
 
-def emit(format: Format, profile: str | None = None, *, out: Path | str = "build", name: str | None = None, force: bool = False,
-         **rules: Unpack[Rules]) -> dict[str, Path]:
+def emit(
+    format: Format,
+    profile: str | None = None,
+    *,
+    out: Path | str = "build",
+    name: str | None = None,
+    force: bool = False,
+    **rules: Unpack[Rules],
+) -> dict[str, Path]:
     """Write the Verilog of a converter and what belongs to it, below ``out``.
 
     Parameters
@@ -117,9 +146,18 @@ def emit(format: Format, profile: str | None = None, *, out: Path | str = "build
     return emit(converter_config(format, profile, **rules), out, name, force=force)
 
 
-def verify(format: Format, profile: str | None = None, *, stimuli: str = "standard", blocks: int = 1_000_000, seed: int = 0,
-           tensors: Iterable[tuple[str, np.ndarray]] | None = None, force: bool = False,
-           progress: Callable[[int, int], None] | None = None, **rules: Unpack[Rules]) -> Verification:
+def verify(
+    format: Format,
+    profile: str | None = None,
+    *,
+    stimuli: str = "standard",
+    blocks: int = 1_000_000,
+    seed: int = 0,
+    tensors: Iterable[tuple[str, np.ndarray]] | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    **rules: Unpack[Rules],
+) -> Verification:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit.
 
     Parameters
@@ -139,12 +177,30 @@ def verify(format: Format, profile: str | None = None, *, stimuli: str = "standa
     """
     from .sim import verify
 
-    return verify(converter_config(format, profile, **rules), stimuli=stimuli, blocks=blocks, seed=seed, tensors=tensors, force=force,
-                  progress=progress)
+    return verify(
+        converter_config(format, profile, **rules),
+        stimuli=stimuli,
+        blocks=blocks,
+        seed=seed,
+        tensors=tensors,
+        force=force,
+        progress=progress,
+    )
 
 
-def prove(format: Format, profile: str | None = None, *, rtl: Path | str | None = None, name: str | None = None, out: Path | str = "build",
-          netlist: str | None = None, solver: str = "bitwuzla", timeout: float = 900, force: bool = False, **rules: Unpack[Rules]) -> Proof:
+def prove(
+    format: Format,
+    profile: str | None = None,
+    *,
+    rtl: Path | str | None = None,
+    name: str | None = None,
+    out: Path | str = "build",
+    netlist: str | None = None,
+    solver: str = "bitwuzla",
+    timeout: float = 900,
+    force: bool = False,
+    **rules: Unpack[Rules],
+) -> Proof:
     """Prove that the emitted file, or a file of one's own, is right for every block.
 
     Parameters
@@ -163,13 +219,29 @@ def prove(format: Format, profile: str | None = None, *, rtl: Path | str | None 
     """
     from .proof import prove
 
-    return prove(converter_config(format, profile, **rules), rtl=rtl, name=name, out=out, netlist=netlist, solver=solver, timeout=timeout,
-                 force=force)
+    return prove(
+        converter_config(format, profile, **rules),
+        rtl=rtl,
+        name=name,
+        out=out,
+        netlist=netlist,
+        solver=solver,
+        timeout=timeout,
+        force=force,
+    )
 
 
-def synth(format: Format, target: str = "xcu", *, profile: str | None = None, stages: bool = True, force: bool = False,
-          **rules: Unpack[Rules]) -> Synthesis:
-    """Synthesise a converter with Yosys for a target and count what it costs, as a whole and, with ``stages``, part by part.
+def synth(
+    format: Format,
+    target: str = "xcu",
+    *,
+    profile: str | None = None,
+    stages: bool = True,
+    force: bool = False,
+    **rules: Unpack[Rules],
+) -> Synthesis:
+    """Synthesise a converter with Yosys for a target and count what it costs, as a whole and, with ``stages``, part by
+    part.
 
     Parameters
     ----------
@@ -188,9 +260,16 @@ def synth(format: Format, target: str = "xcu", *, profile: str | None = None, st
     return synthesis.synth(format, target, profile=profile, stages=stages, force=force, **rules)
 
 
-def explore(sweep: str | Path = "rounding", *, tensors: Mapping[str, np.ndarray] | None = None, jobs: int = 2, force: bool = False,
-            **lists: object) -> list[Explored]:
-    """Answer every point of a sweep: what it costs, and what it loses on tensors. ``lists`` replace the values of the sweep's keys.
+def explore(
+    sweep: str | Path = "rounding",
+    *,
+    tensors: Mapping[str, np.ndarray] | None = None,
+    jobs: int = 2,
+    force: bool = False,
+    **lists: object,
+) -> list[Explored]:
+    """Answer every point of a sweep: what it costs, and what it loses on tensors. ``lists`` replace the values of the
+    sweep's keys.
 
     Returns
     -------

@@ -18,7 +18,9 @@ ALL = (*FLOATS, "int8")
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """One line of what is asked, for each of ``formats``. ``job`` and ``variant`` are those of qor.py, ``flow`` a target or ``pnr``."""
+    """One line of what is asked, for each of ``formats``. ``job`` and ``variant`` are those of qor.py, ``flow`` a
+    target or ``pnr``.
+    """
 
     says: str
     job: str
@@ -49,7 +51,7 @@ class Outcome:
     @property
     def ratio(self) -> float | None:
         """Ours over theirs; ours itself where the limit is absolute."""
-        if self.ours is None or self.bar.peer is None and self.bar.own is None:
+        if self.ours is None or (self.bar.peer is None and self.bar.own is None):
             return self.ours
         return self.ours / self.theirs if self.theirs else None
 
@@ -64,29 +66,85 @@ class Outcome:
 BARS: tuple[Bar, ...] = (
     Bar(says="the paper's job", job="gorodecky_sousa", formats=WIDE, limit=0.95, peer="paper"),
     Bar(says="the paper's job", job="gorodecky_sousa", formats=NARROW, limit=0.75, peer="paper"),
-    Bar(says="the paper's job, as asked of vendors' primitives", job="gorodecky_sousa", formats=FLOATS, limit=0.72, peer="paper"),
+    Bar(
+        says="the paper's job, as asked of vendors' primitives",
+        job="gorodecky_sousa",
+        formats=FLOATS,
+        limit=0.72,
+        peer="paper",
+    ),
     Bar(says="all rules, FP32 subnormals flushed", job="ocp flush", formats=WIDE, limit=1.25, peer="paper"),
     Bar(says="all rules, FP32 subnormals flushed", job="ocp flush", formats=NARROW, limit=1.0, peer="paper"),
     Bar(says="all rules, FP32 subnormals flushed", job="ocp flush", formats=("int8",), limit=1.3, peer="paper"),
     Bar(says="the same, as asked of vendors' primitives", job="ocp flush", formats=WIDE, limit=0.92, peer="paper"),
-    Bar(says="price of exact FP32 subnormals", job="ocp", formats=("e2m3", "e2m1", "int8"), limit=1.05, own="ocp flush"),
-    Bar(says="price of exact FP32 subnormals", job="ocp", formats=("e5m2", "e4m3", "e3m2"), limit=1.35, own="ocp flush"),
+    Bar(
+        says="price of exact FP32 subnormals", job="ocp", formats=("e2m3", "e2m1", "int8"), limit=1.05, own="ocp flush"
+    ),
+    Bar(
+        says="price of exact FP32 subnormals", job="ocp", formats=("e5m2", "e4m3", "e3m2"), limit=1.35, own="ocp flush"
+    ),
     Bar(says="BF16 input", job="ocp bf16", formats=FLOATS, limit=0.45, peer="mx_for_fpga"),
     Bar(says="BF16 input", job="ocp bf16", formats=("int8",), limit=0.65, peer="mx_for_fpga"),
     Bar(says="FP32 input", job="ocp flush", formats=WIDE, limit=0.68, peer="mxcore"),
     Bar(says="FP32 input, as asked of vendors' primitives", job="ocp flush", formats=WIDE, limit=0.50, peer="mxcore"),
     Bar(says="price of ceil", job="nvidia", formats=ALL, limit=1.05, own="ocp"),
     Bar(says="price of ceil, FP32 subnormals flushed", job="nvidia flush", formats=ALL, limit=1.05, own="ocp flush"),
-    Bar(says="price of NaN and Inf, against leaving them out", job="ocp flush", formats=ALL, limit=1.03, own="ocp flush drop"),
+    Bar(
+        says="price of NaN and Inf, against leaving them out",
+        job="ocp flush",
+        formats=ALL,
+        limit=1.03,
+        own="ocp flush drop",
+    ),
     Bar(says="delay", job="ocp flush", formats=ALL, variant="speed", measure="delay_ps", limit=0.78, peer="paper"),
     Bar(says="delay", job="ocp flush", formats=WIDE, variant="speed", measure="delay_ps", limit=0.58, peer="mxcore"),
-    Bar(says="Fmax, combinational", job="ocp flush", formats=ALL, variant="speed", flow="pnr", measure="fmax_mhz", limit=1.1, peer="paper"),
-    Bar(says="Fmax, combinational", job="ocp flush", formats=WIDE, variant="speed", flow="pnr", measure="fmax_mhz", limit=1.9,
-        peer="mxcore"),
-    Bar(says="Fmax, pipelined, MHz", job="ocp flush", formats=ALL, variant="pipelined", flow="pnr", measure="fmax_mhz", limit=150),
-    Bar(says="Fmax, pipelined", job="ocp bf16", formats=ALL, variant="pipelined", flow="pnr", measure="fmax_mhz", limit=1.7,
-        peer="mx_for_fpga_pipelined"),
-    Bar(says="LUTs, pipelined", job="ocp bf16", formats=ALL, variant="pipelined", limit=1.0, peer="mx_for_fpga_pipelined"),
+    Bar(
+        says="Fmax, combinational",
+        job="ocp flush",
+        formats=ALL,
+        variant="speed",
+        flow="pnr",
+        measure="fmax_mhz",
+        limit=1.1,
+        peer="paper",
+    ),
+    Bar(
+        says="Fmax, combinational",
+        job="ocp flush",
+        formats=WIDE,
+        variant="speed",
+        flow="pnr",
+        measure="fmax_mhz",
+        limit=1.9,
+        peer="mxcore",
+    ),
+    Bar(
+        says="Fmax, pipelined, MHz",
+        job="ocp flush",
+        formats=ALL,
+        variant="pipelined",
+        flow="pnr",
+        measure="fmax_mhz",
+        limit=150,
+    ),
+    Bar(
+        says="Fmax, pipelined",
+        job="ocp bf16",
+        formats=ALL,
+        variant="pipelined",
+        flow="pnr",
+        measure="fmax_mhz",
+        limit=1.7,
+        peer="mx_for_fpga_pipelined",
+    ),
+    Bar(
+        says="LUTs, pipelined",
+        job="ocp bf16",
+        formats=ALL,
+        variant="pipelined",
+        limit=1.0,
+        peer="mx_for_fpga_pipelined",
+    ),
 )
 
 
@@ -103,7 +161,18 @@ def outcomes(records: list[dict]) -> list[Outcome]:
     found = []
     for bar in BARS:
         for name in bar.formats:
-            cells = [ours(bar, bar.job, name, "logic_cells"), theirs(bar, name, "logic_cells")] if bar.measure == "luts" else [None]
-            found.append(Outcome(bar=bar, format=name, ours=ours(bar, bar.job, name, bar.measure), theirs=theirs(bar, name, bar.measure),
-                                 cells_ratio=cells[0] / cells[1] if all(cells) else None))
+            cells = (
+                [ours(bar, bar.job, name, "logic_cells"), theirs(bar, name, "logic_cells")]
+                if bar.measure == "luts"
+                else [None]
+            )
+            found.append(
+                Outcome(
+                    bar=bar,
+                    format=name,
+                    ours=ours(bar, bar.job, name, bar.measure),
+                    theirs=theirs(bar, name, bar.measure),
+                    cells_ratio=cells[0] / cells[1] if all(cells) else None,
+                )
+            )
     return found

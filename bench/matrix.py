@@ -51,14 +51,23 @@ def measure() -> dict:
         for a, b in combinations((names[0] for names in groups()), 2):
             records.append(record(format, a, b, sides))
         print(f"{format}: {time.perf_counter() - start:.0f} s", flush=True)
-    return {"mxcast": version("mxcast"), "numpy": version("numpy"), "seconds": round(time.perf_counter() - start),
-            "rules": {names[0]: {k: v for k, v in numerics(FORMATS[0], names[0]).by_name().items() if k != "block"}
-                      for names in groups()},
-            "same": {names[0]: names[1:] for names in groups() if names[1:]}, "records": records}
+    return {
+        "mxcast": version("mxcast"),
+        "numpy": version("numpy"),
+        "seconds": round(time.perf_counter() - start),
+        "rules": {
+            names[0]: {k: v for k, v in numerics(FORMATS[0], names[0]).by_name().items() if k != "block"}
+            for names in groups()
+        },
+        "same": {names[0]: names[1:] for names in groups() if names[1:]},
+        "records": records,
+    }
 
 
 def finding(results: dict, format: str, a: str, b: str, part: str) -> dict:
-    return next(r[part] for r in results["records"] if r["format"] == format and sorted(r["profiles"]) == sorted((a, b)))
+    return next(
+        r[part] for r in results["records"] if r["format"] == format and sorted(r["profiles"]) == sorted((a, b))
+    )
 
 
 def _share(found: dict) -> str:
@@ -84,18 +93,24 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 def _overview(results: dict, format: str) -> str:
     names = list(results["rules"])
-    rows = [[f"`{a}`", *("" if a == b else _share(finding(results, format, a, b, "scale")) for b in names)] for a in names]
+    rows = [
+        [f"`{a}`", *("" if a == b else _share(finding(results, format, a, b, "scale")) for b in names)] for a in names
+    ]
     return _table(["", *(f"`{name}`" for name in names)], rows)
 
 
 def _format(results: dict, format: str) -> str:
     records = [r for r in results["records"] if r["format"] == format]
-    rows = [[*(f"`{name}`" for name in r["profiles"]), *(_share(r[part]) + _first(r[part]) for part in PARTS)] for r in records]
+    rows = [
+        [*(f"`{name}`" for name in r["profiles"]), *(_share(r[part]) + _first(r[part]) for part in PARTS)]
+        for r in records
+    ]
     return f"\n## {format.upper()}\n\n" + _table(["A", "B", *PARTS.values()], rows)
 
 
 def rendered(results: dict) -> str:
     """The page."""
+
     def percent(format: str, a: str, b: str) -> str:
         found = finding(results, format, a, b, "scale")
         return f"{100 * found['differing'] / found['compared']:.0f}%"
@@ -109,51 +124,55 @@ def rendered(results: dict) -> str:
     same = "; ".join(", ".join(f"`{name}`" for name in [first, *others]) for first, others in results["same"].items())
     return f"""# Where the profiles differ
 
-This page is written by `python bench/matrix.py` from [differences.json](differences.json), which has the last witnesses too;
-`mxcast compare A B` makes any other comparison. mxcast {results['mxcast']}, NumPy {results['numpy']}.
+This page is written by `python bench/matrix.py` from [differences.json](differences.json), which has the last witnesses
+too; `mxcast compare A B` makes any other comparison. mxcast {results["mxcast"]}, NumPy {results["numpy"]}.
 
-"MXFP8" names a format, not the bytes that a library writes. OCP MX v1.0 fixes the elements and the scale, recommends one way to
-choose the scale, and leaves NaN and Inf open. Libraries have chosen differently in three places:
+"MXFP8" names a format, not the bytes that a library writes. OCP MX v1.0 fixes the elements and the scale, recommends
+one way to choose the scale, and leaves NaN and Inf open. Libraries have chosen differently in three places:
 
-* **The scale.** `ocp` takes the largest exponent of the block and lets the numbers above the largest element saturate. `nvidia`,
-  `te` and `torchao_rceil` take the smallest scale under which nothing saturates; `torchao_ceil` the next power of two;
-  `torchao_even` rounds the largest magnitude to the element's precision first; `gorodecky_sousa` subtracts the bias of the
-  element instead of its largest exponent. In E4M3 `ocp` and `nvidia` disagree about the byte of {percent('e4m3', 'ocp', 'nvidia')}
-  of all FP32 largest magnitudes, `ocp` and `torchao_ceil` of {percent('e4m3', 'ocp', 'torchao_ceil')}. A byte that is one more
-  doubles the step between the elements of the whole block; one that is one less saturates its largest numbers.
-* **The elements.** Under the same byte all of them round to nearest even, but for `gorodecky_sousa`, which rounds half up on one
-  bit and flushes: in E5M2, where it chooses the same bytes as `ocp`, {flushed:,} classes of elements differ.
-* **NaN and Inf.** `te` ignores NaN in the maximum and saturates Inf; `gorodecky_sousa` leaves both out of the maximum; the others
-  make the whole block NaN. A NaN that one library reports is a number in another.
+* **The scale.** `ocp` takes the largest exponent of the block and lets the numbers above the largest element saturate.
+  `nvidia`, `te` and `torchao_rceil` take the smallest scale under which nothing saturates; `torchao_ceil` the next
+  power of two; `torchao_even` rounds the largest magnitude to the element's precision first; `gorodecky_sousa`
+  subtracts the bias of the element instead of its largest exponent. In E4M3 `ocp` and `nvidia` disagree about the byte
+  of {percent("e4m3", "ocp", "nvidia")} of all FP32 largest magnitudes, `ocp` and `torchao_ceil` of {
+        percent("e4m3", "ocp", "torchao_ceil")
+    }. A byte that is one more doubles the step between the elements of the whole block; one that is
+  one less saturates its largest numbers.
+* **The elements.** Under the same byte all of them round to nearest even, but for `gorodecky_sousa`, which rounds half
+  up on one bit and flushes: in E5M2, where it chooses the same bytes as `ocp`, {flushed:,} classes of elements differ.
+* **NaN and Inf.** `te` ignores NaN in the maximum and saturates Inf; `gorodecky_sousa` leaves both out of the maximum;
+  the others make the whole block NaN. A NaN that one library reports is a number in another.
 
-Two that are meant to be equal are not quite. `te` and `torchao_rceil` compute NVIDIA's rule in FP32 arithmetic. Against the exact
-rule, `nvidia`, the byte is one too small for exactly one largest magnitude of each floating-point format, where the quotient is
-subnormal and rounds down to 2^-127. INT8 has 254: the FP32 constant 64/127 is rounded down, so the product of a number just above
-127/64 of a power of two is that power of two. That is fraction 0x7E0001 in each of 254 binades, of which the last is hidden,
-because both bytes are clamped to 254 there, and 0x007F0001 among the subnormal numbers.
+Two that are meant to be equal are not quite. `te` and `torchao_rceil` compute NVIDIA's rule in FP32 arithmetic. Against
+the exact rule, `nvidia`, the byte is one too small for exactly one largest magnitude of each floating-point format,
+where the quotient is subnormal and rounds down to 2^-127. INT8 has 254: the FP32 constant 64/127 is rounded down, so
+the product of a number just above 127/64 of a power of two is that power of two. That is fraction 0x7E0001 in each of
+254 binades, of which the last is hidden, because both bytes are clamped to 254 there, and 0x007F0001 among the
+subnormal numbers.
 
 | format | `nvidia` against `torchao_rceil`: largest magnitudes that differ | first | last |
 | --- | --- | --- | --- |
-{known}
-The same rules, so equal everywhere: {same}.
+{known} The same rules, so equal everywhere: {same}.
 
 ## How to read the tables
 
 Each pair was compared on everything, without sampling:
 
 * every finite largest magnitude, 2^31 - 2^23 patterns in FP32: is the scale byte the same;
-* every class of elements that a block can hold whose byte is the same on both sides: a normal number counts by sign, fraction and
-  distance of its exponent field from the byte, on which alone its code depends, an FP32 subnormal number by pattern and byte;
-* every NaN and Inf pattern, 2^24 with signs, in six blocks each: alone, beside the smallest number, beside 1, beside the largest
-  number with a minus sign, beside Inf and -1, beside NaN and -1.
+* every class of elements that a block can hold whose byte is the same on both sides: a normal number counts by sign,
+  fraction and distance of its exponent field from the byte, on which alone its code depends, an FP32 subnormal number
+  by pattern and byte;
+* every NaN and Inf pattern, 2^24 with signs, in six blocks each: alone, beside the smallest number, beside 1, beside
+  the largest number with a minus sign, beside Inf and -1, beside NaN and -1.
 
-`samson` takes BF16; it is compared on the BF16 numbers, and its classes are pairs of number and byte. A cell gives how many
-differ and the first block that does, by the numbers it begins with, zeros completing it, with byte and codes under A / B.
+`samson` takes BF16; it is compared on the BF16 numbers, and its classes are pairs of number and byte. A cell gives how
+many differ and the first block that does, by the numbers it begins with, zeros completing it, with byte and codes under
+A / B.
 `mxcast explain e4m3 --profile nvidia --values 0x04600001` shows such a block step by step.
 
 ## Share of largest magnitudes with another byte, E4M3
 
-{_overview(results, 'e4m3')}""" + "".join(_format(results, format) for format in FORMATS)
+{_overview(results, "e4m3")}""" + "".join(_format(results, format) for format in FORMATS)
 
 
 def main() -> None:

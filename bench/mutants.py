@@ -27,7 +27,11 @@ MUTANTS, SEED = 200, 0
 def suite(config: ConverterConfig) -> str:
     """SHA-256 of the blocks that the cocotb regression drives."""
     numerics = config.numerics
-    blocks = [stimuli.corner_blocks(numerics), stimuli.boundary_blocks(numerics), stimuli.random_blocks(numerics, SUITE_BLOCKS, SEED)]
+    blocks = [
+        stimuli.corner_blocks(numerics),
+        stimuli.boundary_blocks(numerics),
+        stimuli.random_blocks(numerics, SUITE_BLOCKS, SEED),
+    ]
     return hashlib.sha256(b"".join(array.tobytes() for array in blocks)).hexdigest()
 
 
@@ -36,9 +40,16 @@ def record(config: ConverterConfig) -> dict:
         found = mutate(config, MUTANTS, seed=SEED, out=folder).to_dict()
         mistakes = refute(config, Path(folder, "specification"))
     counts = ("mutants", "killed", "killed_by_suite", "equivalent", "survived", "undecided", "faults", "seed", "yosys")
-    return {"format": config.numerics.block.name, "profile": config.profile, "config_id": config.config_id,
-            "verilog": fingerprint(config), "suite": suite(config), **{name: found[name] for name in counts},
-            "mistakes": len(mistakes), "refuted": sum(mistake.by is not None for mistake in mistakes)}
+    return {
+        "format": config.numerics.block.name,
+        "profile": config.profile,
+        "config_id": config.config_id,
+        "verilog": fingerprint(config),
+        "suite": suite(config),
+        **{name: found[name] for name in counts},
+        "mistakes": len(mistakes),
+        "refuted": sum(mistake.by is not None for mistake in mistakes),
+    }
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Other libraries that convert to MX formats, as functions to be timed beside the golden model.
 
-A peer takes nothing and returns codes and scales, or the numbers that they stand for, of the array that it was made for.
+A peer takes nothing and returns codes and scales, or the numbers that they stand for, of the array that it was made
+for.
 """
 
 from __future__ import annotations
@@ -20,8 +21,13 @@ Peer = Callable[[], tuple[np.ndarray, ...]]
 ASIDE = "torchao_parts"
 """The peer that is no library call, but a way of calling one that is found by trying."""
 
-CASTS = {"e5m2": ml_dtypes.float8_e5m2, "e4m3": ml_dtypes.float8_e4m3fn, "e3m2": ml_dtypes.float6_e3m2fn,
-         "e2m3": ml_dtypes.float6_e2m3fn, "e2m1": ml_dtypes.float4_e2m1fn}
+CASTS = {
+    "e5m2": ml_dtypes.float8_e5m2,
+    "e4m3": ml_dtypes.float8_e4m3fn,
+    "e3m2": ml_dtypes.float6_e3m2fn,
+    "e2m3": ml_dtypes.float6_e2m3fn,
+    "e2m1": ml_dtypes.float4_e2m1fn,
+}
 ROWS = 1024
 """Blocks in a chunk of the ml_dtypes peer, and of torchao's in `ASIDE`: the fastest powers of two."""
 TORCHAO_ROWS = 16 * ROWS
@@ -72,8 +78,13 @@ def _torchao(x: np.ndarray, block: BlockFormat) -> dict[str, Peer]:
         from torchao.prototype.mx_formats.mx_tensor import to_mx
     except ImportError:
         return {}
-    dtype = {"e5m2": torch.float8_e5m2, "e4m3": torch.float8_e4m3fn, "e3m2": constants.DTYPE_FP6_E3M2,
-             "e2m3": constants.DTYPE_FP6_E2M3, "e2m1": torch.float4_e2m1fn_x2}.get(block.element.name)
+    dtype = {
+        "e5m2": torch.float8_e5m2,
+        "e4m3": torch.float8_e4m3fn,
+        "e3m2": constants.DTYPE_FP6_E3M2,
+        "e2m3": constants.DTYPE_FP6_E2M3,
+        "e2m1": torch.float4_e2m1fn_x2,
+    }.get(block.element.name)
     if dtype is None:
         return {}
     torch.set_num_threads(1)
@@ -81,8 +92,12 @@ def _torchao(x: np.ndarray, block: BlockFormat) -> dict[str, Peer]:
 
     def convert(rows: int) -> tuple[np.ndarray, ...]:
         parts = [to_mx(part, dtype, block.block_size, ScaleCalculationMode.FLOOR) for part in tensor.split(rows)]
-        scales, codes = (np.concatenate([part[i].view(torch.uint8).numpy() for part in parts]) if len(parts) > 1
-                         else parts[0][i].view(torch.uint8).numpy() for i in (0, 1))
+        scales, codes = (
+            np.concatenate([part[i].view(torch.uint8).numpy() for part in parts])
+            if len(parts) > 1
+            else parts[0][i].view(torch.uint8).numpy()
+            for i in (0, 1)
+        )
         return codes, scales[:, 0]
 
     return {"torchao": lambda: convert(len(tensor)), ASIDE: lambda: convert(TORCHAO_ROWS)}

@@ -1,8 +1,10 @@
 """Prove converters in every way that `mxcast prove` knows, and keep the outcomes in docs/proofs.json.
 
-    python bench/proofs.py [WAY ...]       what is not kept yet for the Verilog and the readers of today: composed, netlist, z3, monolithic
+    python bench/proofs.py [WAY ...]       what is not kept yet for the Verilog and the readers of today: composed,
+    netlist, z3, monolithic
 
-Times are those that the solver took of one processor, for all readers together. The page is written by bench/verification.py.
+Times are those that the solver took of one processor, for all readers together. The page is written by
+bench/verification.py.
 """
 
 import argparse
@@ -47,17 +49,33 @@ def key(record: dict) -> tuple:
 
 def wanted_key(way: str, config: ConverterConfig, options: dict) -> tuple:
     """The key of the record that this would make."""
-    return fingerprint(config), way, options.get("netlist"), options.get("solver", "bitwuzla"), *([READ_VERILOG] if "netlist" in options else readers())
+    return (
+        fingerprint(config),
+        way,
+        options.get("netlist"),
+        options.get("solver", "bitwuzla"),
+        *([READ_VERILOG] if "netlist" in options else readers()),
+    )
 
 
 def record(way: str, config: ConverterConfig, options: dict) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         proof = prove(config, out=folder, timeout=1800, force=True, **options)
-    return {"format": config.numerics.block.name, "profile": config.profile, "config_id": config.config_id,
-            "verilog": fingerprint(config), "way": way, "netlist": options.get("netlist"), "solver": proof.solver,
-            "solver_version": proof.version, "yosys": yosys_version(), "status": str(proof.status), "seconds": proof.seconds,
-            "readers": [argument.reader for argument in proof.arguments],
-            "steps": [{step.question.name: step.answer.seconds for step in argument.steps} for argument in proof.arguments]}
+    return {
+        "format": config.numerics.block.name,
+        "profile": config.profile,
+        "config_id": config.config_id,
+        "verilog": fingerprint(config),
+        "way": way,
+        "netlist": options.get("netlist"),
+        "solver": proof.solver,
+        "solver_version": proof.version,
+        "yosys": yosys_version(),
+        "status": str(proof.status),
+        "seconds": proof.seconds,
+        "readers": [argument.reader for argument in proof.arguments],
+        "steps": [{step.question.name: step.answer.seconds for step in argument.steps} for argument in proof.arguments],
+    }
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -68,7 +86,15 @@ def main(arguments: list[str] | None = None) -> None:
         known = wanted_key(way, config, options)
         if known not in kept:
             kept[known] = record(way, config, options)
-            print(way, kept[known]["format"], config.profile, options, kept[known]["status"], kept[known]["seconds"], flush=True)
+            print(
+                way,
+                kept[known]["format"],
+                config.profile,
+                options,
+                kept[known]["status"],
+                kept[known]["seconds"],
+                flush=True,
+            )
             KEPT.write_text(json.dumps(list(kept.values()), indent=1) + "\n")
     order = [wanted_key(*one) for one in wanted(list(WAYS))]
     KEPT.write_text(json.dumps([kept[k] for k in order if k in kept], indent=1) + "\n")

@@ -1,11 +1,13 @@
-"""Measure what converters cost, beside those of others and the bars that are set, and write the tables of docs/results.md and README.md.
+"""Measure what converters cost, beside those of others and the bars that are set, and write the tables of
+docs/results.md and README.md.
 
-    python bench/qor.py                    what is not on record for the Verilog and the tools of today; hours, if nothing is
-    python bench/qor.py --only 'e4m3 xcu'  only the points whose line has all of these words
-    python bench/qor.py --list             the points, and which are on record
-    python bench/qor.py --render           only write the tables, from docs/qor.json
+    python bench/qor.py                    what is not on record for the Verilog and the tools of today; hours, if
+    nothing is python bench/qor.py --only 'e4m3 xcu'  only the points whose line has all of these words python
+    bench/qor.py --list             the points, and which are on record python bench/qor.py --render           only
+    write the tables, from docs/qor.json
 
-An interrupted run goes on where it was. A point is a job (rules, source, clauses) in a variant (how it is built), a format and a flow.
+An interrupted run goes on where it was. A point is a job (rules, source, clauses) in a variant (how it is built), a
+format and a flow.
 """
 
 import argparse
@@ -50,19 +52,32 @@ JOBS: dict[str, tuple[str, dict[str, str]]] = {
 VARIANTS: dict[str, dict[str, object]] = {
     "smallest": {},
     "speed": {"optimize": "speed"},
-    "pipelined": {"amax": "compare", "quantizer": "table",
-                  "registered_after": "level1,level2,level3,level4,level5,scale,top,distance,chosen"},
+    "pipelined": {
+        "amax": "compare",
+        "quantizer": "table",
+        "registered_after": "level1,level2,level3,level4,level5,scale,top,distance,chosen",
+    },
     "plain": {},
 }
-"""How it is built, by name: fields of `Microarchitecture`. ``smallest`` is what has the fewest LUTs on the target (`Target.smallest`),
-``plain`` what is emitted unless something else is asked for. None instantiates a primitive of a vendor."""
-MEASURED = {"smallest": ("proof", "xcu", "ecp5", "ice40", "lut6"), "plain": ("xcu",), "speed": ("xcu", "ecp5"), "pipelined": ("xcu",)}
+"""How it is built, by name: fields of `Microarchitecture`. ``smallest`` is what has the fewest LUTs on the target
+(`Target.smallest`), ``plain`` what is emitted unless something else is asked for. None instantiates a primitive of a
+vendor.
+"""
+MEASURED = {
+    "smallest": ("proof", "xcu", "ecp5", "ice40", "lut6"),
+    "plain": ("xcu",),
+    "speed": ("xcu", "ecp5"),
+    "pipelined": ("xcu",),
+}
 """Flows of each variant."""
 ONLY = {"plain": ("ocp", "ocp flush"), "speed": ("ocp flush",), "pipelined": ("ocp flush", "ocp bf16")}
 """Jobs of the variants that do not have all."""
 RELAXED = ("gorodecky_sousa", "ocp flush", "ocp")
 """Jobs that are also mapped for area on xcu, as small as they get."""
-PLACED = {"pipelined": {"ocp flush": FORMATS, "ocp bf16": ("e5m2", "e4m3", "e2m1")}, "speed": {"ocp flush": ("e5m2", "e4m3", "e2m1")}}
+PLACED = {
+    "pipelined": {"ocp flush": FORMATS, "ocp bf16": ("e5m2", "e4m3", "e2m1")},
+    "speed": {"ocp flush": ("e5m2", "e4m3", "e2m1")},
+}
 """Formats that are placed and routed, by variant and job: a dozen."""
 SEEDS = 5
 
@@ -85,7 +100,11 @@ class Point:
     @cached_property
     def config(self) -> ConverterConfig:
         profile, fields = JOBS[self.job]
-        ways = TARGETS["xcu" if self.flow == "proof" else self.flow].smallest if self.variant == "smallest" else VARIANTS[self.variant]
+        ways = (
+            TARGETS["xcu" if self.flow == "proof" else self.flow].smallest
+            if self.variant == "smallest"
+            else VARIANTS[self.variant]
+        )
         return converter_config(self.format, profile, **fields, **ways)
 
     @cached_property
@@ -94,7 +113,12 @@ class Point:
         placed = {"nextpnr": nextpnr_version(DEVICES["ecp5"]), "seeds": SEEDS} if self.flow == "pnr" else {}
         if self.flow == "proof":
             placed = {"solver": solver_version("bitwuzla")}
-        return {"config_id": self.config.config_id, "verilog": fingerprint(self.config), "yosys": yosys_version(), **placed}
+        return {
+            "config_id": self.config.config_id,
+            "verilog": fingerprint(self.config),
+            "yosys": yosys_version(),
+            **placed,
+        }
 
     def measure(self) -> dict[str, object]:
         if self.flow == "proof":
@@ -104,8 +128,13 @@ class Point:
         if self.flow == "pnr":
             found = place_and_route(self.config, "ecp5", seeds=SEEDS)
             own = {f"own_{name}": getattr(found.design, name) for name in ("luts", "carries", "ffs")}
-            return {**own, "logic_cells": found.logic_cells, "ffs": found.runs[0]["used"].get("TRELLIS_FF", 0),
-                    "fmax_mhz": found.fmax_mhz, "fmax_range_mhz": list(found.fmax_range_mhz)}
+            return {
+                **own,
+                "logic_cells": found.logic_cells,
+                "ffs": found.runs[0]["used"].get("TRELLIS_FF", 0),
+                "fmax_mhz": found.fmax_mhz,
+                "fmax_range_mhz": list(found.fmax_range_mhz),
+            }
         whole = synth(self.config, self.flow, stages=False).whole.to_dict()
         return {name: whole[name] for name in ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")}
 
@@ -115,7 +144,9 @@ def points() -> Iterator[Point]:
     for variant in VARIANTS:
         for job in ONLY.get(variant, JOBS):
             relaxed = ("xcu-relaxed",) if variant == "smallest" and job in RELAXED else ()
-            yield from (Point(job, variant, name, target) for name in FORMATS for target in (*MEASURED[variant], *relaxed))
+            yield from (
+                Point(job, variant, name, target) for name in FORMATS for target in (*MEASURED[variant], *relaxed)
+            )
         for job, formats in PLACED.get(variant, {}).items():
             yield from (Point(job, variant, name, "pnr") for name in formats)
 

@@ -36,10 +36,20 @@ def _pair(result: dict | None) -> str | None:
 def _flows(by_flow: dict[str, dict]) -> Row:
     """The columns of one converter, from its results by flow."""
     xcu, relaxed, ecp5 = (by_flow.get(flow, {}) for flow in ("xcu", "xcu-relaxed", "ecp5"))
-    return {"xcu": _pair(xcu), "LCs": xcu.get("logic_cells"), "levels": xcu.get("levels"), "FFs": xcu.get("ffs"), "ps": xcu.get("delay_ps"),
-            "xcu relaxed": _pair(relaxed), "relaxed LCs": relaxed.get("logic_cells"),
-            "ecp5": _pair(ecp5), "ecp5 LCs": ecp5.get("logic_cells"), "ecp5 ps": ecp5.get("delay_ps"),
-            "ice40": _pair(by_flow.get("ice40")), "lut6": _pair(by_flow.get("lut6"))}
+    return {
+        "xcu": _pair(xcu),
+        "LCs": xcu.get("logic_cells"),
+        "levels": xcu.get("levels"),
+        "FFs": xcu.get("ffs"),
+        "ps": xcu.get("delay_ps"),
+        "xcu relaxed": _pair(relaxed),
+        "relaxed LCs": relaxed.get("logic_cells"),
+        "ecp5": _pair(ecp5),
+        "ecp5 LCs": ecp5.get("logic_cells"),
+        "ecp5 ps": ecp5.get("delay_ps"),
+        "ice40": _pair(by_flow.get("ice40")),
+        "lut6": _pair(by_flow.get("lut6")),
+    }
 
 
 def _by_flow(rows: Iterable[tuple[tuple, str, dict]]) -> dict[tuple, dict[str, dict]]:
@@ -50,14 +60,27 @@ def _by_flow(rows: Iterable[tuple[tuple, str, dict]]) -> dict[tuple, dict[str, d
 
 
 def _own(records: list[dict]) -> str:
-    synthesised = _by_flow(((r["job"], r["variant"], r["format"]), r["flow"], r["result"]) for r in records if r["flow"] != "pnr")
+    synthesised = _by_flow(
+        ((r["job"], r["variant"], r["format"]), r["flow"], r["result"]) for r in records if r["flow"] != "pnr"
+    )
     if not synthesised:
         return ""
-    rows = [{"job": job, "variant": variant, "format": name, **_flows(flows), "proved": flows.get("proof", {}).get("status")}
-            for (job, variant, name), flows in synthesised.items()]
+    rows = [
+        {
+            "job": job,
+            "variant": variant,
+            "format": name,
+            **_flows(flows),
+            "proved": flows.get("proof", {}).get("status"),
+        }
+        for (job, variant, name), flows in synthesised.items()
+    ]
     versions = ", ".join(dict.fromkeys(r["yosys"] for r in records))
-    return (f"### mxcast\n\n{_markdown(rows, 3)}\npyosys {versions}. LUTs/carries; `bf16` is the source, FP32 otherwise. Proved: the "
-            "Verilog for xcu, for every block.\n\n")
+    return (
+        f"### mxcast\n\n{_markdown(rows, 3)}\npyosys {versions}. LUTs/carries; `bf16` is the source, FP32 "
+        "otherwise. Proved: the "
+        "Verilog for xcu, for every block.\n\n"
+    )
 
 
 def _peers() -> str:
@@ -69,14 +92,38 @@ def _peers() -> str:
 
 def _placed(records: list[dict]) -> str:
     ours = [r for r in records if r["flow"] == "pnr"]
-    rows = [{"design": f"mxcast {r['job']}, {r['variant']}", "format": r["format"], "COMB": found["logic_cells"], "FFs": found["ffs"],
-             "own FFs": found["own_ffs"], "Fmax, MHz": f"{found['fmax_mhz']:.1f}",
-             "range": " to ".join(f"{mhz:.1f}" for mhz in found["fmax_range_mhz"])} for r in ours for found in (r["result"],)]
-    rows += [{"design": f.design, "format": f.format, "COMB": f.logic_cells, "FFs": f.ffs, "own FFs": None,
-              "Fmax, MHz": f"{f.fmax_mhz:.1f}", "range": None} for f in PEERS if f.flow == "pnr"]
+    rows = [
+        {
+            "design": f"mxcast {r['job']}, {r['variant']}",
+            "format": r["format"],
+            "COMB": found["logic_cells"],
+            "FFs": found["ffs"],
+            "own FFs": found["own_ffs"],
+            "Fmax, MHz": f"{found['fmax_mhz']:.1f}",
+            "range": " to ".join(f"{mhz:.1f}" for mhz in found["fmax_range_mhz"]),
+        }
+        for r in ours
+        for found in (r["result"],)
+    ]
+    rows += [
+        {
+            "design": f.design,
+            "format": f.format,
+            "COMB": f.logic_cells,
+            "FFs": f.ffs,
+            "own FFs": None,
+            "Fmax, MHz": f"{f.fmax_mhz:.1f}",
+            "range": None,
+        }
+        for f in PEERS
+        if f.flow == "pnr"
+    ]
     tools = "".join(f" Ours: nextpnr {r['nextpnr']}, {r['seeds']} seeds." for r in ours[:1])
-    return (f"### Placed and routed\n\n{_markdown(rows, 2)}\nECP5 LFE5U-85F-6, between registers; medians over the seeds.{tools} "
-            "COMB and FFs include the wrapper's.\n\n")
+    return (
+        f"### Placed and routed\n\n{_markdown(rows, 2)}\nECP5 LFE5U-85F-6, between registers; medians over the "
+        f"seeds.{tools} "
+        "COMB and FFs include the wrapper's.\n\n"
+    )
 
 
 def _bars(records: list[dict]) -> str:
@@ -91,26 +138,59 @@ def _bars(records: list[dict]) -> str:
         text = f"{o.ratio:.2f}" + (f" ({o.cells_ratio:.2f})" if o.cells_ratio else "")
         return text if o.holds else f"**{text}**"
 
-    rows = [{"bar": bar.says, "job": f"{bar.job}, {bar.variant}", "against": bar.peer or (f"our {bar.own}" if bar.own else "-"),
-             "figure": f"{bar.measure}, {bar.flow}", "limit": f"{'>=' if bar.at_least else '<='} {bar.limit:g}",
-             **{name: next((cell(o) for o in found if o.bar is bar and o.format == name), "") for name in ALL}} for bar in BARS]
+    rows = [
+        {
+            "bar": bar.says,
+            "job": f"{bar.job}, {bar.variant}",
+            "against": bar.peer or (f"our {bar.own}" if bar.own else "-"),
+            "figure": f"{bar.measure}, {bar.flow}",
+            "limit": f"{'>=' if bar.at_least else '<='} {bar.limit:g}",
+            **{name: next((cell(o) for o in found if o.bar is bar and o.format == name), "") for name in ALL},
+        }
+        for bar in BARS
+    ]
     decided = [o.holds for o in found if o.holds is not None]
-    return (f"### Bars\n\n{sum(decided)} of {len(decided)} measured bars hold, {len(found) - len(decided)} are not measured (-). "
-            f"Ratios of ours to theirs, in brackets those of LCs; bold where the limit is missed.\n\n{_markdown(rows, 5)}\n")
+    return (
+        f"### Bars\n\n{sum(decided)} of {len(decided)} measured bars hold, {len(found) - len(decided)} are not "
+        "measured (-). "
+        f"Ratios of ours to theirs, in brackets those of LCs; bold where the limit is missed.\n\n{_markdown(rows, 5)}\n"
+    )
 
 
 def _short(records: list[dict]) -> str:
     """For README.md: LUTs in flow xcu, ours beside those of others."""
-    luts = {(r["job"], r["format"]): r["result"]["luts"] for r in records if r["flow"] == "xcu" and r["variant"] == "smallest"}
-    shown = {"ocp": "`ocp`, exact subnormals", "ocp flush": "`ocp`, flushed", "gorodecky_sousa": "the paper's job",
-             "ocp bf16": "BF16 input"}
+    luts = {
+        (r["job"], r["format"]): r["result"]["luts"]
+        for r in records
+        if r["flow"] == "xcu" and r["variant"] == "smallest"
+    }
+    shown = {
+        "ocp": "`ocp`, exact subnormals",
+        "ocp flush": "`ocp`, flushed",
+        "gorodecky_sousa": "the paper's job",
+        "ocp bf16": "BF16 input",
+    }
     formats = [name for name in dict.fromkeys(f.format for f in PEERS) if all((job, name) in luts for job in shown)]
     if not formats:
         return ""
-    rows = [{"format": name, **{head: luts[job, name] for job, head in shown.items()},
-             **{head: getattr(peer(design, name, "xcu"), "luts", None) for design, head in (
-                 ("paper", "the paper"), ("mx_for_fpga", "MX-for-FPGA (BF16)"), ("mxcore", "MXCore"))}} for name in formats]
-    return _markdown(rows) + "\nLUTs of 32-lane converters, one flow for all (`synth_xilinx -family xcu`, pyosys 0.70).\n"
+    rows = [
+        {
+            "format": name,
+            **{head: luts[job, name] for job, head in shown.items()},
+            **{
+                head: getattr(peer(design, name, "xcu"), "luts", None)
+                for design, head in (
+                    ("paper", "the paper"),
+                    ("mx_for_fpga", "MX-for-FPGA (BF16)"),
+                    ("mxcore", "MXCore"),
+                )
+            },
+        }
+        for name in formats
+    ]
+    return (
+        _markdown(rows) + "\nLUTs of 32-lane converters, one flow for all (`synth_xilinx -family xcu`, pyosys 0.70).\n"
+    )
 
 
 def rendered(page: str, records: list[dict]) -> str:
@@ -118,5 +198,7 @@ def rendered(page: str, records: list[dict]) -> str:
     blocks = {"qor": _own(records) + _peers() + _placed(records) + _bars(records), "qor: short": _short(records)}
     for name, text in blocks.items():
         text = text.rstrip("\n") + "\n" * bool(text)
-        page = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S)
+        page = re.sub(
+            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S
+        )
     return page

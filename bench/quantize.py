@@ -4,11 +4,11 @@
 
 Peers, each compared with ours bit for bit before anything is timed (where the profile is ocp):
 
-- ml_dtypes: what one would write with it. The shared exponent by integer operations on the bits, an exact multiplication
-  by a power of two, a clamp and the library's cast, in chunks that fit the caches. It has no INT8 element of this kind,
-  so there the peer is NumPy's ``rint``.
-- torchao, where installed: ``to_mx`` on the whole tensor, one thread, eager (release 0.18 does not compile for a CPU). It
-  has no INT8, and packs two FP4 codes into a byte.
+- ml_dtypes: what one would write with it. The shared exponent by integer operations on the bits, an exact
+  multiplication by a power of two, a clamp and the library's cast, in chunks that fit the caches. It has no INT8
+  element of this kind, so there the peer is NumPy's ``rint``.
+- torchao, where installed: ``to_mx`` on the whole tensor, one thread, eager (release 0.18 does not compile for a CPU).
+  It has no INT8, and packs two FP4 codes into a byte.
 - microxcaling, where installed: ``_quantize_mx``, which gives numbers instead of codes. It has all six.
 
 The ratio is that against the fastest of these. ``torchao_parts`` stands aside: the same ``to_mx`` on parts of 2 MiB, a
@@ -38,7 +38,9 @@ def check(name: str, got: tuple[np.ndarray, ...], ours: Quantized) -> None:
         codes = codes[:, 0::2] | codes[:, 1::2] << 4
     expected = (codes, ours.scales[:, 0]) if len(got) == 2 else (dequantize(ours),)
     for theirs, mine in zip(got, expected, strict=True):
-        assert np.array_equal(theirs, mine), f"{ours.numerics.block.name}: {name} differs in {np.sum(theirs != mine)} places"
+        assert np.array_equal(theirs, mine), (
+            f"{ours.numerics.block.name}: {name} differs in {np.sum(theirs != mine)} places"
+        )
 
 
 def seconds(function: Callable, *arguments, **options) -> float:
@@ -62,9 +64,18 @@ def measure(mib: int, rounds: int, profile: str) -> dict:
                 rows[block.name] |= _both_cores(x, block, profile, rounds)
     finally:
         os.sched_setaffinity(0, processors)
-    return {"unit": "million elements a second, one core", "mib": mib, "rounds": rounds, "profile": profile, "seed": 0,
-            "machine": platform.processor() or platform.machine(), "python": platform.python_version(),
-            **versions(), "mxcast": version("mxcast"), "formats": rows}
+    return {
+        "unit": "million elements a second, one core",
+        "mib": mib,
+        "rounds": rounds,
+        "profile": profile,
+        "seed": 0,
+        "machine": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        **versions(),
+        "mxcast": version("mxcast"),
+        "formats": rows,
+    }
 
 
 def _row(x: np.ndarray, short: np.ndarray, block: BlockFormat, profile: str, rounds: int) -> dict:
@@ -82,27 +93,44 @@ def _row(x: np.ndarray, short: np.ndarray, block: BlockFormat, profile: str, rou
     rate = {name: round(mega / float(np.median(t)), 1) for name, t in times.items()}
     ratio = {name: round(float(np.median(np.divide(times[name], times["mxcast"]))), 2) for name in others}
     best = max((name for name in others if name != ASIDE), key=rate.get)
-    return {"mxcast": rate["mxcast"], "peer": rate[best], "ratio": ratio[best], "best": best,
-            "peers": {name: {"rate": rate[name], "ratio": ratio[name]} for name in others}, "bf16": rate["bf16"]}
+    return {
+        "mxcast": rate["mxcast"],
+        "peer": rate[best],
+        "ratio": ratio[best],
+        "best": best,
+        "peers": {name: {"rate": rate[name], "ratio": ratio[name]} for name in others},
+        "bf16": rate["bf16"],
+    }
 
 
 def _both_cores(x: np.ndarray, block: BlockFormat, profile: str, rounds: int) -> dict:
     rules = numerics(block, profile)
     pairs = [(seconds(quantize, x, rules), seconds(quantize, x, rules, jobs=2)) for _ in range(rounds)]
-    return {"jobs2": round(x.size / 1e6 / float(np.median([b for _, b in pairs])), 1),
-            "jobs2_ratio": round(float(np.median([a / b for a, b in pairs])), 2)}
+    return {
+        "jobs2": round(x.size / 1e6 / float(np.median([b for _, b in pairs])), 1),
+        "jobs2_ratio": round(float(np.median([a / b for a, b in pairs])), 2),
+    }
 
 
 def table(result: dict) -> str:
     """The figures as text."""
     others = list(dict.fromkeys(name for row in result["formats"].values() for name in row["peers"]))
-    lines = [f"{'format':11} {'mxcast':>8}" + "".join(f" {name:>14}" for name in others)
-             + f" {'best peer':>12} {'ratio':>7} {'bf16':>8} {'jobs=2':>8} {'':>6}"]
+    lines = [
+        f"{'format':11} {'mxcast':>8}"
+        + "".join(f" {name:>14}" for name in others)
+        + f" {'best peer':>12} {'ratio':>7} {'bf16':>8} {'jobs=2':>8} {'':>6}"
+    ]
     for name, row in result["formats"].items():
-        cells = [f"{row['peers'][n]['rate']:6.1f} {row['peers'][n]['ratio']:5.2f}x" if n in row["peers"] else "-" for n in others]
-        lines.append(f"{name:11} {row['mxcast']:8.1f}" + "".join(f" {cell:>14}" for cell in cells)
-                     + f" {row['best']:>12} {row['ratio']:6.2f}x {row['bf16']:8.1f}"
-                     + (f" {row['jobs2']:8.1f} {row['jobs2_ratio']:5.2f}x" if "jobs2" in row else ""))
+        cells = [
+            f"{row['peers'][n]['rate']:6.1f} {row['peers'][n]['ratio']:5.2f}x" if n in row["peers"] else "-"
+            for n in others
+        ]
+        lines.append(
+            f"{name:11} {row['mxcast']:8.1f}"
+            + "".join(f" {cell:>14}" for cell in cells)
+            + f" {row['best']:>12} {row['ratio']:6.2f}x {row['bf16']:8.1f}"
+            + (f" {row['jobs2']:8.1f} {row['jobs2_ratio']:5.2f}x" if "jobs2" in row else "")
+        )
     return "\n".join(lines)
 
 

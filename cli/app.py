@@ -8,16 +8,30 @@ from typing import Annotated
 
 import typer
 
-from . import check, compare, convert, cost, doctor, explain, explore, foreign, generate, listing, proving
 from ..host.signals import arrived
+from . import check, compare, convert, cost, doctor, explain, explore, foreign, generate, listing, proving
 from .errors import ExitCode, explained
 from .streams import abandon, complain, reader_is_gone
 
 __all__ = ["app", "command"]
 
 app = typer.Typer(name="mxcast", add_completion=False, pretty_exceptions_enable=False)
-for verb in (listing.list_, doctor.doctor, convert.quantize, convert.dequantize, explain.explain, compare.compare, generate.emit,
-             check.verify, check.test, proving.prove, proving.mutate, foreign.check_rtl, cost.synth, explore.explore):
+for verb in (
+    listing.list_,
+    doctor.doctor,
+    convert.quantize,
+    convert.dequantize,
+    explain.explain,
+    compare.compare,
+    generate.emit,
+    check.verify,
+    check.test,
+    proving.prove,
+    proving.mutate,
+    foreign.check_rtl,
+    cost.synth,
+    explore.explore,
+):
     app.command(verb.__name__.rstrip("_").replace("_", "-"))(verb)
 
 
@@ -30,13 +44,17 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback(invoke_without_command=True)
-def _command(context: typer.Context,
-             version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True,
-                                                   help="Print the version.")] = False) -> None:
-    """Bit-exact converters to the OCP microscaling (MX) formats: golden model, Verilog, and the evidence that they agree.
+def _command(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Bit-exact converters to the OCP microscaling (MX) formats: golden model, Verilog, and the evidence that they
+    agree.
 
-    Exit codes: 0 passed, 1 a check failed, 2 usage, configuration or input, 3 a tool is missing or too old, 4 inconclusive;
-    129, 130, 131, 143 ended by SIGHUP, SIGINT, SIGQUIT, SIGTERM; 141 the reader of the output is gone.
+    Exit codes: 0 passed, 1 a check failed, 2 usage, configuration or input, 3 a tool is missing or too old, 4
+    inconclusive; 129, 130, 131, 143 ended by SIGHUP, SIGINT, SIGQUIT, SIGTERM; 141 the reader of the output is gone.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())

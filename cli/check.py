@@ -16,28 +16,52 @@ from .streams import complain
 if TYPE_CHECKING:
     from ..sim import Verification
 
-__all__ = ["verify", "test"]
+__all__ = ["test", "verify"]
 
 
-def verify(format: Format = None,
-           stimuli: Annotated[str, typer.Option(
-               "--stimuli", metavar="KIND",
-               help="standard (the next three), corner, boundary, random or exhaustive.")] = "standard",
-           exhaustive: Annotated[bool, typer.Option(
-               "--exhaustive", help="All inputs, minutes each; interrupted, the same command goes on, and the outcome is kept.")] = False,
-           force: Force = False,
-           blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 1_000_000,
-           tensors: Annotated[Path | None, typer.Option(
-               "--tensors", metavar="FILE", show_default=False,
-               help="Compare on the tensors of a .npy or .safetensors file instead.")] = None,
-           pad: Pad = False, profile: Profile = None, set: Set = None, config: Config = None, seed: Seed = 0,
-           json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def verify(
+    format: Format = None,
+    stimuli: Annotated[
+        str,
+        typer.Option(
+            "--stimuli", metavar="KIND", help="standard (the next three), corner, boundary, random or exhaustive."
+        ),
+    ] = "standard",
+    exhaustive: Annotated[
+        bool,
+        typer.Option(
+            "--exhaustive",
+            help="All inputs, minutes each; interrupted, the same command goes on, and the outcome is kept.",
+        ),
+    ] = False,
+    force: Force = False,
+    blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 1_000_000,
+    tensors: Annotated[
+        Path | None,
+        typer.Option(
+            "--tensors",
+            metavar="FILE",
+            show_default=False,
+            help="Compare on the tensors of a .npy or .safetensors file instead.",
+        ),
+    ] = None,
+    pad: Pad = False,
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
     output = Output(json, quiet, verbose)
     asked = request("verify {}", format, profile, set, config)
     if exhaustive:
         if tensors is not None or stimuli not in ("standard", "exhaustive"):
-            raise ValueError(f"--exhaustive takes all inputs: leave out --{'stimuli' if tensors is None else 'tensors'}")
+            raise ValueError(
+                f"--exhaustive takes all inputs: leave out --{'stimuli' if tensors is None else 'tensors'}"
+            )
         stimuli = "exhaustive"
     if tensors is not None:
         from .files import read_blocks
@@ -53,15 +77,19 @@ def verify(format: Format = None,
                 if tensors is None:
                     result = verify(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress, force=force)
                 else:
-                    result = verify(chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress)
+                    result = verify(
+                        chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress
+                    )
         except KeyboardInterrupt as stopped:
             if str(stopped):  # how far it is; the library of the command line would end it in silence
                 complain(f"mxcast: {stopped}")
             raise
         results.append(result)
         output.table([{"stimulus": name, "blocks": count} for name, count in result.counts.items()])
-        output.say(f"{chosen.formats}: " + (f"passed, {result.blocks} blocks equal" if result.passed else
-                                                        f"FAILED\n{result.report}"))
+        output.say(
+            f"{chosen.formats}: "
+            + (f"passed, {result.blocks} blocks equal" if result.passed else f"FAILED\n{result.report}")
+        )
         if result.record:
             output.say(f"{_source_of(result)}: {result.seconds:.0f} s in all, record {result.record}")
     output.document(asked.of([result.to_dict() for result in results]))
@@ -77,16 +105,36 @@ def _source_of(result: Verification) -> str:
     return f"{result.kept_blocks} blocks compared before an interruption, {result.blocks - result.kept_blocks} now"
 
 
-def test(format: Format = None,
-         simulator: Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or icarus.")] = "verilator",
-         waves: Annotated[bool, typer.Option("--waves", help="Keep a waveform.")] = False,
-         vectors: Annotated[Path | None, typer.Option(
-             "--vectors", metavar="FILE", show_default=False,
-             help="More blocks: the counterexample.npz that prove has written.")] = None,
-         rtl: Annotated[Path | None, typer.Option("--rtl", metavar="FILE", show_default=False,
-                                                  help="Test this Verilog file instead of the emitted one.")] = None,
-         profile: Profile = None, set: Set = None, config: Config = None, name: Name = None, out: Out = Path("build"),
-         seed: Seed = 0, force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def test(
+    format: Format = None,
+    simulator: Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or icarus.")] = "verilator",
+    waves: Annotated[bool, typer.Option("--waves", help="Keep a waveform.")] = False,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            "--vectors",
+            metavar="FILE",
+            show_default=False,
+            help="More blocks: the counterexample.npz that prove has written.",
+        ),
+    ] = None,
+    rtl: Annotated[
+        Path | None,
+        typer.Option(
+            "--rtl", metavar="FILE", show_default=False, help="Test this Verilog file instead of the emitted one."
+        ),
+    ] = None,
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    name: Name = None,
+    out: Out = Path("build"),
+    seed: Seed = 0,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
     """Run the cocotb regression on the emitted Verilog."""
     output = Output(json, quiet, verbose)
     asked = request("test {}", format, profile, set, config, name=name)
@@ -98,13 +146,27 @@ def test(format: Format = None,
     for chosen in asked.configs:
         output.configuration(chosen)
         with refreshed(force):
-            result = test(chosen, simulator=simulator, out=out, name=asked.name, seed=seed, waves=waves, vectors=vectors,
-                          verilog=rtl, force=force)
+            result = test(
+                chosen,
+                simulator=simulator,
+                out=out,
+                name=asked.name,
+                seed=seed,
+                waves=waves,
+                vectors=vectors,
+                verilog=rtl,
+                force=force,
+            )
         results.append(result)
         output.table([{"test": name, "comparisons": count} for name, count in result.tests.items()])
-        output.say(f"{chosen.formats}: " + (
-            f"passed, {len(result.tests)} tests, {result.comparisons} comparisons" if result.passed else
-            f"FAILED\n{result.report}"))
+        output.say(
+            f"{chosen.formats}: "
+            + (
+                f"passed, {len(result.tests)} tests, {result.comparisons} comparisons"
+                if result.passed
+                else f"FAILED\n{result.report}"
+            )
+        )
         output.say(f"log {result.log}")
         if result.waveform:
             output.say(f"waveform {result.waveform}")

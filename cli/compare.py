@@ -37,13 +37,21 @@ class Side:
         return f"mxcast explain {block} --profile {self.profile}{replaced} --values {values}"
 
 
-def compare(a: Annotated[str, typer.Argument(metavar="A", show_default=False, help=SIDE)],
-            b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The other one, written alike.")],
-            format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="e4m3, int8, ... or all six.")] = ALL,
-            set: Set = None,
-            expect_equal: Annotated[bool, typer.Option("--expect-equal", help="Differences are a failure: exit code 1.")] = False,
-            force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
-    """Compare two profiles on every largest magnitude, every element and every NaN and Inf: equal on all, or how many differ.
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", show_default=False, help=SIDE)],
+    b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The other one, written alike.")],
+    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="e4m3, int8, ... or all six.")] = ALL,
+    set: Set = None,
+    expect_equal: Annotated[
+        bool, typer.Option("--expect-equal", help="Differences are a failure: exit code 1.")
+    ] = False,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Compare two profiles on every largest magnitude, every element and every NaN and Inf: equal on all, or how many
+    differ.
 
     Takes about a minute a format, once; results are kept. Differences are a finding, not a failure. --set replaces a
     rule on both sides.
@@ -83,7 +91,11 @@ def _certificate(a: Numerics, b: Numerics, force: bool, progress) -> dict:
 
     rooms = [Path(__file__).parents[1] / room for room in ("spec", "models")]
     texts = [path.read_bytes() for room in rooms for path in sorted(room.glob("*.py"))]
-    key = [*(json.dumps(side.to_dict()) for side in (a, b)), *(f"{name} {version(name)}" for name in ("mxcast", "numpy")), *texts]
+    key = [
+        *(json.dumps(side.to_dict()) for side in (a, b)),
+        *(f"{name} {version(name)}" for name in ("mxcast", "numpy")),
+        *texts,
+    ]
     with refreshed(force):
         return kept_result("compare", key, lambda _: compare(a, b, progress).to_dict())
 
@@ -113,5 +125,7 @@ def _cells(which: str, finding: dict) -> dict[str, str]:
     if witness is None:
         return {"block": "", "A": "", "B": ""}
     block = max((witness[key]["values"] for key in "ab"), key=len)  # of two sources the wider
-    bits = {key: f"{witness[key]['byte']}: " + " ".join(f"{code:02X}" for code in witness[key]["codes"]) for key in "ab"}
+    bits = {
+        key: f"{witness[key]['byte']}: " + " ".join(f"{code:02X}" for code in witness[key]["codes"]) for key in "ab"
+    }
     return {"block": f"{which} {block}", "A": bits["a"], "B": bits["b"]}

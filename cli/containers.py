@@ -22,20 +22,36 @@ import numpy as np
 from ..host.errors import ToolMissing
 from ..host.files import regular, replaced
 
-__all__ = ["Stored", "Contents", "Layout", "Write", "CONVERTED", "DTYPES", "read", "written"]
+__all__ = ["CONVERTED", "DTYPES", "Contents", "Layout", "Stored", "Write", "read", "written"]
 
 CONVERTED = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 """Number types that are quantized, by their name in safetensors; NumPy has no BF16, so its bits."""
 DTYPES = {**CONVERTED, "U8": np.dtype("u1"), "U16": np.dtype("<u2")}
-NAMES = {np.dtype(kind): name for kind, name in (
-    ("f2", "F16"), ("f4", "F32"), ("f8", "F64"), ("u1", "U8"), ("u2", "U16"), ("u4", "U32"), ("u8", "U64"), ("i1", "I8"), ("i2", "I16"),
-    ("i4", "I32"), ("i8", "I64"), ("?", "BOOL"))}
+NAMES = {
+    np.dtype(kind): name
+    for kind, name in (
+        ("f2", "F16"),
+        ("f4", "F32"),
+        ("f8", "F64"),
+        ("u1", "U8"),
+        ("u2", "U16"),
+        ("u4", "U32"),
+        ("u8", "U64"),
+        ("i1", "I8"),
+        ("i2", "I16"),
+        ("i4", "I32"),
+        ("i8", "I64"),
+        ("?", "BOOL"),
+    )
+}
 """Names in safetensors of the number types of NumPy that every version of it has."""
 
 Layout = Mapping[str, tuple[str, tuple[int, ...], int]]
 """Of a file to be written: dtype, shape and number of bytes by name."""
 Write = Callable[[str, int, np.ndarray], None]
-"""Puts numbers in any byte order into a tensor of a file to be written, by the tensor's name, from this element on in C order."""
+"""Puts numbers in any byte order into a tensor of a file to be written, by the tensor's name, from this element on in C
+order.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +67,9 @@ class Stored:
     map: mmap.mmap | None = None
 
     def release(self, start: int, count: int) -> None:
-        """Give back the memory of elements that have been read; they may be read again. Nothing happens without a map."""
+        """Give back the memory of elements that have been read; they may be read again. Nothing happens without
+        a map.
+        """
         if self.map is None or not count or not hasattr(mmap, "MADV_DONTNEED"):
             return
         first = self.data[start:].ctypes.data - np.frombuffer(self.map, np.uint8).ctypes.data
@@ -76,8 +94,24 @@ def read(path: Path) -> Contents:
     return READERS[path.suffix](path)
 
 
-DAMAGE = (ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError, OverflowError, MemoryError, RecursionError, NotImplementedError,
-          RuntimeError, SyntaxError, struct.error, tokenize.TokenError, zlib.error, zipfile.BadZipFile)
+DAMAGE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    EOFError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+    NotImplementedError,
+    RuntimeError,
+    SyntaxError,
+    struct.error,
+    tokenize.TokenError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 """What Python and its libraries say of bytes that are no file of the kind."""
 
 
@@ -87,14 +121,21 @@ def _whole(path: Path) -> Iterator[None]:
     try:
         yield
     except (*DAMAGE, OSError) as error:
-        if isinstance(error, OSError) and error.filename is not None:  # of the system, not of a place in the file where there is none
+        if (
+            isinstance(error, OSError) and error.filename is not None
+        ):  # of the system, not of a place in the file where there is none
             raise
         said = " ".join(str(error).split())
-        raise ValueError(f"{path} is no {path.suffix} file of numbers, or a damaged one" + (f": {said}" if said else "")) from None
+        raise ValueError(
+            f"{path} is no {path.suffix} file of numbers, or a damaged one" + (f": {said}" if said else "")
+        ) from None
 
 
-HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0,
-           (3, 0): np.lib.format.read_array_header_2_0}  # 3.0 has names of fields in UTF-8, and numbers have none
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+    (3, 0): np.lib.format.read_array_header_2_0,
+}  # 3.0 has names of fields in UTF-8, and numbers have none
 
 
 def _read_npy(path: Path) -> Contents:
@@ -122,7 +163,9 @@ def _read_npz(path: Path) -> Contents:
         if others := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
             raise ValueError(f"{others[0]!r} is no array")
     metadata = {name: str(a[()]) for name, a in arrays.items() if a.dtype.kind == "U" and not a.ndim}
-    return Contents(tensors={n: _stored(a.reshape(-1), a.shape) for n, a in arrays.items() if n not in metadata}, metadata=metadata)
+    return Contents(
+        tensors={n: _stored(a.reshape(-1), a.shape) for n, a in arrays.items() if n not in metadata}, metadata=metadata
+    )
 
 
 def _stored(flat: np.ndarray, shape: tuple[int, ...], map: mmap.mmap | None = None) -> Stored:
@@ -148,8 +191,12 @@ def _read_safetensors(path: Path) -> Contents:
         for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
             first, last = entry["data_offsets"]
             raw = data[first:last]
-            tensors[name] = Stored(dtype=entry["dtype"], shape=tuple(entry["shape"]), map=whole,
-                                   data=raw.view(DTYPES.get(entry["dtype"], np.uint8)))
+            tensors[name] = Stored(
+                dtype=entry["dtype"],
+                shape=tuple(entry["shape"]),
+                map=whole,
+                data=raw.view(DTYPES.get(entry["dtype"], np.uint8)),
+            )
     return Contents(tensors=tensors, metadata=metadata)
 
 
@@ -158,7 +205,8 @@ READERS = {".safetensors": _read_safetensors, ".npy": _read_npy, ".npz": _read_n
 
 @contextlib.contextmanager
 def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator[Write]:
-    """A function that fills the tensors of a new file; after that the file appears under its name, replacing an older one.
+    """A function that fills the tensors of a new file; after that the file appears under its name, replacing an older
+    one.
 
     After an exception nothing is left behind, and an older file is untouched. `.npy` holds one tensor and no
     metadata; `.npz` is collected in memory. Raises OSError in the words of the system, naming ``path``.
@@ -175,7 +223,7 @@ def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator
 
 def _into_arrays(arrays: Mapping[str, np.ndarray]) -> Write:
     def write(name: str, start: int, numbers: np.ndarray) -> None:
-        arrays[name].reshape(-1)[start:start + numbers.size] = numbers.reshape(-1)
+        arrays[name].reshape(-1)[start : start + numbers.size] = numbers.reshape(-1)
 
     return write
 
@@ -203,7 +251,7 @@ def _into_file(file: BinaryIO, header: bytes, layout: Layout) -> Write:
 
 
 def _npy_header(layout: Layout) -> bytes:
-    (dtype, shape, _), = layout.values()
+    ((dtype, shape, _),) = layout.values()
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": DTYPES[dtype].str, "fortran_order": False, "shape": shape})
     return header.getvalue()
@@ -212,8 +260,10 @@ def _npy_header(layout: Layout) -> bytes:
 def _safetensors_header(layout: Layout, metadata: Mapping[str, str]) -> bytes:
     for name in layout:
         if not _is_text(name):
-            raise ValueError(f"tensor {name!r} has a name that is not UTF-8, as a .safetensors file needs: "
-                             "rename the file that it is named after")
+            raise ValueError(
+                f"tensor {name!r} has a name that is not UTF-8, as a .safetensors file needs: "
+                "rename the file that it is named after"
+            )
     for key, text in metadata.items():
         if not _is_text(key + text):
             raise ValueError(f"the metadata {key!r} are not UTF-8, as a .safetensors file needs")

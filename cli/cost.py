@@ -13,14 +13,30 @@ from .output import Output
 __all__ = ["synth"]
 
 
-def synth(format: Format = None,
-          target: Annotated[str | None, typer.Option("--target", metavar="NAME", show_default="xcu; with --pnr ecp5",
-                                                     help="What to map to (mxcast list targets).")] = None,
-          pnr: Annotated[bool, typer.Option("--pnr", help="Place and route between registers too: Fmax.")] = False,
-          seeds: Annotated[int | None, typer.Option("--seeds", min=1, show_default="3", help="Runs of place and route.")] = None,
-          profile: Profile = None, set: Set = None, config: Config = None, force: Force = False,
-          jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 2,
-          json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def synth(
+    format: Format = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            metavar="NAME",
+            show_default="xcu; with --pnr ecp5",
+            help="What to map to (mxcast list targets).",
+        ),
+    ] = None,
+    pnr: Annotated[bool, typer.Option("--pnr", help="Place and route between registers too: Fmax.")] = False,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, show_default="3", help="Runs of place and route.")
+    ] = None,
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    force: Force = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 2,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
     """Synthesize with Yosys and count: LUTs, carries, flip-flops, logic levels; with --pnr also Fmax, by nextpnr."""
     output = Output(json, quiet, verbose)
     asked = request("synth {}", format, profile, set, config)
@@ -36,7 +52,9 @@ def synth(format: Format = None,
         output.configuration(chosen)
     if pnr:
         with output.progress(f"placing and routing for {target}") as progress:
-            results = place_and_route_all(list(asked.configs), target, seeds=seeds or 3, jobs=jobs, force=force, progress=progress)
+            results = place_and_route_all(
+                list(asked.configs), target, seeds=seeds or 3, jobs=jobs, force=force, progress=progress
+            )
         rows, note = pnr_table(results), PNR_NOTE
     else:
         with output.progress(f"synthesizing for {target}") as progress:

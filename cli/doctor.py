@@ -13,9 +13,15 @@ from .output import Output
 
 __all__ = ["doctor"]
 
-PURPOSES = {None: "everything", "sim": "verify, test", "synth": "synth, prove, mutate, check-rtl",
-            "proof": "prove, mutate, check-rtl", "files": ".safetensors files",
-            "pnr": "synth --pnr", "explore": "explore"}
+PURPOSES = {
+    None: "everything",
+    "sim": "verify, test",
+    "synth": "synth, prove, mutate, check-rtl",
+    "proof": "prove, mutate, check-rtl",
+    "files": ".safetensors files",
+    "pnr": "synth --pnr",
+    "explore": "explore",
+}
 """What the extras of the package are for; those for its developers are left out."""
 OPTIONAL = ("files", "pnr", "explore")
 
@@ -30,20 +36,35 @@ def doctor(json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -
     output.table(findings)
     output.document({"ok": not missing, "tools": findings})
     if missing:
-        raise ToolMissing("; ".join(f"{f['tool']} is {'too old or too new' if f['version'] else 'missing'}: {f['fix']}"
-                                  for f in missing))
+        raise ToolMissing(
+            "; ".join(
+                f"{f['tool']} is {'too old or too new' if f['version'] else 'missing'}: {f['fix']}" for f in missing
+            )
+        )
     output.say("all required tools are here")
 
 
 def _finding(tool: str, purpose: str, found: str | None, needed: str, fix: str, required: bool = True) -> Finding:
     ok = found is not None and _satisfies(found, needed)
-    return {"tool": tool, "for": purpose, "version": found, "needed": needed, "ok": ok, "required": required,
-            "fix": "" if ok else fix}
+    return {
+        "tool": tool,
+        "for": purpose,
+        "version": found,
+        "needed": needed,
+        "ok": ok,
+        "required": required,
+        "fix": "" if ok else fix,
+    }
 
 
 def _python() -> Finding:
-    return _finding("python", "everything", platform.python_version(), metadata("mxcast")["Requires-Python"],
-                    "apt-get install python3")
+    return _finding(
+        "python",
+        "everything",
+        platform.python_version(),
+        metadata("mxcast")["Requires-Python"],
+        "apt-get install python3",
+    )
 
 
 def _packages() -> Iterator[Finding]:

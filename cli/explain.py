@@ -12,17 +12,38 @@ from .output import Output
 __all__ = ["explain"]
 
 
-def explain(format: Annotated[str | None, typer.Argument(metavar="FORMAT", show_default=False,
-                                                         help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats).")] = None,
-            values: Annotated[str | None, typer.Option(
-                "--values", metavar="LIST", show_default=False,
-                help="The block: numbers, 0x patterns, nan, inf, each with *COUNT; or FILE:TENSOR[ROW, BLOCK].")] = None,
-            random: Annotated[str | None, typer.Option(
-                "--random", metavar="LIST", show_default=False, help="Random bits of each element, for the rounding sr.")] = None,
-            everything: Annotated[bool, typer.Option("--all", help="Show the elements that are zero too.")] = False,
-            profile: Profile = None, set: Set = None, config: Config = None,
-            json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
-    """Convert one block and show every step: classes, largest magnitude, scale under every rule, bits and error of each element.
+def explain(
+    format: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FORMAT", show_default=False, help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats)."
+        ),
+    ] = None,
+    values: Annotated[
+        str | None,
+        typer.Option(
+            "--values",
+            metavar="LIST",
+            show_default=False,
+            help="The block: numbers, 0x patterns, nan, inf, each with *COUNT; or FILE:TENSOR[ROW, BLOCK].",
+        ),
+    ] = None,
+    random: Annotated[
+        str | None,
+        typer.Option(
+            "--random", metavar="LIST", show_default=False, help="Random bits of each element, for the rounding sr."
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show the elements that are zero too.")] = False,
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Convert one block and show every step: classes, largest magnitude, scale under every rule, bits and error of each
+    element.
 
     Zeros complete the block. Numbers that the source format lacks are rounded to it. What verify, compare and failing
     tests print as witness is taken as it is.

@@ -27,27 +27,78 @@ __all__ = ["explore"]
 Several = list[str] | None
 
 
-def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep by name (mxcast list sweeps), or a TOML file of one.")] = "rounding",
-            format: Annotated[Several, typer.Option("-f", "--format", metavar="NAME", show_default="the sweep's", help="Repeatable, as all these.")] = None,
-            profile: Annotated[Several, typer.Option("--profile", metavar="NAME", show_default="the sweep's", help="Rules by name.")] = None,
-            target: Annotated[Several, typer.Option("--target", metavar="NAME", show_default="the sweep's", help="What to map to.")] = None,
-            set: Annotated[Several, typer.Option("--set", metavar="KEY=VALUE", show_default=False,
-                                                 help="A rule or a way to build; given twice, a key has two values.")] = None,
-            pnr: Annotated[bool, typer.Option("--pnr", help="Place and route too, with 3 seeds: Fmax.")] = False,
-            seeds: Annotated[int | None, typer.Option("--seeds", min=1, show_default="3", help="Place and route with that many.")] = None,
-            tensors: Annotated[Path | None, typer.Option("--tensors", metavar="FILE", show_default="weights and distributions that ship",
-                                                         help=".npy, .npz or .safetensors to judge roundings by.")] = None,
-            objective: Annotated[Several, typer.Option("--objective", metavar="COLUMN", show_default="luts, levels, sqnr_db",
-                                                       help="What the Pareto front is made of.")] = None,
-            jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes at a time.")] = 2,
-            scheduler: Annotated[str | None, typer.Option("--scheduler", metavar="ADDRESS", show_default=False,
-                                                          help="Give the jobs to a Dask cluster: tcp://host:8786.")] = None,
-            emit_jobs: Annotated[Path | None, typer.Option("--emit-jobs", metavar="FILE", show_default=False,
-                                                           help="Write one command a job and run none, for Slurm arrays or make.")] = None,
-            cached: Annotated[bool, typer.Option("--cached", help="Run nothing: show what is on record of the sweep.")] = False,
-            out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", show_default="build/explore-SWEEP")] = None,
-            report: Annotated[bool, typer.Option("--report/--no-report", help="Write report, tables and plots.")] = True,
-            force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def explore(
+    sweep: Annotated[
+        str, typer.Argument(metavar="SWEEP", help="A sweep by name (mxcast list sweeps), or a TOML file of one.")
+    ] = "rounding",
+    format: Annotated[
+        Several,
+        typer.Option("-f", "--format", metavar="NAME", show_default="the sweep's", help="Repeatable, as all these."),
+    ] = None,
+    profile: Annotated[
+        Several, typer.Option("--profile", metavar="NAME", show_default="the sweep's", help="Rules by name.")
+    ] = None,
+    target: Annotated[
+        Several, typer.Option("--target", metavar="NAME", show_default="the sweep's", help="What to map to.")
+    ] = None,
+    set: Annotated[
+        Several,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            show_default=False,
+            help="A rule or a way to build; given twice, a key has two values.",
+        ),
+    ] = None,
+    pnr: Annotated[bool, typer.Option("--pnr", help="Place and route too, with 3 seeds: Fmax.")] = False,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, show_default="3", help="Place and route with that many.")
+    ] = None,
+    tensors: Annotated[
+        Path | None,
+        typer.Option(
+            "--tensors",
+            metavar="FILE",
+            show_default="weights and distributions that ship",
+            help=".npy, .npz or .safetensors to judge roundings by.",
+        ),
+    ] = None,
+    objective: Annotated[
+        Several,
+        typer.Option(
+            "--objective",
+            metavar="COLUMN",
+            show_default="luts, levels, sqnr_db",
+            help="What the Pareto front is made of.",
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes at a time.")] = 2,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            show_default=False,
+            help="Give the jobs to a Dask cluster: tcp://host:8786.",
+        ),
+    ] = None,
+    emit_jobs: Annotated[
+        Path | None,
+        typer.Option(
+            "--emit-jobs",
+            metavar="FILE",
+            show_default=False,
+            help="Write one command a job and run none, for Slurm arrays or make.",
+        ),
+    ] = None,
+    cached: Annotated[bool, typer.Option("--cached", help="Run nothing: show what is on record of the sweep.")] = False,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", show_default="build/explore-SWEEP")] = None,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report, tables and plots.")] = True,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
     """Sweep rules, ways to build and targets: what each costs, what it loses on tensors, and which are worth building.
 
     Results are kept: an interrupted sweep goes on where it was. Exit code 1 if a point failed.
@@ -57,8 +108,12 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
     from ..synth.exploration import chosen_sweep, exploration
     from ..synth.exploration.output import document, write
 
-    lists: dict[str, list] = {"format": format, "profile": profile, "target": target,
-                              "seeds": [seeds or 3] if pnr or seeds else None}
+    lists: dict[str, list] = {
+        "format": format,
+        "profile": profile,
+        "target": target,
+        "seeds": [seeds or 3] if pnr or seeds else None,
+    }
     for key, value in map(assignment, set or ()):
         lists[key] = [*(lists.get(key) or ()), value]
     chosen = chosen_sweep(sweep, **{key: values for key, values in lists.items() if values})
@@ -75,7 +130,9 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
         if emit_jobs.is_dir():
             raise IsADirectoryError(f"{emit_jobs} is a folder: --emit-jobs names a file")
         write_whole(emit_jobs, text)
-        output.say(f"wrote {emit_jobs}: {len(points)} jobs, whose results a sweep with the same cache (MXCAST_CACHE) finds")
+        output.say(
+            f"wrote {emit_jobs}: {len(points)} jobs, whose results a sweep with the same cache (MXCAST_CACHE) finds"
+        )
         output.document({"jobs": str(emit_jobs), "count": len(points)})
         return
     judged = _given(tensors, output) if tensors else None
@@ -87,8 +144,16 @@ def explore(sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="A sweep 
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"{folder} cannot be written")
     with _bar(output, chosen.name) as progress, _interrupted(progress) as progress:
-        found = exploration(chosen, tensors=judged, workers=jobs, scheduler=scheduler, force=force, cached=cached, proved=recorded,
-                            progress=progress)
+        found = exploration(
+            chosen,
+            tensors=judged,
+            workers=jobs,
+            scheduler=scheduler,
+            force=force,
+            cached=cached,
+            proved=recorded,
+            progress=progress,
+        )
     _show(output, found)
     for row in found.failed:
         complain(f"mxcast: {row.emit} on {row.target} failed: {row.error}")
@@ -112,28 +177,65 @@ def _given(path: Path, output: Output) -> list[Tensor]:
         raise ValueError(f"{path} has no numbers")
     if others:
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-        output.say(f"not judged by, as they are no arrays of F32, F16 or BF16 numbers: {', '.join(map(one_line, others[:3]))}{more} of {path}")
+        output.say(
+            "not judged by, as they are no arrays of F32, F16 or BF16 numbers: "
+            f"{', '.join(map(one_line, others[:3]))}{more} of {path}"
+        )
     return given(arrays, source=path.name)
 
 
 def _show(output: Output, found: Exploration) -> None:
     """The front, and the ledger."""
-    shown = ["target", "format", "scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals", "amax", "quantizer",
-             "structure", "registered_after"]
+    shown = [
+        "target",
+        "format",
+        "scale_rule",
+        "rounding",
+        "specials",
+        "input_subnormals",
+        "element_subnormals",
+        "amax",
+        "quantizer",
+        "structure",
+        "registered_after",
+    ]
     best = [row for row in found.rows if row.pareto]
     objectives = ", ".join(found.sweep.objectives)
     lost = ["lost"] if any(row.lost for row in found.rows) else []
     figures = list(dict.fromkeys([*found.sweep.objectives, "luts", "levels", "sqnr_db", *lost]))
     differing = _differing(shown, found.rows)
-    output.table([{**{name: _short(getattr(row, name)) for name in differing}, **{name: getattr(row, name) for name in figures}, "proof": row.proof}
-                  for row in best],
-                 f"Pareto front of {objectives}: {len(best)} of {len(found.rows)} points{_alike(found.rows, differing)}")
+    output.table(
+        [
+            {
+                **{name: _short(getattr(row, name)) for name in differing},
+                **{name: getattr(row, name) for name in figures},
+                "proof": row.proof,
+            }
+            for row in best
+        ],
+        f"Pareto front of {objectives}: {len(best)} of {len(found.rows)} points{_alike(found.rows, differing)}",
+    )
     if found.rows and not best:
         output.say(f"there is no Pareto front: no point has all of {objectives}")
-    differing = _differing(["target", "format", "source", "block_size", "build", "registered_after", "random_bits"], found.ledger)
-    output.table([{**{name: _short(getattr(e, name)) for name in differing}, "clause": e.clause, "luts": e.luts, "per_cent": e.percent,
-                   "levels": e.levels, "sqnr_db": e.sqnr_db, "most_db": e.most_db, "on": e.most_on} for e in found.ledger],
-                 "what each clause costs, and buys")
+    differing = _differing(
+        ["target", "format", "source", "block_size", "build", "registered_after", "random_bits"], found.ledger
+    )
+    output.table(
+        [
+            {
+                **{name: _short(getattr(e, name)) for name in differing},
+                "clause": e.clause,
+                "luts": e.luts,
+                "per_cent": e.percent,
+                "levels": e.levels,
+                "sqnr_db": e.sqnr_db,
+                "most_db": e.most_db,
+                "on": e.most_on,
+            }
+            for e in found.ledger
+        ],
+        "what each clause costs, and buys",
+    )
     if found.missing:
         output.say(f"{found.missing} of {found.missing + len(found.rows)} points are not on record")
     if found.left_out:
@@ -182,10 +284,18 @@ def _bar(output: Output, name: str) -> Iterator[object]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
-    with Bar(TextColumn(f"exploring {name}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn(),
-             console=Console(stderr=True), transient=True) as bar:
+    with Bar(
+        TextColumn(f"exploring {name}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
         task, judging = bar.add_task("", total=None, said=""), False
 
         def progress(now: Progress) -> None:
@@ -195,8 +305,12 @@ def _bar(output: Output, name: str) -> Iterator[object]:
             if now.judged and not judging:  # which takes another time a point
                 judging = True
                 bar.reset(task, total=now.done + now.failed)
-            bar.update(task, completed=now.judged or now.done + now.failed - now.cached,
-                       said=f"{now.judged} of {now.done + now.failed} judged on tensors" if now.judged else
-                       f"{now.running} running, {now.done} done, {now.failed} failed, {now.cached} cached")
+            bar.update(
+                task,
+                completed=now.judged or now.done + now.failed - now.cached,
+                said=f"{now.judged} of {now.done + now.failed} judged on tensors"
+                if now.judged
+                else f"{now.running} running, {now.done} done, {now.failed} failed, {now.cached} cached",
+            )
 
         yield progress

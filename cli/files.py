@@ -14,13 +14,14 @@ from ..models import Statistics
 from ..models.element import code_dtype
 from ..models.parallel import checked_jobs, in_order
 from ..models.source import FORMATS
-from ..spec import FP32, BlockFormat, Numerics, numerics as resolve, profile_of
+from ..spec import FP32, BlockFormat, Numerics, profile_of
+from ..spec import numerics as resolve
 from ..spec.catalogue import cut, excerpt
 from .containers import CONVERTED, DTYPES, NAMES, Contents, Layout, Stored, Write, read, written
 from .pieces import CHUNK, Piece, codes_and_scales_shapes, dequantize_piece, float_blocks, pieces, quantize_piece
 from .reports import FileReport, TensorReport, WayBack
 
-__all__ = ["TensorReport", "FileReport", "WayBack", "quantize_file", "dequantize_file", "read_blocks", "read_tensors"]
+__all__ = ["FileReport", "TensorReport", "WayBack", "dequantize_file", "quantize_file", "read_blocks", "read_tensors"]
 
 KEY = "mxcast"
 """Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
@@ -28,16 +29,25 @@ KEY = "mxcast"
 Progress = Callable[[int, int], None] | None
 
 
-def quantize_file(source: Path | str, target: Path | str, format: str | BlockFormat | Numerics,
-                  profile: str | None = "ocp", *, pad: bool = False, jobs: int = 1, seed: int = 0,
-                  progress: Progress = None, **overrides: object) -> FileReport:
+def quantize_file(
+    source: Path | str,
+    target: Path | str,
+    format: str | BlockFormat | Numerics,
+    profile: str | None = "ocp",
+    *,
+    pad: bool = False,
+    jobs: int = 1,
+    seed: int = 0,
+    progress: Progress = None,
+    **overrides: object,
+) -> FileReport:
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
     ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
     ``overrides`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
     holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads work on
-    pieces of the tensors. ``seed`` is that of the random bits of
-    stochastic rounding, which depend on nothing else. ``progress`` is called with the elements done and the elements in all.
+    pieces of the tensors. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
+    ``progress`` is called with the elements done and the elements in all.
 
     Raises ValueError for other floating-point types, incomplete blocks, unknown names and damaged files. ``target``
     appears whole or not at all.
@@ -54,12 +64,21 @@ def quantize_file(source: Path | str, target: Path | str, format: str | BlockFor
     shapes = {name: stored.shape for name, stored in chosen.items()}
     for name, stored in chosen.items():
         if numerics.source not in (FP32, FORMATS[CONVERTED[stored.dtype].newbyteorder("=")]):
-            raise ValueError(f"tensor {name!r} is {stored.dtype}, which the source {numerics.source.name} does not take")
+            raise ValueError(
+                f"tensor {name!r} is {stored.dtype}, which the source {numerics.source.name} does not take"
+            )
     copied = {name: stored for name, stored in contents.tensors.items() if name not in chosen}
-    about = {KEY: json.dumps({
-        "version": version("mxcast"), "profile": profile_of(numerics, profile), "numerics": numerics.to_dict(),
-        **({"seed": seed} if numerics.random_bits else {}),
-        "tensors": {name: {"dtype": stored.dtype, "shape": stored.shape} for name, stored in chosen.items()}})}
+    about = {
+        KEY: json.dumps(
+            {
+                "version": version("mxcast"),
+                "profile": profile_of(numerics, profile),
+                "numerics": numerics.to_dict(),
+                **({"seed": seed} if numerics.random_bits else {}),
+                "tensors": {name: {"dtype": stored.dtype, "shape": stored.shape} for name, stored in chosen.items()},
+            }
+        )
+    }
     made: dict[str, tuple[str, tuple[int, ...]]] = {}
     for name, stored in chosen.items():
         codes, scales = _parts(name, target)
@@ -89,8 +108,7 @@ def quantize_file(source: Path | str, target: Path | str, format: str | BlockFor
     return FileReport(path=target, numerics=numerics, profile=profile, tensors=tuple(reports), copied=tuple(copied))
 
 
-def dequantize_file(source: Path | str, target: Path | str, *, jobs: int = 1,
-                    progress: Progress = None) -> WayBack:
+def dequantize_file(source: Path | str, target: Path | str, *, jobs: int = 1, progress: Progress = None) -> WayBack:
     """Turn a file of `quantize_file` back into F32 tensors under their names, in their shapes.
 
     `.safetensors` and `.npz` become `.safetensors`, or `.npy` where there is one tensor and nothing else. Raises
@@ -102,16 +120,25 @@ def dequantize_file(source: Path | str, target: Path | str, *, jobs: int = 1,
     numerics, shapes = _about(source, contents)
     copied, size = dict(contents.tensors), numerics.block_size
     for name, shape in shapes.items():
-        for part, dtype, wanted in zip(_parts(name, source), (_code_name(numerics), "U8"), codes_and_scales_shapes(shape, size)):
+        for part, dtype, wanted in zip(
+            _parts(name, source), (_code_name(numerics), "U8"), codes_and_scales_shapes(shape, size)
+        ):
             stored = copied.pop(part, None)
             if stored is None or stored.dtype != dtype or stored.shape != wanted:
-                raise ValueError(f"{source} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata speak of")
+                raise ValueError(
+                    f"{source} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata speak of"
+                )
     if target.suffix == ".npy" and (len(shapes) != 1 or copied):
         count = len(shapes) + len(copied)
         raise ValueError(f"a .npy file holds one tensor, {source} has {count}: write a .safetensors file")
     foreign = [name for name, stored in copied.items() if stored.dtype not in NAMES.values()]
-    if source.suffix == ".npz" and foreign:  # an array of any type of NumPy's; what a .safetensors file has, another can have
-        raise ValueError(f"tensor {foreign[0]!r} of {source} is {cut(copied[foreign[0]].dtype)}, which a .safetensors file cannot hold")
+    if (
+        source.suffix == ".npz" and foreign
+    ):  # an array of any type of NumPy's; what a .safetensors file has, another can have
+        raise ValueError(
+            f"tensor {foreign[0]!r} of {source} is {cut(copied[foreign[0]].dtype)}, which a .safetensors file "
+            "cannot hold"
+        )
     metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
     with written(target, _layout({name: ("F32", shape) for name, shape in shapes.items()}, copied), metadata) as write:
         _copy(copied, write)
@@ -144,11 +171,16 @@ def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> It
 
 
 def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
-    """The tensors that `quantize_file` converts and that have numbers, by name, without reading them yet, BF16 as patterns in uint16;
-    and the names of the others."""
+    """The tensors that `quantize_file` converts and that have numbers, by name, without reading them yet, BF16 as
+    patterns in uint16; and the names of the others.
+    """
     path = Path(path)
     contents = read(path)
-    found = {name: stored.data.reshape(stored.shape) for name, stored in _converted(path, contents, 1, True).items() if stored.data.size}
+    found = {
+        name: stored.data.reshape(stored.shape)
+        for name, stored in _converted(path, contents, 1, True).items()
+        if stored.data.size
+    }
     return found, [name for name in contents.tensors if name not in found]
 
 
@@ -169,7 +201,9 @@ def _check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]
     if source.suffix not in possible:
         raise ValueError(f"{source} must be a {' or '.join(possible)} file")
     if target.suffix not in possible[source.suffix]:
-        raise ValueError(f"{target} must be a {' or '.join(possible[source.suffix])} file, as {source} is {source.suffix}")
+        raise ValueError(
+            f"{target} must be a {' or '.join(possible[source.suffix])} file, as {source} is {source.suffix}"
+        )
     if source.exists() and target.exists() and source.samefile(target):
         raise ValueError(f"{source} and {target} are the same file")
 
@@ -182,8 +216,10 @@ def _converted(path: Path, contents: Contents, size: int, pad: bool) -> dict[str
         if stored.dtype not in CONVERTED:
             raise ValueError(f"tensor {name!r} is {stored.dtype}: mxcast converts {accepted}")
         if stored.data.size and stored.shape[-1] % size and not pad:
-            raise ValueError(f"tensor {name!r} of shape {stored.shape} must have a last axis that is a multiple of "
-                             f"{size} long: --pad completes it with zeros")
+            raise ValueError(
+                f"tensor {name!r} of shape {stored.shape} must have a last axis that is a multiple of "
+                f"{size} long: --pad completes it with zeros"
+            )
     if not contents.tensors:
         raise ValueError(f"{path} has no tensors")
     if not chosen:
@@ -201,7 +237,9 @@ def _about(path: Path, contents: Contents) -> tuple[Numerics, dict[str, tuple[in
         tensors = _object("tensors", about.get("tensors"))
         if not tensors:  # quantize_file converts one at least
             raise ValueError("tensors must name one tensor or more")
-        shapes = {name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()}
+        shapes = {
+            name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()
+        }
         return Numerics.from_dict(_object("numerics", about.get("numerics"))), shapes
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
@@ -221,7 +259,9 @@ def _shape(name: str, shape: object) -> tuple[int, ...]:
 
 
 def _layout(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str, Stored]) -> Layout:
-    """The tensors of a new file, those of wide elements first, so that all are aligned; dtypes and shapes of those made."""
+    """The tensors of a new file, those of wide elements first, so that all are aligned; dtypes and shapes of those
+    made.
+    """
     layout = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
     for name, (dtype, shape) in made.items():
         layout[name] = (dtype, shape, math.prod(shape) * DTYPES[dtype].itemsize)
@@ -231,6 +271,6 @@ def _layout(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str
 def _copy(copied: Mapping[str, Stored], write: Write) -> None:
     for name, stored in copied.items():
         for start in range(0, stored.data.size, CHUNK):
-            part = stored.data[start:start + CHUNK]
+            part = stored.data[start : start + CHUNK]
             write(name, start, part)
             stored.release(start, part.size)

@@ -27,33 +27,83 @@ SHOWN = 5
 """Other rules that are shown when several match."""
 
 
-def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Verilog or SystemVerilog, packages first.",
-                                                          show_default=False)],
-              top: Annotated[str | None, typer.Option("--top", metavar="MODULE", help="The converter.", show_default=False)] = None,
-              map: Annotated[list[str] | None, typer.Option(
-                  "--map", metavar="KEY=VALUE", show_default=False,
-                  help="Which ports are x, scale, p (and random): x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, p=q[{4*i+3}:{4*i}]; "
-                       "clk=PORT, rst=PORT@low, latency=N, interval=N; PORT=0 for other inputs. Repeatable.")] = None,
-              map_file: Annotated[Path | None, typer.Option("--map-file", metavar="FILE", show_default=False,
-                                                            help="TOML with the same keys in its table map; --map wins.")] = None,
-              format: Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", show_default=False,
-                                                         help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).")] = None,
-              profile: Profile = None, set: Set = None, config: Config = None,
-              include: Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="Include files; repeatable.",
-                                                                 show_default=False)] = None,
-              define: Annotated[list[str] | None, typer.Option("-D", metavar="NAME[=TEXT]", help="A macro; repeatable.",
-                                                               show_default=False)] = None,
-              param: Annotated[list[str] | None, typer.Option("--param", metavar="NAME=VALUE", show_default=False,
-                                                              help="A parameter of the converter; repeatable.")] = None,
-              exhaustive: Annotated[bool, typer.Option("--exhaustive",
-                                                       help="Simulate every input pattern; minutes to hours.")] = False,
-              blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 200_000,
-              nan_codes: Annotated[str, typer.Option("--nan-codes", metavar="exact|free",
-                                                     help="Whether codes under the scale byte 255 matter; to readers they do not.")] = "exact",
-              timeout: Annotated[float, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS",
-                                                     help="For each question to the solver.")] = 300,
-              solver: Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")] = "bitwuzla",
-              out: Out = Path("build"), seed: Seed = 0, force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def check_rtl(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILES...", help="Verilog or SystemVerilog, packages first.", show_default=False),
+    ],
+    top: Annotated[
+        str | None, typer.Option("--top", metavar="MODULE", help="The converter.", show_default=False)
+    ] = None,
+    map: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="KEY=VALUE",
+            show_default=False,
+            help="Which ports are x, scale, p (and random): x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, "
+            "p=q[{4*i+3}:{4*i}]; "
+            "clk=PORT, rst=PORT@low, latency=N, interval=N; PORT=0 for other inputs. Repeatable.",
+        ),
+    ] = None,
+    map_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--map-file",
+            metavar="FILE",
+            show_default=False,
+            help="TOML with the same keys in its table map; --map wins.",
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "-f",
+            "--format",
+            metavar="FORMAT",
+            show_default=False,
+            help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).",
+        ),
+    ] = None,
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    include: Annotated[
+        list[Path] | None, typer.Option("-I", metavar="DIR", help="Include files; repeatable.", show_default=False)
+    ] = None,
+    define: Annotated[
+        list[str] | None, typer.Option("-D", metavar="NAME[=TEXT]", help="A macro; repeatable.", show_default=False)
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param", metavar="NAME=VALUE", show_default=False, help="A parameter of the converter; repeatable."
+        ),
+    ] = None,
+    exhaustive: Annotated[
+        bool, typer.Option("--exhaustive", help="Simulate every input pattern; minutes to hours.")
+    ] = False,
+    blocks: Annotated[int, typer.Option("--blocks", min=1, help="How many random blocks.")] = 200_000,
+    nan_codes: Annotated[
+        str,
+        typer.Option(
+            "--nan-codes",
+            metavar="exact|free",
+            help="Whether codes under the scale byte 255 matter; to readers they do not.",
+        ),
+    ] = "exact",
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="For each question to the solver."),
+    ] = 300,
+    solver: Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")] = "bitwuzla",
+    out: Out = Path("build"),
+    seed: Seed = 0,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
     """Check anybody's block converter against a profile: simulate it, then prove it, or name the rules that it follows.
 
     PASS: a solver has shown that no block is converted otherwise. FAIL: there is a witness, which is shown. UNKNOWN,
@@ -72,9 +122,23 @@ def check_rtl(files: Annotated[list[Path], typer.Argument(metavar="FILES...", he
 
     asked = PortMap.of((_table(map_file) if map_file else {}) | entries(map or ()))
     with output.steps(f"checking {top}") as progress, refreshed(force):
-        check = check_rtl(files, top, chosen, asked, include=include or (), define=define or (),
-                          parameters=entries(param or (), "--param"), out=out, exhaustive=exhaustive, blocks=blocks, seed=seed,
-                          nan_codes_free=nan_codes == "free", solver=solver, timeout=timeout, progress=progress)
+        check = check_rtl(
+            files,
+            top,
+            chosen,
+            asked,
+            include=include or (),
+            define=define or (),
+            parameters=entries(param or (), "--param"),
+            out=out,
+            exhaustive=exhaustive,
+            blocks=blocks,
+            seed=seed,
+            nan_codes_free=nan_codes == "free",
+            solver=solver,
+            timeout=timeout,
+            progress=progress,
+        )
     _show(check, output)
     output.document(check.to_dict() | {"folder": str(check.folder)})
     if not check.passed:
@@ -99,17 +163,26 @@ def _show_one(check: Check, output: Output) -> None:
         output.say(f"with {check.reading.macros}:")
     output.table(check.stimuli)
     if (normal := check.divergence) is not None:
-        output.say(f"N(0,1): {_share(normal.differing_blocks, normal.blocks)} blocks differ, "
-                   f"{_share(normal.differing_scales, normal.blocks)} scale bytes, "
-                   f"{_share(normal.differing_codes, normal.elements)} codes\n")
+        output.say(
+            f"N(0,1): {_share(normal.differing_blocks, normal.blocks)} blocks differ, "
+            f"{_share(normal.differing_scales, normal.blocks)} scale bytes, "
+            f"{_share(normal.differing_codes, normal.elements)} codes\n"
+        )
     output.table(steps_table(check.arguments))
     name = _name(check.config) + (" with free codes under scale byte 255" if check.nan_codes_free else "")
     readers = read_by([argument.reader for argument in check.arguments], check.unread)
     once = f" that enters once {check.edges} edges of the clock have passed" if check.edges else ""
-    output.say(f"{check.status}: {check.top} " + {
-        "PASS": f"equals {name} for every block{once} ({readers}; {check.solver})", "FAIL": f"is not {name}",
-        "TIMEOUT": f"differs from {name} on no block that was simulated; {check.solver} had no time to prove it",
-        "UNKNOWN": "is not proved" if any(row["differ"] for row in check.stimuli) else f"differs from {name} on no block that was simulated; it is not proved"}[check.status])
+    output.say(
+        f"{check.status}: {check.top} "
+        + {
+            "PASS": f"equals {name} for every block{once} ({readers}; {check.solver})",
+            "FAIL": f"is not {name}",
+            "TIMEOUT": f"differs from {name} on no block that was simulated; {check.solver} had no time to prove it",
+            "UNKNOWN": "is not proved"
+            if any(row["differ"] for row in check.stimuli)
+            else f"differs from {name} on no block that was simulated; it is not proved",
+        }[check.status]
+    )
     for objection in check.objections:
         output.say(f"not to be proved: {objection}")
     for text in filter(None, [check.first, *check.remarks]):
@@ -120,9 +193,12 @@ def _show_one(check: Check, output: Output) -> None:
             if witness.report:
                 output.say(f"{witness.title}\n  {witness.report}")
     if check.matches:
-        output.say("it matches " + "; ".join(" = ".join(one.names) for one in check.matches[:SHOWN])
-                   + (f" and {len(check.matches) - SHOWN} more" if len(check.matches) > SHOWN else "")
-                   + f": nothing differs on {check.tried:,} blocks")
+        output.say(
+            "it matches "
+            + "; ".join(" = ".join(one.names) for one in check.matches[:SHOWN])
+            + (f" and {len(check.matches) - SHOWN} more" if len(check.matches) > SHOWN else "")
+            + f": nothing differs on {check.tried:,} blocks"
+        )
     elif check.nearest:
         _show_nearest(check, output)
 
@@ -131,10 +207,16 @@ def _show_nearest(check: Check, output: Output) -> None:
     """Whose scale bytes and whose codes are most like those of the design, if more than half are alike."""
     output.say("it matches no profile and no single departure from one")
     normal = check.divergence
-    for what, count, of in (("scale bytes", lambda one: one.scales, normal.blocks), ("codes", lambda one: one.codes, normal.elements)):
+    for what, count, of in (
+        ("scale bytes", lambda one: one.scales, normal.blocks),
+        ("codes", lambda one: one.codes, normal.elements),
+    ):
         best = min(check.nearest, key=count)
         if 2 * count(best) < of:
-            output.say(f"its {what} are nearest to those of {' = '.join(best.names)}: {_share(count(best), of)} of N(0,1) differ")
+            output.say(
+                f"its {what} are nearest to those of {' = '.join(best.names)}: {_share(count(best), of)} of N(0,1) "
+                "differ"
+            )
 
 
 def _name(config: ConverterConfig) -> str:

@@ -13,16 +13,37 @@ from .output import Output
 __all__ = ["emit"]
 
 
-def emit(format: Format = None, profile: Profile = None, set: Set = None, config: Config = None, name: Name = None,
-         out: Out = Path("build"),
-         vendor: Annotated[str | None, typer.Option("--vendor", metavar="NAME", show_default=False,
-                                                    help="Write a project for the vendor's tool too: vivado or quartus.")] = None,
-         part: Annotated[str | None, typer.Option("--part", metavar="NAME", show_default="one of the vendor's",
-                                                  help="Device of the project.")] = None,
-         period: Annotated[float | None, typer.Option("--period", metavar="NS", show_default="10",
-                                                      help="Clock period that the project asks for.")] = None,
-         force: Annotated[bool, typer.Option("--force", help="Replace files that were edited since they were emitted, too.")] = False,
-         json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def emit(
+    format: Format = None,
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    name: Name = None,
+    out: Out = Path("build"),
+    vendor: Annotated[
+        str | None,
+        typer.Option(
+            "--vendor",
+            metavar="NAME",
+            show_default=False,
+            help="Write a project for the vendor's tool too: vivado or quartus.",
+        ),
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option("--part", metavar="NAME", show_default="one of the vendor's", help="Device of the project."),
+    ] = None,
+    period: Annotated[
+        float | None,
+        typer.Option("--period", metavar="NS", show_default="10", help="Clock period that the project asks for."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace files that were edited since they were emitted, too.")
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
     """Write the Verilog of a converter, and what belongs to it."""
     output = Output(json, quiet, verbose)
     asked = request("emit {}", format, profile, set, config, name=name)
@@ -35,10 +56,19 @@ def emit(format: Format = None, profile: Profile = None, set: Set = None, config
         output.configuration(chosen)
         files = emit(chosen, out, asked.name, vendor=vendor, part=part, period_ns=period, force=force)
         if chosen.latency:
-            output.say(f"latency {chosen.latency} cycles: registered after {', '.join(chosen.microarchitecture.registered_after)}")
+            output.say(
+                f"latency {chosen.latency} cycles: registered after "
+                f"{', '.join(chosen.microarchitecture.registered_after)}"
+            )
         for path in files.values():
             output.say(f"wrote {path}")
-        results.append({"name": asked.name or default_name(chosen), "config_id": chosen.config_id,
-                        "profile": chosen.profile, **chosen.to_dict(),
-                        "files": {kind: str(path) for kind, path in files.items()}})
+        results.append(
+            {
+                "name": asked.name or default_name(chosen),
+                "config_id": chosen.config_id,
+                "profile": chosen.profile,
+                **chosen.to_dict(),
+                "files": {kind: str(path) for kind, path in files.items()},
+            }
+        )
     output.document(asked.of(results))

@@ -17,66 +17,126 @@ Rows = list[dict[str, object]]
 
 
 OTHER_FORMATS = (
-    "Any other eXmY with 1 to 5 exponent and 0 to 10 fraction bits is a format by its name (e3m3, e5m0): bias 2^(X-1) - 1, "
+    "Any other eXmY with 1 to 5 exponent and 0 to 10 fraction bits is a format by its name (e3m3, e5m0): bias "
+    "2^(X-1) - 1, "
     "every code a number; eXmY_nan_only has NaN, and eXmY_ieee Inf and NaN in the top exponent field. "
-    "So is intN of 2 to 16 bits (int4).")
+    "So is intN of 2 to 16 bits (int4)."
+)
 """How names spell formats that have no row (`spec.element_format`)."""
 
 
 def _formats() -> Rows:
-    return [{"name": b.name, "short_name": b.short_name, "block": b.block_size, "element_bits": b.element.bits,
-             "largest_element": float(b.element.max_value), "scale": b.scale.name, "source": b.element.source}
-            for b in BLOCKS.values()]
+    return [
+        {
+            "name": b.name,
+            "short_name": b.short_name,
+            "block": b.block_size,
+            "element_bits": b.element.bits,
+            "largest_element": float(b.element.max_value),
+            "scale": b.scale.name,
+            "source": b.element.source,
+        }
+        for b in BLOCKS.values()
+    ]
 
 
 def _sources() -> Rows:
-    return [{"name": s.name, "bits": s.bits, "exponent_bits": s.exp_bits, "fraction_bits": s.man_bits, "source": s.source}
-            for s in SOURCES.values()]
+    return [
+        {"name": s.name, "bits": s.bits, "exponent_bits": s.exp_bits, "fraction_bits": s.man_bits, "source": s.source}
+        for s in SOURCES.values()
+    ]
 
 
 def _profiles() -> Rows:
-    return [{"name": p.name, "source": p.source, "date": p.date, "rules": dict(p.rules), "remark": p.remark}
-            for p in PROFILES.values()]
+    return [
+        {"name": p.name, "source": p.source, "date": p.date, "rules": dict(p.rules), "remark": p.remark}
+        for p in PROFILES.values()
+    ]
 
 
 def _rules() -> Rows:
     from ..synth import DELAYS
 
-    listed = [{"key": key, "value": str(rule), "meaning": rule.__doc__}
-              for key, rules in {**RULES, **CHOICES}.items() for rule in rules]
-    listed += [{"key": "source", "value": s.name, "meaning": f"the numbers that come in: {s.source}"} for s in SOURCES.values()]
+    listed = [
+        {"key": key, "value": str(rule), "meaning": rule.__doc__}
+        for key, rules in {**RULES, **CHOICES}.items()
+        for rule in rules
+    ]
+    listed += [
+        {"key": "source", "value": s.name, "meaning": f"the numbers that come in: {s.source}"} for s in SOURCES.values()
+    ]
     return listed + [
-        {"key": "block_size", "value": f"{BLOCK_SIZES[0]} to {BLOCK_SIZES[-1]}",
-         "meaning": "elements that share a scale: a power of two"},
+        {
+            "key": "block_size",
+            "value": f"{BLOCK_SIZES[0]} to {BLOCK_SIZES[-1]}",
+            "meaning": "elements that share a scale: a power of two",
+        },
         {"key": "random_bits", "value": "1 to 16", "meaning": "random bits of each element, under the rounding sr"},
-        {"key": "registered_after", "value": ",".join(stages(converter_config("e4m3", source="fp16"))),
-         "meaning": "places for registers, any of them; widened with fp16 only, a level for each level of the tree"},
-        {"key": "latency", "value": "1 to all", "meaning": "that many registers, at the places that leave the shortest longest way"},
-        {"key": "frequency_mhz", "value": "MHz", "meaning": "the fewest registers for that clock, by an estimate without placement"},
-        {"key": "delays_of", "value": ",".join(DELAYS), "meaning": "the target whose delays these two take"}]
+        {
+            "key": "registered_after",
+            "value": ",".join(stages(converter_config("e4m3", source="fp16"))),
+            "meaning": "places for registers, any of them; widened with fp16 only, a level for each level of the tree",
+        },
+        {
+            "key": "latency",
+            "value": "1 to all",
+            "meaning": "that many registers, at the places that leave the shortest longest way",
+        },
+        {
+            "key": "frequency_mhz",
+            "value": "MHz",
+            "meaning": "the fewest registers for that clock, by an estimate without placement",
+        },
+        {"key": "delays_of", "value": ",".join(DELAYS), "meaning": "the target whose delays these two take"},
+    ]
 
 
 def _targets() -> Rows:
     from ..synth import TARGETS
 
-    return [{"name": name, "description": target.description, "smallest": " ".join(f"{k}={v}" for k, v in target.smallest.items()) or "as emitted"}
-            for name, target in TARGETS.items()]
+    return [
+        {
+            "name": name,
+            "description": target.description,
+            "smallest": " ".join(f"{k}={v}" for k, v in target.smallest.items()) or "as emitted",
+        }
+        for name, target in TARGETS.items()
+    ]
 
 
 def _sweeps() -> Rows:
     from ..synth.exploration import SWEEPS
 
-    return [{"name": name, "points": len(sweep.points()[0]), "explores": sweep.says, "Pareto front of": ", ".join(sweep.objectives)}
-            for name, sweep in SWEEPS.items()]
+    return [
+        {
+            "name": name,
+            "points": len(sweep.points()[0]),
+            "explores": sweep.says,
+            "Pareto front of": ", ".join(sweep.objectives),
+        }
+        for name, sweep in SWEEPS.items()
+    ]
 
 
-SECTIONS = {"formats": _formats, "sources": _sources, "profiles": _profiles, "rules": _rules, "targets": _targets, "sweeps": _sweeps}
+SECTIONS = {
+    "formats": _formats,
+    "sources": _sources,
+    "profiles": _profiles,
+    "rules": _rules,
+    "targets": _targets,
+    "sweeps": _sweeps,
+}
 NOTES = {"formats": OTHER_FORMATS}
 
 
-def list_(section: Annotated[str | None, typer.Argument(metavar="SECTION", show_default="all of them",
-                                                        help=f"{', '.join(SECTIONS)}.")] = None,
-          json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def list_(
+    section: Annotated[
+        str | None, typer.Argument(metavar="SECTION", show_default="all of them", help=f"{', '.join(SECTIONS)}.")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
     """List formats, sources, profiles, rules, synthesis targets and sweeps."""
     output = Output(json, quiet, verbose)
     if section is not None and section not in SECTIONS:

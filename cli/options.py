@@ -13,19 +13,57 @@ from ..spec.catalogue import excerpt
 from .registers import WISHES, registers_wished
 from .settings import Settings, read_settings
 
-__all__ = ["Format", "Profile", "Set", "Config", "Name", "Out", "Seed", "Force", "Pad", "Json", "Quiet", "Verbose",
-           "Request", "assignment", "request"]
+__all__ = [
+    "Config",
+    "Force",
+    "Format",
+    "Json",
+    "Name",
+    "Out",
+    "Pad",
+    "Profile",
+    "Quiet",
+    "Request",
+    "Seed",
+    "Set",
+    "Verbose",
+    "assignment",
+    "request",
+]
 
-Format = Annotated[str | None, typer.Argument(metavar="FORMAT", show_default=False,
-                                              help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats), or all six: all; "
-                                                   "with commas a converter with a mode for each.")]
-Profile = Annotated[str | None, typer.Option("--profile", show_default="ocp", help="Rules by name (mxcast list profiles).")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", show_default=False,
-                                               help="Replace one rule of the profile (mxcast list rules); repeatable. "
-                                                    "scale_rule takes several with commas, a mode for each; registered_after places for "
-                                                    "registers, or latency=CYCLES or frequency_mhz=MHZ that many.")]
-Config = Annotated[Path | None, typer.Option("-c", "--config", metavar="FILE", show_default=False,
-                                             help="TOML with format, profile, name and the tables numerics and microarchitecture.")]
+Format = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="FORMAT",
+        show_default=False,
+        help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats), or all six: all; "
+        "with commas a converter with a mode for each.",
+    ),
+]
+Profile = Annotated[
+    str | None, typer.Option("--profile", show_default="ocp", help="Rules by name (mxcast list profiles).")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        show_default=False,
+        help="Replace one rule of the profile (mxcast list rules); repeatable. "
+        "scale_rule takes several with commas, a mode for each; registered_after places for "
+        "registers, or latency=CYCLES or frequency_mhz=MHZ that many.",
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "-c",
+        "--config",
+        metavar="FILE",
+        show_default=False,
+        help="TOML with format, profile, name and the tables numerics and microarchitecture.",
+    ),
+]
 Name = Annotated[str | None, typer.Option("--name", show_default="FORMAT_PROFILE", help="Name of the top module.")]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for what is written.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random stimuli.")]
@@ -55,8 +93,16 @@ class Request:
         return results if self.many else results[0]
 
 
-def request(usage: str, format: str | None, profile: str | None, assignments: list[str] | None, config: Path | None,
-            *, name: str | None = None, allow_all: bool = True) -> Request:
+def request(
+    usage: str,
+    format: str | None,
+    profile: str | None,
+    assignments: list[str] | None,
+    config: Path | None,
+    *,
+    name: str | None = None,
+    allow_all: bool = True,
+) -> Request:
     """What the options mean; those of the command line win over the file ``config``.
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
@@ -75,9 +121,13 @@ def request(usage: str, format: str | None, profile: str | None, assignments: li
     many = allow_all and format == ALL
     if many and name:
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
-    configs = tuple(registers_wished(converter_config(block, profile, **fields), wishes) for block in (BLOCKS if many else [format]))
+    configs = tuple(
+        registers_wished(converter_config(block, profile, **fields), wishes) for block in (BLOCKS if many else [format])
+    )
     if not allow_all and configs[0].alternatives:
-        raise ValueError(f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes")
+        raise ValueError(
+            f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"
+        )
     return Request(configs=configs, many=many, name=name)
 
 

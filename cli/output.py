@@ -62,7 +62,9 @@ class Output:
         return _console().width if sys.stdout.isatty() else None
 
     def table(self, rows: Sequence[Mapping[str, object]], title: str | None = None) -> None:
-        """Print rows, whose keys are the columns; numbers are aligned to the right, a `rich.text.Text` keeps its style."""
+        """Print rows, whose keys are the columns; numbers are aligned to the right, a `rich.text.Text` keeps
+        its style.
+        """
         if not self.talks or not rows:
             return
         if not sys.stdout.isatty():
@@ -75,7 +77,9 @@ class Output:
         console = _console()
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for column, value in rows[0].items():
-            table.add_column(column.replace("_", " "), justify="right" if _is_number(value) else "left", overflow="fold")
+            table.add_column(
+                column.replace("_", " "), justify="right" if _is_number(value) else "left", overflow="fold"
+            )
         for row in rows:
             table.add_row(*(value if isinstance(value, Text) else Text(_cell(value)) for value in row.values()))
         console.print(table)
@@ -112,16 +116,23 @@ def _plain_table(rows: Sequence[Mapping[str, object]], title: str | None) -> str
     """The table for a pipe, where nothing is folded: rich would take longer than a conversion."""
     right = [_is_number(value) for value in rows[0].values()]
     head = [[column.replace("_", " ")] for column in rows[0]]
-    body = [[(value.plain if hasattr(value, "plain") else _cell(value)).split("\n") for value in row.values()] for row in rows]
+    body = [
+        [(value.plain if hasattr(value, "plain") else _cell(value)).split("\n") for value in row.values()]
+        for row in rows
+    ]
     widths = [max(len(line) for cell in column for line in cell) for column in zip(head, *body)]
 
     def lines(cells: list[list[str]]) -> Iterator[str]:
         for texts in zip_longest(*cells, fillvalue=""):
-            yield "  ".join(text.rjust(width) if to_right else text.ljust(width)
-                            for text, width, to_right in zip(texts, widths, right)).rstrip()
+            yield "  ".join(
+                text.rjust(width) if to_right else text.ljust(width)
+                for text, width, to_right in zip(texts, widths, right)
+            ).rstrip()
 
     rule = _line() * (sum(widths) + 2 * len(widths) - 2)
-    return "\n".join([*([title] if title else []), *lines(head), rule, *(line for cells in body for line in lines(cells)), ""])
+    return "\n".join(
+        [*([title] if title else []), *lines(head), rule, *(line for cells in body for line in lines(cells)), ""]
+    )
 
 
 def _line() -> str:

@@ -14,7 +14,7 @@ from ..models.source import widen
 from ..spec import Numerics
 from .containers import Stored
 
-__all__ = ["Piece", "codes_and_scales_shapes", "float_blocks", "pieces", "quantize_piece", "dequantize_piece"]
+__all__ = ["Piece", "codes_and_scales_shapes", "dequantize_piece", "float_blocks", "pieces", "quantize_piece"]
 
 CHUNK = 1 << 18
 """Elements at a time: enough to hide what a piece costs, few enough for the caches."""
@@ -24,8 +24,9 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """Part of a tensor of ``shape``, seen as (rows, columns) such that blocks lie within a row: contiguous in the tensor,
-    in its codes and in its scales."""
+    """Part of a tensor of ``shape``, seen as (rows, columns) such that blocks lie within a row: contiguous in the
+    tensor, in its codes and in its scales.
+    """
 
     shape: tuple[int, int]
     rows: slice
@@ -37,7 +38,9 @@ class Piece:
         return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
 
     def start(self, unit: int = 1) -> int:
-        """Where it starts in the tensor, or where its groups of ``unit`` columns do, the last of a row being completed."""
+        """Where it starts in the tensor, or where its groups of ``unit`` columns do, the last of a row being
+        completed.
+        """
         return self.rows.start * -(-self.shape[1] // unit) + self.columns.start // unit
 
 
@@ -60,8 +63,11 @@ def pieces(shape: Shape, block_size: int) -> Iterator[Piece]:
     height, width = max(1, CHUNK // max(columns, 1)), CHUNK // block_size * block_size
     for row in range(0, rows, height):
         for column in range(0, columns, width):
-            yield Piece(shape=(rows, columns), rows=slice(row, min(row + height, rows)),
-                        columns=slice(column, min(column + width, columns)))
+            yield Piece(
+                shape=(rows, columns),
+                rows=slice(row, min(row + height, rows)),
+                columns=slice(column, min(column + width, columns)),
+            )
 
 
 def float_blocks(stored: Stored, block_size: int) -> Iterator[np.ndarray]:
@@ -71,15 +77,18 @@ def float_blocks(stored: Stored, block_size: int) -> Iterator[np.ndarray]:
         yield _complete(widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32), block_size)
 
 
-def quantize_piece(stored: Stored, piece: Piece, numerics: Numerics,
-                   random: np.random.Generator | None) -> tuple[Quantized, Statistics]:
+def quantize_piece(
+    stored: Stored, piece: Piece, numerics: Numerics, random: np.random.Generator | None
+) -> tuple[Quantized, Statistics]:
     """The blocks of a piece, and what was lost; ``random`` draws the random bits of stochastic rounding."""
     x, size = _numbers(stored, piece), numerics.block_size
     blocks = _complete(x, size)
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
     drawn = None if random is None else random.integers(0, 1 << numerics.random_bits, blocks.shape, np.uint16)
     quantize_blocks(blocks, numerics, scales, codes, drawn)
-    q = Quantized(scales=scales.reshape(len(x), -1), codes=codes.reshape(len(x), -1), numerics=numerics, length=x.shape[1])
+    q = Quantized(
+        scales=scales.reshape(len(x), -1), codes=codes.reshape(len(x), -1), numerics=numerics, length=x.shape[1]
+    )
     statistics = error_statistics(x, q)
     stored.release(piece.start(), x.size)
     return q, statistics
@@ -90,9 +99,14 @@ def dequantize_piece(codes: Stored, scales: Stored, piece: Piece, numerics: Nume
     (rows, columns), size = piece.size, numerics.block_size
     blocks = -(-columns // size)
     first, count = piece.start(size), rows * blocks
-    values = dequantize(Quantized(
-        scales=scales.data[first:first + count].reshape(rows, blocks), numerics=numerics, length=columns,
-        codes=codes.data[first * size:(first + count) * size].reshape(rows, blocks * size)))
+    values = dequantize(
+        Quantized(
+            scales=scales.data[first : first + count].reshape(rows, blocks),
+            numerics=numerics,
+            length=columns,
+            codes=codes.data[first * size : (first + count) * size].reshape(rows, blocks * size),
+        )
+    )
     codes.release(first * size, count * size)
     return values
 
@@ -100,7 +114,7 @@ def dequantize_piece(codes: Stored, scales: Stored, piece: Piece, numerics: Nume
 def _numbers(stored: Stored, piece: Piece) -> np.ndarray:
     """The numbers of a piece (rows, columns), in the machine's byte order and alignment; of BF16 the patterns."""
     rows, columns = piece.size
-    part = stored.data[piece.start():piece.start() + rows * columns].reshape(rows, columns)
+    part = stored.data[piece.start() : piece.start() + rows * columns].reshape(rows, columns)
     return np.require(part, part.dtype.newbyteorder("="), ["C", "A"])
 
 

@@ -1,4 +1,6 @@
-"""`mxcast prove` and `mxcast mutate`: is the written Verilog what the rules say for every block, and would anybody notice if not."""
+"""`mxcast prove` and `mxcast mutate`: is the written Verilog what the rules say for every block, and would anybody
+notice if not.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +24,52 @@ if TYPE_CHECKING:
     from ..proof.argument import Argument
     from ..proof.mutation import Mutation
 
-__all__ = ["prove", "mutate", "read_by", "steps_table"]
+__all__ = ["mutate", "prove", "read_by", "steps_table"]
 
-Rtl = Annotated[Path | None, typer.Option("--rtl", metavar="FILE", show_default=False,
-                                          help="This Verilog file instead of the emitted one; its configuration is that of the "
-                                               ".json beside it, unless a format is given.")]
+Rtl = Annotated[
+    Path | None,
+    typer.Option(
+        "--rtl",
+        metavar="FILE",
+        show_default=False,
+        help="This Verilog file instead of the emitted one; its configuration is that of the "
+        ".json beside it, unless a format is given.",
+    ),
+]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla or z3.")]
-Timeout = Annotated[float, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="For each question.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="For each question.")
+]
 
 
-def prove(format: Format = None, rtl: Rtl = None,
-          monolithic: Annotated[bool, typer.Option("--monolithic", help="Ask about the whole block at once.")] = False,
-          netlist: Annotated[str | None, typer.Option("--netlist", metavar="TARGET", show_default=False,
-                                                      help="Prove what synthesis makes of it: xcu or ecp5.")] = None,
-          latency: Annotated[int, typer.Option("--latency", min=0, metavar="CYCLES",
-                                               help="Clock cycles of a file that is a pipeline, with clock clk.")] = 0,
-          solver: Solver = "bitwuzla", timeout: Timeout = 900, profile: Profile = None, set: Set = None, config: Config = None,
-          name: Name = None, out: Out = Path("build"), force: Force = False, json: Json = False, quiet: Quiet = False,
-          verbose: Verbose = False) -> None:
+def prove(
+    format: Format = None,
+    rtl: Rtl = None,
+    monolithic: Annotated[bool, typer.Option("--monolithic", help="Ask about the whole block at once.")] = False,
+    netlist: Annotated[
+        str | None,
+        typer.Option(
+            "--netlist", metavar="TARGET", show_default=False, help="Prove what synthesis makes of it: xcu or ecp5."
+        ),
+    ] = None,
+    latency: Annotated[
+        int,
+        typer.Option(
+            "--latency", min=0, metavar="CYCLES", help="Clock cycles of a file that is a pipeline, with clock clk."
+        ),
+    ] = 0,
+    solver: Solver = "bitwuzla",
+    timeout: Timeout = 900,
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    name: Name = None,
+    out: Out = Path("build"),
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
     """Prove that the written Verilog equals the specification for every input block.
 
     PASS: no block is converted otherwise. FAIL: there is a counterexample, which is shown. UNKNOWN, TIMEOUT: the solver
@@ -48,8 +78,10 @@ def prove(format: Format = None, rtl: Rtl = None,
     output = Output(json, quiet, verbose)
     if rtl is not None and format is None and config is None:
         if profile or set:
-            raise ValueError(f"--{'profile' if profile else 'set'} needs a format: mxcast prove FORMAT --rtl {rtl} "
-                             + (f"--profile {profile}" if profile else f"--set {set[0]}"))
+            raise ValueError(
+                f"--{'profile' if profile else 'set'} needs a format: mxcast prove FORMAT --rtl {rtl} "
+                + (f"--profile {profile}" if profile else f"--set {set[0]}")
+            )
         config_of, name_of = beside(rtl)
         asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
@@ -62,8 +94,19 @@ def prove(format: Format = None, rtl: Rtl = None,
     for chosen in asked.configs:
         output.configuration(chosen)
         with output.steps(f"proving {chosen.formats}") as progress, refreshed(force):
-            proof = prove(chosen, rtl=rtl, name=name if rtl is not None else asked.name, out=out, whole=monolithic, latency=latency,
-                          netlist=netlist, solver=solver, timeout=timeout, force=force, progress=progress)
+            proof = prove(
+                chosen,
+                rtl=rtl,
+                name=name if rtl is not None else asked.name,
+                out=out,
+                whole=monolithic,
+                latency=latency,
+                netlist=netlist,
+                solver=solver,
+                timeout=timeout,
+                force=force,
+                progress=progress,
+            )
         proofs.append(proof)
         output.table(steps_table(proof.arguments))
         if proof.remark:
@@ -83,9 +126,18 @@ def prove(format: Format = None, rtl: Rtl = None,
 def steps_table(arguments: list[Argument]) -> list[dict[str, object]]:
     """One row a question."""
     several = {"text": lambda argument: argument.macros} if len({argument.macros for argument in arguments}) > 1 else {}
-    return [{**{name: value(argument) for name, value in several.items()}, "read by": argument.reader, "status": str(step.status),
-             "seconds": step.answer.seconds, "lemma": step.question.name, "which says": step.question.says}
-            for argument in arguments for step in argument.steps]
+    return [
+        {
+            **{name: value(argument) for name, value in several.items()},
+            "read by": argument.reader,
+            "status": str(step.status),
+            "seconds": step.answer.seconds,
+            "lemma": step.question.name,
+            "which says": step.question.says,
+        }
+        for argument in arguments
+        for step in argument.steps
+    ]
 
 
 def read_by(readers: list[str], unread: dict[str, str]) -> str:
@@ -94,10 +146,20 @@ def read_by(readers: list[str], unread: dict[str, str]) -> str:
     return f"as {names} read it" if not unread else f"as {names} alone reads it: {'; '.join(unread.values())}"
 
 
-def mutate(format: Format = None,
-           mutants: Annotated[int, typer.Option("--mutants", min=1, metavar="N", help="How many faults to plant.")] = 200,
-           timeout: Timeout = 300, profile: Profile = None, set: Set = None, config: Config = None, seed: Seed = 0,
-           out: Out = Path("build"), force: Force = False, json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def mutate(
+    format: Format = None,
+    mutants: Annotated[int, typer.Option("--mutants", min=1, metavar="N", help="How many faults to plant.")] = 200,
+    timeout: Timeout = 300,
+    profile: Profile = None,
+    set: Set = None,
+    config: Config = None,
+    seed: Seed = 0,
+    out: Out = Path("build"),
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
     """Plant faults in the emitted Verilog, and mistakes in the specification, and see which are found.
 
     A fault is killed by the blocks of the cocotb regression or of verify, or proved to change no block, or it survives,
@@ -121,8 +183,10 @@ def mutate(format: Format = None,
             if mutant.fate in ("survived", "undecided"):
                 output.say(f"mutant {mutant.number} {mutant.fate}: {mutant.fault}\n{mutant.by}")
         wrong = [mistake for mistake in mistakes if mistake.by is None]
-        output.say(f"{chosen.formats}: {len(mistakes) - len(wrong)} of {len(mistakes)} mistakes in the specification refuted"
-                   + "".join(f"\nnot refuted: {mistake.says}" for mistake in wrong))
+        output.say(
+            f"{chosen.formats}: {len(mistakes) - len(wrong)} of {len(mistakes)} mistakes in the specification refuted"
+            + "".join(f"\nnot refuted: {mistake.says}" for mistake in wrong)
+        )
         passed = passed and not wrong and not any(m.fate == "survived" for m in result.mutants)
         undecided = undecided or any(m.fate == "undecided" for m in result.mutants)
         documents.append({**result.to_dict(), "mistakes": [mistake.to_dict() for mistake in mistakes]})
@@ -133,9 +197,16 @@ def mutate(format: Format = None,
 
 def _row(result: Mutation) -> dict[str, object]:
     found = result.to_dict()
-    return {"format": result.config.numerics.block.name, "mutants": found["mutants"], "equivalent": found["equivalent"],
-            "faults": result.faults, "killed by the regression": result.suite, "killed by verify only": found["killed"] - result.suite,
-            "survived": found["survived"], "undecided": found["undecided"]}
+    return {
+        "format": result.config.numerics.block.name,
+        "mutants": found["mutants"],
+        "equivalent": found["equivalent"],
+        "faults": result.faults,
+        "killed by the regression": result.suite,
+        "killed by verify only": found["killed"] - result.suite,
+        "survived": found["survived"],
+        "undecided": found["undecided"],
+    }
 
 
 def beside(rtl: Path) -> tuple[ConverterConfig, str]:
@@ -147,7 +218,9 @@ def beside(rtl: Path) -> tuple[ConverterConfig, str]:
         profiles = {profile_of(mode, about.get("profile")) for mode in config.modes}
         return replace(config, profile=profiles.pop() if len(profiles) == 1 else None), about["name"]
     except OSError:
-        raise ValueError(f"{rtl} has no {path.name} beside it that says what it converts: give a format and a profile") from None
+        raise ValueError(
+            f"{rtl} has no {path.name} beside it that says what it converts: give a format and a profile"
+        ) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} does not describe a converter: {error}") from None
 
@@ -175,11 +248,15 @@ def _verdict(proof: Proof) -> str:
         readers = read_by([argument.reader for argument in proof.arguments], proof.unread)
         texts = list(dict.fromkeys(argument.macros for argument in proof.arguments))
         macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
-        return (f"{what} equals {name} for all 2^{bits} inputs{macros}, {readers} "
-                f"({proof.solver} {proof.version}, {proof.seconds:.1f} s)")
-    if proof.disagreement or proof.counterexample and proof.status == "UNKNOWN":
+        return (
+            f"{what} equals {name} for all 2^{bits} inputs{macros}, {readers} "
+            f"({proof.solver} {proof.version}, {proof.seconds:.1f} s)"
+        )
+    if proof.disagreement or (proof.counterexample and proof.status == "UNKNOWN"):
         return f"{what} is not proved"
-    if proof.counterexample is None and (proof.objections or any(argument.remark or argument.doubt for argument in proof.arguments)):
+    if proof.counterexample is None and (
+        proof.objections or any(argument.remark or argument.doubt for argument in proof.arguments)
+    ):
         return f"{what}: no block was found that it converts otherwise, and it is not proved"
     if proof.counterexample is None:
         unanswered = next(step for step in proof.steps if step.status != "PASS")
@@ -187,7 +264,16 @@ def _verdict(proof: Proof) -> str:
     found = proof.counterexample
     if proof.arguments[-1].macros:
         what += f", with {proof.arguments[-1].macros},"
-    text = found.report if found.confirmed else (
-        "but Verilator converts the solver's block as the golden model does: the file leaves something undefined (x, as from an index beyond "
-        "a vector), uses its clock as data, or a tool is at fault")
-    return f"{what} differs from {name}\n{text}\nto keep it in the regression: mxcast test {command_line(proof.config)} --vectors {found.vectors}"
+    text = (
+        found.report
+        if found.confirmed
+        else (
+            "but Verilator converts the solver's block as the golden model does: the file leaves something "
+            "undefined (x, as from an index beyond "
+            "a vector), uses its clock as data, or a tool is at fault"
+        )
+    )
+    return (
+        f"{what} differs from {name}\n{text}\nto keep it in the regression: mxcast test "
+        f"{command_line(proof.config)} --vectors {found.vectors}"
+    )

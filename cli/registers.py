@@ -14,7 +14,9 @@ WISHES = ("latency", "frequency_mhz", "delays_of")
 
 
 def registers_wished(config: ConverterConfig, wishes: dict[str, object]) -> ConverterConfig:
-    """The configuration with the places that the wishes mean, which are what is recorded. Raises ValueError and TypeError."""
+    """The configuration with the places that the wishes mean, which are what is recorded. Raises ValueError and
+    TypeError.
+    """
     if not wishes:
         return config
     if config.latency:

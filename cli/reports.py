@@ -10,7 +10,7 @@ from pathlib import Path
 from ..models import Statistics
 from ..spec import Numerics
 
-__all__ = ["TensorReport", "FileReport", "WayBack"]
+__all__ = ["FileReport", "TensorReport", "WayBack"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,14 @@ class FileReport:
         return reduce(add, (t.statistics for t in self.tensors), Statistics())
 
     def to_dict(self) -> dict:
-        return {"path": str(self.path), "profile": self.profile, "numerics": self.numerics.to_dict(),
-                "tensors": [t.to_dict() for t in self.tensors], "total": self.total.to_dict(), "copied": self.copied}
+        return {
+            "path": str(self.path),
+            "profile": self.profile,
+            "numerics": self.numerics.to_dict(),
+            "tensors": [t.to_dict() for t in self.tensors],
+            "total": self.total.to_dict(),
+            "copied": self.copied,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,4 +60,9 @@ class WayBack:
     copied: tuple[str, ...]
 
     def to_dict(self) -> dict:
-        return {"path": str(self.path), "numerics": self.numerics.to_dict(), "tensors": self.tensors, "copied": self.copied}
+        return {
+            "path": str(self.path),
+            "numerics": self.numerics.to_dict(),
+            "tensors": self.tensors,
+            "copied": self.copied,
+        }

@@ -17,8 +17,10 @@ __all__ = ["Settings", "read_settings"]
 SETS = ("format", "block", "scale_rule", "registered_after")
 """Keys that take a list of names too: the modes of a converter, its places for registers."""
 
-TABLES = {"numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size"],
-          "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", *WISHES]}
+TABLES = {
+    "numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size"],
+    "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", *WISHES],
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +53,10 @@ def read_settings(path: Path) -> Settings:
         else:
             chosen[key] = _names(value) if key in SETS else value
             if not isinstance(chosen[key], str):
-                raise TypeError(f"{path}: {key} must be a string{' or a list of strings' if key in SETS else ''}, not {excerpt(value)}")
+                raise TypeError(
+                    f"{path}: {key} must be a string{' or a list of strings' if key in SETS else ''}, not "
+                    f"{excerpt(value)}"
+                )
     if "name" in chosen:  # here, because not every verb has a use for it
         try:
             identifier(chosen["name"])
@@ -70,14 +75,18 @@ def _table(path: Path, name: str, table: object) -> dict[str, object]:
         if key not in TABLES[name]:
             raise ValueError(f"{path}: {unknown_name(f'key of [{name}]', key, TABLES[name])}")
         if type(_names(value) if key in SETS else value) not in (str, int):
-            raise TypeError(f"{path}: {key} must be a string or a whole number{', or a list of strings' if key in SETS else ''}, "
-                            f"not {excerpt(value)}")
+            raise TypeError(
+                f"{path}: {key} must be a string or a whole number{', or a list of strings' if key in SETS else ''}, "
+                f"not {excerpt(value)}"
+            )
     return {key: _names(value) if key in SETS else value for key, value in table.items()}
 
 
 def _names(value: object) -> object:
     """A list of names as one text with commas; anything else as it is."""
-    return ",".join(value) if isinstance(value, list) and value and all(isinstance(name, str) for name in value) else value
+    return (
+        ",".join(value) if isinstance(value, list) and value and all(isinstance(name, str) for name in value) else value
+    )
 
 
 def _formats(names: str) -> list[BlockFormat]:

@@ -7,8 +7,12 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..spec import FP32, Numerics
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["is_slice", "read_slice"]
 
@@ -40,23 +44,31 @@ def read_slice(text: str, numerics: Numerics) -> tuple[np.ndarray, str]:
         raise ValueError(f"{path} needs the name of a tensor, as in {path}:TENSOR[ROW, BLOCK]: {_few(tensors)}")
     if name not in tensors:
         close = get_close_matches(name, tensors, n=1)
-        raise ValueError(f"{path} has no tensor {name!r}: " + (f"did you mean {close[0]!r}?" if close else _few(tensors)))
+        raise ValueError(
+            f"{path} has no tensor {name!r}: " + (f"did you mean {close[0]!r}?" if close else _few(tensors))
+        )
     stored = tensors[name]
     if stored.dtype not in CONVERTED or not math.prod(stored.shape) or not stored.shape:
-        raise ValueError(f"tensor {name!r} of {path} must hold F32, F16 or BF16 numbers along an axis, not be "
-                         f"{stored.dtype} of shape {stored.shape}")
+        raise ValueError(
+            f"tensor {name!r} of {path} must hold F32, F16 or BF16 numbers along an axis, not be "
+            f"{stored.dtype} of shape {stored.shape}"
+        )
     from ..models.source import DTYPES, widen
 
     if numerics.source is not FP32 and CONVERTED[stored.dtype] != DTYPES[numerics.source.name]:
-        raise ValueError(f"tensor {name!r} of {path} is {stored.dtype}, which the source {numerics.source.name} does not take")
+        raise ValueError(
+            f"tensor {name!r} of {path} is {stored.dtype}, which the source {numerics.source.name} does not take"
+        )
     row, block = _place(match["indices"], stored.shape, size, f"{path}:{name}")
     length = stored.shape[-1]
     first = row * length + block * size
     widened = ", widened to fp32" if numerics.source is FP32 and stored.dtype != "F32" else ""
     where = f"{path}: {stored.dtype} tensor {name!r} of shape {stored.shape}, row {row}, block {block}{widened}"
-    numbers = stored.data[first:min(first + size, (row + 1) * length)]
+    numbers = stored.data[first : min(first + size, (row + 1) * length)]
     if numerics.source is FP32:
-        numbers = widen(numbers.astype(numbers.dtype.newbyteorder("=")), np.empty(numbers.shape, np.uint32)).view(np.float32)
+        numbers = widen(numbers.astype(numbers.dtype.newbyteorder("=")), np.empty(numbers.shape, np.uint32)).view(
+            np.float32
+        )
     return numbers, where
 
 
@@ -67,8 +79,9 @@ def _place(indices: str | None, shape: tuple[int, ...], size: int, what: str) ->
     try:
         chosen = [int(index) for index in indices.split(",")]
     except (AttributeError, ValueError):
-        raise ValueError(f"{what} needs the place of a block, as in {what}[ROW, BLOCK]: "
-                         f"ROW 0 to {rows - 1}, BLOCK 0 to {blocks - 1}") from None
+        raise ValueError(
+            f"{what} needs the place of a block, as in {what}[ROW, BLOCK]: ROW 0 to {rows - 1}, BLOCK 0 to {blocks - 1}"
+        ) from None
     if len(chosen) == len(shape) and len(shape) > 2:
         limits = [*leading, blocks]
         names = [f"index {i}" for i in range(len(leading))] + ["BLOCK"]

@@ -26,15 +26,28 @@ def show(explanation: Explanation, output: Output, remarks: Sequence[str], every
     numerics, scale, largest = explanation.numerics, explanation.scale, explanation.largest
     output.say(_title(explanation))
     missing = numerics.block_size - explanation.given
-    _line(output, "values", *remarks, *([f"{explanation.given} given, {missing} zeros complete the block"] if missing else []))
-    _line(output, "classes", ", ".join(f"{count} {kind}" for kind, count in explanation.classes.items() if count),
-          *explanation.remarks)
+    _line(
+        output,
+        "values",
+        *remarks,
+        *([f"{explanation.given} given, {missing} zeros complete the block"] if missing else []),
+    )
+    _line(
+        output,
+        "classes",
+        ", ".join(f"{count} {kind}" for kind, count in explanation.classes.items() if count),
+        *explanation.remarks,
+    )
     if largest is None:
         _line(output, "largest", "a = 0: no finite number other than zero is left")
     else:
-        _line(output, "largest", f"lane {largest.lane}, {explanation.patterns[largest.lane]}: a = {largest.value:.9g}, as FP32 "
-                                 f"0x{largest.fp32:08X}, e = {largest.exponent_field}, m = 0x{largest.fraction:06X}")
-    x = "NaN" if scale.exponent is None else f"X = {scale.exponent}, 2^X = {2.0 ** scale.exponent:.9g}"
+        _line(
+            output,
+            "largest",
+            f"lane {largest.lane}, {explanation.patterns[largest.lane]}: a = {largest.value:.9g}, as FP32 "
+            f"0x{largest.fp32:08X}, e = {largest.exponent_field}, m = 0x{largest.fraction:06X}",
+        )
+    x = "NaN" if scale.exponent is None else f"X = {scale.exponent}, 2^X = {2.0**scale.exponent:.9g}"
     _line(output, "scale", f"{scale.rule}: {scale.arithmetic}", f"byte {scale.byte} = 0x{scale.byte:02X}, {x}")
     output.table([_rule(step, step is scale) for step in explanation.scale_rules])
     chosen = [step for step in explanation.elements if everything or step.kind != "zero"]
@@ -63,9 +76,14 @@ def _line(output: Output, label: str, *texts: str) -> None:
 
 def _rule(step: ScaleStep, own: bool) -> dict[str, object]:
     sqnr = "exact" if step.sqnr_db == math.inf else "" if math.isnan(step.sqnr_db) else f"{step.sqnr_db:.2f}"
-    return {"scale rule": f"{step.rule} *" if own else step.rule, "arithmetic": step.arithmetic, "byte": step.byte,
-            "X": "" if step.exponent is None else step.exponent,
-            "largest": "" if step.exponent is None else "saturates" if step.saturates else "fits", "SQNR dB": sqnr}
+    return {
+        "scale rule": f"{step.rule} *" if own else step.rule,
+        "arithmetic": step.arithmetic,
+        "byte": step.byte,
+        "X": "" if step.exponent is None else step.exponent,
+        "largest": "" if step.exponent is None else "saturates" if step.saturates else "fits",
+        "SQNR dB": sqnr,
+    }
 
 
 def _element(step: ElementStep, explanation: Explanation, stacked: bool) -> dict[str, object]:
@@ -73,15 +91,17 @@ def _element(step: ElementStep, explanation: Explanation, stacked: bool) -> dict
     element = numerics.block.element
     code = f"0x{step.code:0{-(-element.bits // 4)}X}"
     relative = "" if step.relative_error is None else f"{100 * step.relative_error:.3g}%"
-    cells = [("lane", step.lane),
-             (("input", "V"), (explanation.patterns[step.lane], _number(step.value, digits))),
-             ("V / 2^X", _number(step.quotient, digits)),
-             ("cut off", _magnitude(step.cut, element)),
-             _below(step, numerics),
-             ("rounding", Text(step.action, STYLES.get(step.action.split()[0], ""))),
-             (("code", "fields"), (code, step.fields)),
-             (("element", "decoded"), (_number(step.element, digits), _number(step.decoded, digits))),
-             (("error", "relative"), (_number(step.error, 4), relative))]
+    cells = [
+        ("lane", step.lane),
+        (("input", "V"), (explanation.patterns[step.lane], _number(step.value, digits))),
+        ("V / 2^X", _number(step.quotient, digits)),
+        ("cut off", _magnitude(step.cut, element)),
+        _below(step, numerics),
+        ("rounding", Text(step.action, STYLES.get(step.action.split()[0], ""))),
+        (("code", "fields"), (code, step.fields)),
+        (("element", "decoded"), (_number(step.element, digits), _number(step.decoded, digits))),
+        (("error", "relative"), (_number(step.error, 4), relative)),
+    ]
     row: dict[str, object] = {}
     for name, cell in cells:
         if isinstance(name, str):

@@ -10,10 +10,14 @@ __all__ = ["abandon", "complain", "open_streams", "reader_is_gone"]
 
 
 def open_streams() -> None:
-    """Standard streams that the caller has closed lead nowhere; characters that an encoding lacks are printed as escapes."""
+    """Standard streams that the caller has closed lead nowhere; characters that an encoding lacks are printed as
+    escapes.
+    """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_RDWR)  # has the lowest number that is free, so that no other file gets this one
+            nowhere = os.open(
+                os.devnull, os.O_RDWR
+            )  # has the lowest number that is free, so that no other file gets this one
             if nowhere != number:
                 os.dup2(nowhere, number)
                 os.close(nowhere)
@@ -48,7 +52,9 @@ def reader_is_gone() -> bool:
 
 
 def abandon(name: str) -> None:
-    """Send what is still to be printed on this stream nowhere, so that the interpreter does not try once more and complain."""
+    """Send what is still to be printed on this stream nowhere, so that the interpreter does not try once more and
+    complain.
+    """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, getattr(sys, f"__{name}__").fileno())
     os.close(nowhere)

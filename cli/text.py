@@ -11,8 +11,12 @@ def shown(text: str) -> str:
     >>> shown("a\\x1b[2J\\nb")
     'a\\\\x1b[2J\\nb'
     """
-    return "".join(character if character.isprintable() or character in "\n\t" else character.encode("unicode_escape", "surrogatepass").decode()
-                   for character in text)
+    return "".join(
+        character
+        if character.isprintable() or character in "\n\t"
+        else character.encode("unicode_escape", "surrogatepass").decode()
+        for character in text
+    )
 
 
 def one_line(name: str) -> str:

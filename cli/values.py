@@ -16,7 +16,7 @@ from .slices import is_slice, read_slice
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Values", "read_values", "read_random"]
+__all__ = ["Values", "read_random", "read_values"]
 
 ITEM = re.compile(r"(?P<value>[^*]+)(?:\*(?P<count>[0-9]+))?")
 PATTERN = re.compile(r"0x(?P<digits>[0-9a-f]+)", re.IGNORECASE)
@@ -24,7 +24,7 @@ NUMBER = re.compile(r"(?P<mantissa>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:e(?P<exp
 NOT_A_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<kind>nan|inf)", re.IGNORECASE)
 BEYOND = 1000
 """Decimal exponents beyond this are zero or Inf in every format; spared the arithmetic."""
-FARTHEST = 10 ** 9
+FARTHEST = 10**9
 """An exponent beyond those of every number that a command line has place for."""
 
 
@@ -51,7 +51,9 @@ def read_values(text: str, numerics: Numerics) -> Values:
         match = ITEM.fullmatch(item)
         count = _count(match["count"] or "1") if match else 0
         if not count:
-            raise ValueError(f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {excerpt(item)}")
+            raise ValueError(
+                f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {excerpt(item)}"
+            )
         pattern, exact = _pattern(match["value"], numerics.source)
         if len(patterns) + count > numerics.block_size:
             raise ValueError(f"a block has {numerics.block_size} elements, and --values has more")
@@ -77,9 +79,11 @@ def read_random(text: str) -> list[int]:
 
 
 def _count(digits: str) -> int:
-    """How often a value is repeated. Python does not read a number of thousands of digits; one of so many is too many for a block."""
+    """How often a value is repeated. Python does not read a number of thousands of digits; one of so many is too many
+    for a block.
+    """
     digits = digits.lstrip("0") or "0"
-    return int(digits) if len(digits) <= MOST_DIGITS else 10 ** MOST_DIGITS
+    return int(digits) if len(digits) <= MOST_DIGITS else 10**MOST_DIGITS
 
 
 def _items(text: str, option: str) -> list[str]:
@@ -94,15 +98,19 @@ def _pattern(text: str, source: FloatFormat) -> tuple[int, bool]:
     if match := PATTERN.fullmatch(text):
         digits = -(-source.bits // 4)
         if len(match["digits"]) != digits:
-            raise ValueError(f"patterns of {source.name} have {digits} hexadecimal digits after 0x, "
-                             f"{cut(text)} has {len(match['digits'])}")
+            raise ValueError(
+                f"patterns of {source.name} have {digits} hexadecimal digits after 0x, "
+                f"{cut(text)} has {len(match['digits'])}"
+            )
         return int(match["digits"], 16), True
     if match := NOT_A_NUMBER.fullmatch(text):
         sign = source.sign_mask if match["sign"] == "-" else 0
         infinity = source.max_code + 1
         return sign | infinity | (0 if match["kind"].lower() == "inf" else 1 << (source.man_bits - 1)), True
     if not (match := NUMBER.fullmatch(text)):
-        raise ValueError(f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {excerpt(text)}")
+        raise ValueError(
+            f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {excerpt(text)}"
+        )
     number = _decimal(match["mantissa"], match["exponent"] or "0")
     sign = source.sign_mask if number.is_signed() else 0
     if number and abs(number.adjusted()) > BEYOND:
@@ -130,7 +138,7 @@ def _nearest(magnitude: Fraction, source: FloatFormat) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if _value(middle, source) <= magnitude else (low, middle)
     below, above = magnitude - _value(low, source), _value(high, source) - magnitude
-    return high if above < below or above == below and low & 1 else low
+    return high if above < below or (above == below and low & 1) else low
 
 
 def _value(pattern: int, source: FloatFormat) -> Fraction:

@@ -1,6 +1,6 @@
 """A converter inside one's own Amaranth design: registers around a BlockConverter, and Verilog of the whole.
 
-    python examples/amaranth_design.py > top.v
+python examples/amaranth_design.py > top.v
 """
 
 from amaranth.back import verilog

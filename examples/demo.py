@@ -21,17 +21,28 @@ from mxcast.spec import BLOCKS, converter_config
 from mxcast.synth import TARGETS, synth_all
 from mxcast.synth.published import PUBLISHED
 
-def main(source: Path, out: Path = Path("build/demo"), formats: Sequence[str] = tuple(BLOCKS), target: str = "xcu") -> int:
+
+def main(
+    source: Path, out: Path = Path("build/demo"), formats: Sequence[str] = tuple(BLOCKS), target: str = "xcu"
+) -> int:
     console = Console()
     out.mkdir(parents=True, exist_ok=True)
-    with Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
-                  transient=True, disable=not console.is_terminal) as progress:
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
         task = progress.add_task("quantizing")
         report = quantize_file(source, out / f"{source.stem}.e4m3.safetensors", "e4m3")
         configs = [converter_config(name) for name in formats]
         files, checked = [], []
         for config in configs:
-            progress.update(task, description=f"{config.numerics.block.name}: emitting, compiling and verifying the Verilog")
+            progress.update(
+                task, description=f"{config.numerics.block.name}: emitting, compiling and verifying the Verilog"
+            )
             files.append(emit(config, out))
             checked.append(verify(config, tensors=read_blocks(source, config.numerics.block_size, False)))
         progress.update(task, description=f"synthesising the converters for {target} (some minutes the first time)")
@@ -42,8 +53,14 @@ def main(source: Path, out: Path = Path("build/demo"), formats: Sequence[str] = 
         tensors.add_column(heading, justify="left" if heading == "tensor" else "right")
     for tensor in report.tensors:
         s = tensor.statistics
-        tensors.add_row(tensor.name, " x ".join(map(str, tensor.shape)), f"{s.sqnr_db:.2f}", str(s.saturated), str(s.flushed),
-                        str(s.nan))
+        tensors.add_row(
+            tensor.name,
+            " x ".join(map(str, tensor.shape)),
+            f"{s.sqnr_db:.2f}",
+            str(s.saturated),
+            str(s.flushed),
+            str(s.nan),
+        )
     console.print(tensors)
 
     formats = Table(title=f"Emitted Verilog, profile ocp, {TARGETS[target].description}")
@@ -51,15 +68,25 @@ def main(source: Path, out: Path = Path("build/demo"), formats: Sequence[str] = 
         formats.add_column(heading, justify="left" if heading == "format" else "right")
     for config, result, cost in zip(configs, checked, costs):
         block = config.numerics.block
-        formats.add_row(block.name, f"{result.blocks - result.mismatched_blocks} of {result.blocks} blocks", str(cost.whole.luts),
-                        str(cost.whole.carries), str(cost.whole.levels), str(PUBLISHED[block.short_name].luts))
+        formats.add_row(
+            block.name,
+            f"{result.blocks - result.mismatched_blocks} of {result.blocks} blocks",
+            str(cost.whole.luts),
+            str(cost.whole.carries),
+            str(cost.whole.levels),
+            str(PUBLISHED[block.short_name].luts),
+        )
     console.print(formats)
-    console.print("The paper (Gorodecky and Sousa, table VIII) used Vivado 2019.1 with place and route and does less; ours is "
-                  f"Yosys (pyosys {costs[0].yosys}), synthesis only.")
+    console.print(
+        "The paper (Gorodecky and Sousa, table VIII) used Vivado 2019.1 with place and route and does less; ours is "
+        f"Yosys (pyosys {costs[0].yosys}), synthesis only."
+    )
     for result in checked:
         if not result.passed:
             console.print(f"[red]{result.config.numerics.block.name} FAILED[/red]\n{result.report}")
-    console.print(f"Verilog in {files[0]['verilog'].parent.parent.parent}, codes in {out / (source.stem + '.e4m3.safetensors')}")
+    console.print(
+        f"Verilog in {files[0]['verilog'].parent.parent.parent}, codes in {out / (source.stem + '.e4m3.safetensors')}"
+    )
     return 0 if all(result.passed for result in checked) else 1
 
 

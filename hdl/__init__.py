@@ -7,5 +7,14 @@ from .emit import default_name, describe, emit, verilog
 from .random_source import RandomSource
 from .scale import ScaleUnit
 
-__all__ = ["AmaxTree", "BlockConverter", "ElementQuantizer", "RandomSource", "ScaleUnit", "default_name", "describe", "emit",
-           "verilog"]
+__all__ = [
+    "AmaxTree",
+    "BlockConverter",
+    "ElementQuantizer",
+    "RandomSource",
+    "ScaleUnit",
+    "default_name",
+    "describe",
+    "emit",
+    "verilog",
+]

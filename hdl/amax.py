@@ -28,14 +28,15 @@ class ReduceKey(wiring.Component):
 
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
-        super().__init__({"magnitude": In(magnitude_width(self.numerics)), **mode_port(config),
-                          "key": Out(scale_key_layout(config))})
+        super().__init__(
+            {"magnitude": In(magnitude_width(self.numerics)), **mode_port(config), "key": Out(scale_key_layout(config))}
+        )
 
     def elaborate(self, platform) -> Module:
         m = Module()
         numerics, source = self.numerics, self.numerics.source
-        fraction = self.magnitude[:source.man_bits]
-        exponent = self.magnitude[source.man_bits:]
+        fraction = self.magnitude[: source.man_bits]
+        exponent = self.magnitude[source.man_bits :]
         m.d.comb += self.key.exponent.eq(exponent)
         if not len(self.key.flag):
             return m
@@ -67,7 +68,9 @@ class ReduceKey(wiring.Component):
         return exceeds
 
     def above(self, m: Module, platform, where: str, fraction, limit: int):
-        """``fraction > limit``, from the bits and the sticky bit that the element quantizer looks at, if these suffice."""
+        """``fraction > limit``, from the bits and the sticky bit that the element quantizer looks at, if these
+        suffice.
+        """
         kept = self.numerics.block.element.fraction_bits + 1
         rest = len(fraction) - kept
         if rest <= 0 or limit & (1 << rest) - 1 not in (0, (1 << rest) - 1):
@@ -76,7 +79,7 @@ class ReduceKey(wiring.Component):
 
         def function(*bits):
             number = sum(bit << i for i, bit in enumerate(bits[:kept]))
-            return number > first or number == first and any(bits[kept:])
+            return number > first or (number == first and any(bits[kept:]))
 
         return table(m, platform, self.config, f"exceeds_{where}", function, *fraction[rest:], *sticky)
 
@@ -102,12 +105,12 @@ def largest(numbers: list[Value]):
 
 
 class AmaxTree(wiring.Component):
-    """The largest of ``block_size`` magnitudes, in log2(block_size) levels (FPGA paper, section III.A), or half as many of nodes
-    that compare four.
+    """The largest of ``block_size`` magnitudes, in log2(block_size) levels (FPGA paper, section III.A), or half as many
+    of nodes that compare four.
 
     ``x`` holds the source numbers, the first in the low bits; ``amax`` is the key of the largest magnitude, or the
-    magnitude itself where the micro-architecture compares those. Registers are between the levels only: the last level is
-    the output. Combinational without.
+    magnitude itself where the micro-architecture compares those. Registers are between the levels only: the last level
+    is the output. Combinational without.
     """
 
     def __init__(self, config: ConverterConfig) -> None:
@@ -115,25 +118,37 @@ class AmaxTree(wiring.Component):
         self.reduced = config.microarchitecture.amax_key is AmaxKey.REDUCED
         self.together = TOGETHER.get(config.microarchitecture.amax)
         key = scale_key_layout(config) if self.reduced else unsigned(magnitude_width(self.numerics))
-        super().__init__({"x": In(self.numerics.block_size * self.numerics.source.bits),
-                          **(mode_port(config) if self.reduced else {}), **enable_port(config, inner_stages(config)),
-                          "amax": Out(key)})
+        super().__init__(
+            {
+                "x": In(self.numerics.block_size * self.numerics.source.bits),
+                **(mode_port(config) if self.reduced else {}),
+                **enable_port(config, inner_stages(config)),
+                "amax": Out(key),
+            }
+        )
 
     def elaborate(self, platform) -> Module:
         m = Module()
         width = self.numerics.source.bits
-        level = [self.leaf(m, platform, lane, self.x[width * lane:width * (lane + 1)])
-                 for lane in range(self.numerics.block_size)]
+        level = [
+            self.leaf(m, platform, lane, self.x[width * lane : width * (lane + 1)])
+            for lane in range(self.numerics.block_size)
+        ]
         if self.reduced:
             nodes = {node.name: node for node in level}
-            _, *level = registered(m, self, "key", forced=nodes if self.numerics.specials is not Specials.NAN_BLOCK else [], **nodes)
+            _, *level = registered(
+                m, self, "key", forced=nodes if self.numerics.specials is not Specials.NAN_BLOCK else [], **nodes
+            )
         depth = 0
         while len(level) > 1:
             depth += 1
-            groups = [level[first:first + self.together] for first in range(0, len(level), self.together)]
+            groups = [level[first : first + self.together] for first in range(0, len(level), self.together)]
             amax = Value.cast(self.amax)
-            level = [amax] if len(groups) == 1 else [
-                Signal(len(amax), name=f"level{depth}_{node}") for node in range(len(groups))]
+            level = (
+                [amax]
+                if len(groups) == 1
+                else [Signal(len(amax), name=f"level{depth}_{node}") for node in range(len(groups))]
+            )
             m.d.comb += [winner.eq(largest(group)) for winner, group in zip(level, groups)]
             if len(groups) > 1:
                 _, *level = registered(m, self, f"level{depth}", **{node.name: node for node in level})

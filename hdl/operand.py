@@ -9,10 +9,16 @@ from amaranth.lib import data
 
 from ..spec import FP16, ConverterConfig, Numerics, ScaleRule, Specials
 
-__all__ = ["ROUNDS_UP", "operand_config", "operand_layout", "scale_key_layout", "special_flags", "lane_name"]
+__all__ = ["ROUNDS_UP", "lane_name", "operand_config", "operand_layout", "scale_key_layout", "special_flags"]
 
-ROUNDS_UP = {ScaleRule.FLOOR: False, ScaleRule.BIAS_FLOOR: False, ScaleRule.CEIL: True, ScaleRule.RCEIL: True, ScaleRule.POW2_CEIL: True,
-             ScaleRule.EVEN: True}
+ROUNDS_UP = {
+    ScaleRule.FLOOR: False,
+    ScaleRule.BIAS_FLOOR: False,
+    ScaleRule.CEIL: True,
+    ScaleRule.RCEIL: True,
+    ScaleRule.POW2_CEIL: True,
+    ScaleRule.EVEN: True,
+}
 """Scale rules, and whether the fraction can put the exponent one up."""
 
 FLAGS = {Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf"), Specials.TE: (), Specials.DROP: ()}
@@ -28,14 +34,17 @@ def operand_config(config: ConverterConfig) -> ConverterConfig:
     def widened(mode: Numerics) -> Numerics:
         return mode.widened()
 
-    return dataclasses.replace(config, numerics=widened(config.numerics), alternatives=tuple(map(widened, config.alternatives)))
+    return dataclasses.replace(
+        config, numerics=widened(config.numerics), alternatives=tuple(map(widened, config.alternatives))
+    )
 
 
 def operand_layout(numerics: Numerics) -> data.StructLayout:
     """A source number as it arrives: fraction in the low bits, then the biased exponent, then the sign."""
     source = numerics.source
-    return data.StructLayout({"fraction": unsigned(source.man_bits), "exponent": unsigned(source.exp_bits),
-                              "sign": unsigned(1)})
+    return data.StructLayout(
+        {"fraction": unsigned(source.man_bits), "exponent": unsigned(source.exp_bits), "sign": unsigned(1)}
+    )
 
 
 def scale_key_layout(config: ConverterConfig) -> data.StructLayout:
@@ -47,8 +56,9 @@ def scale_key_layout(config: ConverterConfig) -> data.StructLayout:
     """
     numerics = config.numerics
     needs_fraction = any(ROUNDS_UP[mode.scale_rule] for mode in config.modes) or numerics.specials is Specials.INF_SCALE
-    return data.StructLayout({"flag": unsigned(1 if needs_fraction else 0),
-                              "exponent": unsigned(numerics.source.exp_bits)})
+    return data.StructLayout(
+        {"flag": unsigned(1 if needs_fraction else 0), "exponent": unsigned(numerics.source.exp_bits)}
+    )
 
 
 def special_flags(numerics: Numerics) -> tuple[str, ...]:

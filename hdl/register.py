@@ -23,17 +23,25 @@ def enable_port(config: ConverterConfig, places: Iterable[str]) -> dict[str, Mem
     return {"enable": In(1)} if set(places) & set(config.microarchitecture.registered_after) else {}
 
 
-def registered(m: Module, component: wiring.Component, place: str, *, told: Iterable[str] = (), forced: Iterable[str] = (),
-               **values: Value) -> list:
+def registered(
+    m: Module,
+    component: wiring.Component,
+    place: str,
+    *,
+    told: Iterable[str] = (),
+    forced: Iterable[str] = (),
+    **values: Value,
+) -> list:
     """The component and the values as what comes after ``place`` sees them: the same, or as they were one cycle before.
 
-    A cycle is one in which ``component.enable`` is set. ``told`` are names of inputs of the component that are asked for
-    later, and may have any that it does not have; in the component that is returned they are the registered ones.
+    A cycle is one in which ``component.enable`` is set. ``told`` are names of inputs of the component that are asked
+    for later, and may have any that it does not have; in the component that is returned they are the registered ones.
 
-    The registers hold data only, and are not reset. Those of the values in ``forced``, which a single bit can decide, hold the
-    complement. Synthesis would make that bit a synchronous reset, and gate it by the enable, as the reset of a register comes
-    first: a LUT between the net that reaches all registers and some of them, always the longest path (on ECP5 150 MHz instead of
-    175). It does not look through an inverter, which vanishes in the LUTs before and behind. Outputs are registers as they are.
+    The registers hold data only, and are not reset. Those of the values in ``forced``, which a single bit can decide,
+    hold the complement. Synthesis would make that bit a synchronous reset, and gate it by the enable, as the reset of a
+    register comes first: a LUT between the net that reaches all registers and some of them, always the longest path (on
+    ECP5 150 MHz instead of 175). It does not look through an inverter, which vanishes in the LUTs before and behind.
+    Outputs are registers as they are.
     """
     if place not in component.config.microarchitecture.registered_after:
         return [component, *values.values()]
@@ -48,4 +56,4 @@ def registered(m: Module, component: wiring.Component, place: str, *, told: Iter
             delayed.append(~register if inverts else register)
     for name, register in zip(inputs, delayed):
         setattr(later, name, register)
-    return [later, *delayed[len(inputs):]]
+    return [later, *delayed[len(inputs) :]]

@@ -13,12 +13,23 @@ from .operand import ROUNDS_UP, scale_key_layout, special_flags
 __all__ = ["ScaleUnit", "largest_scale", "leaves_above", "scale_offset"]
 
 
-OFFSETS = {ScaleRule.BIAS_FLOOR: lambda element: element.bias,
-           **dict.fromkeys((ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN), lambda element: element.emax)}
+OFFSETS = {
+    ScaleRule.BIAS_FLOOR: lambda element: element.bias,
+    **dict.fromkeys(
+        (ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN),
+        lambda element: element.emax,
+    ),
+}
 """What each rule takes from the exponent."""
 
-LEAVES_ABOVE = {ScaleRule.FLOOR: True, ScaleRule.BIAS_FLOOR: True, ScaleRule.EVEN: True,
-                ScaleRule.CEIL: False, ScaleRule.RCEIL: False, ScaleRule.POW2_CEIL: False}
+LEAVES_ABOVE = {
+    ScaleRule.FLOOR: True,
+    ScaleRule.BIAS_FLOOR: True,
+    ScaleRule.EVEN: True,
+    ScaleRule.CEIL: False,
+    ScaleRule.RCEIL: False,
+    ScaleRule.POW2_CEIL: False,
+}
 """Can the largest number of a block be above the largest element under the scale of the rule?"""
 
 
@@ -36,11 +47,15 @@ def largest_scale(numerics: Numerics) -> int:
 
 
 def leaves_above(numerics: Numerics) -> bool:
-    """Can a number be above the largest element under its scale? Not where the rule looks at the fraction and the scale format
-    has the byte that the rule asks for."""
-    return (LEAVES_ABOVE[numerics.scale_rule] or numerics.specials is Specials.DROP
-            or numerics.rounding is Rounding.GUARD_HALF_UP  # whose largest code is another
-            or _unlimited(numerics) > numerics.block.scale.max_code)
+    """Can a number be above the largest element under its scale? Not where the rule looks at the fraction and the scale
+    format has the byte that the rule asks for.
+    """
+    return (
+        LEAVES_ABOVE[numerics.scale_rule]
+        or numerics.specials is Specials.DROP
+        or numerics.rounding is Rounding.GUARD_HALF_UP  # whose largest code is another
+        or _unlimited(numerics) > numerics.block.scale.max_code
+    )
 
 
 def _unlimited(numerics: Numerics) -> int:
@@ -56,8 +71,14 @@ class ScaleUnit(wiring.Component):
 
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
-        super().__init__({"key": In(scale_key_layout(config)), **mode_port(config), "scale": Out(self.numerics.block.scale.bits),
-                          **{flag: Out(1) for flag in special_flags(self.numerics)}})
+        super().__init__(
+            {
+                "key": In(scale_key_layout(config)),
+                **mode_port(config),
+                "scale": Out(self.numerics.block.scale.bits),
+                **{flag: Out(1) for flag in special_flags(self.numerics)},
+            }
+        )
 
     def elaborate(self, platform) -> Module:
         m = Module()

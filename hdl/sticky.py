@@ -45,7 +45,7 @@ class Sticky(wiring.Component):
         m = Module()
         positions, first = [], 0
         for width, truth in zip(self.widths, self.truth):
-            positions.append((Const(truth, 1 << width) >> self.i[first:first + width])[0])
+            positions.append((Const(truth, 1 << width) >> self.i[first : first + width])[0])
             first += width
         chain = Signal(len(positions) + 1)  # a position that is set makes a carry, and all positions pass it on
         m.d.comb += [chain.eq(Cat(positions) + Const((1 << len(positions)) - 1, len(positions))), self.y.eq(chain[-1])]
@@ -69,5 +69,7 @@ def any_of(m: Module, platform: object, config: ConverterConfig, terms: list[Ter
         m.submodules.make_sticky = placed(part, platform)
         m.d.comb += [part.i.eq(Cat(bit for term in packed for bit in term.inputs)), y.eq(part.y)]
     else:
-        m.d.comb += y.eq(Cat((Const(term.truth, 1 << len(term.inputs)) >> Cat(term.inputs))[0] for term in packed).any())
+        m.d.comb += y.eq(
+            Cat((Const(term.truth, 1 << len(term.inputs)) >> Cat(term.inputs))[0] for term in packed).any()
+        )
     return y

@@ -33,12 +33,20 @@ class Table(wiring.Component):
         return m
 
 
-def table(m: Module, platform: object, config: ConverterConfig, name: str, function: Callable[..., object], *inputs: Value,
-          signal: str | None = None) -> Signal:
-    """A signal, of the name of the function unless another is given, that is ``function`` of bits, given to it as integers 0 and 1.
+def table(
+    m: Module,
+    platform: object,
+    config: ConverterConfig,
+    name: str,
+    function: Callable[..., object],
+    *inputs: Value,
+    signal: str | None = None,
+) -> Signal:
+    """A signal, of the name of the function unless another is given, that is ``function`` of bits, given to it as
+    integers 0 and 1.
 
-    Equal names are equal functions within one converter. With `Structure.KEPT` the function is a module of its own, which
-    synthesis maps alone: it then costs one LUT if it has no more inputs than a LUT, whatever stands around it.
+    Equal names are equal functions within one converter. With `Structure.KEPT` the function is a module of its own,
+    which synthesis maps alone: it then costs one LUT if it has no more inputs than a LUT, whatever stands around it.
     """
     bits = Cat(inputs)
     width = len(bits)
@@ -73,7 +81,9 @@ def without_zeros(function: Callable[..., object], *inputs) -> tuple[Callable[..
 
 
 def fewest(function: Callable[..., bool | None], width: int) -> tuple[tuple[int, ...], int]:
-    """The fewest inputs, by their numbers, that decide a function which is None where nothing matters; and its truth table of these."""
+    """The fewest inputs, by their numbers, that decide a function which is None where nothing matters; and its truth
+    table of these.
+    """
     cases = [(bits, value) for bits in product((0, 1), repeat=width) if (value := function(*bits)) is not None]
     for inputs in (some for size in range(width + 1) for some in combinations(range(width), size)):
         told = {(tuple(bits[i] for i in inputs), value) for bits, value in cases}

@@ -17,9 +17,12 @@ class Element:
         self.rounding, self.man_bits = numerics.rounding, element.man_bits
         self.field = (1 << element.exp_bits) - 1  # all ones
         self.keeps_field_zero = (  # as published: field 0 keeps the unshifted fraction
-            numerics.rounding is Rounding.GUARD_HALF_UP and numerics.element_subnormals is Subnormals.FLUSH)
+            numerics.rounding is Rounding.GUARD_HALF_UP and numerics.element_subnormals is Subnormals.FLUSH
+        )
         self.flushes = numerics.element_subnormals is Subnormals.FLUSH
-        self.max_code = (self.field << self.man_bits) - 1 if numerics.rounding is Rounding.GUARD_HALF_UP else element.max_code
+        self.max_code = (
+            (self.field << self.man_bits) - 1 if numerics.rounding is Rounding.GUARD_HALF_UP else element.max_code
+        )
         self.has_sticky = numerics.rounding is Rounding.RNE
         self.carries = numerics.rounding is not Rounding.RTZ
         self.exceeds = leaves_above(numerics)
@@ -40,7 +43,8 @@ class Element:
         return self.nearest(kept, 1, sticky) & (1 << self.man_bits) - 1
 
     def subnormal(self, places: int, kept: int, sticky: int, bare: int = 0) -> int:
-        """The code of a number ``places`` below field 0; ``kept`` and ``sticky`` are of a fraction whose carry is in the distance.
+        """The code of a number ``places`` below field 0; ``kept`` and ``sticky`` are of a fraction whose carry is in
+        the distance.
 
         A ``bare`` number has no leading one, but a fraction of one place further up.
         """
@@ -48,4 +52,8 @@ class Element:
             if places == self.man_bits:  # rounded up from below half of the smallest code
                 return 0
             kept = sticky = bare = 0
-        return self.nearest(kept, 1 + places, sticky) if bare else self.nearest((2 << self.man_bits) + kept, 2 + places, sticky)
+        return (
+            self.nearest(kept, 1 + places, sticky)
+            if bare
+            else self.nearest((2 << self.man_bits) + kept, 2 + places, sticky)
+        )

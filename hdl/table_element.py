@@ -1,10 +1,10 @@
 """An element quantizer without shifter and adder: the distance to the top of the block decides everything.
 
 ``distance`` is the exponent of the top binade of the block less that of the element: how many places below the all-ones
-exponent field the element is. A fraction that rounds up to the next power of two is known from its first bits alone, and
-is carried into the one subtraction of a lane. Then the complement of the distance *is* the exponent field, down to field
-0; the few distances below it select which bits of the fraction are kept. All else are functions of a few bits, which
-`table` can keep in one LUT each.
+exponent field the element is. A fraction that rounds up to the next power of two is known from its first bits alone,
+and is carried into the one subtraction of a lane. Then the complement of the distance *is* the exponent field, down to
+field 0; the few distances below it select which bits of the fraction are kept. All else are functions of a few bits,
+which `table` can keep in one LUT each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ __all__ = ["TableQuantizer"]
 
 
 class TableQuantizer(wiring.Component):
-    """`ElementQuantizer` by tables, with the same ports, for what `spec.config.has_tables` says. Combinational without registers inside."""
+    """`ElementQuantizer` by tables, with the same ports, for what `spec.config.has_tables` says. Combinational without
+    registers inside.
+    """
 
     kind = "element_quantizer"
 
@@ -37,7 +39,11 @@ class TableQuantizer(wiring.Component):
         self.config, self.numerics = config, config.numerics
         self.element = Element(self.numerics)
         block = self.numerics.block
-        self.looks_at = block.element.man_bits + 1 if self.numerics.input_subnormals is Subnormals.FLUSH else self.numerics.source.man_bits
+        self.looks_at = (
+            block.element.man_bits + 1
+            if self.numerics.input_subnormals is Subnormals.FLUSH
+            else self.numerics.source.man_bits
+        )
         """First bits of a fraction; of the others only whether any is set."""
         self.offset = self.element.field - (block.element.bias + block.scale.bias - self.numerics.source.bias)
         """Biased exponent of the all-ones field, less the scale byte."""
@@ -50,15 +56,25 @@ class TableQuantizer(wiring.Component):
         self.low = max((self.element.last + self.reach).bit_length(), 5 + self.wide)
         """Low bits of the subtraction; the others are compared."""
         early = {"is_large": In(1)} if self.reach and "scale" in config.microarchitecture.registered_after else {}
-        super().__init__({"x": In(self.numerics.source.bits), "scale": In(self.numerics.block.scale.bits), **early,
-                          **{flag: In(1) for flag in special_flags(self.numerics)}, **enable_port(config, element_stages(config)),
-                          "p": Out(self.numerics.block.element.bits)})
+        super().__init__(
+            {
+                "x": In(self.numerics.source.bits),
+                "scale": In(self.numerics.block.scale.bits),
+                **early,
+                **{flag: In(1) for flag in special_flags(self.numerics)},
+                **enable_port(config, element_stages(config)),
+                "p": Out(self.numerics.block.element.bits),
+            }
+        )
 
     def reach_of_subnormals(self) -> tuple[int, int | None]:
-        """By how many places subnormal numbers move up, and the highest exponent field of those that have no leading one even then:
-        None if all of these are zero."""
+        """By how many places subnormal numbers move up, and the highest exponent field of those that have no leading
+        one even then: None if all of these are zero.
+        """
         bias = self.element.field - self.offset  # places to field 0 under the smallest scale
-        every = min(self.element.last - self.offset + 1, self.numerics.source.man_bits)  # what is further down becomes zero, or is zero
+        every = min(
+            self.element.last - self.offset + 1, self.numerics.source.man_bits
+        )  # what is further down becomes zero, or is zero
         least = bias + (self.element.man_bits == 3)  # in field 0 all bits would decide, more than a table has inputs
         reach = reach_of(every if self.element.keeps_field_zero else max(min(least, every), 1))
         return reach, None if reach >= every else bias - reach
@@ -76,7 +92,9 @@ class TableQuantizer(wiring.Component):
         values = dict(zip(values, later))
         chosen = now.state(**values)
         used = ("sign", "is_nan", "near", "kept", "sticky", "bare")
-        values = {name: value for name, value in values.items() if name in used} | dict(zip(("is_field", "is_other"), chosen))
+        values = {name: value for name, value in values.items() if name in used} | dict(
+            zip(("is_field", "is_other"), chosen)
+        )
         now, *later = registered(m, now, "chosen", told=flags, forced=["is_field", "is_other"], **values)
         now.code(**dict(zip(values, later)))
         return m
@@ -87,7 +105,9 @@ class TableQuantizer(wiring.Component):
         if self.numerics.specials is Specials.TE:
             found["is_special"] = number.exponent.all()
         if self.numerics.specials is Specials.DROP:  # above the top of its block, but where that is as high
-            found["is_special"] = number.exponent.all() & (self.scale < (1 << self.numerics.source.exp_bits) - 1 - self.offset)
+            found["is_special"] = number.exponent.all() & (
+                self.scale < (1 << self.numerics.source.exp_bits) - 1 - self.offset
+            )
         if self.numerics.specials is Specials.TE:
             found["is_nan"] = number.exponent.all() & number.fraction.any()
         return found
@@ -100,34 +120,52 @@ class TableQuantizer(wiring.Component):
         source, width = self.numerics.source, self.numerics.source.exp_bits + self.wide
         not_top = Signal(width)
         above = Signal(source.exp_bits - self.low)
-        self.m.d.comb += [not_top.eq((1 << width) - 1 - self.offset - self.scale), above.eq(~not_top[self.low:] - 1)]
+        self.m.d.comb += [not_top.eq((1 << width) - 1 - self.offset - self.scale), above.eq(~not_top[self.low :] - 1)]
         if self.reach:
             is_large = Signal()
-            self.m.d.comb += is_large.eq(self.is_large if "is_large" in self.signature.members else self.larger(self.scale))
+            self.m.d.comb += is_large.eq(
+                self.is_large if "is_large" in self.signature.members else self.larger(self.scale)
+            )
             return {"not_top": not_top, "above": above, "is_large": is_large}
         is_small = Signal()
         self.m.d.comb += is_small.eq(self.scale <= self.lowest)
         return {"not_top": not_top, "above": above, "is_small": is_small}
 
     def larger(self, scale) -> Value:
-        """Is every subnormal number zero under this scale? Where the scale has a register the lanes are told by one beside it: the
-        comparison and the way to all of them would not fit into one cycle."""
+        """Is every subnormal number zero under this scale? Where the scale has a register the lanes are told by one
+        beside it: the comparison and the way to all of them would not fit into one cycle.
+        """
         return scale > self.lowest
 
     def flushed(self, number) -> tuple[dict[str, Value], None]:
-        """The exponent of a number, and the bits of its fraction that decide the rounding, where subnormal numbers are zero."""
+        """The exponent of a number, and the bits of its fraction that decide the rounding, where subnormal numbers are
+        zero.
+        """
         bits = self.element.man_bits + 1
         padded = Cat(Const(0, max(bits - self.numerics.source.man_bits, 0)), number.fraction)
         sticky = {"sticky": padded[:-bits].any()} if self.element.has_sticky else {}
         return {**self.exponent(number), "kept": padded[-bits:], **sticky}, None
 
     def normalised(self, number, is_large: Value) -> tuple[dict[str, Value], Normalised]:
-        """The same where subnormal numbers are exact, with what the tables must know of them, and how they have moved."""
-        # in a small block all exponents are; in others it is no matter what becomes of a subnormal number, it will be zero
-        exponent = number.exponent[:(self.lowest + scale_offset(self.numerics)).bit_length()]
-        moved = normalised(self.table, [is_large, *exponent], number.fraction[::-1], self.element.man_bits + 1, self.reach,
-                           bare_matters=self.bare_at is not None)
-        found = {"kept": Cat(reversed(moved.kept)), "choices": Cat(moved.choices), "zero" if self.bare_at is None else "bare": moved.bare}
+        """The same where subnormal numbers are exact, with what the tables must know of them, and how they have
+        moved.
+        """
+        # in a small block all exponents are; in others it is no matter what becomes of a subnormal number, it will be
+        # zero
+        exponent = number.exponent[: (self.lowest + scale_offset(self.numerics)).bit_length()]
+        moved = normalised(
+            self.table,
+            [is_large, *exponent],
+            number.fraction[::-1],
+            self.element.man_bits + 1,
+            self.reach,
+            bare_matters=self.bare_at is not None,
+        )
+        found = {
+            "kept": Cat(reversed(moved.kept)),
+            "choices": Cat(moved.choices),
+            "zero" if self.bare_at is None else "bare": moved.bare,
+        }
         if self.element.has_sticky:
             found["sticky"] = any_of(self.m, self.platform, self.config, moved.rest)
         if moved.hidden is not None and self.offset > 0:  # then no subnormal number is above the top of its block
@@ -135,11 +173,14 @@ class TableQuantizer(wiring.Component):
         return {**self.exponent(number), **found}, moved
 
     def exponent(self, number) -> dict[str, Value]:
-        return {"exponent": number.exponent[:self.low], "high": number.exponent[self.low:]}
+        return {"exponent": number.exponent[: self.low], "high": number.exponent[self.low :]}
 
-    def distance(self, moved: Normalised | None, *, not_top, above, exponent, high, kept, is_small=None, choices=None,
-                 **found) -> dict[str, Value]:
-        """The low bits of the distance, complemented; what tells whether they are all of it; and what else is known of the number."""
+    def distance(
+        self, moved: Normalised | None, *, not_top, above, exponent, high, kept, is_small=None, choices=None, **found
+    ) -> dict[str, Value]:
+        """The low bits of the distance, complemented; what tells whether they are all of it; and what else is known of
+        the number.
+        """
         m, element, low = self.m, self.element, self.low
         if is_small is not None:
             found["zero"] = self.table("is_zero", lambda small, *e: small and not any(e), is_small, *exponent)
@@ -149,19 +190,36 @@ class TableQuantizer(wiring.Component):
         if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
             part = Distance(low, len(carries), moved, signed)
             m.submodules.make_distance = placed(part, self.platform)
-            m.d.comb += [part.exponent.eq(exponent), part.not_top.eq(not_top[:low]), part.carries.eq(carries),
-                         *([part.choices.eq(choices)] if moved else []), result.eq(part.y)]
+            m.d.comb += [
+                part.exponent.eq(exponent),
+                part.not_top.eq(not_top[:low]),
+                part.carries.eq(carries),
+                *([part.choices.eq(choices)] if moved else []),
+                result.eq(part.y),
+            ]
         else:
             m.d.comb += result.eq(distance(exponent, not_top[:low], carries, moved, choices, signed))
         size = len(high)
-        is_level = self.table("is_level", lambda *b: all(x != y for x, y in zip(b[:size], b[size:])) and all(b[2 * size:]),
-                              *high, *not_top[low:])
+        is_level = self.table(
+            "is_level",
+            lambda *b: all(x != y for x, y in zip(b[:size], b[size:])) and all(b[2 * size :]),
+            *high,
+            *not_top[low:],
+        )
         is_below = self.table("is_below", lambda *b: b[:size] == b[size:], *high, *above)
-        return {"near": result[:low], "over": result[low], "is_level": is_level, "is_below": is_below, "kept": kept, **found}
+        return {
+            "near": result[:low],
+            "over": result[low],
+            "is_level": is_level,
+            "is_below": is_below,
+            "kept": kept,
+            **found,
+        }
 
     def state(self, *, near, over, is_level, is_below, zero=None, hidden=None, is_special=None, **_):
-        """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its own,
-        the second for one of field 0 or rounded up from there, neither for zero."""
+        """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its
+        own, the second for one of field 0 or rounded up from there, neither for zero.
+        """
         element, numerics = self.element, self.numerics
         width = len(near)
         max_field = element.max_code >> element.man_bits
@@ -177,7 +235,7 @@ class TableQuantizer(wiring.Component):
             distance = (1 << width) - 1 - sum(bit << i for i, bit in enumerate(bits))
             if distance == 0 and max_field < element.field and element.exceeds:
                 return {"field", "other"}
-            if distance < element.field or distance == element.field and element.keeps_field_zero:
+            if distance < element.field or (distance == element.field and element.keeps_field_zero):
                 return {"field"}
             return {"other"} if distance <= element.last else set()
 
@@ -190,8 +248,8 @@ class TableQuantizer(wiring.Component):
             is_top = any(rest[name] for name in tops)
             is_near = is_near and not rest.get("zero")
             over = over and rest.get("hidden", True)
-            is_top = is_top or element.exceeds and over and level
-            return is_top or (below if over else level) and is_near
+            is_top = is_top or (element.exceeds and over and level)
+            return is_top or ((below if over else level) and is_near)
 
         def decoded(kind: str) -> Signal:
             members = [kind in class_of(tuple(number >> i & 1 for i in range(width))) for number in range(1 << width)]
@@ -199,7 +257,7 @@ class TableQuantizer(wiring.Component):
 
             def is_near(*bits):
                 number = sum(bit << i for i, bit in zip(matter, bits))
-                return members[number] and not any(bits[len(matter):])
+                return members[number] and not any(bits[len(matter) :])
 
             inputs = [*(near[i] for i in matter), *early.values()]
             count = len(inputs)
@@ -207,8 +265,15 @@ class TableQuantizer(wiring.Component):
                 inputs, count, known = [self.table(f"near_{kind}", is_near, *inputs)], 1, bool
             else:
                 known = is_near
-            return self.table(f"is_{kind}", lambda *bits: state(known(*bits[:count]), *bits[count:]),
-                              *inputs, over, is_level, is_below, *more.values())
+            return self.table(
+                f"is_{kind}",
+                lambda *bits: state(known(*bits[:count]), *bits[count:]),
+                *inputs,
+                over,
+                is_level,
+                is_below,
+                *more.values(),
+            )
 
         return decoded("field"), decoded("other")
 
@@ -224,25 +289,38 @@ class TableQuantizer(wiring.Component):
 
         def bit(place: int, otherwise, *inputs):
             """A bit of the code: of the largest code, or of what ``otherwise`` says given is_field and the inputs."""
+
             def function(field, other, *rest):
                 if field and other:
                     return (element.max_code >> place & 1) ^ (rest[-1] if differs >> place & 1 else 0)
                 return (field or other) and otherwise(field, *rest)
 
-            return self.table(f"p{place}", function, is_field, is_other, *inputs, *([nan] if differs >> place & 1 else []))
+            return self.table(
+                f"p{place}", function, is_field, is_other, *inputs, *([nan] if differs >> place & 1 else [])
+            )
 
         # the first bit of the fraction: the subnormals that can have it are those of field 0 and one place below
         top = fraction_bits - 1
         with_sticky = sticky if fraction_bits == 1 else []  # further up no sticky bit reaches it
         bare_here = bare if bare and self.bare_at >= -1 else []
-        apart = [self.table("short", lambda bare, last: bare and not last, *bare_here, kept[1])] if bare_here and fraction_bits == 3 else []
-        told = [] if apart else bare_here  # of the numbers without a leading one: in the same LUT, if it has an input left
+        apart = (
+            [self.table("short", lambda bare, last: bare and not last, *bare_here, kept[1])]
+            if bare_here and fraction_bits == 3
+            else []
+        )
+        told = (
+            [] if apart else bare_here
+        )  # of the numbers without a leading one: in the same LUT, if it has an input left
 
         def first(field, far, *rest):
-            first_bits, rest, is_bare = self._number(rest[:fraction_bits + 1]), rest[fraction_bits + 1:], 0
+            first_bits, rest, is_bare = self._number(rest[: fraction_bits + 1]), rest[fraction_bits + 1 :], 0
             if told:
                 *rest, is_bare = rest
-            found = element.fraction(first_bits, any(rest)) if field else element.subnormal(far, first_bits, any(rest), is_bare)
+            found = (
+                element.fraction(first_bits, any(rest))
+                if field
+                else element.subnormal(far, first_bits, any(rest), is_bare)
+            )
             return found >> top & 1
 
         subnormals = not element.keeps_field_zero
@@ -251,14 +329,18 @@ class TableQuantizer(wiring.Component):
             leading = self.table("leading", first, is_field, near[1], *kept, *with_sticky, *told)
             keeps = not element.flushes
 
-            def first_bit(field, leads, a, b, *short):  # one place below field 0 a number without a leading one is one bit shorter
-                return leads and (field or keeps and a == b and not (b and any(short[:len(apart)])))
+            def first_bit(
+                field, leads, a, b, *short
+            ):  # one place below field 0 a number without a leading one is one bit shorter
+                return leads and (field or (keeps and a == b and not (b and any(short[: len(apart)]))))
 
             code[top] = bit(top, first_bit, leading, near[0], near[1], *apart)
             at_zero = bare if self.bare_at == 0 else []
 
-            def last_exponent_bit(field, leads, a, b, *bare):  # rounded up to field 1, if a number of field 0 has not the first bit
-                return a if field else not (leads or a or b or any(bare[:len(at_zero)]))
+            def last_exponent_bit(
+                field, leads, a, b, *bare
+            ):  # rounded up to field 1, if a number of field 0 has not the first bit
+                return a if field else not (leads or a or b or any(bare[: len(at_zero)]))
 
             code[fraction_bits] = bit(fraction_bits, last_exponent_bit, leading, near[0], near[1], *at_zero)
         else:
@@ -275,21 +357,26 @@ class TableQuantizer(wiring.Component):
             sign = self.table("sign", lambda sign, nan: sign and not nan, sign, nan)
         if numerics.specials is Specials.INF_SCALE:  # signal codes are signed
             inf_code, nan_code = signal_codes(numerics.block.element)
-            magnitude = Mux(self.nan, nan_code, Mux(self.inf, inf_code, magnitude))[:bits - 1]
+            magnitude = Mux(self.nan, nan_code, Mux(self.inf, inf_code, magnitude))[: bits - 1]
         m.d.comb += self.p.eq(Cat(magnitude, sign))
 
     def lower(self, place: int, bit, kept, sticky: list, near, subnormal, code: dict):
         """A bit of the fraction below its first; ``subnormal`` makes that of a subnormal code, or is None."""
         element = self.element
-        below = kept[:place + 2] if place else kept[:2]  # bits from here on decide the rounding of this one
+        below = kept[: place + 2] if place else kept[:2]  # bits from here on decide the rounding of this one
         decides = [*below, *(sticky if place == 0 else [])]
 
         def rounded(*bits):
-            return element.fraction(self._number(bits[:len(below)]), any(bits[len(below):])) >> place & 1
+            return element.fraction(self._number(bits[: len(below)]), any(bits[len(below) :])) >> place & 1
 
         inputs, count = decides, len(decides)
-        saturates = place == 0 and element.exceeds and element.max_code >> element.man_bits == element.field and not element.max_code & 1
-        if count > 3 or place == 0 and (saturates or element.man_bits == 3):
+        saturates = (
+            place == 0
+            and element.exceeds
+            and element.max_code >> element.man_bits == element.field
+            and not element.max_code & 1
+        )
+        if count > 3 or (place == 0 and (saturates or element.man_bits == 3)):
             inputs, count = [self.table(f"rounded{place}", rounded, *decides)], 1
         kinds = [*inputs]
         if subnormal:
@@ -306,18 +393,26 @@ class TableQuantizer(wiring.Component):
         return bit(place, chosen, *kinds)
 
     def subnormals(self, near, kept, sticky: list, bare: list):
-        """What makes the bits of subnormal codes. It looks at the first bits of the fraction, and at whether any other is set: where
-        the last of the bits kept is but one of those others, it is not one of the inputs."""
+        """What makes the bits of subnormal codes. It looks at the first bits of the fraction, and at whether any other
+        is set: where the last of the bits kept is but one of those others, it is not one of the inputs.
+        """
         element, size, short = self.element, self.element.man_bits + 1, self.element.man_bits == 3
         inputs = [*kept, *sticky]
         if short:
             # all ones that carry are a power of two, nothing else set; all ones that do not have a last bit of zero
-            inputs = [*kept[1:], self.table("rest", lambda sticky, last, *first: last or sticky and not all(first),
-                                            sticky[0] if sticky else Const(0, 1), *kept)]
+            inputs = [
+                *kept[1:],
+                self.table(
+                    "rest",
+                    lambda sticky, last, *first: last or (sticky and not all(first)),
+                    sticky[0] if sticky else Const(0, 1),
+                    *kept,
+                ),
+            ]
 
         def make(place: int):
             def function(*bits):
-                bits, (low, high, *is_bare) = bits[:len(inputs)], bits[len(inputs):]
+                bits, (low, high, *is_bare) = bits[: len(inputs)], bits[len(inputs) :]
                 places = {(0, 0): 0, (1, 1): 1, (0, 1): 2, (1, 0): 3}[low, high]
                 if places > element.man_bits:
                     return 0

@@ -75,6 +75,12 @@ def _even(element) -> tuple[int, int]:
     return last, last
 
 
-LIMITS = {ScaleRule.FLOOR: _never, ScaleRule.BIAS_FLOOR: _never, ScaleRule.CEIL: _ceil, ScaleRule.RCEIL: _rceil,
-          ScaleRule.POW2_CEIL: _pow2_ceil, ScaleRule.EVEN: _even}
+LIMITS = {
+    ScaleRule.FLOOR: _never,
+    ScaleRule.BIAS_FLOOR: _never,
+    ScaleRule.CEIL: _ceil,
+    ScaleRule.RCEIL: _rceil,
+    ScaleRule.POW2_CEIL: _pow2_ceil,
+    ScaleRule.EVEN: _even,
+}
 """For each rule the fractions of FP32 above which it puts the scale one up: in a binade, and in the lowest."""

@@ -1,8 +1,9 @@
-"""Project scripts for the tools of FPGA vendors: from the emitted Verilog to reports of cells and timing, out of context.
+"""Project scripts for the tools of FPGA vendors: from the emitted Verilog to reports of cells and timing, out of
+context.
 
-Both tools read constraints in the Tcl of Synopsys. A converter without a clock is timed from its inputs to its outputs by a clock
-that is nowhere in the design: each output must be there one period after the inputs. A converter with a clock is timed by
-that, and its inputs and outputs likewise.
+Both tools read constraints in the Tcl of Synopsys. A converter without a clock is timed from its inputs to its outputs
+by a clock that is nowhere in the design: each output must be there one period after the inputs. A converter with a
+clock is timed by that, and its inputs and outputs likewise.
 """
 
 from __future__ import annotations
@@ -19,8 +20,18 @@ DEFAULT_PARTS = {"vivado": "xczu7ev-ffvc1156-2-e", "quartus": "5CSEBA6U23I7"}
 
 VENDORS = tuple(DEFAULT_PARTS)
 
-FAMILIES = {"5C": "Cyclone V", "5A": "Arria V", "5S": "Stratix V", "10M": "MAX 10", "10CL": "Cyclone 10 LP", "10CX": "Cyclone 10 GX",
-            "10A": "Arria 10", "1S": "Stratix 10", "EP4CE": "Cyclone IV E", "EP4CGX": "Cyclone IV GX"}
+FAMILIES = {
+    "5C": "Cyclone V",
+    "5A": "Arria V",
+    "5S": "Stratix V",
+    "10M": "MAX 10",
+    "10CL": "Cyclone 10 LP",
+    "10CX": "Cyclone 10 GX",
+    "10A": "Arria 10",
+    "1S": "Stratix 10",
+    "EP4CE": "Cyclone IV E",
+    "EP4CGX": "Cyclone IV GX",
+}
 """What Quartus calls the family of a part, by the beginning of its name."""
 
 VIVADO_PART = r"x[acq][0-9a-z]+(-[0-9a-zA-Z]+)+"
@@ -35,8 +46,8 @@ Files = dict[str, tuple[str, str]]
 def project(vendor: str, about: Mapping[str, object], *, part: str | None = None, period_ns: float = 10.0) -> Files:
     """What `emit` writes for a vendor's tool: kind -> path beside ``rtl/``, and text.
 
-    ``about`` is what `describe` says of the converter; ``period_ns`` what the tool is asked for. Raises ValueError for an
-    unknown vendor, and for what cannot be a part of it.
+    ``about`` is what `describe` says of the converter; ``period_ns`` what the tool is asked for. Raises ValueError for
+    an unknown vendor, and for what cannot be a part of it.
     """
     if vendor not in VENDORS:
         raise ValueError(unknown_name("vendor", vendor, VENDORS))
@@ -45,8 +56,10 @@ def project(vendor: str, about: Mapping[str, object], *, part: str | None = None
     part = DEFAULT_PARTS[vendor] if part is None else part
     script, suffix = {"vivado": (_vivado, "xdc"), "quartus": (_quartus, "sdc")}[vendor]
     name = about["name"]
-    return {f"{vendor}_script": (f"{vendor}/{name}.tcl", script(about, part)),
-            f"{vendor}_constraints": (f"{vendor}/{name}.{suffix}", _constraints(about, period_ns))}
+    return {
+        f"{vendor}_script": (f"{vendor}/{name}.tcl", script(about, part)),
+        f"{vendor}_constraints": (f"{vendor}/{name}.{suffix}", _constraints(about, period_ns)),
+    }
 
 
 def _head(about: Mapping[str, object], says: str) -> str:
@@ -58,12 +71,21 @@ def _clocked(about: Mapping[str, object]) -> bool:
 
 
 def _constraints(about: Mapping[str, object], period: float) -> str:
-    data = {direction: " ".join(f"{p['name']}[*]" if p["width"] > 1 else p["name"] for p in about["ports"]
-                                if p["direction"] == direction and p["name"] != "clk") for direction in ("input", "output")}
+    data = {
+        direction: " ".join(
+            f"{p['name']}[*]" if p["width"] > 1 else p["name"]
+            for p in about["ports"]
+            if p["direction"] == direction and p["name"] != "clk"
+        )
+        for direction in ("input", "output")
+    }
     if _clocked(about):
         clock = f"create_clock -name clk -period {period:.10g} [get_ports clk]"
     else:
-        clock = f"# no clock in the design: from inputs to outputs in one period\ncreate_clock -name clk -period {period:.10g}"
+        clock = (
+            "# no clock in the design: from inputs to outputs in one period\ncreate_clock -name clk "
+            f"-period {period:.10g}"
+        )
     return f"""{_head(about, "timing out of context")}{clock}
 set_input_delay -clock clk 0 [get_ports {{{data["input"]}}}]
 set_output_delay -clock clk 0 [get_ports {{{data["output"]}}}]
@@ -74,7 +96,8 @@ def _vivado(about: Mapping[str, object], part: str) -> str:
     if not re.fullmatch(VIVADO_PART, part, re.ASCII):
         raise ValueError(f"part must be one of Vivado, such as {DEFAULT_PARTS['vivado']}, not {excerpt(part)}")
     name = about["name"]
-    return f"""{_head(about, "synthesis, placement and routing, out of context")}#   vivado -mode batch -source {name}.tcl
+    head = _head(about, "synthesis, placement and routing, out of context")
+    return f"""{head}#   vivado -mode batch -source {name}.tcl
 # Reports and a checkpoint are written beside this file.
 set part {part}
 set name {name}
@@ -101,13 +124,18 @@ puts "$name on $part: slack $slack ns; see utilization.rpt and timing.rpt"
 
 
 def _quartus(about: Mapping[str, object], part: str) -> str:
-    family = next((FAMILIES[start] for start in sorted(FAMILIES, key=len, reverse=True) if part.startswith(start)), None)
+    family = next(
+        (FAMILIES[start] for start in sorted(FAMILIES, key=len, reverse=True) if part.startswith(start)), None
+    )
     if family is None or not re.fullmatch(QUARTUS_PART, part, re.ASCII):
-        raise ValueError(f"part must be one of Quartus of {', '.join(FAMILIES.values())}, such as {DEFAULT_PARTS['quartus']}, "
-                         f"not {excerpt(part)}")
+        raise ValueError(
+            f"part must be one of Quartus of {', '.join(FAMILIES.values())}, such as {DEFAULT_PARTS['quartus']}, "
+            f"not {excerpt(part)}"
+        )
     name = about["name"]
     vectors = " ".join(f"{p['name']} {p['width']}" for p in about["ports"] if p["name"] != "clk")
-    return f"""{_head(about, "synthesis, fitting and timing, all ports but a clock as virtual pins")}#   quartus_sh -t {name}.tcl
+    head = _head(about, "synthesis, fitting and timing, all ports but a clock as virtual pins")
+    return f"""{head}#   quartus_sh -t {name}.tcl
 # The project and its reports are written beside this file.
 package require ::quartus::project
 package require ::quartus::flow

@@ -33,16 +33,28 @@ class Widen(wiring.Component):
         for i in reversed(range(source.man_bits.bit_length())):
             step = Signal(name=f"up{1 << i}")
             moved = Signal(source.man_bits, name=f"fraction{i}")
-            m.d.comb += [step.eq(~fraction[-(1 << i):].any()),
-                         moved.eq(Mux(step, Cat(Const(0, 1 << i), fraction[:-(1 << i)]), fraction))]
+            m.d.comb += [
+                step.eq(~fraction[-(1 << i) :].any()),
+                moved.eq(Mux(step, Cat(Const(0, 1 << i), fraction[: -(1 << i)]), fraction)),
+            ]
             fraction = moved
             places.append(step)
         # the leading one is at the top of the fraction now, one place below the hidden bit, or there is none
         rebias = target.bias - source.bias
         exponent = Signal(target.exp_bits)
-        m.d.comb += exponent.eq(Mux(is_subnormal, Mux(fraction[-1], rebias - Cat(reversed(places)), 0),
-                                    Mux(number.exponent.all(), (1 << target.exp_bits) - 1, number.exponent + rebias)))
-        m.d.comb += self.wide.eq(Cat(Const(0, target.man_bits - source.man_bits),
-                                     Mux(is_subnormal, Cat(Const(0, 1), fraction[:-1]), number.fraction),
-                                     exponent, number.sign))
+        m.d.comb += exponent.eq(
+            Mux(
+                is_subnormal,
+                Mux(fraction[-1], rebias - Cat(reversed(places)), 0),
+                Mux(number.exponent.all(), (1 << target.exp_bits) - 1, number.exponent + rebias),
+            )
+        )
+        m.d.comb += self.wide.eq(
+            Cat(
+                Const(0, target.man_bits - source.man_bits),
+                Mux(is_subnormal, Cat(Const(0, 1), fraction[:-1]), number.fraction),
+                exponent,
+                number.sign,
+            )
+        )
         return m

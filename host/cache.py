@@ -1,4 +1,6 @@
-"""Results that are kept by content, in one folder for all of this package. What is damaged counts as not there and is made again."""
+"""Results that are kept by content, in one folder for all of this package. What is damaged counts as not there and is
+made again.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,18 @@ from .errors import ToolError
 from .files import PLAIN, regular, sha256, temporary_folder, write_whole
 from .signals import uninterrupted
 
-__all__ = ["CacheError", "VARIABLE", "cache_folder", "keep_json", "kept_folder", "kept_json", "kept_result", "refreshed", "scratch", "sources"]
+__all__ = [
+    "VARIABLE",
+    "CacheError",
+    "cache_folder",
+    "keep_json",
+    "kept_folder",
+    "kept_json",
+    "kept_result",
+    "refreshed",
+    "scratch",
+    "sources",
+]
 
 VARIABLE = "MXCAST_CACHE"
 """The environment variable that names the folder."""
@@ -41,9 +54,10 @@ class CacheError(OSError):
 
 
 def cache_folder(kind: str = "") -> Path:
-    """The folder, which exists and can be written: that of `VARIABLE`, or ``mxcast`` in the user's cache folder, or, where that cannot
-    be written, one of this user's in the folder for temporary files; or the folder in it for results of this ``kind``. Raises
-    `CacheError` where none can be used."""
+    """The folder, which exists and can be written: that of `VARIABLE`, or ``mxcast`` in the user's cache folder, or,
+    where that cannot be written, one of this user's in the folder for temporary files; or the folder in it for results
+    of this ``kind``. Raises `CacheError` where none can be used.
+    """
     cache = _whole_cache()
     for tool in OF_TOOLS:
         _part(cache, tool)
@@ -53,7 +67,9 @@ def cache_folder(kind: str = "") -> Path:
 def _part(cache: Path, kind: str) -> Path:
     """A folder in the cache, which is made if it is missing."""
     if problem := _problem(cache / kind):
-        raise CacheError(f"the folder {cache / kind} of the cache cannot be used: {problem} ({VARIABLE} names another cache)")
+        raise CacheError(
+            f"the folder {cache / kind} of the cache cannot be used: {problem} ({VARIABLE} names another cache)"
+        )
     return cache / kind
 
 
@@ -99,14 +115,18 @@ def _not_private(folder: Path) -> str | None:
 
 @contextlib.contextmanager
 def scratch(plain: bool = False) -> Iterator[Path]:
-    """An empty folder for the files of one question to a tool, removed when the block ends; ``plain`` is for tools that read more than
-    letters in its name."""
+    """An empty folder for the files of one question to a tool, removed when the block ends; ``plain`` is for tools that
+    read more than letters in its name.
+    """
     cache = cache_folder()
     if plain and not PLAIN.fullmatch(str(cache)):
         cache = _of_user()
         if not PLAIN.fullmatch(str(cache)):
-            raise CacheError(f"the folders for temporary files, {cache_folder()} and {cache}, must have names of letters, digits and ./+-_ "
-                             f"for this tool ({VARIABLE} and TMPDIR name others)")
+            raise CacheError(
+                f"the folders for temporary files, {cache_folder()} and {cache}, must have names of letters, digits "
+                "and ./+-_ "
+                f"for this tool ({VARIABLE} and TMPDIR name others)"
+            )
     with temporary_folder(_part(cache, "scratch")) as folder:
         yield folder
 
@@ -127,7 +147,8 @@ def refreshed(wanted: bool = True) -> Iterator[None]:
 def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], None]) -> Path:
     """The folder of results for ``key``; ``make`` fills it, under a temporary name, if it is not there or not whole.
 
-    Two processes that make the same folder at once both succeed, and one result is kept. Nobody may write to the folder later.
+    Two processes that make the same folder at once both succeed, and one result is kept. Nobody may write to the folder
+    later.
     """
     folder = cache_folder(kind) / sha256(*key)[:32]
     renewed = _refreshed.get()
@@ -137,7 +158,10 @@ def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], No
         with _full_disk_named(folder):
             make(temporary)
             (temporary / MARKER).write_text(json.dumps(_digests(temporary)))
-        with temporary_folder(folder.parent) as old, uninterrupted():  # or there could be neither the old result nor the new one
+        with (
+            temporary_folder(folder.parent) as old,
+            uninterrupted(),
+        ):  # or there could be neither the old result nor the new one
             with contextlib.suppress(FileNotFoundError):
                 folder.rename(old / "old")
             try:
@@ -162,7 +186,10 @@ def _full_disk_named(folder: Path) -> Iterator[None]:
 
 
 def kept_result(kind: str, key: Iterable[str | bytes], compute: Callable[[Path], object]) -> object:
-    """What ``compute`` returned for ``key``, as JSON has it; it is given an empty folder, which is kept with all that is left in it."""
+    """What ``compute`` returned for ``key``, as JSON has it; it is given an empty folder, which is kept with all that
+    is left in it.
+    """
+
     def make(folder: Path) -> None:
         (folder / RESULT).write_text(json.dumps(compute(folder), indent=1))
 
@@ -174,8 +201,11 @@ def _digests(folder: Path) -> dict[str, str]:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    return {str(path.relative_to(folder)): digest(path) for path in sorted(folder.rglob("*"))
-            if path.is_file() and path != folder / MARKER}
+    return {
+        str(path.relative_to(folder)): digest(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path != folder / MARKER
+    }
 
 
 def _is_whole(folder: Path) -> bool:

@@ -18,7 +18,9 @@ class ToolMissing(ToolError):
 
 
 class DesignError(ValueError):
-    """A tool cannot read a design that somebody gave us. The message is one sentence; ``log`` is what the tool printed."""
+    """A tool cannot read a design that somebody gave us. The message is one sentence; ``log`` is what the tool
+    printed.
+    """
 
     def __init__(self, message: str, log: str = "") -> None:
         super().__init__(message)

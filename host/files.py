@@ -1,7 +1,9 @@
-"""Files that appear whole or not at all, and temporary files that are removed even after the process that made them was killed.
+"""Files that appear whole or not at all, and temporary files that are removed even after the process that made them was
+killed.
 
-Whoever works on a temporary file or folder holds a lock on it (flock), which the system releases when the process ends, however it
-ends. So a temporary file without a lock belongs to nobody, and the next process that works beside it removes it.
+Whoever works on a temporary file or folder holds a lock on it (flock), which the system releases when the process ends,
+however it ends. So a temporary file without a lock belongs to nobody, and the next process that works beside it removes
+it.
 """
 
 from __future__ import annotations
@@ -34,8 +36,9 @@ PART = "mxcast-part"
 
 
 def regular(path: Path | str) -> Path:
-    """The path of a file to read. Raises OSError where there is none, and ValueError for a pipe, a device or a folder, which nobody can
-    read twice, or which never ends."""
+    """The path of a file to read. Raises OSError where there is none, and ValueError for a pipe, a device or a folder,
+    which nobody can read twice, or which never ends.
+    """
     path = Path(path)
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ValueError(f"{path} is no regular file")
@@ -43,7 +46,9 @@ def regular(path: Path | str) -> Path:
 
 
 def read_toml(path: Path | str) -> dict[str, object]:
-    """The document in a TOML file. Raises OSError where there is no file, and ValueError for what is no file, or not TOML."""
+    """The document in a TOML file. Raises OSError where there is no file, and ValueError for what is no file, or not
+    TOML.
+    """
     path = regular(path)
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -55,11 +60,11 @@ def read_toml(path: Path | str) -> dict[str, object]:
 
 @contextlib.contextmanager
 def replaced(path: Path | str) -> Iterator[BinaryIO]:
-    """A new file, open for reading and writing, that takes the place of ``path`` when the block ends: others see the old content or
-    the new one. A symbolic link stays, and what it points to is replaced.
+    """A new file, open for reading and writing, that takes the place of ``path`` when the block ends: others see the
+    old content or the new one. A symbolic link stays, and what it points to is replaced.
 
-    After an exception nothing is left behind, and an older file is untouched. Raises OSError in the words of the system, naming
-    ``path``, and ValueError where ``path`` is a folder or a device.
+    After an exception nothing is left behind, and an older file is untouched. Raises OSError in the words of the
+    system, naming ``path``, and ValueError where ``path`` is a folder or a device.
     """
     final = Path(os.path.realpath(path))
     if final.is_symlink():  # what is left of links that lead to each other
@@ -168,9 +173,13 @@ def _remove_abandoned(folder: Path, pattern: str) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """While no other process, and no other thread, is in a block with the same ``path``, a file that is made for this purpose."""
+    """While no other process, and no other thread, is in a block with the same ``path``, a file that is made for this
+    purpose.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)  # which a pipe of that name would not make us wait for
+    handle = os.open(
+        path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666
+    )  # which a pipe of that name would not make us wait for
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -1,7 +1,8 @@
 """The process that ends our children where nothing in this one could: after SIGKILL, SIGQUIT or a crash.
 
-It reads their numbers from a pipe, whose other end is ours alone. The system closes the pipe when this process ends, however it ends,
-and then the guardian kills the children that are left. (PR_SET_PDEATHSIG would reach a child, but nothing that the child has started.)
+It reads their numbers from a pipe, whose other end is ours alone. The system closes the pipe when this process ends,
+however it ends, and then the guardian kills the children that are left. (PR_SET_PDEATHSIG would reach a child, but
+nothing that the child has started.)
 """
 
 from __future__ import annotations
@@ -35,10 +36,18 @@ class _Guardian:
         with self._lock:
             if self._process is None:
                 # a session of its own, so that no signal to our group ends it before us
-                self._process = subprocess.Popen([sys.executable, "-I", "-S", "-c", PROGRAM], start_new_session=True, stdin=subprocess.PIPE,
-                                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0)
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", "-c", PROGRAM],
+                    start_new_session=True,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    bufsize=0,
+                )
                 atexit.register(self._dismiss)
-            with contextlib.suppress(BrokenPipeError):  # somebody has ended it: children still end with all but a killed process
+            with contextlib.suppress(
+                BrokenPipeError
+            ):  # somebody has ended it: children still end with all but a killed process
                 self._process.stdin.write(word.encode())
 
     def _dismiss(self) -> None:

@@ -1,4 +1,6 @@
-"""Child processes. Whatever ends the work that waits for a child ends the child too, with everything that it has started."""
+"""Child processes. Whatever ends the work that waits for a child ends the child too, with everything that it has
+started.
+"""
 
 from __future__ import annotations
 
@@ -89,13 +91,20 @@ _ours = threading.local()
 _of_main = _Children()
 
 
-def run(command: Sequence[str | Path], *, cwd: Path | str | None = None, input: str = "", environment: Mapping[str, str] | None = None,
-        timeout: float | None = None, log: IO[bytes] | None = None) -> Finished:
-    """Run a command to its end, with ``input`` as its standard input; ``log`` is a file for all that it prints. In a folder ``cwd`` it also
-    keeps its temporary files, which are removed.
+def run(
+    command: Sequence[str | Path],
+    *,
+    cwd: Path | str | None = None,
+    input: str = "",
+    environment: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    log: IO[bytes] | None = None,
+) -> Finished:
+    """Run a command to its end, with ``input`` as its standard input; ``log`` is a file for all that it prints. In a
+    folder ``cwd`` it also keeps its temporary files, which are removed.
 
-    Raises `TookTooLong` after ``timeout`` seconds, OSError where there is no such program. Whatever exception arrives meanwhile, the
-    child and all that it has started are ended before it goes on.
+    Raises `TookTooLong` after ``timeout`` seconds, OSError where there is no such program. Whatever exception arrives
+    meanwhile, the child and all that it has started are ended before it goes on.
     """
     environment = dict(os.environ if environment is None else environment)
     if cwd is None:
@@ -107,13 +116,28 @@ def run(command: Sequence[str | Path], *, cwd: Path | str | None = None, input: 
         return _waited(command, cwd, input, environment, timeout, log)
 
 
-def _waited(command: Sequence[str | Path], cwd: Path | str | None, input: str, environment: Mapping[str, str], timeout: float | None,
-            log: IO[bytes] | None) -> Finished:
+def _waited(
+    command: Sequence[str | Path],
+    cwd: Path | str | None,
+    input: str,
+    environment: Mapping[str, str],
+    timeout: float | None,
+    log: IO[bytes] | None,
+) -> Finished:
     children: _Children = getattr(_ours, "children", _of_main)
     output, errors = (log, subprocess.STDOUT) if log else (subprocess.PIPE, subprocess.PIPE)
     with uninterrupted():  # or there could be a child that nobody knows of
-        process = children.start([str(word) for word in command], cwd=cwd, env=environment, stdin=subprocess.PIPE, stdout=output,
-                                 stderr=errors, text=True, encoding="utf-8", errors="replace")
+        process = children.start(
+            [str(word) for word in command],
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=errors,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
         try:
             watch(process.pid)
             with interruptible():
@@ -156,8 +180,9 @@ class Workers:
 
 @contextlib.contextmanager
 def workers(count: int) -> Iterator[Workers]:
-    """So many threads to share work that waits for children. If the block ends with an exception, or a generator in it is closed, its
-    children are ended and what has not begun is forgotten."""
+    """So many threads to share work that waits for children. If the block ends with an exception, or a generator in it
+    is closed, its children are ended and what has not begun is forgotten.
+    """
     children = _Children()
 
     def enter() -> None:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-__all__ = ["Interrupted", "SIGNALS", "arrived", "install", "interruptible", "uninstall", "uninterrupted"]
+__all__ = ["SIGNALS", "Interrupted", "arrived", "install", "interruptible", "uninstall", "uninterrupted"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -70,7 +70,9 @@ def _arrive(number: int, _: object) -> None:
 
 
 def _dropped(dropped: sys.UnraisableHookArgs) -> None:
-    """Python drops what is raised in ``__del__`` and the like, and calls this. A signal has to come again, in a moment and elsewhere."""
+    """Python drops what is raised in ``__del__`` and the like, and calls this. A signal has to come again, in a moment
+    and elsewhere.
+    """
     if not isinstance(dropped.exc_value, Interrupted):
         sys.__unraisablehook__(dropped)
         return
@@ -82,8 +84,9 @@ def _dropped(dropped: sys.UnraisableHookArgs) -> None:
 def uninterrupted() -> Iterator[None]:
     """A block in which a signal waits: it raises its exception at the end, or in a block of `interruptible` inside.
 
-    So what has to be cleared up is, if it begins here and only what may take long is interruptible. In other threads than the main one,
-    which no signal interrupts, this is a block like any other."""
+    So what has to be cleared up is, if it begins here and only what may take long is interruptible. In other threads
+    than the main one, which no signal interrupts, this is a block like any other.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -6,5 +6,15 @@ from .explain import explain
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
 
-__all__ = ["Quantized", "dequantize", "quantize", "quantize_blocks", "Certificate", "compare", "explain", "source_numbers",
-           "Statistics", "error_statistics"]
+__all__ = [
+    "Certificate",
+    "Quantized",
+    "Statistics",
+    "compare",
+    "dequantize",
+    "error_statistics",
+    "explain",
+    "quantize",
+    "quantize_blocks",
+    "source_numbers",
+]

@@ -17,8 +17,18 @@ from .population import Population, Task, common
 from .runs import Runs, merged
 from .side import COST, Outcome, Side
 
-__all__ = ["Certificate", "Finding", "Outcome", "Side", "Witness", "certificate", "compare", "compare_elements",
-           "compare_scales", "compare_specials"]
+__all__ = [
+    "Certificate",
+    "Finding",
+    "Outcome",
+    "Side",
+    "Witness",
+    "certificate",
+    "compare",
+    "compare_elements",
+    "compare_scales",
+    "compare_specials",
+]
 
 Progress = Callable[[int, int], None]
 
@@ -68,8 +78,13 @@ class Certificate:
         return not any(finding.differing for finding in self.findings.values())
 
     def to_dict(self) -> dict[str, object]:
-        return {"a": self.a.to_dict(), "b": self.b.to_dict(), "numbers": self.numbers, "equal": self.equal,
-                **{name: asdict(finding) for name, finding in self.findings.items()}}
+        return {
+            "a": self.a.to_dict(),
+            "b": self.b.to_dict(),
+            "numbers": self.numbers,
+            "equal": self.equal,
+            **{name: asdict(finding) for name, finding in self.findings.items()},
+        }
 
 
 def compare(a: Numerics, b: Numerics, progress: Progress | None = None) -> Certificate:
@@ -79,12 +94,16 @@ def compare(a: Numerics, b: Numerics, progress: Progress | None = None) -> Certi
     of the total. Raises ValueError for different blocks and for stochastic rounding, whose codes no input determines.
     """
     if a.block != b.block:
-        raise ValueError(f"both sides must have the same block format, not {a.block.name} x {a.block_size} and "
-                         f"{b.block.name} x {b.block_size}")
+        raise ValueError(
+            f"both sides must have the same block format, not {a.block.name} x {a.block_size} and "
+            f"{b.block.name} x {b.block_size}"
+        )
     for rules in (a, b):
         if rules.rounding is Rounding.SR:
-            raise ValueError("stochastic rounding (sr) cannot be compared, because its codes depend on random bits: "
-                             "compare scale rules and specials under another rounding")
+            raise ValueError(
+                "stochastic rounding (sr) cannot be compared, because its codes depend on random bits: "
+                "compare scale rules and specials under another rounding"
+            )
     population = common(a.source, b.source)
     tick = _meter(population, a, progress) if progress else lambda count: None
     first = Side(a, population, tick)
@@ -96,8 +115,14 @@ def compare(a: Numerics, b: Numerics, progress: Progress | None = None) -> Certi
 
 def certificate(a: Side, b: Side) -> Certificate:
     """The certificate of two sides over the same population."""
-    return Certificate(a=a.numerics, b=b.numerics, numbers=a.population.name, scale=compare_scales(a, b),
-                       elements=compare_elements(a, b), specials=compare_specials(a, b))
+    return Certificate(
+        a=a.numerics,
+        b=b.numerics,
+        numbers=a.population.name,
+        scale=compare_scales(a, b),
+        elements=compare_elements(a, b),
+        specials=compare_specials(a, b),
+    )
 
 
 def compare_scales(a: Side, b: Side) -> Finding:
@@ -105,7 +130,9 @@ def compare_scales(a: Side, b: Side) -> Finding:
     population = a.population
 
     def witness(rank: int) -> Witness:
-        return _witness(a, b, (int(population.patterns(rank, rank + 1)[0]),), *(side.scales().at(rank) for side in (a, b)))
+        return _witness(
+            a, b, (int(population.patterns(rank, rank + 1)[0]),), *(side.scales().at(rank) for side in (a, b))
+        )
 
     return _finding([(_differences(a.scales(), b.scales(), population.size), witness)], population.size)
 
@@ -114,8 +141,11 @@ def compare_elements(a: Side, b: Side) -> Finding:
     """The codes of all classes that a block can hold whose byte both sides give; witnesses from saturation down (see
     `Population.tasks`), the positive ones of a task first."""
     starts, ends, of_a, of_b = merged(a.scales(), b.scales(), a.population.size)
-    shared = [(int(byte), int(start), int(end)) for byte, start, end, same in
-              zip(of_a[0], starts, ends, of_a[0] == of_b[0], strict=True) if same]
+    shared = [
+        (int(byte), int(start), int(end))
+        for byte, start, end, same in zip(of_a[0], starts, ends, of_a[0] == of_b[0], strict=True)
+        if same
+    ]
     reach: dict[int, int] = {}
     for byte, _, end in shared:
         reach[byte] = end - 1
@@ -134,12 +164,19 @@ def compare_elements(a: Side, b: Side) -> Finding:
 
 
 def _element_witness(a: Side, b: Side, task: Task, sign: int, shared: list) -> Callable[[int], Witness]:
-    """Witness by rank: a block of the number alone, if it has the byte itself, or beside the next larger one that has."""
+    """Witness by rank: a block of the number alone, if it has the byte itself, or beside the next larger one
+    that has.
+    """
+
     def witness(rank: int) -> Witness:
         largest = min(max(start, rank) for byte, start, end in shared if byte == task.byte and end > rank)
         number, beside = (int(a.population.patterns(r, r + 1)[0]) for r in (rank, largest))
-        return _witness(a, b, (number | sign,) if largest == rank else (number | sign, beside),
-                        *((task.byte, *side.codes(task, sign).at(rank)) for side in (a, b)))
+        return _witness(
+            a,
+            b,
+            (number | sign,) if largest == rank else (number | sign, beside),
+            *((task.byte, *side.codes(task, sign).at(rank)) for side in (a, b)),
+        )
 
     return witness
 
@@ -147,7 +184,10 @@ def _element_witness(a: Side, b: Side, task: Task, sign: int, shared: list) -> C
 def compare_specials(a: Side, b: Side) -> Finding:
     """Blocks of every Inf and NaN pattern with each of six neighbourhoods; witnesses in this order, then by pattern."""
     population = a.population
-    smallest, largest = int(population.patterns(1, 2)[0]), int(population.patterns(population.size - 1, population.size)[0])
+    smallest, largest = (
+        int(population.patterns(1, 2)[0]),
+        int(population.patterns(population.size - 1, population.size)[0]),
+    )
     beside = [(), (smallest,), (ONE,), (largest | MINUS,), (INF, ONE | MINUS), (NAN, ONE | MINUS)]
     width = min(a.numerics.block_size, 4) - 1
     pieces = []
@@ -179,8 +219,12 @@ def _finding(pieces: list[tuple[tuple[int, int, int], Callable[[int], Witness]]]
     if not differing:
         return Finding(compared=compared, differing=0)
     ((_, first, _), first_witness), ((_, _, last), last_witness) = differing[0], differing[-1]
-    return Finding(compared=compared, differing=sum(count for (count, _, _), _ in differing),
-                   first=first_witness(first), last=last_witness(last))
+    return Finding(
+        compared=compared,
+        differing=sum(count for (count, _, _), _ in differing),
+        first=first_witness(first),
+        last=last_witness(last),
+    )
 
 
 def _differences(a: Runs, b: Runs, stop: int) -> tuple[int, int, int]:
@@ -203,7 +247,9 @@ def _meter(population: Population, numerics: Numerics, progress: Progress) -> Ca
     element = numerics.block.element
     binades = element.emax - 2 * element.lowest_exponent + 8
     classes = min(binades << 24, population.size * 255)
-    total = 2 * (COST["scales"] * population.size + COST["codes"] * classes + COST["specials"] * 6 * population.special_count)
+    total = 2 * (
+        COST["scales"] * population.size + COST["codes"] * classes + COST["specials"] * 6 * population.special_count
+    )
     done = 0
 
     def tick(count: int) -> None:

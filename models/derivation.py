@@ -15,7 +15,7 @@ from ..spec import Kind, NumberFormat, Numerics, Rounding, ScaleRule, Subnormals
 from .exact import element_value, floor_log2, fp32, neighbours
 from .rounding import largest_code
 
-__all__ = ["scale_derivation", "rounding_steps", "fp32_pattern"]
+__all__ = ["fp32_pattern", "rounding_steps", "scale_derivation"]
 
 FRACTION = 0x7FFFFF
 TWO = Fraction(2)
@@ -68,7 +68,7 @@ def _ceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
     if e == 0 and element.emax > 0:
         return 0, "e = 0: a is below destmax * 2^-127, byte 0"
     # destmax in units of the last bit of a: in a binade of its own, and below FP32's normal numbers
-    limit = int((element.max_value / 2 ** element.emax - 1) * 2**23 if e else element.max_value * 2**22)
+    limit = int((element.max_value / 2**element.emax - 1) * 2**23 if e else element.max_value * 2**22)
     return _clamped(f"e - emax + (m > 0x{limit:06X})", e, element.emax, m > limit)
 
 
@@ -78,13 +78,20 @@ def _rceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
     limit = 0 if p >> 23 else 1 << 22  # the power of two below the smallest normal number is a subnormal one
     up = p & FRACTION > limit
     byte = min((p >> 23) + up, 254)
-    return byte, (f"p = fl32(a * 0x{fp32_pattern(reciprocal):08X}) = 0x{p:08X}; of p e + (m > {f'0x{limit:X}' if limit else 0}) "
-                  f"= {p >> 23} + {int(up)} = {byte}")
+    return byte, (
+        f"p = fl32(a * 0x{fp32_pattern(reciprocal):08X}) = 0x{p:08X}; of p e + (m > {f'0x{limit:X}' if limit else 0}) "
+        f"= {p >> 23} + {int(up)} = {byte}"
+    )
 
 
 SCALE_RULES: dict[ScaleRule, Callable[[int, int, int, NumberFormat], tuple[int, str]]] = {
-    ScaleRule.FLOOR: _floor, ScaleRule.BIAS_FLOOR: _bias_floor, ScaleRule.CEIL: _ceil, ScaleRule.RCEIL: _rceil,
-    ScaleRule.POW2_CEIL: _pow2_ceil, ScaleRule.EVEN: _even}
+    ScaleRule.FLOOR: _floor,
+    ScaleRule.BIAS_FLOOR: _bias_floor,
+    ScaleRule.CEIL: _ceil,
+    ScaleRule.RCEIL: _rceil,
+    ScaleRule.POW2_CEIL: _pow2_ceil,
+    ScaleRule.EVEN: _even,
+}
 """Byte and arithmetic of each rule from the pattern of the largest magnitude, its exponent field and its fraction."""
 
 
@@ -110,12 +117,17 @@ def rounding_steps(quotient: Fraction, kind: str, numerics: Numerics, random: in
     guard, sticky = int(part >= Fraction(1, 2)), int(2 * part % 1 > 0)
     steps: dict[str, object] = {"cut": cut}
     if rounding is Rounding.SR:
-        tail = math.floor(part * 2 ** numerics.random_bits)
+        tail = math.floor(part * 2**numerics.random_bits)
         steps |= {"tail": tail, "random": random}
         up = tail + random >> numerics.random_bits
     else:
         steps |= {"guard": guard, "sticky": sticky}
-        up = {Rounding.RTZ: 0, Rounding.RNE: guard & (sticky | cut & 1), Rounding.RNA: guard, Rounding.GUARD_HALF_UP: guard}[rounding]
+        up = {
+            Rounding.RTZ: 0,
+            Rounding.RNE: guard & (sticky | cut & 1),
+            Rounding.RNA: guard,
+            Rounding.GUARD_HALF_UP: guard,
+        }[rounding]
     rounded = min(cut + up, largest)
     action = "exact" if part == 0 and not up else "up" if up else "down"
     if guard and not sticky and rounding in (Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP):
@@ -127,13 +139,15 @@ def rounding_steps(quotient: Fraction, kind: str, numerics: Numerics, random: in
 
 
 def _cut_off(quotient: Fraction, numerics: Numerics) -> tuple[int | None, Fraction]:
-    """The code of a quotient > 0 cut off, and the part of a step that was; no code where the published recipe has none."""
+    """The code of a quotient > 0 cut off, and the part of a step that was; no code where the published recipe
+    has none.
+    """
     element = numerics.block.element
     published = numerics.rounding is Rounding.GUARD_HALF_UP and numerics.element_subnormals is Subnormals.FLUSH
-    if not published or element.kind is Kind.FIXED or quotient >= TWO ** element.emin:
+    if not published or element.kind is Kind.FIXED or quotient >= TWO**element.emin:
         return neighbours(quotient, element)
     binade = floor_log2(quotient)
     if binade + element.bias < 0:
         return None, quotient
-    cut, part = divmod((quotient / TWO ** binade - 1) * 2 ** element.man_bits, 1)  # exponent field 0, fraction unshifted
+    cut, part = divmod((quotient / TWO**binade - 1) * 2**element.man_bits, 1)  # exponent field 0, fraction unshifted
     return int(cut), part

@@ -21,10 +21,18 @@ DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16}
 class Tensor(ctypes.Structure):
     """`DLTensor` of dlpack.h, with which a `DLManagedTensor` begins."""
 
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("byte_offset", ctypes.c_uint64)]
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
 
 
 class Exported:
@@ -37,7 +45,9 @@ class Exported:
         self.capsule, self.__array_interface__ = capsule, interface
 
 
-pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 def from_dlpack(x: object) -> np.ndarray:
@@ -49,7 +59,9 @@ def from_dlpack(x: object) -> np.ndarray:
     if getattr(x, "requires_grad", False):
         raise TypeError("x must not require a gradient: give x.detach()")
     if callable(getattr(x, "is_neg", None)) and x.is_neg():
-        raise TypeError("x must not be a view with the negative bit, whose memory has the opposite signs: give x.resolve_neg()")
+        raise TypeError(
+            "x must not be a view with the negative bit, whose memory has the opposite signs: give x.resolve_neg()"
+        )
     if callable(getattr(x, "is_conj", None)) and x.is_conj():
         raise TypeError("x must not be a view with the conjugate bit: give x.resolve_conj()")
     try:
@@ -67,11 +79,21 @@ def from_dlpack(x: object) -> np.ndarray:
     name = ("bool" if kind == "bool" else f"{kind}{tensor.bits}") + (f" x {tensor.lanes}" if tensor.lanes != 1 else "")
     if name not in DTYPES:
         raise TypeError(f"x must be float32, float16 or bfloat16, not {name}")
-    dtype, shape = np.dtype(DTYPES[name]), tuple(tensor.shape[:tensor.ndim])
+    dtype, shape = np.dtype(DTYPES[name]), tuple(tensor.shape[: tensor.ndim])
     if 0 in shape:  # there need not be any memory
         return np.empty(shape, dtype)
     if tensor.data is None:
         raise TypeError("x cannot be read: its numbers are nowhere in memory (the address that it exports is 0)")
-    strides = tuple(dtype.itemsize * step for step in tensor.strides[:tensor.ndim]) if tensor.strides else None
-    return np.asarray(Exported(capsule, {"version": 3, "typestr": dtype.str, "shape": shape, "strides": strides,
-                                         "data": (tensor.data + tensor.byte_offset, True)}))
+    strides = tuple(dtype.itemsize * step for step in tensor.strides[: tensor.ndim]) if tensor.strides else None
+    return np.asarray(
+        Exported(
+            capsule,
+            {
+                "version": 3,
+                "typestr": dtype.str,
+                "shape": shape,
+                "strides": strides,
+                "data": (tensor.data + tensor.byte_offset, True),
+            },
+        )
+    )

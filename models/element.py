@@ -10,11 +10,17 @@ from ..spec import Kind, NumberFormat, Numerics, Rounding
 from .rounding import RandomBits, carries, encode_magnitudes, largest_code
 from .workspace import Workspace, code_dtype
 
-__all__ = ["encode", "give_signs", "code_dtype", "element_values", "largest_value"]
+__all__ = ["code_dtype", "element_values", "encode", "give_signs", "largest_value"]
 
 
-def encode(y: np.ndarray, bits: np.ndarray, numerics: Numerics, workspace: Workspace, codes: np.ndarray,
-           random: np.ndarray | None = None) -> None:
+def encode(
+    y: np.ndarray,
+    bits: np.ndarray,
+    numerics: Numerics,
+    workspace: Workspace,
+    codes: np.ndarray,
+    random: np.ndarray | None = None,
+) -> None:
     """Write the codes of scaled magnitudes: (n,) float32 ``y``, overwritten -> (n,) unsigned ``codes``.
 
     ``bits`` are the source patterns (n,) uint32, of which only the sign is looked at; ``random`` are the random bits
@@ -22,22 +28,26 @@ def encode(y: np.ndarray, bits: np.ndarray, numerics: Numerics, workspace: Works
     """
     element = numerics.block.element
     added = None if random is None else RandomBits(random, numerics.random_bits)
-    np.minimum(y, workspace.limit[:y.size], out=y)
+    np.minimum(y, workspace.limit[: y.size], out=y)
     MAGNITUDES[element.kind](y, numerics, workspace, codes, added)
-    give_signs(codes, bits, element, workspace.flags[:y.size])
+    give_signs(codes, bits, element, workspace.flags[: y.size])
 
 
-def _fixed_magnitudes(y: np.ndarray, numerics: Numerics, workspace: Workspace, codes: np.ndarray, random: RandomBits | None) -> None:
+def _fixed_magnitudes(
+    y: np.ndarray, numerics: Numerics, workspace: Workspace, codes: np.ndarray, random: RandomBits | None
+) -> None:
     """Write the magnitudes of fixed-point codes: (n,) float32, not above the largest -> (n,) ``codes``."""
     element = numerics.block.element
-    total = workspace.total[:y.size]
+    total = workspace.total[: y.size]
     sum = total.view(np.float32)
-    np.multiply(y, np.float32(2.0 ** element.frac_bits), out=y)
+    np.multiply(y, np.float32(2.0**element.frac_bits), out=y)
     FIXED_ROUNDINGS[numerics.rounding](y, sum, total, codes, random)
 
 
-def _nearest_even(y: np.ndarray, sum: np.ndarray, total: np.ndarray, codes: np.ndarray, random: RandomBits | None) -> None:
-    np.add(y, np.float32(2.0 ** 23), out=sum)  # the machine's addition rounds to even
+def _nearest_even(
+    y: np.ndarray, sum: np.ndarray, total: np.ndarray, codes: np.ndarray, random: RandomBits | None
+) -> None:
+    np.add(y, np.float32(2.0**23), out=sum)  # the machine's addition rounds to even
     np.copyto(codes, total, casting="unsafe")
 
 
@@ -48,15 +58,22 @@ def _half_up(y: np.ndarray, sum: np.ndarray, total: np.ndarray, codes: np.ndarra
     np.copyto(codes, np.right_shift(total, np.uint32(1), out=total), casting="unsafe")
 
 
-def _toward_zero(y: np.ndarray, sum: np.ndarray, total: np.ndarray, codes: np.ndarray, random: RandomBits | None) -> None:
+def _toward_zero(
+    y: np.ndarray, sum: np.ndarray, total: np.ndarray, codes: np.ndarray, random: RandomBits | None
+) -> None:
     np.copyto(codes, np.trunc(y, out=sum), casting="unsafe")
     if random is not None:
         np.subtract(y, sum, out=y)
         np.add(codes, carries(y, random), out=codes)
 
 
-FIXED_ROUNDINGS = {Rounding.RNE: _nearest_even, Rounding.RNA: _half_up, Rounding.GUARD_HALF_UP: _half_up, Rounding.RTZ: _toward_zero,
-                   Rounding.SR: _toward_zero}
+FIXED_ROUNDINGS = {
+    Rounding.RNE: _nearest_even,
+    Rounding.RNA: _half_up,
+    Rounding.GUARD_HALF_UP: _half_up,
+    Rounding.RTZ: _toward_zero,
+    Rounding.SR: _toward_zero,
+}
 """Magnitudes ``y`` in units of the last place to ``codes``; ``sum`` is the memory of ``total`` as float32."""
 
 MAGNITUDES = {Kind.FLOAT: encode_magnitudes, Kind.FIXED: _fixed_magnitudes}

@@ -11,20 +11,34 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from ..spec import (FP32, BlockFormat, Convention, FixedFormat, FloatFormat, Kind, Number, NumberFormat, Numerics, Rounding, ScaleRule,
-                    Specials, Subnormals, signal_codes)
+from ..spec import (
+    FP32,
+    BlockFormat,
+    Convention,
+    FixedFormat,
+    FloatFormat,
+    Kind,
+    Number,
+    NumberFormat,
+    Numerics,
+    Rounding,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    signal_codes,
+)
 
-__all__ = ["quantize_block", "dequantize_block", "decode", "element_value", "shared_exponent", "round_element"]
+__all__ = ["decode", "dequantize_block", "element_value", "quantize_block", "round_element", "shared_exponent"]
 
 TWO = Fraction(2)
 
 
 @lru_cache(maxsize=1 << 18)
 def decode(pattern: int, source: FloatFormat, subnormals: Subnormals = Subnormals.EXACT) -> Number:
-    """The number of a bit pattern. The magnitude of Inf and NaN is what their fraction says in the binade above FP32's largest, which
-    only `Specials.DROP` looks at.
+    """The number of a bit pattern. The magnitude of Inf and NaN is what their fraction says in the binade above FP32's
+    largest, which only `Specials.DROP` looks at.
 
     >>> from mxcast.spec import FP32
     >>> decode(0xBFC00000, FP32)
@@ -34,7 +48,7 @@ def decode(pattern: int, source: FloatFormat, subnormals: Subnormals = Subnormal
     if number.kind != "finite":  # its fraction in the binade above the largest of FP32
         fraction = Fraction(pattern % (1 << source.man_bits), 1 << source.man_bits)
         return number._replace(magnitude=(1 + fraction) * TWO ** (FP32.emax + 1))
-    if number.magnitude < TWO ** FP32.emin and subnormals is Subnormals.FLUSH:
+    if number.magnitude < TWO**FP32.emin and subnormals is Subnormals.FLUSH:
         return number._replace(magnitude=Fraction(0))
     return number
 
@@ -42,17 +56,19 @@ def decode(pattern: int, source: FloatFormat, subnormals: Subnormals = Subnormal
 def floor_log2(value: Fraction) -> int:
     """The largest integer E with 2**E <= value, for value > 0."""
     exponent = value.numerator.bit_length() - value.denominator.bit_length()
-    return exponent if TWO ** exponent <= value else exponent - 1
+    return exponent if TWO**exponent <= value else exponent - 1
 
 
-@lru_cache(maxsize=None)
+@cache
 def element_value(code: int, element: NumberFormat) -> Fraction:
     """Value of a finite non-negative code (OCP MX v1.0, section 5.3)."""
     return element.decode(code).magnitude
 
 
 def shared_exponent(amax: Fraction, numerics: Numerics) -> int:
-    """X of a block whose largest magnitude is ``amax``, clamped to the exponents of the scale format; an all-zero block has the least."""
+    """X of a block whose largest magnitude is ``amax``, clamped to the exponents of the scale format; an all-zero block
+    has the least.
+    """
     element, scale = numerics.block.element, numerics.block.scale
     exponent = scale.emin if amax == 0 else SCALE_RULES[numerics.scale_rule](amax, element)
     return min(max(exponent, scale.emin), scale.emax)
@@ -86,14 +102,19 @@ def even(amax: Fraction, element: NumberFormat) -> int:
 
 
 SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
-    ScaleRule.FLOOR: floor, ScaleRule.BIAS_FLOOR: bias_floor, ScaleRule.CEIL: ceil, ScaleRule.RCEIL: rceil,
-    ScaleRule.POW2_CEIL: pow2_ceil, ScaleRule.EVEN: even}
+    ScaleRule.FLOOR: floor,
+    ScaleRule.BIAS_FLOOR: bias_floor,
+    ScaleRule.CEIL: ceil,
+    ScaleRule.RCEIL: rceil,
+    ScaleRule.POW2_CEIL: pow2_ceil,
+    ScaleRule.EVEN: even,
+}
 """X of each rule for a largest magnitude > 0, before it is clamped."""
 
 
 def smallest_exponent(ratio: Fraction) -> int:
     """The smallest X >= -127 with ratio <= 2**X."""
-    return next(x for x in range(-127, 512) if ratio <= TWO ** x)
+    return next(x for x in range(-127, 512) if ratio <= TWO**x)
 
 
 def fp32(value: Fraction) -> Fraction:
@@ -111,7 +132,7 @@ def fp32_fields(value: Fraction) -> tuple[int, Fraction]:
     return field, significand - (1 if field else 0)
 
 
-@lru_cache(maxsize=None)
+@cache
 def all_values(element: NumberFormat) -> list[Fraction]:
     """Values of the finite non-negative codes, which are in increasing order."""
     values = [element_value(code, element) for code in range(element.max_code + 1)]
@@ -142,22 +163,24 @@ def guard_half_up_code(value: Fraction, element: FloatFormat, subnormals: Subnor
     """
     binade = floor_log2(value)
     field = binade + element.bias
-    last = ((2 ** element.exp_bits - 2) << element.man_bits) + 2 ** element.man_bits - 1
+    last = ((2**element.exp_bits - 2) << element.man_bits) + 2**element.man_bits - 1
     if subnormals is Subnormals.EXACT and field < 1:
-        return min(half_up(value / TWO ** element.lowest_exponent), last)
+        return min(half_up(value / TWO**element.lowest_exponent), last)
     if field < 0:
         return 0
-    fraction = value / TWO ** binade - 1
-    return min((field << element.man_bits) + half_up(fraction * 2 ** element.man_bits), last)
+    fraction = value / TWO**binade - 1
+    return min((field << element.man_bits) + half_up(fraction * 2**element.man_bits), last)
 
 
 def fixed_guard_half_up_code(value: Fraction, element: FixedFormat, subnormals: Subnormals) -> int:
     """The same of a fixed-point element, whose numbers have one binade."""
-    return min(half_up(value * 2 ** element.frac_bits), element.max_code)
+    return min(half_up(value * 2**element.frac_bits), element.max_code)
 
 
 GUARD_HALF_UP: dict[Kind, Callable[[Fraction, NumberFormat, Subnormals], int]] = {
-    Kind.FLOAT: guard_half_up_code, Kind.FIXED: fixed_guard_half_up_code}
+    Kind.FLOAT: guard_half_up_code,
+    Kind.FIXED: fixed_guard_half_up_code,
+}
 
 
 def neighbours(value: Fraction, element: NumberFormat) -> tuple[int, Fraction]:
@@ -193,7 +216,12 @@ def guard_half_up(value: Fraction, numerics: Numerics, random: Fraction) -> int:
 
 
 ROUNDINGS: dict[Rounding, Callable[[Fraction, Numerics, Fraction], int]] = {
-    Rounding.RNE: rne, Rounding.RNA: rna, Rounding.RTZ: rtz, Rounding.SR: sr, Rounding.GUARD_HALF_UP: guard_half_up}
+    Rounding.RNE: rne,
+    Rounding.RNA: rna,
+    Rounding.RTZ: rtz,
+    Rounding.SR: sr,
+    Rounding.GUARD_HALF_UP: guard_half_up,
+}
 """The code of a value > 0 under each rounding, before it is cut to the largest; ``random`` is a part of 1."""
 
 
@@ -208,8 +236,8 @@ def rounded_code(value: Fraction, numerics: Numerics, random: Fraction) -> int:
 
 def round_element(number: Number, exponent: int, numerics: Numerics, random: int = 0) -> int:
     """Code of one element of a block with shared exponent ``exponent``."""
-    value = number.magnitude / TWO ** exponent
-    code = 0 if value == 0 else rounded_code(value, numerics, Fraction(random, 2 ** numerics.random_bits))
+    value = number.magnitude / TWO**exponent
+    code = 0 if value == 0 else rounded_code(value, numerics, Fraction(random, 2**numerics.random_bits))
     return numerics.block.element.signed_code(code, number.negative)
 
 
@@ -224,15 +252,24 @@ class Decided:
 def nan_block(numbers: list[Number], numerics: Numerics) -> Decided:
     undecided = Decided(None, [None] * len(numbers))
     block = numerics.block
-    return undecided if _all_finite(numbers) else Decided(block.scale.nan_code, [block.element.nan_code or 0] * len(numbers))
+    return (
+        undecided
+        if _all_finite(numbers)
+        else Decided(block.scale.nan_code, [block.element.nan_code or 0] * len(numbers))
+    )
 
 
 def te(numbers: list[Number], numerics: Numerics) -> Decided:
     element = numerics.block.element
-    codes = {"nan": lambda number: element.max_code if element.nan_code is None else element.nan_code,
-             "inf": lambda number: element.signed_code(element.max_code, number.negative), "finite": lambda number: None}
+    codes = {
+        "nan": lambda number: element.max_code if element.nan_code is None else element.nan_code,
+        "inf": lambda number: element.signed_code(element.max_code, number.negative),
+        "finite": lambda number: None,
+    }
     has_inf = any(number.kind == "inf" for number in numbers)
-    return Decided(numerics.block.scale.max_code if has_inf else None, [codes[number.kind](number) for number in numbers])
+    return Decided(
+        numerics.block.scale.max_code if has_inf else None, [codes[number.kind](number) for number in numbers]
+    )
 
 
 def inf_scale(numbers: list[Number], numerics: Numerics) -> Decided:
@@ -249,14 +286,20 @@ def drop(numbers: list[Number], numerics: Numerics) -> Decided:
 
 
 SPECIALS: dict[Specials, Callable[[list[Number], Numerics], Decided]] = {
-    Specials.NAN_BLOCK: nan_block, Specials.TE: te, Specials.INF_SCALE: inf_scale, Specials.DROP: drop}
+    Specials.NAN_BLOCK: nan_block,
+    Specials.TE: te,
+    Specials.INF_SCALE: inf_scale,
+    Specials.DROP: drop,
+}
 
 
 def _all_finite(numbers: list[Number]) -> bool:
     return all(number.kind == "finite" for number in numbers)
 
 
-def quantize_block(patterns: Sequence[int], numerics: Numerics, random: Sequence[int] | None = None) -> tuple[int, list[int]]:
+def quantize_block(
+    patterns: Sequence[int], numerics: Numerics, random: Sequence[int] | None = None
+) -> tuple[int, list[int]]:
     """Scale byte and element codes of one block of source bit patterns; ``random`` are the random bits of each element
     under `Rounding.SR`.
 
@@ -270,18 +313,27 @@ def quantize_block(patterns: Sequence[int], numerics: Numerics, random: Sequence
     decided = SPECIALS[numerics.specials](numbers, numerics)
     amax = max((n.magnitude for n in numbers if n.kind == "finite"), default=Fraction(0))
     byte = shared_exponent(amax, numerics) + scale.bias if decided.byte is None else decided.byte
-    codes = [round_element(number, byte - scale.bias, numerics, bits) if code is None else code
-             for number, bits, code in zip(numbers, random or [0] * len(numbers), decided.codes, strict=True)]
+    codes = [
+        round_element(number, byte - scale.bias, numerics, bits) if code is None else code
+        for number, bits, code in zip(numbers, random or [0] * len(numbers), decided.codes, strict=True)
+    ]
     return byte, codes
 
 
-def dequantize_block(scale: int, codes: Sequence[int], block: BlockFormat, *, sub_scales: Sequence[int] = (),
-                     tensor_scale: Fraction = Fraction(1)) -> list[Number]:
-    """The numbers of a block: its scale code, its element codes, the shifts of its sub-blocks and the scale of its tensor, where the
-    format has those. A scale that is NaN makes every number NaN.
+def dequantize_block(
+    scale: int,
+    codes: Sequence[int],
+    block: BlockFormat,
+    *,
+    sub_scales: Sequence[int] = (),
+    tensor_scale: Fraction = Fraction(1),
+) -> list[Number]:
+    """The numbers of a block: its scale code, its element codes, the shifts of its sub-blocks and the scale of its
+    tensor, where the format has those. A scale that is NaN makes every number NaN.
 
     >>> from mxcast.spec import block_format
-    >>> [str(number.value) for number in dequantize_block(0x38, [1, 15], block_format("nvfp4").resized(2), tensor_scale=Fraction(1, 2))]
+    >>> pair = block_format("nvfp4").resized(2)
+    >>> [str(number.value) for number in dequantize_block(0x38, [1, 15], pair, tensor_scale=Fraction(1, 2))]
     ['1/4', '-3']
     """
     if len(codes) != block.block_size:
@@ -291,7 +343,10 @@ def dequantize_block(scale: int, codes: Sequence[int], block: BlockFormat, *, su
     else:
         shifts = [shift for shift in sub_scales for _ in range(block.sub_scale.size)]
         if len(shifts) != len(codes) or not all(0 <= shift < 1 << block.sub_scale.bits for shift in shifts):
-            raise ValueError(f"a block of {block.name} has {len(codes) // block.sub_scale.size} shifts of {block.sub_scale.bits} bits")
+            raise ValueError(
+                f"a block of {block.name} has {len(codes) // block.sub_scale.size} shifts of {block.sub_scale.bits} "
+                "bits"
+            )
     factor = block.scale.decode(scale)
     whole = tensor_scale if block.tensor_scale is None else CONVENTIONS[block.tensor_scale.convention](tensor_scale)
     found = []
@@ -299,10 +354,17 @@ def dequantize_block(scale: int, codes: Sequence[int], block: BlockFormat, *, su
         number = block.element.decode(code)
         kinds = {factor.kind, number.kind}
         kind = "nan" if "nan" in kinds else "inf" if "inf" in kinds else "finite"
-        found.append(Number(number.negative ^ factor.negative, number.magnitude * factor.magnitude * whole / TWO ** shift
-                            if kind == "finite" else Fraction(0), kind))
+        found.append(
+            Number(
+                number.negative ^ factor.negative,
+                number.magnitude * factor.magnitude * whole / TWO**shift if kind == "finite" else Fraction(0),
+                kind,
+            )
+        )
     return found
 
 
 CONVENTIONS: dict[Convention, Callable[[Fraction], Fraction]] = {
-    Convention.MULTIPLIER: lambda scale: scale, Convention.DIVISOR: lambda scale: 1 / scale}
+    Convention.MULTIPLIER: lambda scale: scale,
+    Convention.DIVISOR: lambda scale: 1 / scale,
+}

@@ -1,7 +1,7 @@
 """One block, step by step: what a person needs to see why its bits are what they are.
 
-The numbers come from the exact definition. The fast model must give the same block, and the steps shown must lead to it;
-otherwise there is an error and no explanation.
+The numbers come from the exact definition. The fast model must give the same block, and the steps shown must lead to
+it; otherwise there is an error and no explanation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,17 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from ..spec import (FP32, BlockFormat, NumberFormat, Numerics, ScaleRule, Specials, Subnormals, converter_config, signal_codes)
+from ..spec import (
+    FP32,
+    BlockFormat,
+    NumberFormat,
+    Numerics,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    converter_config,
+    signal_codes,
+)
 from .block import quantize
 from .derivation import fp32_pattern, rounding_steps, scale_derivation
 from .element import element_values, largest_value
@@ -26,12 +36,19 @@ __all__ = ["explain"]
 TWO = Fraction(2)
 
 
-def explain(block: Sequence[int] | np.ndarray, format: str | BlockFormat | NumberFormat | Numerics, profile: str | None = None,
-            *, random: Sequence[int] | None = None, **overrides: object) -> Explanation:
+def explain(
+    block: Sequence[int] | np.ndarray,
+    format: str | BlockFormat | NumberFormat | Numerics,
+    profile: str | None = None,
+    *,
+    random: Sequence[int] | None = None,
+    **overrides: object,
+) -> Explanation:
     """Convert one block and keep every step.
 
-    ``block`` holds at most block_size numbers: source bit patterns as Python integers, or an array that `quantize` takes.
-    Zeros complete it, and the random bits too. The other arguments are those of `quantize`, and so are the errors.
+    ``block`` holds at most block_size numbers: source bit patterns as Python integers, or an array that `quantize`
+    takes. Zeros complete it, and the random bits too. The other arguments are those of `quantize`, and so are the
+    errors.
 
     >>> why = explain([0x3FF00000, 0x3F880000], "e4m3")     # 1.875 and 1.0625
     >>> why.scale.arithmetic, why.scale.saturates
@@ -56,11 +73,20 @@ def explain(block: Sequence[int] | np.ndarray, format: str | BlockFormat | Numbe
     kinds = [_kind(p, numerics) for p in patterns]
     scale_rules = tuple(_scale_step(numerics.replace(scale_rule=rule), patterns, kinds, random) for rule in ScaleRule)
     byte, codes = quantize_block(patterns, numerics, random)
-    elements = tuple(_element_step(numerics, lane, patterns[lane], kinds, byte, codes[lane], random[lane] if random else 0)
-                     for lane in range(size))
-    return Explanation(numerics=numerics, profile=config.profile, given=given, largest=_largest(numerics, patterns),
-                       classes={kind: kinds.count(kind) for kind in CLASSES}, remarks=tuple(_remarks(numerics, patterns, kinds)),
-                       scale_rules=scale_rules, elements=elements)
+    elements = tuple(
+        _element_step(numerics, lane, patterns[lane], kinds, byte, codes[lane], random[lane] if random else 0)
+        for lane in range(size)
+    )
+    return Explanation(
+        numerics=numerics,
+        profile=config.profile,
+        given=given,
+        largest=_largest(numerics, patterns),
+        classes={kind: kinds.count(kind) for kind in CLASSES},
+        remarks=tuple(_remarks(numerics, patterns, kinds)),
+        scale_rules=scale_rules,
+        elements=elements,
+    )
 
 
 def _patterns(block: Sequence[int] | np.ndarray, numerics: Numerics) -> list[int]:
@@ -128,21 +154,29 @@ def _scale_step(numerics: Numerics, patterns: list[int], kinds: list[str], rando
             raise AssertionError(f"the arithmetic shown, {arithmetic}, does not give the byte {byte}")
     limit = math.inf if byte == 0xFF else largest_value(numerics) * 2.0 ** (byte - 127)
     values = [_number(p, numerics) for p in patterns]
-    pairs = [(Fraction(v), Fraction(y)) for v, y in zip(values, (_decoded(numerics, byte, code) for code in codes))
-             if math.isfinite(v) and math.isfinite(y)]
-    signal, noise = sum(v ** 2 for v, _ in pairs), sum((v - y) ** 2 for v, y in pairs)
-    return ScaleStep(rule=str(numerics.scale_rule), arithmetic=arithmetic, byte=byte,
-                     saturated=sum(math.isfinite(v) and abs(v) > limit for v in values),
-                     saturates=largest is not None and largest.value > limit,
-                     relative_rms=math.sqrt(noise / signal) if signal else math.nan)
+    pairs = [
+        (Fraction(v), Fraction(y))
+        for v, y in zip(values, (_decoded(numerics, byte, code) for code in codes))
+        if math.isfinite(v) and math.isfinite(y)
+    ]
+    signal, noise = sum(v**2 for v, _ in pairs), sum((v - y) ** 2 for v, y in pairs)
+    return ScaleStep(
+        rule=str(numerics.scale_rule),
+        arithmetic=arithmetic,
+        byte=byte,
+        saturated=sum(math.isfinite(v) and abs(v) > limit for v in values),
+        saturates=largest is not None and largest.value > limit,
+        relative_rms=math.sqrt(noise / signal) if signal else math.nan,
+    )
 
 
 def _decoded(numerics: Numerics, byte: int, code: int) -> float:
     return math.nan if byte == 0xFF else float(element_values(numerics.block.element)[code]) * 2.0 ** (byte - 127)
 
 
-def _element_step(numerics: Numerics, lane: int, pattern: int, kinds: Sequence[str], byte: int, code: int,
-                  random: int) -> ElementStep:
+def _element_step(
+    numerics: Numerics, lane: int, pattern: int, kinds: Sequence[str], byte: int, code: int, random: int
+) -> ElementStep:
     element, kind = numerics.block.element, kinds[lane]
     number = decode(pattern, numerics.source, numerics.input_subnormals)
     replaced = kind in ("inf", "nan") if numerics.specials is Specials.TE else _specials_decide(numerics, kinds)
@@ -158,10 +192,19 @@ def _element_step(numerics: Numerics, lane: int, pattern: int, kinds: Sequence[s
     value, decoded = _number(pattern, numerics), _decoded(numerics, byte, code)
     error = float(Fraction(decoded) - Fraction(value)) if math.isfinite(decoded) and math.isfinite(value) else None
     return ElementStep(
-        lane=lane, pattern=pattern, kind=kind, value=value, **steps,
-        quotient=None if quotient is None else float(quotient) * signed, code=code, fields=_fields(code, element),
-        element=float(element_values(element)[code]), decoded=decoded, error=error,
-        relative_error=error / abs(value) if error is not None and value else None)
+        lane=lane,
+        pattern=pattern,
+        kind=kind,
+        value=value,
+        **steps,
+        quotient=None if quotient is None else float(quotient) * signed,
+        code=code,
+        fields=_fields(code, element),
+        element=float(element_values(element)[code]),
+        decoded=decoded,
+        error=error,
+        relative_error=error / abs(value) if error is not None and value else None,
+    )
 
 
 def _remarks(numerics: Numerics, patterns: list[int], kinds: list[str]) -> Iterator[str]:
@@ -177,17 +220,21 @@ def _remarks(numerics: Numerics, patterns: list[int], kinds: list[str]) -> Itera
     if there and specials is Specials.INF_SCALE:
         inf, nan = signal_codes(element)
         byte, code = (0xFF, nan) if lanes["nan"] else (0xFE, inf)
-        yield (f"{of[there[0]]}: under inf_scale the block has byte 0x{byte:02X}, and every element is its sign and "
-               f"magnitude 0x{code:X}")
+        yield (
+            f"{of[there[0]]}: under inf_scale the block has byte 0x{byte:02X}, and every element is its sign and "
+            f"magnitude 0x{code:X}"
+        )
     if there and specials is Specials.DROP:
         yield f"{both}: under drop left out of the maximum, then quantized as numbers of exponent 128"
     if lanes["nan"] and specials is Specials.TE:
-        code = "the canonical NaN" if element.nan_code is not None else f"the largest number, as {element.name} has no NaN"
+        code = (
+            "the canonical NaN" if element.nan_code is not None else f"the largest number, as {element.name} has no NaN"
+        )
         yield f"{of['nan']}: under te left out of the maximum, and {code} as element"
     if lanes["inf"] and specials is Specials.TE:
         yield f"{of['inf']}: under te the block has byte 0xFE; the largest number of its sign as element"
     if numerics.input_subnormals is Subnormals.FLUSH:
-        count = sum(0 < abs(_number(p, numerics)) < 2.0 ** FP32.emin for p in patterns)
+        count = sum(0 < abs(_number(p, numerics)) < 2.0**FP32.emin for p in patterns)
         if count:
             yield f"{count} FP32 subnormal input{'s' * (count > 1)} taken for zero: input_subnormals flush"
 
@@ -207,4 +254,3 @@ def _fields(code: int, element: NumberFormat) -> str:
     digits = f"{code:0{element.bits}b}"
     ends = list(accumulate(element.fields, initial=0))
     return "|".join(digits[start:end] for start, end in pairwise(ends))
-

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..spec import Numerics
 
-__all__ = ["CLASSES", "Largest", "ScaleStep", "ElementStep", "Explanation"]
+__all__ = ["CLASSES", "ElementStep", "Explanation", "Largest", "ScaleStep"]
 
 CLASSES = ("normal", "subnormal", "zero", "inf", "nan")
 """Classes of source numbers, by their format's fields."""
@@ -133,11 +133,18 @@ class Explanation:
 
     def to_dict(self) -> dict[str, object]:
         """For JSON: infinities and NaN, which JSON lacks, are None; ``values`` repeats the block."""
-        return {"profile": self.profile, "numerics": self.numerics.to_dict(), "values": ",".join(self.patterns),
-                "given": self.given, "classes": self.classes, "remarks": list(self.remarks),
-                "largest": self.largest and self.largest.to_dict(), "scale": self.scale.to_dict(),
-                "scale_rules": [step.to_dict() for step in self.scale_rules],
-                "elements": [step.to_dict() for step in self.elements]}
+        return {
+            "profile": self.profile,
+            "numerics": self.numerics.to_dict(),
+            "values": ",".join(self.patterns),
+            "given": self.given,
+            "classes": self.classes,
+            "remarks": list(self.remarks),
+            "largest": self.largest and self.largest.to_dict(),
+            "scale": self.scale.to_dict(),
+            "scale_rules": [step.to_dict() for step in self.scale_rules],
+            "elements": [step.to_dict() for step in self.elements],
+        }
 
 
 def _finite(record: dict[str, object]) -> dict[str, object]:

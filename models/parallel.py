@@ -16,7 +16,9 @@ Part, Result = TypeVar("Part"), TypeVar("Result")
 AHEAD = 2
 """Parts that are begun or wait to be, for each thread: what bounds the memory."""
 MOST = 1024
-"""Threads that can be asked for: more than any machine has processors for, and fewer than a system lets one process start."""
+"""Threads that can be asked for: more than any machine has processors for, and fewer than a system lets one process
+start.
+"""
 
 
 def checked_jobs(jobs: int) -> int:

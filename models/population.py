@@ -1,4 +1,6 @@
-"""The numbers that a comparison walks: all finite magnitudes of a source, by rank, and the classes of elements among them."""
+"""The numbers that a comparison walks: all finite magnitudes of a source, by rank, and the classes of elements among
+them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..spec import BF16, FP32, FloatFormat
+from ..spec import FP32, FloatFormat
 from .amax import INFINITY
 from .source import DTYPES, widen
 
@@ -70,7 +72,9 @@ class Population:
         """
         if self.table is not None:
             return (iter([Task(byte, 0, last + 1)]) for byte, last in reach.items())
-        return iter([_by_distance(reach), (Task(byte, 0, min(last + 1, BINADE)) for byte, last in sorted(reach.items()))])
+        return iter(
+            [_by_distance(reach), (Task(byte, 0, min(last + 1, BINADE)) for byte, last in sorted(reach.items()))]
+        )
 
 
 def _by_distance(reach: Mapping[int, int]) -> Iterator[Task]:
@@ -105,5 +109,6 @@ def common(a: FloatFormat, b: FloatFormat) -> Population:
     wide, narrow = (_population(source) for source in sorted((a, b), key=lambda source: (source != FP32, source.name)))
     if a == b or wide.table is None:
         return narrow
-    return Population(f"{wide.name} and {narrow.name}", max(wide.nan_step, narrow.nan_step),
-                      np.intersect1d(wide.table, narrow.table))
+    return Population(
+        f"{wide.name} and {narrow.name}", max(wide.nan_step, narrow.nan_step), np.intersect1d(wide.table, narrow.table)
+    )

@@ -28,6 +28,6 @@ def source_numbers(numerics: Numerics, blocks: int, seed: int = 0) -> np.ndarray
         states[block] = state
         for shift in SHIFTS:
             state = state ^ (state << np.uint32(shift) if shift > 0 else state >> np.uint32(-shift))
-    bits = np.unpackbits(states.view(np.uint8), axis=1, bitorder="little")[:, :numerics.block_size * count]
+    bits = np.unpackbits(states.view(np.uint8), axis=1, bitorder="little")[:, : numerics.block_size * count]
     weights = np.left_shift(1, np.arange(count)).astype(np.uint16)
     return (bits.reshape(blocks, numerics.block_size, count) * weights).sum(axis=2, dtype=np.uint16)

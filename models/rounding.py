@@ -34,7 +34,9 @@ def largest_code(element: NumberFormat, rounding: Rounding) -> int:
     return element.max_code
 
 
-def encode_magnitudes(y: np.ndarray, numerics: Numerics, workspace: Workspace, codes: np.ndarray, random: RandomBits | None) -> None:
+def encode_magnitudes(
+    y: np.ndarray, numerics: Numerics, workspace: Workspace, codes: np.ndarray, random: RandomBits | None
+) -> None:
     """Write the codes of scaled magnitudes: (n,) float32, not above the workspace's ``limit`` -> (n,) ``codes``.
 
     ``y`` is overwritten; ``random`` is for `Rounding.SR`.
@@ -50,8 +52,9 @@ def encode_magnitudes(y: np.ndarray, numerics: Numerics, workspace: Workspace, c
         np.multiply(codes, codes >= 1 << element.man_bits, out=codes)
 
 
-def _nearest_even(y: np.ndarray, element: FloatFormat, workspace: Workspace, codes: np.ndarray,
-                  with_error: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
+def _nearest_even(
+    y: np.ndarray, element: FloatFormat, workspace: Workspace, codes: np.ndarray, with_error: bool = False
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Write codes to nearest and ties to even; ``with_error`` gives what that cut off (negative: added) and the step.
 
     With E the exponent of y, not below emin, the sum y + 2**(E + 23 - man_bits) holds q = round(y / step) in its low
@@ -60,10 +63,10 @@ def _nearest_even(y: np.ndarray, element: FloatFormat, workspace: Workspace, cod
     the arithmetic goes on in the narrow dtype. The error, a difference of two numbers of one grid finer than float32's,
     less than a step apart, is exact.
     """
-    power, total, narrow = workspace.power[:y.size], workspace.total[:y.size], workspace.narrow[:y.size]
+    power, total, narrow = workspace.power[: y.size], workspace.total[: y.size], workspace.narrow[: y.size]
     shift = 23 - element.man_bits
     np.bitwise_and(y.view(np.uint32), EXPONENT, out=power)
-    np.maximum(power, workspace.smallest_normal[:y.size], out=power)
+    np.maximum(power, workspace.smallest_normal[: y.size], out=power)
     np.add(power, np.uint32(shift << 23), out=power)
     two, sum = power.view(np.float32), total.view(np.float32)
     np.add(y, two, out=sum)
@@ -71,7 +74,7 @@ def _nearest_even(y: np.ndarray, element: FloatFormat, workspace: Workspace, cod
     if with_error:
         np.subtract(sum, two, out=sum)
         np.subtract(y, sum, out=y)
-        np.multiply(two, np.float32(2.0 ** -23), out=sum)
+        np.multiply(two, np.float32(2.0**-23), out=sum)
     np.right_shift(power, np.uint32(shift), out=power)
     np.copyto(narrow, power, casting="unsafe")
     np.add(codes, narrow, out=codes)
@@ -101,9 +104,15 @@ def _toward_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random:
         np.add(codes, carries(part, random), out=codes)
 
 
-CORRECTIONS = {Rounding.RNE: _even_code, Rounding.RNA: _away_from_zero, Rounding.RTZ: _toward_zero, Rounding.SR: _toward_zero}
-"""What each rounding changes in codes to nearest even, by the error that was made and the step. `Rounding.GUARD_HALF_UP` is no correction
-of them."""
+CORRECTIONS = {
+    Rounding.RNE: _even_code,
+    Rounding.RNA: _away_from_zero,
+    Rounding.RTZ: _toward_zero,
+    Rounding.SR: _toward_zero,
+}
+"""What each rounding changes in codes to nearest even, by the error that was made and the step.
+`Rounding.GUARD_HALF_UP` is no correction of them.
+"""
 
 
 def carries(part: np.ndarray, random: RandomBits) -> np.ndarray:
@@ -114,8 +123,9 @@ def carries(part: np.ndarray, random: RandomBits) -> np.ndarray:
     return np.add(part, random.numbers, out=part) >= whole
 
 
-def _guard_half_up(y: np.ndarray, element: FloatFormat, subnormals: Subnormals, workspace: Workspace,
-                   codes: np.ndarray) -> None:
+def _guard_half_up(
+    y: np.ndarray, element: FloatFormat, subnormals: Subnormals, workspace: Workspace, codes: np.ndarray
+) -> None:
     """Codes under the FPGA paper's recipe (section III.C), saturated at its own largest code.
 
     In the binade of y, half up on the bit below the fraction is an addition to the bit pattern. An exponent field
@@ -124,7 +134,7 @@ def _guard_half_up(y: np.ndarray, element: FloatFormat, subnormals: Subnormals, 
     if subnormals is Subnormals.EXACT:
         _away_from_zero(*_nearest_even(y, element, workspace, codes, with_error=True), codes)
     else:
-        total, zero_field = workspace.total[:y.size], np.uint32((127 - element.bias) << 23)
+        total, zero_field = workspace.total[: y.size], np.uint32((127 - element.bias) << 23)
         np.maximum(y.view(np.uint32), zero_field, out=total)
         np.subtract(total, zero_field, out=total)
         np.add(total, np.uint32(1 << (22 - element.man_bits)), out=total)

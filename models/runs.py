@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Runs", "runs_of", "merged"]
+__all__ = ["Runs", "merged", "runs_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Results for ``start`` to ``stop``: run i begins at ``starts[i]`` (k,) and has the results ``values[:, i]`` (w, k)."""
+    """Results for ``start`` to ``stop``: run i begins at ``starts[i]`` (k,) and has the results ``values[:, i]`` (w,
+    k).
+    """
 
     starts: np.ndarray
     values: np.ndarray

@@ -43,8 +43,8 @@ def _even(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
 
 
 def _ceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
-    # destmax in units of the last bit of the fraction: above its binade, and at exponent -127, where FP32 subnormals are, which
-    # are below every scale but the smallest unless destmax is below 2
+    # destmax in units of the last bit of the fraction: above its binade, and at exponent -127, where FP32 subnormals
+    # are, which are below every scale but the smallest unless destmax is below 2
     in_binade = (element.max_value / Fraction(2) ** element.emax - 1) * 2**23
     at_bottom = element.max_value * 2**22
     assert in_binade.denominator == at_bottom.denominator == 1
@@ -54,8 +54,8 @@ def _ceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
 
 
 def _rceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
-    # the machine's multiplication rounds as the rule demands; cvt.rp.satfinite.ue8m0 of the product is the next power of two,
-    # at the smallest normal one 2**-127 included
+    # the machine's multiplication rounds as the rule demands; cvt.rp.satfinite.ue8m0 of the product is the next power
+    # of two, at the smallest normal one 2**-127 included
     product = amax.view(np.float32) * (np.float32(1) / np.float32(element.max_value))
     bits = product.view(np.uint32)
     exponent = _exponent(bits)
@@ -63,8 +63,13 @@ def _rceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
 
 
 SCALE_RULES: dict[ScaleRule, Callable[[np.ndarray, NumberFormat], np.ndarray]] = {
-    ScaleRule.FLOOR: _floor, ScaleRule.BIAS_FLOOR: _bias_floor, ScaleRule.CEIL: _ceil, ScaleRule.RCEIL: _rceil,
-    ScaleRule.POW2_CEIL: _pow2_ceil, ScaleRule.EVEN: _even}
+    ScaleRule.FLOOR: _floor,
+    ScaleRule.BIAS_FLOOR: _bias_floor,
+    ScaleRule.CEIL: _ceil,
+    ScaleRule.RCEIL: _rceil,
+    ScaleRule.POW2_CEIL: _pow2_ceil,
+    ScaleRule.EVEN: _even,
+}
 """The byte of each rule from the exponent field, before it is clamped: (n,) uint32 patterns -> (n,) int32."""
 
 

@@ -34,14 +34,19 @@ class Outcome:
 
 
 class Side:
-    """One numerics, evaluated on a whole population; results are kept, so that it can be compared with several others."""
+    """One numerics, evaluated on a whole population; results are kept, so that it can be compared with several
+    others.
+    """
 
-    def __init__(self, numerics: Numerics, population: Population, tick: Callable[[int], None] = lambda count: None) -> None:
+    def __init__(
+        self, numerics: Numerics, population: Population, tick: Callable[[int], None] = lambda count: None
+    ) -> None:
         self.numerics, self.population, self.tick = numerics, population, tick
         self._kept: dict[object, Runs] = {}
 
-    def _once(self, kind: str, which: object, evaluate: Callable[[int, int], np.ndarray], start: int, stop: int,
-              chunk: int) -> Runs:
+    def _once(
+        self, kind: str, which: object, evaluate: Callable[[int, int], np.ndarray], start: int, stop: int, chunk: int
+    ) -> Runs:
         def and_tick(begin: int, end: int) -> np.ndarray:
             self.tick(COST[kind] * (end - begin))
             return evaluate(begin, end)
@@ -72,12 +77,15 @@ class Side:
         def evaluate(start: int, stop: int) -> np.ndarray:
             rows = -(-(stop - start) // (size - 1))
             numbers = np.zeros(rows * (size - 1), np.uint32)
-            numbers[:stop - start] = self.population.patterns(start, stop) | np.uint32(sign)
+            numbers[: stop - start] = self.population.patterns(start, stop) | np.uint32(sign)
             blocks = np.empty((rows, size), np.uint32)
-            blocks[:, :-1], blocks[:, -1] = numbers.reshape(rows, size - 1), self.population.patterns(largest, largest + 1)
+            blocks[:, :-1], blocks[:, -1] = (
+                numbers.reshape(rows, size - 1),
+                self.population.patterns(largest, largest + 1),
+            )
             q = self.quantized(blocks)
             assert (q.scales == task.byte).all(), "quantize and scale_bytes disagree"
-            return q.codes[:, :-1].reshape(1, -1)[:, :stop - start]
+            return q.codes[:, :-1].reshape(1, -1)[:, : stop - start]
 
         return self._once("codes", (task.byte, task.start, sign), evaluate, task.start, stop, 4 * CHUNK)
 
@@ -103,13 +111,18 @@ class Side:
     def outcome(self, block: tuple[int, ...]) -> Outcome:
         """What becomes of one real block, which zeros complete."""
         whole = np.zeros((1, self.numerics.block_size), np.uint32)
-        whole[0, :len(block)] = block
+        whole[0, : len(block)] = block
         q, bits = self.quantized(whole), self.numerics.source.bits
-        patterns = narrow(whole, self.numerics.source).view(f"uint{bits}")[0, :len(block)]
-        return Outcome(values=",".join(f"0x{pattern:0{bits // 4}X}" for pattern in patterns), byte=int(q.scales[0, 0]),
-                       codes=tuple(q.codes[0, :len(block)].tolist()))
+        patterns = narrow(whole, self.numerics.source).view(f"uint{bits}")[0, : len(block)]
+        return Outcome(
+            values=",".join(f"0x{pattern:0{bits // 4}X}" for pattern in patterns),
+            byte=int(q.scales[0, 0]),
+            codes=tuple(q.codes[0, : len(block)].tolist()),
+        )
 
 
 def _last_of_each(runs: Runs) -> dict[int, int]:
     """The last rank at which each byte appears."""
-    return {int(byte): int(end) - 1 for byte, end in zip(runs.values[0], np.append(runs.starts[1:], runs.stop), strict=True)}
+    return {
+        int(byte): int(end) - 1 for byte, end in zip(runs.values[0], np.append(runs.starts[1:], runs.stop), strict=True)
+    }

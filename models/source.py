@@ -8,9 +8,13 @@ from ..spec import BF16, FP16, FP32, FloatFormat
 from .amax import INFINITY
 from .dlpack import from_dlpack
 
-__all__ = ["FORMATS", "DTYPES", "require_subnormals", "as_array", "as_numbers", "widen", "narrow"]
+__all__ = ["DTYPES", "FORMATS", "as_array", "as_numbers", "narrow", "require_subnormals", "widen"]
 
-FORMATS: dict[np.dtype, FloatFormat] = {np.dtype(np.float32): FP32, np.dtype(np.uint16): BF16, np.dtype(np.float16): FP16}
+FORMATS: dict[np.dtype, FloatFormat] = {
+    np.dtype(np.float32): FP32,
+    np.dtype(np.uint16): BF16,
+    np.dtype(np.float16): FP16,
+}
 """The format of an array's dtype. NumPy has no BF16: it travels as its bit patterns."""
 
 DTYPES: dict[str, np.dtype] = {source.name: dtype for dtype, source in FORMATS.items()}
@@ -23,12 +27,15 @@ def require_subnormals() -> None:
     flush-to-zero. Seen on patterns, because comparisons of numbers take subnormals for zero then, too."""
     smallest = np.array([1], np.uint32).view(np.float32)
     if (smallest * np.float32(2)).view(np.uint32)[0] != 2:
-        raise RuntimeError("this thread flushes subnormal numbers to zero (a library has changed the processor's "
-                           "floating-point mode), so exact results are impossible")
+        raise RuntimeError(
+            "this thread flushes subnormal numbers to zero (a library has changed the processor's "
+            "floating-point mode), so exact results are impossible"
+        )
 
 
 def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False) -> np.ndarray:
-    """``x`` as an array of one of the dtypes of `FORMATS`, in the machine's byte order, and without a copy where it can be.
+    """``x`` as an array of one of the dtypes of `FORMATS`, in the machine's byte order, and without a copy where it can
+    be.
 
     ``x`` is an array, or anything on the CPU with ``__dlpack__`` or ``__array__``: a PyTorch tensor, a JAX array. BF16
     becomes its bit patterns; uint16 is taken for those only where the source is BF16 or ``patterns`` says so. Raises
@@ -41,14 +48,17 @@ def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False) -> np.
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     is_number = given != "uint16" or patterns or source is BF16 or _is_foreign(x)
     if array.dtype not in FORMATS or source not in (FP32, FORMATS[array.dtype]) or not is_number:
-        wanted = {FP32: "float32, float16 or bfloat16", BF16: "bfloat16 (or its patterns as uint16)", FP16: "float16"}[source]
+        wanted = {FP32: "float32, float16 or bfloat16", BF16: "bfloat16 (or its patterns as uint16)", FP16: "float16"}[
+            source
+        ]
         raise TypeError(f"x must be {wanted}, not {'bfloat16' if given == 'uint16' and _is_foreign(x) else given}")
     return array
 
 
 def as_array(x: object, name: str) -> np.ndarray:
-    """``x`` as an array of NumPy's own, without a copy where it can be. Raises TypeError, which calls it ``name``, for what gives no
-    array, and for masked arrays, also in a list or from ``__array__``."""
+    """``x`` as an array of NumPy's own, without a copy where it can be. Raises TypeError, which calls it ``name``, for
+    what gives no array, and for masked arrays, also in a list or from ``__array__``.
+    """
     if type(x) is np.ndarray:
         return x
     try:
@@ -58,8 +68,11 @@ def as_array(x: object, name: str) -> np.ndarray:
     except Exception as error:  # whatever an __array__ raises
         raise TypeError(f"{name} cannot be read: {' '.join(str(error).split())}") from error
     if is_masked:
-        raise TypeError(f"{name} must not be a masked array, whose mask would be lost: give {name}.filled(...) with the number that stands "
-                        "for what is masked")
+        raise TypeError(
+            f"{name} must not be a masked array, whose mask would be lost: give {name}.filled(...) with the number "
+            "that stands "
+            "for what is masked"
+        )
     return array
 
 
@@ -89,7 +102,9 @@ def widen(numbers: np.ndarray, out: np.ndarray) -> np.ndarray:
     np.copyto(out.view(np.int32), patterns.view(np.int16))  # the sign fills the upper half
     np.left_shift(out, np.uint32(13), out=out)
     np.bitwise_and(out, np.uint32(0x8FFFFFFF), out=out)
-    np.multiply(out.view(np.float32), np.float32(2.0 ** 112), out=out.view(np.float32))  # from the bias 127 to that of FP16
+    np.multiply(
+        out.view(np.float32), np.float32(2.0**112), out=out.view(np.float32)
+    )  # from the bias 127 to that of FP16
     return out
 
 

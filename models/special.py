@@ -12,8 +12,14 @@ from .workspace import Workspace
 __all__ = ["special_blocks"]
 
 
-def special_blocks(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Numerics,
-                   random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def special_blocks(
+    magnitudes: np.ndarray,
+    bits: np.ndarray,
+    scales: np.ndarray,
+    codes: np.ndarray,
+    numerics: Numerics,
+    random: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Scales (n,) uint8 and codes (n, block_size) of blocks that hold NaN or Inf, given those without it.
 
     ``magnitudes`` and ``bits`` are the patterns without and with sign, (n, block_size) uint32.
@@ -21,13 +27,27 @@ def special_blocks(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray,
     return SPECIALS[numerics.specials](magnitudes, bits, scales, codes, numerics, random)
 
 
-def _nan_block(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Numerics,
-               random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    return np.full_like(scales, numerics.block.scale.nan_code), np.full_like(codes, numerics.block.element.nan_code or 0)
+def _nan_block(
+    magnitudes: np.ndarray,
+    bits: np.ndarray,
+    scales: np.ndarray,
+    codes: np.ndarray,
+    numerics: Numerics,
+    random: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    return np.full_like(scales, numerics.block.scale.nan_code), np.full_like(
+        codes, numerics.block.element.nan_code or 0
+    )
 
 
-def _inf_scale(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Numerics,
-               random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _inf_scale(
+    magnitudes: np.ndarray,
+    bits: np.ndarray,
+    scales: np.ndarray,
+    codes: np.ndarray,
+    numerics: Numerics,
+    random: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
     element, scale = numerics.block.element, numerics.block.scale
     is_nan = magnitudes.max(axis=1) > INFINITY  # a NaN pattern is above that of Inf, so the maximum tells
     inf, nan = signal_codes(element)
@@ -37,8 +57,14 @@ def _inf_scale(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, cod
     return np.where(is_nan, scale.nan_code, scale.max_code).astype(np.uint8), codes
 
 
-def _te(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Numerics,
-        random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _te(
+    magnitudes: np.ndarray,
+    bits: np.ndarray,
+    scales: np.ndarray,
+    codes: np.ndarray,
+    numerics: Numerics,
+    random: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
     """``codes`` with NaN and Inf inputs put in: NaN without sign, Inf as the largest number of its sign."""
     element = numerics.block.element
     infinite = magnitudes == INFINITY
@@ -49,12 +75,18 @@ def _te(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.
     return scales, codes
 
 
-def _drop(magnitudes: np.ndarray, bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, numerics: Numerics,
-          random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _drop(
+    magnitudes: np.ndarray,
+    bits: np.ndarray,
+    scales: np.ndarray,
+    codes: np.ndarray,
+    numerics: Numerics,
+    random: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
     """``codes`` with those of Inf and NaN inputs, read as numbers of exponent 128, put in."""
     where = magnitudes >= INFINITY
     exponent = 127.0 - np.repeat(scales, where.sum(axis=1))
-    significand = 1 + (magnitudes[where] & np.uint32(0x7FFFFF)) * 2.0 ** -23
+    significand = 1 + (magnitudes[where] & np.uint32(0x7FFFFF)) * 2.0**-23
     # beyond float32: scaled in double precision, which is exact, and cut to what is beyond the format
     y = np.ldexp(significand, (exponent + 128).astype(np.int32))
     y = np.minimum(y, 2.0 ** (numerics.block.element.emax + 2)).astype(np.float32)

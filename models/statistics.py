@@ -18,7 +18,7 @@ from .workspace import CHUNK, Workspace, workspace
 
 __all__ = ["Statistics", "error_statistics"]
 
-VANISHING = np.float32(2.0 ** -40)
+VANISHING = np.float32(2.0**-40)
 """A block's largest magnitude, in units of its scale, is above this wherever the scale is its own."""
 TOP = np.uint32(0x7F000000)
 """Pattern of 2**127. From here on a result may be 2**128, which float32 has not: such pairs are left out."""
@@ -51,9 +51,13 @@ class Statistics:
         return 10 * math.log10(self.signal / self.noise) if self.noise else math.inf
 
     def __add__(self, other: Statistics) -> Statistics:
-        sums = {name: getattr(self, name) + getattr(other, name)
-                for name in ("elements", "blocks", "saturated", "flushed", "nan", "signal", "noise")}
-        return Statistics(**sums, amax_min=min(self.amax_min, other.amax_min), amax_max=max(self.amax_max, other.amax_max))
+        sums = {
+            name: getattr(self, name) + getattr(other, name)
+            for name in ("elements", "blocks", "saturated", "flushed", "nan", "signal", "noise")
+        }
+        return Statistics(
+            **sums, amax_min=min(self.amax_min, other.amax_min), amax_max=max(self.amax_max, other.amax_max)
+        )
 
     def to_dict(self) -> dict[str, float | int | None]:
         """For JSON: infinities and NaN, which JSON lacks, are None."""
@@ -62,7 +66,9 @@ class Statistics:
 
 
 def error_statistics(x: object, q: Quantized) -> Statistics:
-    """Statistics of ``q`` as the conversion of ``x``, the array that was quantized, of any dtype that `quantize` takes."""
+    """Statistics of ``q`` as the conversion of ``x``, the array that was quantized, of any dtype that
+    `quantize` takes.
+    """
     check_codes(q)
     x, size = as_numbers(x, FP32, patterns=True), q.numerics.block_size
     blocks, codes, scales = as_blocks(x, q.axis, size), as_blocks(q.codes, q.axis, size), as_blocks(q.scales, q.axis, 1)
@@ -75,13 +81,14 @@ def error_statistics(x: object, q: Quantized) -> Statistics:
     for start in range(0, len(blocks), rows):
         part = slice(start, start + rows)
         numbers = blocks[part].reshape(-1)
-        bits = widen(numbers, space.wide[:numbers.size])
+        bits = widen(numbers, space.wide[: numbers.size])
         total += _of_chunk(bits, scales[part, 0], codes[part], widths.reshape(-1)[part], q.numerics, space)
     return total
 
 
-def _of_chunk(bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray, numerics: Numerics,
-              space: Workspace) -> Statistics:
+def _of_chunk(
+    bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray, numerics: Numerics, space: Workspace
+) -> Statistics:
     """What became of (n * size,) FP32 patterns in (n,) scales and (n, size) codes; elements and blocks are not counted.
 
     Numbers are divided by the scale of their block first, exactly, so that no sum of squares overflows or vanishes.
@@ -102,8 +109,9 @@ def _of_chunk(bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: n
     special = np.flatnonzero(~fits)
     lost = Statistics()
     if special.size:
-        lost, amax[special] = _of_special(bits.reshape(-1, size)[special], scales[special], codes[special], widths[special],
-                                          numerics)
+        lost, amax[special] = _of_special(
+            bits.reshape(-1, size)[special], scales[special], codes[special], widths[special], numerics
+        )
         signal[special] = noise[special] = 0
         magnitudes.reshape(-1, size)[special] = 0
         scaled.reshape(-1, size)[special] = 0
@@ -112,9 +120,13 @@ def _of_chunk(bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: n
     np.logical_and(np.equal(decoded, 0, out=flags), np.not_equal(magnitudes, 0, out=others), out=flags)
     weights = np.ldexp(1.0, 2 * (scales.astype(np.int32) - 127))
     return lost + Statistics(
-        saturated=int(saturated), flushed=int(np.count_nonzero(flags)),
-        signal=float(weights @ signal), noise=float(weights @ noise),
-        amax_min=float(amax.view(np.float32).min()), amax_max=float(amax.view(np.float32).max()))
+        saturated=int(saturated),
+        flushed=int(np.count_nonzero(flags)),
+        signal=float(weights @ signal),
+        noise=float(weights @ noise),
+        amax_min=float(amax.view(np.float32).min()),
+        amax_max=float(amax.view(np.float32).max()),
+    )
 
 
 def _decoded(codes: np.ndarray, element: NumberFormat, values: np.ndarray) -> np.ndarray:
@@ -128,24 +140,34 @@ def _decoded(codes: np.ndarray, element: NumberFormat, values: np.ndarray) -> np
 
 @lru_cache(maxsize=16)
 def _pairs(element: NumberFormat) -> np.ndarray:
-    """Values of each two neighbouring codes of up to eight bits, by their bytes read as one number: (65536,) complex64."""
+    """Values of each two neighbouring codes of up to eight bits, by their bytes read as one number: (65536,)
+    complex64.
+    """
     codes = np.arange(1 << 16, dtype=np.uint16).view(np.uint8)
     return np.take(element_values(element), codes, mode="clip").view(np.complex64)
 
 
-def _of_special(bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray,
-                numerics: Numerics) -> tuple[Statistics, np.ndarray]:
+def _of_special(
+    bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray, numerics: Numerics
+) -> tuple[Statistics, np.ndarray]:
     """Statistics of any blocks, and their largest finite magnitudes as patterns: slow, in double precision."""
     with np.errstate(invalid="ignore"):  # signalling NaN
-        x, values = bits.view(np.float32).astype(np.float64), element_values(numerics.block.element)[codes].astype(np.float64)
-    scale = np.where(scales == numerics.block.scale.nan_code, np.nan, np.ldexp(1.0, scales.astype(np.int32) - 127))[:, None]
+        x, values = (
+            bits.view(np.float32).astype(np.float64),
+            element_values(numerics.block.element)[codes].astype(np.float64),
+        )
+    scale = np.where(scales == numerics.block.scale.nan_code, np.nan, np.ldexp(1.0, scales.astype(np.int32) - 127))[
+        :, None
+    ]
     y = values * scale
     finite = np.isfinite(x)
     magnitude = np.abs(np.where(finite, x, 0))
-    good = finite & (np.abs(y) < 2.0 ** 128)
+    good = finite & (np.abs(y) < 2.0**128)
     amax = magnitude.max(axis=1).astype(np.float32)
     return Statistics(
         saturated=int(np.count_nonzero(magnitude > largest_value(numerics) * scale)),
         flushed=int(np.count_nonzero((magnitude > 0) & (y == 0))),
         nan=int(np.count_nonzero(np.isnan(y) & (np.arange(x.shape[1]) < widths[:, None]))),
-        signal=float(np.sum(x[good] ** 2)), noise=float(np.sum((x[good] - y[good]) ** 2))), amax.view(np.uint32)
+        signal=float(np.sum(x[good] ** 2)),
+        noise=float(np.sum((x[good] - y[good]) ** 2)),
+    ), amax.view(np.uint32)

@@ -11,8 +11,9 @@ from ..spec import Kind, NumberFormat, Numerics, Rounding
 __all__ = ["CHUNK", "Workspace", "code_dtype", "workspace"]
 
 CHUNK = 256 * 1024
-"""Elements at a time: arrays of 1 MiB at most, which the caches hold, and enough to hide what a NumPy call costs and what
-threads lose when they hand the interpreter over between two calls."""
+"""Elements at a time: arrays of 1 MiB at most, which the caches hold, and enough to hide what a NumPy call costs and
+what threads lose when they hand the interpreter over between two calls.
+"""
 
 
 class Workspace:
@@ -33,8 +34,9 @@ class Workspace:
 
 
 def _limit(element: NumberFormat, rounding: Rounding) -> float:
-    """To what a number may be cut before it is rounded: the largest element; for the FPGA paper's recipe, whose codes stop
-    elsewhere, the first number beyond the format."""
+    """To what a number may be cut before it is rounded: the largest element; for the FPGA paper's recipe, whose codes
+    stop elsewhere, the first number beyond the format.
+    """
     if rounding is Rounding.GUARD_HALF_UP and element.kind is Kind.FLOAT:
         return 2.0 ** (element.emax + 1)
     return float(element.max_value)

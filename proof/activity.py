@@ -34,7 +34,8 @@ class Part:
     def meets(self, other: Part) -> bool:
         """Have the two a bit in common?"""
         return self.symbol == other.symbol and all(
-            low <= highest and lowest <= high for (low, high), (lowest, highest) in zip(self.indices, other.indices))
+            low <= highest and lowest <= high for (low, high), (lowest, highest) in zip(self.indices, other.indices)
+        )
 
 
 class Parts:
@@ -70,7 +71,9 @@ class Parts:
 
 @dataclass(frozen=True)
 class Comparison:
-    """An expression in which x is a value like others: what it is part of, its names, and whether it has such a literal itself."""
+    """An expression in which x is a value like others: what it is part of, its names, and whether it has such a literal
+    itself.
+    """
 
     location: object
     what: str
@@ -83,8 +86,9 @@ class Activity:
     """What a process does."""
 
     kind: str
-    """``combinational``, ``listed`` (with a sensitivity list), ``clocked``, ``initial``, ``final``, ``continuous``, ``connection``,
-    ``function``; ``unknown`` starts at something else."""
+    """``combinational``, ``listed`` (with a sensitivity list), ``clocked``, ``initial``, ``final``, ``continuous``,
+    ``connection``, ``function``; ``unknown`` starts at something else.
+    """
     location: object
     body: str | None
     """Path of the instance that it is in."""

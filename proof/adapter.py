@@ -11,7 +11,8 @@ from pathlib import Path
 from ..host.errors import ToolError
 from ..sim.stream import stream_text
 from ..sim.verilated import Verilated, verilate_text
-from ..spec import ConverterConfig, Numerics, ports as converter_ports
+from ..spec import ConverterConfig, Numerics
+from ..spec import ports as converter_ports
 from .design import Design
 from .elaboration import Elaboration, elaborated
 from .mapping import Bit, Connections, PortMap, connections
@@ -22,8 +23,8 @@ __all__ = ["Adapter"]
 
 @dataclass
 class Adapter:
-    """The module ``top`` of ``text`` behind the ports ``x``, ``scale`` and ``p``, besides ``random`` where the rounding is
-    stochastic. Works in ``folder``.
+    """The module ``top`` of ``text`` behind the ports ``x``, ``scale`` and ``p``, besides ``random`` where the rounding
+    is stochastic. Works in ``folder``.
 
     Raises ValueError where slang cannot read the text, has no such module, or the map does not fit its ports.
     """
@@ -37,7 +38,7 @@ class Adapter:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.connections  # what is wrong with the map is said first
+        _ = self.connections  # what is wrong with the map is said first
 
     @cached_property
     def elaboration(self) -> Elaboration:
@@ -47,7 +48,9 @@ class Adapter:
     def connections(self) -> Connections:
         ports = self.elaboration.ports
         if other := [port for port in ports.values() if port.direction not in ("input", "output")]:
-            raise ValueError(f"{self.top} has the {other[0].direction} {other[0].name}: converters have inputs and outputs")
+            raise ValueError(
+                f"{self.top} has the {other[0].direction} {other[0].name}: converters have inputs and outputs"
+            )
         return connections(self.asked, ports, self.top, self.numerics)
 
     @cached_property
@@ -60,11 +63,17 @@ class Adapter:
         ports, unpacked = self.elaboration.ports, self.elaboration.unpacked
         ours = converter_ports(ConverterConfig(numerics=self.numerics))
         inputs = [f"input wire [{port.width - 1}:0] {port.name}" for port in ours if port.direction == "input"]
-        inputs += ["input wire clk"] * (self.asked.clk is not None) + ["input wire rst"] * (reset and self.asked.rst is not None)
+        inputs += ["input wire clk"] * (self.asked.clk is not None) + ["input wire rst"] * (
+            reset and self.asked.rst is not None
+        )
         outputs = [f"output wire [{port.width - 1}:0] {port.name}" for port in ours if port.direction == "output"]
         tied = {} if reset else {"rst": "1'b0", "~rst": "1'b1", "~clk": "clk"}  # a proof asks for one edge, whichever
         wholes = {port: f"u{number}" for number, port in enumerate(unpacked)}
-        lines, pins, signals = [f"  {declaration.format(wholes[port])};" for port, declaration in unpacked.items()], [], {}
+        lines, pins, signals = (
+            [f"  {declaration.format(wholes[port])};" for port, declaration in unpacked.items()],
+            [],
+            {},
+        )
         for number, port in enumerate(ports.values()):
             whole, bracket, index = port.name.partition("[")
             element = f"{wholes[whole]}{bracket}{index}" if whole in wholes and port.name != whole else None
@@ -81,11 +90,19 @@ class Adapter:
                 pins.append(f".{_escaped(port.name)}({_joined(self.connections.inputs[port.name], tied)})")
         pins += [f".{_escaped(port)}({whole})" for port, whole in wholes.items()]
         chosen = ", ".join(f".{name}({value})" for name, value in self.parameters.items())
-        return "\n".join([
-            f"module {self.wrapper_name}({', '.join([*inputs, *outputs])});", *lines,
-            f"  {_escaped(self.top)}{f'#({chosen}) ' if chosen else ''}dut(" + ",\n    ".join(pins) + ");",
-            *(f"  assign {quantity} = {_joined([(signals[name], place) for name, place in bits], {})};"
-              for quantity, bits in self.connections.outputs.items()), "endmodule", ""])
+        return "\n".join(
+            [
+                f"module {self.wrapper_name}({', '.join([*inputs, *outputs])});",
+                *lines,
+                f"  {_escaped(self.top)}{f'#({chosen}) ' if chosen else ''}dut(" + ",\n    ".join(pins) + ");",
+                *(
+                    f"  assign {quantity} = {_joined([(signals[name], place) for name, place in bits], {})};"
+                    for quantity, bits in self.connections.outputs.items()
+                ),
+                "endmodule",
+                "",
+            ]
+        )
 
     @property
     def verilog(self) -> str:
@@ -99,10 +116,14 @@ class Adapter:
         try:
             if asked.clk is None:
                 return verilate_text(text, self.wrapper_name, self.numerics, lint=False)
-            return stream_text(text, self.wrapper_name, self.numerics, asked.latency, asked.interval, asked.rst is not None)
+            return stream_text(
+                text, self.wrapper_name, self.numerics, asked.latency, asked.interval, asked.rst is not None
+            )
         except ToolError as error:
             if str(error).startswith("verilator_bin failed"):
-                raise ValueError(f"Verilator cannot read the files: {str(error).removeprefix('verilator_bin failed: ')}") from None
+                raise ValueError(
+                    f"Verilator cannot read the files: {str(error).removeprefix('verilator_bin failed: ')}"
+                ) from None
             raise
 
     def design(self, reader: str) -> Design:

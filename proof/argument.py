@@ -26,7 +26,10 @@ class Status(StrEnum):
 def worst(found: Iterable[Status]) -> Status:
     """The status of all together; `Status.UNKNOWN` of none."""
     found = set(found)
-    return next((status for status in (Status.FAIL, Status.TIMEOUT, Status.UNKNOWN, Status.PASS) if status in found), Status.UNKNOWN)
+    return next(
+        (status for status in (Status.FAIL, Status.TIMEOUT, Status.UNKNOWN, Status.PASS) if status in found),
+        Status.UNKNOWN,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +47,15 @@ class Step:
         return Status.PASS if self.answer.result == self.question.expected else Status.FAIL
 
     def to_dict(self) -> dict:
-        return {"question": self.question.name, "says": self.question.says, "file": self.file.name, "status": self.status,
-                "expected": self.question.expected, "result": self.answer.result, "seconds": self.answer.seconds}
+        return {
+            "question": self.question.name,
+            "says": self.question.says,
+            "file": self.file.name,
+            "status": self.status,
+            "expected": self.question.expected,
+            "result": self.answer.result,
+            "seconds": self.answer.seconds,
+        }
 
 
 @dataclass(kw_only=True)
@@ -69,19 +79,38 @@ class Argument:
         return Status.UNKNOWN if found is Status.FAIL and self.doubt else found
 
     def to_dict(self) -> dict:
-        return {"reader": self.reader, "macros": self.macros, "status": self.status, "remark": self.remark, "doubt": self.doubt, "after_edges": self.edges,
-                "steps": [step.to_dict() for step in self.steps]}
+        return {
+            "reader": self.reader,
+            "macros": self.macros,
+            "status": self.status,
+            "remark": self.remark,
+            "doubt": self.doubt,
+            "after_edges": self.edges,
+            "steps": [step.to_dict() for step in self.steps],
+        }
 
 
-def answered(questions: Iterable[Question], folder: Path, *, solver: str, timeout: float, force: bool = False,
-             say: Callable[[str], None]) -> list[Step]:
+def answered(
+    questions: Iterable[Question],
+    folder: Path,
+    *,
+    solver: str,
+    timeout: float,
+    force: bool = False,
+    say: Callable[[str], None],
+) -> list[Step]:
     """Ask questions, whose files stay in ``folder``, until one fails."""
     steps = []
     for question in questions:
         say(question.says)
         file = write_whole(folder / f"{question.name}.smt2", question.text + "(check-sat)\n")
-        steps.append(Step(question=question, file=file, answer=solve(
-            question.text, question.names, solver=solver, timeout=timeout, force=force)))
+        steps.append(
+            Step(
+                question=question,
+                file=file,
+                answer=solve(question.text, question.names, solver=solver, timeout=timeout, force=force),
+            )
+        )
         if steps[-1].status is Status.FAIL:
             break
     return steps

@@ -21,7 +21,7 @@ from ..sim.stream import stream_text
 from ..sim.verilated import design_text
 from ..spec import ConverterConfig, Numerics
 
-__all__ = ["Counterexample", "disagreement", "replayed", "simulated", "save_block"]
+__all__ = ["Counterexample", "disagreement", "replayed", "save_block", "simulated"]
 
 SIMULATED = 5000
 """Random blocks of a proved file that are simulated too."""
@@ -37,7 +37,9 @@ class Counterexample:
     random: list[int] | None
     mode: int
     confirmed: bool
-    """Whether model and Verilated design differ on it. If not, the file leaves something undefined, or a tool is at fault."""
+    """Whether model and Verilated design differ on it. If not, the file leaves something undefined, or a tool is at
+    fault.
+    """
     report: str
     """What differs, in words, with the command that explains the block."""
     vectors: Path
@@ -46,74 +48,125 @@ class Counterexample:
     """On which it differs."""
 
     def to_dict(self) -> dict:
-        return {"block": [f"{pattern:#x}" for pattern in self.block], "random": self.random, "mode": self.mode,
-                "confirmed": self.confirmed, "report": self.report, "vectors": self.vectors.name}
+        return {
+            "block": [f"{pattern:#x}" for pattern in self.block],
+            "random": self.random,
+            "mode": self.mode,
+            "confirmed": self.confirmed,
+            "report": self.report,
+            "vectors": self.vectors.name,
+        }
 
 
-def replayed(config: ConverterConfig, mode: int, values: dict[str, int], text: str, top: str, folder: Path,
-             latency: int = 0) -> Counterexample:
+def replayed(
+    config: ConverterConfig, mode: int, values: dict[str, int], text: str, top: str, folder: Path, latency: int = 0
+) -> Counterexample:
     """What a solver's values mean for a block, which is given to the module ``top`` of a text.
 
-    The values are those of a whole block, or of one element and of the largest of its block; ``latency`` is that of a design
-    with registers.
+    The values are those of a whole block, or of one element and of the largest of its block; ``latency`` is that of a
+    design with registers.
     """
     blocks, random = _candidates(config.modes[mode], values)
     patterns = np.array(blocks, f"uint{config.modes[mode].source.bits}")
     return _compared(config, mode, patterns, random, text, top, folder, latency)
 
 
-def simulated(config: ConverterConfig, text: str, top: str, folder: Path, latency: int = 0, icarus: bool = True) -> Counterexample | None:
-    """The first of some corner and random blocks, and of blocks that differ in one bit, that a simulator converts otherwise than
-    the model, if there is one: Verilator, and for a design without registers ``icarus`` too, where it is installed."""
+def simulated(
+    config: ConverterConfig, text: str, top: str, folder: Path, latency: int = 0, icarus: bool = True
+) -> Counterexample | None:
+    """The first of some corner and random blocks, and of blocks that differ in one bit, that a simulator converts
+    otherwise than the model, if there is one: Verilator, and for a design without registers ``icarus`` too, where it is
+    installed.
+    """
     for mode, numerics in enumerate(config.modes):
         of_mode = ConverterConfig(numerics=numerics)
         corners, pairs = stimuli.corner_blocks(numerics), single_bits(of_mode, 0, AROUND)
         patterns = np.concatenate([corners, stimuli.random_blocks(numerics, SIMULATED, 0), pairs])
-        found = _compared(config, mode, patterns, stimuli.random_bits(numerics, patterns.shape, 0), text, top, folder, latency)
+        found = _compared(
+            config, mode, patterns, stimuli.random_bits(numerics, patterns.shape, 0), text, top, folder, latency
+        )
         if not found.confirmed and not latency and icarus:
             few = np.concatenate([corners[:FEW], pairs[:FEW]])
-            found = _on_icarus(config, mode, few, stimuli.random_bits(numerics, few.shape, 0), text, top, folder) or found
+            found = (
+                _on_icarus(config, mode, few, stimuli.random_bits(numerics, few.shape, 0), text, top, folder) or found
+            )
         if found.confirmed:
             return found
         found.vectors.unlink()  # it counters nothing
     return None
 
 
-def _compared(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, text: str, top: str, folder: Path,
-              latency: int) -> Counterexample:
+def _compared(
+    config: ConverterConfig,
+    mode: int,
+    patterns: np.ndarray,
+    random: np.ndarray | None,
+    text: str,
+    top: str,
+    folder: Path,
+    latency: int,
+) -> Counterexample:
     """The first block that a design, Verilated, converts otherwise than the model, or the first of all."""
     # delays mean nothing to a design that is given time to settle
     numerics, text = config.modes[mode], f"/*verilator timing_off*/\n{text}"
     is_foreign = latency and not config.latency
     try:
-        dut = stream_text(text, top, numerics, latency) if is_foreign else design_text(text, top, config, lint=False).mode(mode)
+        dut = (
+            stream_text(text, top, numerics, latency)
+            if is_foreign
+            else design_text(text, top, config, lint=False).mode(mode)
+        )
     except ToolError as error:
         if str(error).startswith("verilator_bin failed: "):
-            raise DesignError(f"Verilator cannot read it: {str(error).removeprefix('verilator_bin failed: ')}") from None
+            raise DesignError(
+                f"Verilator cannot read it: {str(error).removeprefix('verilator_bin failed: ')}"
+            ) from None
         raise
     x, vectors = patterns.view(DTYPES[numerics.source.name]), folder / "counterexample.npz"
     try:
         expected, actual = quantize(x, numerics, random=random), dut(x, random=random)
     except HandshakeError as fault:
         save_block(vectors, mode, patterns, random)
-        return Counterexample(block=patterns[0].tolist(), random=None if random is None else random[0].tolist(), mode=mode,
-                              confirmed=True, report=f"from this block on: {fault}", vectors=vectors)
+        return Counterexample(
+            block=patterns[0].tolist(),
+            random=None if random is None else random[0].tolist(),
+            mode=mode,
+            confirmed=True,
+            report=f"from this block on: {fault}",
+            vectors=vectors,
+        )
     return _first(config, mode, patterns, random, expected, actual, folder)
 
 
-def _on_icarus(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, text: str, top: str,
-               folder: Path) -> Counterexample | None:
+def _on_icarus(
+    config: ConverterConfig,
+    mode: int,
+    patterns: np.ndarray,
+    random: np.ndarray | None,
+    text: str,
+    top: str,
+    folder: Path,
+) -> Counterexample | None:
     """The same on Icarus, if it is there and reads the design."""
     expected = quantize(patterns.view(DTYPES[config.modes[mode].source.name]), config.modes[mode], random=random)
     actual = on_icarus(text, top, expected, patterns, random, mode if config.alternatives else None)
     if actual is None:
         return None
     found = _first(config, mode, patterns, random, expected, actual, folder)
-    return replace(found, simulator="Icarus", report="on Icarus, where unknown bits (x) are counted as wrong\n" + found.report)
+    return replace(
+        found, simulator="Icarus", report="on Icarus, where unknown bits (x) are counted as wrong\n" + found.report
+    )
 
 
-def _first(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.ndarray | None, expected: Quantized,
-           actual: Quantized, folder: Path) -> Counterexample:
+def _first(
+    config: ConverterConfig,
+    mode: int,
+    patterns: np.ndarray,
+    random: np.ndarray | None,
+    expected: Quantized,
+    actual: Quantized,
+    folder: Path,
+) -> Counterexample:
     """The first block on which two results differ, or the first of all."""
     differs = (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
     row = int(np.flatnonzero(differs)[0]) if differs.any() else 0
@@ -122,8 +175,14 @@ def _first(config: ConverterConfig, mode: int, patterns: np.ndarray, random: np.
     first = [Quantized(scales=q.scales[part], codes=q.codes[part], numerics=q.numerics) for q in (expected, actual)]
     board.compare("counterexample", patterns[part], *first, drawn)
     save_block(vectors, mode, patterns[part], drawn)
-    return Counterexample(block=patterns[row].tolist(), random=None if random is None else random[row].tolist(), mode=mode,
-                          confirmed=bool(differs.any()), report=board.report, vectors=vectors)
+    return Counterexample(
+        block=patterns[row].tolist(),
+        random=None if random is None else random[row].tolist(),
+        mode=mode,
+        confirmed=bool(differs.any()),
+        report=board.report,
+        vectors=vectors,
+    )
 
 
 def _candidates(numerics: Numerics, values: dict[str, int]) -> tuple[list[list[int]], np.ndarray | None]:
@@ -145,8 +204,11 @@ def _candidates(numerics: Numerics, values: dict[str, int]) -> tuple[list[list[i
 
 def disagreement(simulator: str, report: str) -> str:
     """What there is to say where a proof holds as both readers have it, and one simulator shows something else."""
-    return f"both readers of Yosys read a converter that is right for every block, and {simulator} converts a block otherwise: one of the tools is " \
-           f"wrong\n{report}"
+    return (
+        f"both readers of Yosys read a converter that is right for every block, and {simulator} converts a block "
+        "otherwise: one of the tools is "
+        f"wrong\n{report}"
+    )
 
 
 def save_block(path: Path, mode: int, patterns: np.ndarray, random: np.ndarray | None) -> None:

@@ -26,13 +26,17 @@ NETLISTS = {
 """Targets whose netlists can be proved: how they are mapped, module by module, and what their cells do."""
 
 DISSOLVED = ["setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierarchy"]
-"""What must come before ``flatten``, which leaves modules and cells alone that ask to be kept: a proof would miss their inside."""
+"""What must come before ``flatten``, which leaves modules and cells alone that ask to be kept: a proof would miss their
+inside.
+"""
 
 UNSAID = ["chformal -remove", "delete */t:$print */t:$check"]
 """Without assertions and messages."""
 
 FREED = ["memory_collect", "techmap -max_iter 1 -map undefined.v"]
-"""With results that may be anything where Verilog has none, beside its bits that are x: see undefined.v, which must be in the folder."""
+"""With results that may be anything where Verilog has none, beside its bits that are x: see undefined.v, which must be
+in the folder.
+"""
 
 CHECKED = ["check -assert"]
 """Refuses wires that nothing or two things drive, and loops."""
@@ -44,8 +48,9 @@ RUNNING = "-- Running command `"
 
 @dataclass(frozen=True)
 class Cut:
-    """A module to look at, the cells to leave out of it, whose outputs then can be anything, and its inner ``wires`` that
-    must stay visible."""
+    """A module to look at, the cells to leave out of it, whose outputs then can be anything, and its inner ``wires``
+    that must stay visible.
+    """
 
     module: str
     without: tuple[str, ...] = ()
@@ -87,16 +92,24 @@ def written_name(name: str) -> str:
 
 
 class Design:
-    """The module ``top`` of a text without macros, as one of Yosys' ``readers`` has it; or with ``netlist`` what synthesis for that
-    target makes of it.
+    """The module ``top`` of a text without macros, as one of Yosys' ``readers`` has it; or with ``netlist`` what
+    synthesis for that target makes of it.
 
-    Works in ``folder``, where the text and Yosys' scripts and logs stay. Methods raise `DesignError` where the reader cannot read the text,
-    and `StructureError` for what no proof can be made of: wires that nothing or two things drive, loops, registers, black boxes, cells
-    and names that SMT-LIB cannot have.
+    Works in ``folder``, where the text and Yosys' scripts and logs stay. Methods raise `DesignError` where the reader
+    cannot read the text, and `StructureError` for what no proof can be made of: wires that nothing or two things drive,
+    loops, registers, black boxes, cells and names that SMT-LIB cannot have.
     """
 
-    def __init__(self, text: str, top: str, folder: Path, reader: str = READ_VERILOG, *, netlist: str | None = None,
-                 parameters: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        top: str,
+        folder: Path,
+        reader: str = READ_VERILOG,
+        *,
+        netlist: str | None = None,
+        parameters: Mapping[str, str] | None = None,
+    ) -> None:
         if netlist is not None and netlist not in NETLISTS:
             raise ValueError(unknown_name("netlist", netlist, NETLISTS))
         self.text, self.top, self.folder, self.reader, self.netlist = text, top, folder, reader, netlist
@@ -114,7 +127,11 @@ class Design:
         mapped = f"{self.netlist}.v"
         self._execute([*commands, script.format(top=self.top), f"write_verilog -noattr {mapped}"], len(commands))
         # a model of a cell is a module like any other, so that proofs see through it
-        return [f"read_verilog -sv {mapped}", *(f"read_verilog -nooverwrite {model}" for model in models), f"hierarchy -check -top {self.top}"]
+        return [
+            f"read_verilog -sv {mapped}",
+            *(f"read_verilog -nooverwrite {model}" for model in models),
+            f"hierarchy -check -top {self.top}",
+        ]
 
     def of_netlist(self, modules: dict[str, dict]) -> Design:
         """The same text as these modules, which Yosys and what came after it have made of it."""
@@ -125,12 +142,18 @@ class Design:
         file = f"modules-{sha256(text)[:12]}.json"
         (self.folder / file).write_text(text)
         made = Design.__new__(Design)
-        vars(made).update(vars(self) | {"reading": [f"read_json {file}", f"hierarchy -top {self.top}"], "modules": modules})
+        vars(made).update(
+            vars(self) | {"reading": [f"read_json {file}", f"hierarchy -top {self.top}"], "modules": modules}
+        )
         return made
 
     def run(self, commands: list[str]) -> None:
         """Run Yosys' commands after those that read the design."""
-        before = [command.startswith("proc") for command in commands].index(True) + 1 if any(c.startswith("proc") for c in commands) else 0
+        before = (
+            [command.startswith("proc") for command in commands].index(True) + 1
+            if any(c.startswith("proc") for c in commands)
+            else 0
+        )
         self._execute([*self.reading, *commands], len(self.reading) + before)
 
     def _execute(self, commands: list[str], reading: int) -> None:
@@ -153,7 +176,15 @@ class Design:
         modules = json.loads(file.read_text())["modules"]
         file.unlink()
         closed = {name for name, module in modules.items() if module["attributes"].get("blackbox")}
-        if box := next((cell["type"] for module in modules.values() for cell in module["cells"].values() if cell["type"] in closed), None):
+        if box := next(
+            (
+                cell["type"]
+                for module in modules.values()
+                for cell in module["cells"].values()
+                if cell["type"] in closed
+            ),
+            None,
+        ):
             raise StructureError(f"{box} is a black box, a module without content")
         return modules
 
@@ -167,18 +198,31 @@ class Design:
 
     def check(self) -> None:
         """Raise the errors of the class where the design cannot be read, or no proof can be made of it."""
-        self.modules  # which are checked when they are made
+        _ = self.modules  # which are checked when they are made
 
     @property
     def latches(self) -> list[str]:
         """The modules that have latches."""
-        return [name for name, module in self.modules.items() if any(cell["type"] in LATCHES for cell in module["cells"].values())]
+        return [
+            name
+            for name, module in self.modules.items()
+            if any(cell["type"] in LATCHES for cell in module["cells"].values())
+        ]
 
     def parts(self, *cuts: Cut) -> list[Part]:
         """Modules as functions."""
         # what the text leaves undefined may be anything: what follows would take it for 0
-        commands = [*DISSOLVED, "proc -norom -noopt", *UNSAID, "opt_expr -keepdc", *FREED, "setundef -anyseq", "opt_expr", "opt_clean",
-                    "design -save whole"]
+        commands = [
+            *DISSOLVED,
+            "proc -norom -noopt",
+            *UNSAID,
+            "opt_expr -keepdc",
+            *FREED,
+            "setundef -anyseq",
+            "opt_expr",
+            "opt_clean",
+            "design -save whole",
+        ]
         provide(self.folder)
         for name, module in self.modules.items():
             for inner in (name, *module["netnames"], *module["cells"]):
@@ -186,16 +230,25 @@ class Design:
         written = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
         for cut, file in zip(cuts, written):
             file.unlink(missing_ok=True)
-            commands += ["design -load whole", *(f"delete {cut.module}/{cell}" for cell in cut.without),
-                         *(f"setattr -set keep 1 {cut.module}/w:{wire}" for wire in cut.wires), f"hierarchy -top {cut.module}",
-                         "flatten", "setundef -undriven -anyseq", "opt_clean", f"write_smt2 -stbv -wires {file.name}"]
+            commands += [
+                "design -load whole",
+                *(f"delete {cut.module}/{cell}" for cell in cut.without),
+                *(f"setattr -set keep 1 {cut.module}/w:{wire}" for wire in cut.wires),
+                f"hierarchy -top {cut.module}",
+                "flatten",
+                "setundef -undriven -anyseq",
+                "opt_clean",
+                f"write_smt2 -stbv -wires {file.name}",
+            ]
         self.run(commands)
         parts = []
         for cut, file in zip(cuts, written):
             text = file.read_text()
             file.unlink()
             if re.search(r"^; yosys-smt2-(register|memory|clock)", text, re.M):
-                raise StructureError(f"the module {cut.module} has registers: say after how many clock cycles a result comes (--latency)")
+                raise StructureError(
+                    f"the module {cut.module} has registers: say after how many clock cycles a result comes (--latency)"
+                )
             parts.append(Part(written_name(cut.module), text))
         return parts
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,12 +37,17 @@ class Elaboration:
         found = {}
         for port in self.top.body.portList:
             if port.kind != ast.SymbolKind.Port:
-                raise DesignError(f"{self.place(port.location)}: the port {port.name} of {self.top.name} is {_kind(port)}: give the module a "
-                                  "wrapper with vectors for ports")
+                raise DesignError(
+                    f"{self.place(port.location)}: the port {port.name} of {self.top.name} is {_kind(port)}: give "
+                    "the module a "
+                    "wrapper with vectors for ports"
+                )
             direction = {"In": "input", "Out": "output", "InOut": "inout"}.get(port.direction.name, port.direction.name)
             for name, vector in _vectors(port.name, port.type):
                 if not vector.isIntegral:
-                    raise DesignError(f"{self.place(port.location)}: the port {port.name} of {self.top.name} is no vector")
+                    raise DesignError(
+                        f"{self.place(port.location)}: the port {port.name} of {self.top.name} is no vector"
+                    )
                 found[name] = _port(name, direction, vector)
         return found
 
@@ -56,22 +60,26 @@ class Elaboration:
 
         def look(symbol: object) -> object:
             nonlocal found
-            found = found or isinstance(symbol, ast.PortSymbol) and symbol.type.isUnpackedArray
-            return ast.VisitAction.Skip if isinstance(symbol, ast.Expression | ast.Statement) else ast.VisitAction.Advance
+            found = found or (isinstance(symbol, ast.PortSymbol) and symbol.type.isUnpackedArray)
+            return (
+                ast.VisitAction.Skip if isinstance(symbol, ast.Expression | ast.Statement) else ast.VisitAction.Advance
+            )
 
         self.top.visit(look)
         return found
 
     @cached_property
     def packed_arrays(self) -> set[str]:
-        """Of what there are packed arrays in the design: kinds of slang's, ``PackedStructType`` or ``PackedArrayType`` for example."""
+        """Of what there are packed arrays in the design: kinds of slang's, ``PackedStructType`` or ``PackedArrayType``
+        for example.
+        """
         from pyslang import ast
 
         found: set[str] = set()
 
         def look(symbol: object) -> object:
             kind = symbol.type.canonicalType if isinstance(symbol, ast.ValueSymbol) else None
-            while kind is not None and (kind.isPackedArray or kind.isUnpackedArray and kind.hasFixedRange):
+            while kind is not None and (kind.isPackedArray or (kind.isUnpackedArray and kind.hasFixedRange)):
                 inner = kind.arrayElementType.canonicalType
                 if kind.isPackedArray:
                     found.add(inner.kind.name)
@@ -119,7 +127,12 @@ def elaborated(text: str, top: str, parameters: Mapping[str, str] | None = None)
     options.topModules = {top}
     options.paramOverrides = [f"{name}={value}" for name, value in (parameters or {}).items()]
     flags = ast.CompilationFlags
-    options.flags = flags.AllowUseBeforeDeclare | flags.RelaxEnumConversions | flags.AllowTopLevelIfacePorts | flags.AllowMergingAnsiPorts
+    options.flags = (
+        flags.AllowUseBeforeDeclare
+        | flags.RelaxEnumConversions
+        | flags.AllowTopLevelIfacePorts
+        | flags.AllowMergingAnsiPorts
+    )
     bag = pyslang.Bag()
     bag.compilationOptions = options
     compilation = ast.Compilation(bag)
@@ -130,7 +143,9 @@ def elaborated(text: str, top: str, parameters: Mapping[str, str] | None = None)
     reached = _definitions(root.topInstances[0]) if root.topInstances else set()
     aside = [extent for name, extent in definitions.items() if name not in reached and reached]
     for diagnostic in compilation.getAllDiagnostics():
-        if diagnostic.isError() and not any(extent.start.offset <= diagnostic.location.offset < extent.end.offset for extent in aside):
+        if diagnostic.isError() and not any(
+            extent.start.offset <= diagnostic.location.offset < extent.end.offset for extent in aside
+        ):
             manager = compilation.sourceManager
             file = manager.getFileName(diagnostic.location)  # empty for a parameter that was given
             place = f"{file}:{manager.getLineNumber(diagnostic.location)}: " if file else ""

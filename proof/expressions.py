@@ -4,15 +4,54 @@ from __future__ import annotations
 
 from .activity import Part, Symbol
 
-__all__ = ["CONSTANTS", "body_of", "contents", "dpi_import", "has_z", "indices_of", "instance_of", "kind_of", "locals_of", "only_says", "part_of",
-           "root_of", "value_of", "words"]
+__all__ = [
+    "CONSTANTS",
+    "body_of",
+    "contents",
+    "dpi_import",
+    "has_z",
+    "indices_of",
+    "instance_of",
+    "kind_of",
+    "locals_of",
+    "only_says",
+    "part_of",
+    "root_of",
+    "value_of",
+    "words",
+]
 
 CONSTANTS = ("Parameter", "EnumValue", "Genvar", "Specparam", "TypeParameter")
 """Kinds of symbols whose value is known before anything runs."""
 
-MESSAGES = frozenset(("$display", "$displayb", "$displayh", "$displayo", "$write", "$writeb", "$writeh", "$strobe", "$monitor", "$error",
-                      "$warning", "$info", "$fatal", "$dumpfile", "$dumpvars", "$dumpon", "$dumpoff", "$timeformat", "$printtimescale",
-                      "$stop", "$finish", "$assertoff", "$asserton", "$assertkill"))
+MESSAGES = frozenset(
+    (
+        "$display",
+        "$displayb",
+        "$displayh",
+        "$displayo",
+        "$write",
+        "$writeb",
+        "$writeh",
+        "$strobe",
+        "$monitor",
+        "$error",
+        "$warning",
+        "$info",
+        "$fatal",
+        "$dumpfile",
+        "$dumpvars",
+        "$dumpon",
+        "$dumpoff",
+        "$timeformat",
+        "$printtimescale",
+        "$stop",
+        "$finish",
+        "$assertoff",
+        "$asserton",
+        "$assertkill",
+    )
+)
 """System tasks that change nothing of the design."""
 
 
@@ -70,7 +109,10 @@ def _number(expression: object) -> int | None:
 def indices_of(node: object) -> list[object]:
     found = []
     while node.kind.name in ("ElementSelect", "RangeSelect", "MemberAccess"):
-        found += {"ElementSelect": lambda: [node.selector], "RangeSelect": lambda: [node.left, node.right]}.get(node.kind.name, list)()
+        if node.kind.name == "ElementSelect":
+            found.append(node.selector)
+        elif node.kind.name == "RangeSelect":
+            found += [node.left, node.right]
         node = node.value
     return found
 
@@ -91,7 +133,7 @@ def contents(expression: object) -> tuple[set[Symbol], bool, list[object]]:
                 is_unknown = is_unknown or node.symbol.value.hasUnknown()
         elif kind in ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral"):
             is_unknown = is_unknown or node.value.hasUnknown
-        elif kind == "Inside" or kind == "BinaryOp" and node.op.name.startswith("Wildcard"):
+        elif kind == "Inside" or (kind == "BinaryOp" and node.op.name.startswith("Wildcard")):
             node.left.visit(look)  # what may have wildcards is on the right
             return ast.VisitAction.Skip
         elif kind == "Call" and not node.isSystemCall:

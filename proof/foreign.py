@@ -36,6 +36,7 @@ from .witness import fewest, smallest
 
 __all__ = ["Check", "Witness", "check_rtl"]
 
+NO_MAP = PortMap()
 TRIED = 20_000
 """Random blocks on which other rules are tried, beside the corner blocks."""
 
@@ -117,37 +118,77 @@ class Check:
 
     def to_dict(self) -> dict:
         digits = self.config.numerics.source.bits // 4
-        return {**self.config.to_dict(), "config_id": self.config.config_id, "profile": self.config.profile, "top": self.top,
-                "map": self.port_map.to_dict(), "nan_codes": "free" if self.nan_codes_free else "exact", "macros": self.reading.macros,
-                "design_sha256": sha256(self.reading.text), "seed": self.seed, "status": self.status,
-                "stimuli": self.stimuli, "normal": self.divergence.to_dict() if self.divergence else None, "first": self.first,
-                "witnesses": [{"title": witness.title, "blocks": witness.blocks, "report": witness.report,
-                               "block": [f"0x{pattern:0{digits}X}" for pattern in witness.block.tolist()]} for witness in self.witnesses],
-                "matches": [candidate.to_dict() for candidate in self.matches],
-                "nearest": [candidate.to_dict() for candidate in self.nearest[:5]],
-                "tried_blocks": self.tried, "remarks": self.remarks, "objections": list(map(str, self.objections)), "after_edges": self.edges,
-                "solver": self.solver, "yosys": yosys_version(), "slang": slang_version(), "unread": self.unread,
-                "arguments": [argument.to_dict() for argument in self.arguments], "others": [other.to_dict() for other in self.others]}
+        return {
+            **self.config.to_dict(),
+            "config_id": self.config.config_id,
+            "profile": self.config.profile,
+            "top": self.top,
+            "map": self.port_map.to_dict(),
+            "nan_codes": "free" if self.nan_codes_free else "exact",
+            "macros": self.reading.macros,
+            "design_sha256": sha256(self.reading.text),
+            "seed": self.seed,
+            "status": self.status,
+            "stimuli": self.stimuli,
+            "normal": self.divergence.to_dict() if self.divergence else None,
+            "first": self.first,
+            "witnesses": [
+                {
+                    "title": witness.title,
+                    "blocks": witness.blocks,
+                    "report": witness.report,
+                    "block": [f"0x{pattern:0{digits}X}" for pattern in witness.block.tolist()],
+                }
+                for witness in self.witnesses
+            ],
+            "matches": [candidate.to_dict() for candidate in self.matches],
+            "nearest": [candidate.to_dict() for candidate in self.nearest[:5]],
+            "tried_blocks": self.tried,
+            "remarks": self.remarks,
+            "objections": list(map(str, self.objections)),
+            "after_edges": self.edges,
+            "solver": self.solver,
+            "yosys": yosys_version(),
+            "slang": slang_version(),
+            "unread": self.unread,
+            "arguments": [argument.to_dict() for argument in self.arguments],
+            "others": [other.to_dict() for other in self.others],
+        }
 
 
-def check_rtl(files: Sequence[Path | str], top: str, config: ConverterConfig,
-              port_map: PortMap | Mapping[str, object] = PortMap(), *, include: Sequence[Path | str] = (),
-              define: Sequence[str] = (), parameters: Mapping[str, object] | None = None,
-              out: Path | str = "build", exhaustive: bool = False, blocks: int = 200_000, seed: int = 0, nan_codes_free: bool = False,
-              solver: str = "bitwuzla", timeout: float = 300, progress: Callable[[str], None] | None = None) -> Check:
+def check_rtl(
+    files: Sequence[Path | str],
+    top: str,
+    config: ConverterConfig,
+    port_map: PortMap | Mapping[str, object] = NO_MAP,
+    *,
+    include: Sequence[Path | str] = (),
+    define: Sequence[str] = (),
+    parameters: Mapping[str, object] | None = None,
+    out: Path | str = "build",
+    exhaustive: bool = False,
+    blocks: int = 200_000,
+    seed: int = 0,
+    nan_codes_free: bool = False,
+    solver: str = "bitwuzla",
+    timeout: float = 300,
+    progress: Callable[[str], None] | None = None,
+) -> Check:
     """Check the module ``top`` of Verilog or SystemVerilog files against the numerics of a configuration of one mode.
 
     Its ports are mapped to ours as `mapping` describes. It is compared with the golden model on corner, boundary and
-    ``blocks`` random blocks and on a sweep over all inputs: every one of them if ``exhaustive``. Where nothing differs, a
-    solver is asked whether anything can, with ``timeout`` seconds for each question; a registered design must be a
-    pipeline for that. Where something differs there are witnesses, and the rules that the design follows instead, if known. With
-    ``nan_codes_free`` codes under the scale byte 255 may be anything, as readers of OCP's formats do not look at them.
+    ``blocks`` random blocks and on a sweep over all inputs: every one of them if ``exhaustive``. Where nothing differs,
+    a solver is asked whether anything can, with ``timeout`` seconds for each question; a registered design must be a
+    pipeline for that. Where something differs there are witnesses, and the rules that the design follows instead, if
+    known. With ``nan_codes_free`` codes under the scale byte 255 may be anything, as readers of OCP's formats do not
+    look at them.
 
-    Without a clock it is also simulated on Icarus, where that is installed. Where the text depends on macros by which tools make
-    themselves known, every text is checked; the outcome is that of the first that fails, or else of the usual one.
+    Without a clock it is also simulated on Icarus, where that is installed. Where the text depends on macros by which
+    tools make themselves known, every text is checked; the outcome is that of the first that fails, or else of the
+    usual one.
 
-    PASS: proved, as each reader of Yosys has it that can read it. FAIL: a block differs. UNKNOWN or TIMEOUT: nothing was found, or on
-    Icarus only, and nothing proved.
+    PASS: proved, as each reader of Yosys has it that can read it. FAIL: a block differs. UNKNOWN or TIMEOUT: nothing
+    was found, or on Icarus only, and nothing proved.
 
     Raises ValueError for files, maps and modules that do not fit, `ToolMissing` where a tool is missing.
     """
@@ -161,8 +202,16 @@ def check_rtl(files: Sequence[Path | str], top: str, config: ConverterConfig,
     chosen = {name: str(value) for name, value in (parameters or {}).items()}
     checks: list[Check] = []
     for reading in readings(files, include, define):
-        check = Check(config=config, top=top, port_map=asked, reading=reading, folder=folder / reading.folder, seed=seed,
-                      nan_codes_free=nan_codes_free, solver=f"{solver} {version}")
+        check = Check(
+            config=config,
+            top=top,
+            port_map=asked,
+            reading=reading,
+            folder=folder / reading.folder,
+            seed=seed,
+            nan_codes_free=nan_codes_free,
+            solver=f"{solver} {version}",
+        )
         adapter = Adapter(reading.text, top, asked, config.numerics, check.folder, chosen)
         _check(check, adapter, exhaustive, blocks, solver, timeout, say)
         checks.append(check)
@@ -175,7 +224,15 @@ def check_rtl(files: Sequence[Path | str], top: str, config: ConverterConfig,
     return outcome
 
 
-def _check(check: Check, adapter: Adapter, exhaustive: bool, blocks: int, solver: str, timeout: float, say: Callable[[str], None]) -> None:
+def _check(
+    check: Check,
+    adapter: Adapter,
+    exhaustive: bool,
+    blocks: int,
+    solver: str,
+    timeout: float,
+    say: Callable[[str], None],
+) -> None:
     """Check one text."""
     for stale in [check.folder / "witness.npz", *check.folder.glob("**/*.smt2")]:
         stale.unlink(missing_ok=True)
@@ -187,10 +244,14 @@ def _check(check: Check, adapter: Adapter, exhaustive: bool, blocks: int, solver
     check.stimuli, check.divergence = comparison.rows, divergence(comparison, normal)
     if not comparison.found and not check.divergence.differing_blocks:
         numerics = check.config.numerics
-        blocks = np.concatenate([make.corner_blocks(numerics)[:FEW], single_bits(check.config, check.seed, AROUND)[:FEW]])
+        blocks = np.concatenate(
+            [make.corner_blocks(numerics)[:FEW], single_bits(check.config, check.seed, AROUND)[:FEW]]
+        )
         if report := _on_icarus(check, adapter, comparison, blocks, say):
-            check.remarks.append("no proof was possible: on Icarus, which knows unknown bits (x), here counted as wrong, and follows "
-                                 f"sensitivity lists, blocks differ\n{report}")
+            check.remarks.append(
+                "no proof was possible: on Icarus, which knows unknown bits (x), here counted as wrong, and follows "
+                f"sensitivity lists, blocks differ\n{report}"
+            )
         else:
             _ask(check, adapter, comparison, solver, timeout, say)
         return
@@ -211,9 +272,12 @@ def _check(check: Check, adapter: Adapter, exhaustive: bool, blocks: int, solver
     _name(check, comparison, normal)
 
 
-def _on_icarus(check: Check, adapter: Adapter, comparison: Comparison, blocks: np.ndarray, say: Callable[[str], None]) -> str | None:
-    """What is wrong with the first of the blocks that Icarus converts otherwise than the model: empty if none is, None where Icarus
-    cannot be asked."""
+def _on_icarus(
+    check: Check, adapter: Adapter, comparison: Comparison, blocks: np.ndarray, say: Callable[[str], None]
+) -> str | None:
+    """What is wrong with the first of the blocks that Icarus converts otherwise than the model: empty if none is, None
+    where Icarus cannot be asked.
+    """
     if adapter.asked.clk is not None or adapter.elaboration.has_array_ports:
         return None
     say("simulating on Icarus")
@@ -231,9 +295,12 @@ def _on_icarus(check: Check, adapter: Adapter, comparison: Comparison, blocks: n
     return board.mismatches[0]
 
 
-def _only_verilator_differs(check: Check, adapter: Adapter, comparison: Comparison, solver: str, timeout: float,
-                            say: Callable[[str], None]) -> bool:
-    """Is the Verilated design wrong where Icarus and both readers of Yosys have a right one? Then one of the tools is."""
+def _only_verilator_differs(
+    check: Check, adapter: Adapter, comparison: Comparison, solver: str, timeout: float, say: Callable[[str], None]
+) -> bool:
+    """Is the Verilated design wrong where Icarus and both readers of Yosys have a right one? Then one of the
+    tools is.
+    """
     blocks = [example.block for example in comparison.found.values()]
     if not blocks or _on_icarus(check, adapter, comparison, np.stack(blocks), say) != "":
         return False
@@ -249,7 +316,9 @@ def _only_verilator_differs(check: Check, adapter: Adapter, comparison: Comparis
     return False
 
 
-def _ask(check: Check, adapter: Adapter, comparison: Comparison, solver: str, timeout: float, say: Callable[[str], None]) -> None:
+def _ask(
+    check: Check, adapter: Adapter, comparison: Comparison, solver: str, timeout: float, say: Callable[[str], None]
+) -> None:
     """Prove it as each reader has it, or say why not; a counterexample is simulated."""
     for reader in readers():
         if why := refusal(reader, adapter.elaboration):
@@ -278,7 +347,9 @@ def _ask(check: Check, adapter: Adapter, comparison: Comparison, solver: str, ti
     check.status = worst(argument.status for argument in check.arguments)
     if check.status is Status.PASS and check.objections:
         check.status = Status.UNKNOWN
-    check.remarks += dict.fromkeys(filter(None, (text for argument in check.arguments for text in (argument.remark, argument.doubt))))
+    check.remarks += dict.fromkeys(
+        filter(None, (text for argument in check.arguments for text in (argument.remark, argument.doubt)))
+    )
 
 
 def _found(check: Check, argument: Argument, comparison: Comparison, latches: list[str]) -> None:
@@ -292,14 +363,26 @@ def _found(check: Check, argument: Argument, comparison: Comparison, latches: li
         cause = CAUSES[comparison.why(block[None], random)[0]]
         _witness(check, comparison, cause.text, 1, block, random, cause)
     elif latches:
-        argument.doubt = f"the module {latches[0]} has a latch: an output or variable that keeps its value for some inputs"
+        argument.doubt = (
+            f"the module {latches[0]} has a latch: an output or variable that keeps its value for some inputs"
+        )
     else:
         check.witnesses.append(Witness(title="the solver's block", blocks=1, block=block, random=random, report=""))
-        check.remarks.append("the solver's block is converted as it should be when it is simulated: the design leaves something "
-                             "undefined (x), on which its result depends")
+        check.remarks.append(
+            "the solver's block is converted as it should be when it is simulated: the design leaves something "
+            "undefined (x), on which its result depends"
+        )
 
 
-def _witness(check: Check, comparison: Comparison, title: str, count: int, block: np.ndarray, random: np.ndarray | None, cause: Cause) -> None:
+def _witness(
+    check: Check,
+    comparison: Comparison,
+    title: str,
+    count: int,
+    block: np.ndarray,
+    random: np.ndarray | None,
+    cause: Cause,
+) -> None:
     """Make a witness smaller, if it is one on its own, without giving it another cause; and keep it."""
     number = CAUSES.index(cause)
     report = ""
@@ -307,7 +390,9 @@ def _witness(check: Check, comparison: Comparison, title: str, count: int, block
         block = smallest(block, lambda patterns: comparison.why(patterns, random) == number)
         report = comparison.described("smallest witness", block, random)
     else:
-        sentence = "the block that differs does not differ on its own: the design keeps something from the blocks before"
+        sentence = (
+            "the block that differs does not differ on its own: the design keeps something from the blocks before"
+        )
         check.remarks += [sentence] * (sentence not in check.remarks)
     if not check.witnesses:
         save_block(check.folder / "witness.npz", 0, block[None], None if random is None else random[None])
@@ -325,15 +410,25 @@ def _normal_witness(check: Check, comparison: Comparison, normal: np.ndarray) ->
     if comparison.why(block[None], drawn)[0] < 0:
         return
     block = fewest(block, lambda patterns: comparison.why(patterns, drawn) >= 0)
-    check.witnesses.append(Witness(title="N(0,1)", blocks=int(differs.sum()), block=block, random=drawn,
-                                   report=comparison.described("witness of N(0,1)", block, drawn)))
+    check.witnesses.append(
+        Witness(
+            title="N(0,1)",
+            blocks=int(differs.sum()),
+            block=block,
+            random=drawn,
+            report=comparison.described("witness of N(0,1)", block, drawn),
+        )
+    )
 
 
 def _name(check: Check, comparison: Comparison, normal: np.ndarray) -> None:
     """Which rules does it follow, or what is the fault like?"""
     numerics = check.config.numerics
     patterns = np.concatenate([make.corner_blocks(numerics), make.random_blocks(numerics, TRIED, check.seed)])
-    sets = [(blocks, random := comparison.drawn(blocks, 0), comparison.convert(blocks, random)) for blocks in (patterns, normal)]
+    sets = [
+        (blocks, random := comparison.drawn(blocks, 0), comparison.convert(blocks, random))
+        for blocks in (patterns, normal)
+    ]
     check.nearest, check.tried = ranked(numerics, *sets, check.nan_codes_free), len(patterns) + len(normal)
     check.remarks += suspicions(numerics, *sets[1])
     if isinstance(comparison.design, Streamed):

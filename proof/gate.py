@@ -1,8 +1,8 @@
-"""What must not be in a text that is proved: constructs that tools read differently, and those on which a simulator that follows the
-standard does something else than hardware would.
+"""What must not be in a text that is proved: constructs that tools read differently, and those on which a simulator
+that follows the standard does something else than hardware would.
 
-Each is an `Objection` with its place. What a statement may be is listed, and what is not in the list is an objection, so that nothing
-passes because nobody thought of it.
+Each is an `Objection` with its place. What a statement may be is listed, and what is not in the list is an objection,
+so that nothing passes because nobody thought of it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ class Objection:
 def objections(design: Elaboration) -> list[Objection]:
     """What is wrong with a design, in the order of the text; each once, in however many instances it is."""
     found = _Gate(design).found
-    return sorted(dict.fromkeys(found), key=lambda objection: (objection.place.rpartition(":")[0], int(objection.place.rpartition(":")[2])))
+    return sorted(
+        dict.fromkeys(found),
+        key=lambda objection: (objection.place.rpartition(":")[0], int(objection.place.rpartition(":")[2])),
+    )
 
 
 def of_readers(unread: Mapping[str, str], design: Elaboration) -> list[Objection]:
@@ -110,7 +113,9 @@ class _Gate:
         self._flows(activity)
 
     def _flows(self, activity: Activity) -> None:
-        activity.flows |= {(target, source) for target in activity.blocking.symbols for source in activity.reads.symbols}
+        activity.flows |= {
+            (target, source) for target in activity.blocking.symbols for source in activity.reads.symbols
+        }
 
     def _primitive(self, gate: object) -> None:
         if gate.primitiveType.name not in GATES:
@@ -167,17 +172,31 @@ class _Gate:
                 self.object(place, f"{part.symbol.text} is written with = and with <= in one block")
         for part, place in activity.reads:
             if combinational and activity.blocking.meets(part):
-                self.object(place, f"{part.symbol.text} is read before its block writes it, which does not start the block once more")
+                self.object(
+                    place,
+                    f"{part.symbol.text} is read before its block writes it, which does not start the block once more",
+                )
             elif activity.kind == "initial":
                 self.object(place, f"an initial value depends on {part.symbol.text}")
             elif activity.kind == "listed" and part.symbol not in activity.listed:
-                self.object(place, f"{part.symbol.text} is read, and the sensitivity list of its block does not have all of it")
+                self.object(
+                    place, f"{part.symbol.text} is read, and the sensitivity list of its block does not have all of it"
+                )
         if activity.kind in ("continuous", "combinational", "listed", "connection"):
             unseen = {"task": activity.hidden_in_tasks, "function": () if activity.sees_functions else activity.hidden}
             for what, parts in unseen.items():
                 for part, place in parts:
-                    self.object(place, f"a {what} reads {part.symbol.text}, which is none of its arguments: a change of it starts nothing")
-        if activity.kind == "combinational" and not activity.sees_functions and activity.blocking.symbols and not activity.reads.symbols:
+                    self.object(
+                        place,
+                        f"a {what} reads {part.symbol.text}, which is none of its arguments: a change of it starts "
+                        "nothing",
+                    )
+        if (
+            activity.kind == "combinational"
+            and not activity.sees_functions
+            and activity.blocking.symbols
+            and not activity.reads.symbols
+        ):
             self.object(activity.location, "a block reads nothing: no change ever starts it")
         if activity.kind == "unknown":
             self.object(activity.location, "a block starts neither at an edge nor at a change of what it reads")
@@ -188,8 +207,12 @@ class _Gate:
             if activity.kind == "clocked":
                 for part, place in activity.blocking:
                     if any(other is not activity and other.reads.meets(part) for other in self.activities):
-                        self.object(place, f"a clocked block writes {part.symbol.text} with =, and it is read elsewhere: nothing says which "
-                                    "comes first")
+                        self.object(
+                            place,
+                            f"a clocked block writes {part.symbol.text} with =, and it is read elsewhere: nothing "
+                            "says which "
+                            "comes first",
+                        )
 
     def _unknown_selectors(self) -> None:
         """Comparisons that tell x from 0 and 1, of what may be x."""
@@ -218,8 +241,12 @@ class _Gate:
         """What there is no symbol for."""
         from pyslang import syntax
 
-        kinds = {syntax.DriveStrengthSyntax: "a drive strength", syntax.PullStrengthSyntax: "a drive strength",
-                 syntax.ChargeStrengthSyntax: "a charge strength", syntax.BindDirectiveSyntax: "a bind directive"}
+        kinds = {
+            syntax.DriveStrengthSyntax: "a drive strength",
+            syntax.PullStrengthSyntax: "a drive strength",
+            syntax.ChargeStrengthSyntax: "a charge strength",
+            syntax.BindDirectiveSyntax: "a bind directive",
+        }
 
         def look(node: object) -> bool:
             if what := kinds.get(type(node)):
@@ -238,13 +265,49 @@ def _is_bits(kind: object) -> bool:
 
 
 _CHECKS: dict[str, Callable[[_Gate, object], None]] = {
-    "Instance": _Gate._instance, "PrimitiveInstance": _Gate._primitive, "ContinuousAssign": _Gate._assign, "Net": _Gate._net,
-    "Variable": _Gate._variable, "ProceduralBlock": _Gate._process}
+    "Instance": _Gate._instance,
+    "PrimitiveInstance": _Gate._primitive,
+    "ContinuousAssign": _Gate._assign,
+    "Net": _Gate._net,
+    "Variable": _Gate._variable,
+    "ProceduralBlock": _Gate._process,
+}
 
-_HARMLESS = frozenset((
-    "InstanceBody", "InstanceArray", "GenerateBlock", "GenerateBlockArray", "Root",  # looked into
-    "Subroutine",  # looked at where it is called
-    "StatementBlock",  # part of a process
-    "Port", "InterfacePort", "MultiPort", "Modport", "ModportPort", "Parameter", "TypeParameter", "Genvar", "EnumValue", "TypeAlias",
-    "TransparentMember", "ExplicitImport", "WildcardImport", "EmptyMember", "ForwardingTypedef", "Specparam", "Attribute", "ElabSystemTask",
-    "DefParam", "Property", "Sequence", "Field", "EnumType", "PackedStructType", "PackedUnionType", "LetDecl", "UnpackedStructType"))
+_HARMLESS = frozenset(
+    (
+        "InstanceBody",
+        "InstanceArray",
+        "GenerateBlock",
+        "GenerateBlockArray",
+        "Root",  # looked into
+        "Subroutine",  # looked at where it is called
+        "StatementBlock",  # part of a process
+        "Port",
+        "InterfacePort",
+        "MultiPort",
+        "Modport",
+        "ModportPort",
+        "Parameter",
+        "TypeParameter",
+        "Genvar",
+        "EnumValue",
+        "TypeAlias",
+        "TransparentMember",
+        "ExplicitImport",
+        "WildcardImport",
+        "EmptyMember",
+        "ForwardingTypedef",
+        "Specparam",
+        "Attribute",
+        "ElabSystemTask",
+        "DefParam",
+        "Property",
+        "Sequence",
+        "Field",
+        "EnumType",
+        "PackedStructType",
+        "PackedUnionType",
+        "LetDecl",
+        "UnpackedStructType",
+    )
+)

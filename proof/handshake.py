@@ -1,10 +1,11 @@
-"""Valid and ready of a converter with registers: checked on the netlist, so that the rest can be proved as a pure delay.
+"""Valid and ready of a converter with registers: checked on the netlist, so that the rest can be proved as a pure
+delay.
 
-Shown is: all registers share one enable, which is i_ready and is set where o_ready is or o_valid is not; the valid bits are a chain of as
-many registers as the latency, from i_valid to o_valid, which alone the reset clears; and nothing of all this reaches the
-data. So the data registers and the valid bits make the same steps as those of the converter with o_ready tied high, and
-stand still in between. With the proof of that one (`moving`, `pipeline.combinational`) follows: the results that leave are those of
-the blocks that entered, one each, in order, and do not change while they wait.
+Shown is: all registers share one enable, which is i_ready and is set where o_ready is or o_valid is not; the valid bits
+are a chain of as many registers as the latency, from i_valid to o_valid, which alone the reset clears; and nothing of
+all this reaches the data. So the data registers and the valid bits make the same steps as those of the converter with
+o_ready tied high, and stand still in between. With the proof of that one (`moving`, `pipeline.combinational`) follows:
+the results that leave are those of the blocks that entered, one each, in order, and do not change while they wait.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 
-from ..spec import ConverterConfig, ports as converter_ports
+from ..spec import ConverterConfig
+from ..spec import ports as converter_ports
 from .design import Design, provide
 from .pipeline import PREPARATION
 from .structure import StructureError
@@ -20,30 +22,53 @@ from .text import free_name
 
 __all__ = ["PROVED", "check_handshake", "moving"]
 
-PROVED = ("all registers move with i_ready = o_ready or not o_valid, the valid bits are a chain from i_valid to o_valid that rst clears, "
-          "and neither touches the data")
+PROVED = (
+    "all registers move with i_ready = o_ready or not o_valid, the valid bits are a chain from i_valid to o_valid "
+    "that rst clears, "
+    "and neither touches the data"
+)
 """What `check_handshake` shows, in words."""
 
 CONTROL = {"rst": "1'b0", "o_ready": "1'b1"}
 """Control inputs as they are while everything moves."""
 # valid bits first, by name: their reset goes before the enable
-REGISTERS = ["opt_clean", "opt_dff -keepdc w:valid_*_q w:o_valid %u %ci:+$dff[Q]", "opt_dff -keepdc -nosdff", "opt_clean"]
+REGISTERS = [
+    "opt_clean",
+    "opt_dff -keepdc w:valid_*_q w:o_valid %u %ci:+$dff[Q]",
+    "opt_dff -keepdc -nosdff",
+    "opt_clean",
+]
 STORAGE = ("$dff", "$adff", "$sdff", "$aldff", "$dlatch", "$adlatch", "$sr", "$ff", "$mem", "$_")
 Bits = list[bool]
 GATES: dict[str, Callable[[Bits, Bits], bool]] = {
-    "$not": lambda a, b: not a[0], "$or": lambda a, b: a[0] or b[0], "$and": lambda a, b: a[0] and b[0],
-    "$logic_not": lambda a, b: not any(a), "$logic_or": lambda a, b: any(a) or any(b), "$logic_and": lambda a, b: any(a) and any(b),
-    "$reduce_bool": lambda a, b: any(a), "$reduce_or": lambda a, b: any(a), "$eq": lambda a, b: a == b, "$ne": lambda a, b: a != b}
+    "$not": lambda a, b: not a[0],
+    "$or": lambda a, b: a[0] or b[0],
+    "$and": lambda a, b: a[0] and b[0],
+    "$logic_not": lambda a, b: not any(a),
+    "$logic_or": lambda a, b: any(a) or any(b),
+    "$logic_and": lambda a, b: any(a) and any(b),
+    "$reduce_bool": lambda a, b: any(a),
+    "$reduce_or": lambda a, b: any(a),
+    "$eq": lambda a, b: a == b,
+    "$ne": lambda a, b: a != b,
+}
 """Cells of one output bit that control may be made of, by the bits of their inputs."""
 
 
 def moving(design: Design, config: ConverterConfig) -> Design:
     """The converter in which nothing ever waits: of the ports only ``clk``, ``i_valid`` and data."""
-    kept = [port for port in converter_ports(config) if port.name not in CONTROL and not (port.direction == "output" and not port.role.is_data)]
+    kept = [
+        port
+        for port in converter_ports(config)
+        if port.name not in CONTROL and not (port.direction == "output" and not port.role.is_data)
+    ]
     declared = [f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept]
     pins = [f".{port}({value})" for port, value in [*((port.name, port.name) for port in kept), *CONTROL.items()]]
     name = free_name("mxcast_moving", design.text)
-    text = f"{design.text}\nmodule {name}({', '.join(declared)});\n  {design.top} converter({', '.join(pins)});\nendmodule\n"
+    text = (
+        f"{design.text}\nmodule {name}({', '.join(declared)});\n  {design.top} "
+        f"converter({', '.join(pins)});\nendmodule\n"
+    )
     return Design(text, name, design.folder / "moving", design.reader)
 
 
@@ -71,15 +96,22 @@ def check_handshake(design: Design, latency: int) -> None:
     if not control.is_ready(ports["i_ready"][0]):
         raise StructureError("i_ready is not: o_ready, or no o_valid")
     signals = {bit for port in (*CONTROL, "i_valid", "i_ready", "o_valid") for bit in ports[port]}
-    signals |= {bit for name in control.used for bit in cells[name]["connections"]["Y"]} | {bit for bits in chain.values() for bit in bits}
+    signals |= {bit for name in control.used for bit in cells[name]["connections"]["Y"]} | {
+        bit for bits in chain.values() for bit in bits
+    }
     if signals & _data(cells, [*ports["scale"], *ports["p"]]):
         raise StructureError("valid, ready or reset reach the data")
 
 
 def _data(cells: dict[str, dict], outputs: list) -> set:
     """All bits on which outputs depend, the clock, enable and reset of registers apart."""
-    driver = {bit: cell for cell in cells.values() for port, bits in cell["connections"].items()
-              if cell["port_directions"][port] == "output" for bit in bits}
+    driver = {
+        bit: cell
+        for cell in cells.values()
+        for port, bits in cell["connections"].items()
+        if cell["port_directions"][port] == "output"
+        for bit in bits
+    }
     found, waiting = set(), list(outputs)
     while waiting:
         bit = waiting.pop()
@@ -88,19 +120,30 @@ def _data(cells: dict[str, dict], outputs: list) -> set:
         found.add(bit)
         cell = driver.get(bit)
         if cell is not None:
-            pins = ["D"] if cell["type"].startswith(STORAGE) else [port for port, way in cell["port_directions"].items() if way == "input"]
+            pins = (
+                ["D"]
+                if cell["type"].startswith(STORAGE)
+                else [port for port, way in cell["port_directions"].items() if way == "input"]
+            )
             waiting += [other for port in pins for other in cell["connections"][port]]
     return found
 
 
 def _check_register(cell: dict, ports: dict[str, list], control: _Control) -> None:
-    pins, parameters = cell["connections"], {name: int(value, 2) for name, value in cell["parameters"].items() if set(value) <= {"0", "1"}}
+    pins, parameters = (
+        cell["connections"],
+        {name: int(value, 2) for name, value in cell["parameters"].items() if set(value) <= {"0", "1"}},
+    )
     if cell["type"] not in ("$dffe", "$sdffe") or pins["CLK"] != ports["clk"] or not parameters["CLK_POLARITY"]:
         raise StructureError("it has storage that is no register with an enable at the rising edge of clk")
     # a reset goes before the enable of $sdffe, which then may be set too
-    if not parameters["EN_POLARITY"] or pins["EN"] != ports["i_ready"] and not (cell["type"] == "$sdffe" and control.is_ready(pins["EN"][0])):
+    if not parameters["EN_POLARITY"] or (
+        pins["EN"] != ports["i_ready"] and not (cell["type"] == "$sdffe" and control.is_ready(pins["EN"][0]))
+    ):
         raise StructureError("it has a register whose enable is not i_ready")
-    if cell["type"] == "$sdffe" and (pins["SRST"] != ports["rst"] or not parameters["SRST_POLARITY"] or parameters.get("SRST_VALUE") != 0):
+    if cell["type"] == "$sdffe" and (
+        pins["SRST"] != ports["rst"] or not parameters["SRST_POLARITY"] or parameters.get("SRST_VALUE") != 0
+    ):
         raise StructureError("it has a register that is cleared by something else than rst")
 
 
@@ -109,17 +152,23 @@ class _Control:
 
     def __init__(self, cells: dict[str, dict], ports: dict[str, list]) -> None:
         self.cells, self.used = cells, set()
-        self.ready, self.valid, self.reset, self.moves = (ports[name][0] for name in ("o_ready", "o_valid", "rst", "i_ready"))
+        self.ready, self.valid, self.reset, self.moves = (
+            ports[name][0] for name in ("o_ready", "o_valid", "rst", "i_ready")
+        )
         self.driver = {bit: name for name, cell in cells.items() for bit in cell["connections"].get("Y", ())}
 
     def is_ready(self, bit: object) -> bool:
         """Is a signal, without a reset, o_ready or not o_valid? Raises `StructureError` where it depends on more."""
-        return all(self._value(bit, {self.ready: ready, self.valid: valid, self.reset: False, "0": False, "1": True}) == (ready or not valid)
-                   for ready, valid in product((False, True), repeat=2))
+        return all(
+            self._value(bit, {self.ready: ready, self.valid: valid, self.reset: False, "0": False, "1": True})
+            == (ready or not valid)
+            for ready, valid in product((False, True), repeat=2)
+        )
 
     def captured(self, bit: object, is_reset: bool) -> object:
-        """What a register takes over that moves with i_ready, and is not being reset where it can be: the input of a choice that asks
-        about just that."""
+        """What a register takes over that moves with i_ready, and is not being reset where it can be: the input of a
+        choice that asks about just that.
+        """
         while (cell := self.cells.get(self.driver.get(bit, ""))) is not None and cell["type"] == "$mux":
             select, place = cell["connections"]["S"][0], cell["connections"]["Y"].index(bit)
             if select == self.reset and is_reset:
@@ -137,4 +186,6 @@ class _Control:
         if cell is None or cell["type"] not in GATES or len(cell["connections"]["Y"]) > 1:
             raise StructureError("i_ready depends on more than o_ready and o_valid")
         self.used.add(self.driver[bit])
-        return GATES[cell["type"]](*([self._value(one, known) for one in cell["connections"].get(port, ())] for port in ("A", "B")))
+        return GATES[cell["type"]](
+            *([self._value(one, known) for one in cell["connections"].get(port, ())] for port in ("A", "B"))
+        )

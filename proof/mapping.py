@@ -20,7 +20,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ..spec import ConverterConfig, Numerics, ports as converter_ports
+from ..spec import ConverterConfig, Numerics
+from ..spec import ports as converter_ports
 from ..spec.catalogue import excerpt, unknown_name
 
 __all__ = ["Bit", "Connections", "Port", "PortMap", "connections", "entries"]
@@ -31,8 +32,14 @@ QUANTITIES = {"x": "input", "random": "input", "scale": "output", "p": "output"}
 SIGNALS = ("clk", "rst")
 NUMBERS = ("latency", "interval")
 
-OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
-             ast.Div: operator.floordiv, ast.Mod: operator.mod}
+OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.floordiv,
+    ast.Mod: operator.mod,
+}
 
 Bit = tuple[str, int]
 """A bit of a signal: its name and the place, 0 being the lowest. The signals ``0`` and ``1`` are constants."""
@@ -56,7 +63,9 @@ class Port:
 
 @dataclass(frozen=True, kw_only=True)
 class PortMap:
-    """What a map says: a pattern for each of our quantities, the clock and reset ports, and constants for other inputs."""
+    """What a map says: a pattern for each of our quantities, the clock and reset ports, and constants for other
+    inputs.
+    """
 
     patterns: dict[str, str] = field(default_factory=dict)
     constants: dict[str, int] = field(default_factory=dict)
@@ -88,21 +97,30 @@ class PortMap:
                 constants[key] = _number(key, value)
         chosen = cls(patterns=patterns, constants=constants, **others)
         if chosen.latency < 0 or chosen.interval < 1:
-            raise ValueError(f"latency must be 0 or more and interval 1 or more, not {chosen.latency} and {chosen.interval}")
+            raise ValueError(
+                f"latency must be 0 or more and interval 1 or more, not {chosen.latency} and {chosen.interval}"
+            )
         if chosen.latency and chosen.clk is None:
             raise ValueError("a latency needs a clock: map clk=PORT")
         return chosen
 
     def to_dict(self) -> dict[str, object]:
         signals = {key: value for key in SIGNALS if (value := getattr(self, key)) is not None}
-        return {**self.patterns, **self.constants, **signals, **({key: getattr(self, key) for key in NUMBERS} if self.clk else {})}
+        return {
+            **self.patterns,
+            **self.constants,
+            **signals,
+            **({key: getattr(self, key) for key in NUMBERS} if self.clk else {}),
+        }
 
 
 def _number(key: str, value: object) -> int:
     try:
         return int(value) if isinstance(value, int) else int(value, 0)
     except ValueError:
-        raise ValueError(f"{key} takes a whole number, not {excerpt(value)}: patterns are for {', '.join(QUANTITIES)}") from None
+        raise ValueError(
+            f"{key} takes a whole number, not {excerpt(value)}: patterns are for {', '.join(QUANTITIES)}"
+        ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,12 +132,15 @@ class Connections:
 
 
 def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: Numerics) -> Connections:
-    """Resolve a map for the ports of the module ``top``. A quantity that the map leaves out is the port of its own name.
+    """Resolve a map for the ports of the module ``top``. A quantity that the map leaves out is the port of its own
+    name.
 
     Raises ValueError, one sentence, for unknown ports, wrong widths and inputs that nothing or two things drive.
     """
     ours = {port.name: port for port in converter_ports(ConverterConfig(numerics=numerics))}
-    driven: dict[str, list[Bit | None]] = {port.name: [None] * port.width for port in ports.values() if port.direction == "input"}
+    driven: dict[str, list[Bit | None]] = {
+        port.name: [None] * port.width for port in ports.values() if port.direction == "input"
+    }
     outputs: dict[str, list[Bit]] = {}
 
     def drive(port: str, place: int, bit: Bit) -> None:
@@ -134,8 +155,10 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: N
             continue
         pattern = asked.patterns.get(quantity) or (quantity if quantity in ports else None)
         if pattern is None:
-            raise ValueError(f"the map says nothing of {quantity}, and {top} has no port of that name: "
-                             f"map {quantity}=PATTERN; its {direction}s are {_listed(ports, direction)}")
+            raise ValueError(
+                f"the map says nothing of {quantity}, and {top} has no port of that name: "
+                f"map {quantity}=PATTERN; its {direction}s are {_listed(ports, direction)}"
+            )
         found = _bits(quantity, pattern, ports, top, ours[quantity].lanes, ours[quantity].bits)
         if direction == "output":
             outputs[quantity] = found
@@ -157,7 +180,9 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: N
     for name, bits in driven.items():
         if missing := [place for place, bit in enumerate(bits) if bit is None]:
             what = f"the input {name}" if len(missing) == len(bits) else f"bit {missing[0]} of the input {name}"
-            raise ValueError(f"nothing drives {what} of {top}: map it, or give it a constant ({name}=0), or clk={name}, rst={name}")
+            raise ValueError(
+                f"nothing drives {what} of {top}: map it, or give it a constant ({name}=0), or clk={name}, rst={name}"
+            )
     return Connections(inputs=driven, outputs=outputs)
 
 
@@ -184,8 +209,11 @@ def _bits(quantity: str, pattern: str, ports: Mapping[str, Port], top: str, coun
         raise ValueError(f"{quantity} is mapped to nothing")
 
     def element(i: int) -> list[Bit]:
-        return [bit for part in reversed(parts)
-                for bit in _part(quantity, _expanded(part, i, count), ports, top, QUANTITIES[quantity])]
+        return [
+            bit
+            for part in reversed(parts)
+            for bit in _part(quantity, _expanded(part, i, count), ports, top, QUANTITIES[quantity])
+        ]
 
     if "{" in text:
         elements = [element(i) for i in range(count)]
@@ -195,9 +223,10 @@ def _bits(quantity: str, pattern: str, ports: Mapping[str, Port], top: str, coun
     else:
         bits = element(0)
         if len(bits) != count * width:
-            raise ValueError(f"{quantity}={pattern} has {len(bits)} bits, not "
-                             + (f"{count} x {width}" if count > 1 else str(width)))
-        elements = [bits[width * i:width * (i + 1)] for i in range(count)]
+            raise ValueError(
+                f"{quantity}={pattern} has {len(bits)} bits, not " + (f"{count} x {width}" if count > 1 else str(width))
+            )
+        elements = [bits[width * i : width * (i + 1)] for i in range(count)]
     return [bit for bits in (reversed(elements) if order == "msb" else elements) for bit in bits]
 
 
@@ -212,7 +241,9 @@ def _part(quantity: str, text: str, ports: Mapping[str, Port], top: str, directi
     high = int(sliced[2])
     low = high if sliced[3] is None else int(sliced[3])
     if not all(0 <= port.place(index) < port.width for index in (low, high)):
-        raise ValueError(f"{text} is not within {port.name} of {top}, which has {port.width} bits from index {port.offset}")
+        raise ValueError(
+            f"{text} is not within {port.name} of {top}, which has {port.width} bits from index {port.offset}"
+        )
     places = [port.place(index) for index in range(low, high + (1 if high >= low else -1), 1 if high >= low else -1)]
     return [(port.name, place) for place in places]
 
@@ -223,6 +254,7 @@ def _expanded(text: str, i: int, n: int) -> str:
     >>> _expanded("d[{32*i+31}:{32*i}]_{n-1-i:02}", 1, 8)
     'd[63:32]_06'
     """
+
     def value(found: re.Match) -> str:
         try:
             number = _evaluated(ast.parse(found[1].strip(), mode="eval").body, {"i": i, "n": n})

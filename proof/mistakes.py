@@ -39,8 +39,10 @@ def _nudged(factor: Fraction) -> Callable[[Specification], str]:
 def _cut(s: Specification) -> str:
     """Nothing below the guard bit of the top binade is looked at."""
     guard = Fraction(2) ** (s.element.emax - s.element.fraction_bits - 1)
-    return (f"({{right}} (fp.mul RNE (fp.roundToIntegral RTZ (fp.mul RNE q {double(1 / guard)})) {double(guard)}) "
-            f"c{' r' if s.random_bits else ''})")
+    return (
+        f"({{right}} (fp.mul RNE (fp.roundToIntegral RTZ (fp.mul RNE q {double(1 / guard)})) {double(guard)}) "
+        f"c{' r' if s.random_bits else ''})"
+    )
 
 
 def _keeps_subnormals(numerics: Numerics) -> bool:
@@ -56,28 +58,65 @@ SMALL = Fraction(1, 1 << 40)
 """Less than the distance of two quotients, so that only midpoints themselves fall to the other side."""
 
 MISTAKES: dict[str, Mistake] = {
-    "ties up": Mistake(says="ties go away from zero", function="rounds", body=_nudged(1 + SMALL), applies=_is_nearest_even),
-    "ties down": Mistake(says="ties go toward zero", function="rounds", body=_nudged(1 - SMALL), applies=_is_nearest_even),
-    "sticky": Mistake(says="bits below the guard bit are not looked at", function="rounds", body=_cut, applies=_is_nearest_even),
-    "clamp": Mistake(says="the largest code is not used", function="rounds",
-                     body=lambda s: f"(and (not (= c {bits(s.largest, s.magnitude_bits)})) ({{right}} q c{' r' if s.random_bits else ''}))"),
+    "ties up": Mistake(
+        says="ties go away from zero", function="rounds", body=_nudged(1 + SMALL), applies=_is_nearest_even
+    ),
+    "ties down": Mistake(
+        says="ties go toward zero", function="rounds", body=_nudged(1 - SMALL), applies=_is_nearest_even
+    ),
+    "sticky": Mistake(
+        says="bits below the guard bit are not looked at", function="rounds", body=_cut, applies=_is_nearest_even
+    ),
+    "clamp": Mistake(
+        says="the largest code is not used",
+        function="rounds",
+        body=lambda s: (
+            f"(and (not (= c {bits(s.largest, s.magnitude_bits)})) ({{right}} q c{' r' if s.random_bits else ''}))"
+        ),
+    ),
     "subnormal elements": Mistake(
-        says="elements below the smallest normal number are zero", function="rounds", applies=_keeps_subnormals,
-        body=lambda s: f"(ite (fp.lt q {double(Fraction(2) ** s.element.emin)}) (= c {bits(0, s.magnitude_bits)}) "
-                       f"({{right}} q c{' r' if s.random_bits else ''}))"),
-    "zero": Mistake(says="zeros have no sign", function="signed", body=lambda s: f"({{right}} (and s (not (= c {bits(0, s.magnitude_bits)}))) c)",
-                    applies=lambda n: n.block.element.signed_zero),
-    "nan": Mistake(says="NaN is not noticed", function="is_nan", body=lambda s: "(and false ({right} x))",
-                   applies=lambda n: n.specials is not Specials.DROP),
-    "inf": Mistake(says="Inf is not noticed", function="is_inf", body=lambda s: "(and false ({right} x))",
-                   applies=lambda n: n.specials is not Specials.DROP),
-    "scale": Mistake(says="the scale is twice as large", function="covers", body=lambda s: "(and (bvugt b #x00) ({right} x (bvsub b #x01)))"),
-    "limit": Mistake(says="the scale is that of the next larger magnitude", function="covers",
-                     body=lambda s: f"({{right}} (bvadd x {bits(1, s.source.bits)}) b)"),
+        says="elements below the smallest normal number are zero",
+        function="rounds",
+        applies=_keeps_subnormals,
+        body=lambda s: (
+            f"(ite (fp.lt q {double(Fraction(2) ** s.element.emin)}) (= c {bits(0, s.magnitude_bits)}) "
+            f"({{right}} q c{' r' if s.random_bits else ''}))"
+        ),
+    ),
+    "zero": Mistake(
+        says="zeros have no sign",
+        function="signed",
+        body=lambda s: f"({{right}} (and s (not (= c {bits(0, s.magnitude_bits)}))) c)",
+        applies=lambda n: n.block.element.signed_zero,
+    ),
+    "nan": Mistake(
+        says="NaN is not noticed",
+        function="is_nan",
+        body=lambda s: "(and false ({right} x))",
+        applies=lambda n: n.specials is not Specials.DROP,
+    ),
+    "inf": Mistake(
+        says="Inf is not noticed",
+        function="is_inf",
+        body=lambda s: "(and false ({right} x))",
+        applies=lambda n: n.specials is not Specials.DROP,
+    ),
+    "scale": Mistake(
+        says="the scale is twice as large",
+        function="covers",
+        body=lambda s: "(and (bvugt b #x00) ({right} x (bvsub b #x01)))",
+    ),
+    "limit": Mistake(
+        says="the scale is that of the next larger magnitude",
+        function="covers",
+        body=lambda s: f"({{right}} (bvadd x {bits(1, s.source.bits)}) b)",
+    ),
     "subnormal inputs": Mistake(
-        says="subnormal inputs are zero", function="magnitude",
+        says="subnormal inputs are zero",
+        function="magnitude",
         body=lambda s: f"(ite (= (field x) {bits(0, s.source.exp_bits)}) (_ +zero 11 53) ({{right}} x))",
-        applies=lambda n: n.source.exp_bits == 8 and n.input_subnormals is Subnormals.EXACT),
+        applies=lambda n: n.source.exp_bits == 8 and n.input_subnormals is Subnormals.EXACT,
+    ),
 }
 
 
@@ -89,8 +128,10 @@ def mistaken(numerics: Numerics, mistake: Mistake) -> Specification:
     end = specification.definitions.index("\n", found.end()) + 1
     right = f"right_{mistake.function}"
     new = f"(define-fun {mistake.function} {found[1]} {mistake.body(specification).replace('{right}', right)})\n"
-    renamed = specification.definitions[found.start():end].replace(mistake.function, right, 1)
-    specification.definitions = specification.definitions[:found.start()] + renamed + new + specification.definitions[end:]
+    renamed = specification.definitions[found.start() : end].replace(mistake.function, right, 1)
+    specification.definitions = (
+        specification.definitions[: found.start()] + renamed + new + specification.definitions[end:]
+    )
     return specification
 
 
@@ -107,14 +148,19 @@ class Refutation:
 
 
 def refute(config: ConverterConfig, folder: Path, *, timeout: float = 300) -> list[Refutation]:
-    """Ask the questions of a proof with each mistake that applies, for the emitted Verilog; ``folder`` is for Yosys' files."""
+    """Ask the questions of a proof with each mistake that applies, for the emitted Verilog; ``folder`` is for Yosys'
+    files.
+    """
     design = Design(plain(verilog(config, "dut")), "dut", folder)
     outcomes = []
     for name, mistake in MISTAKES.items():
         if not all(map(mistake.applies, config.modes)):
             continue
-        questions = composed(config, design, lambda numerics: mistaken(numerics, mistake))
-        by = (q.name for q in questions
-              if solve(q.text, q.names, timeout=timeout).result == {"unsat": "sat", "sat": "unsat"}[q.expected])
+        questions = composed(config, design, lambda numerics, mistake=mistake: mistaken(numerics, mistake))
+        by = (
+            q.name
+            for q in questions
+            if solve(q.text, q.names, timeout=timeout).result == {"unsat": "sat", "sat": "unsat"}[q.expected]
+        )
         outcomes.append(Refutation(mistake=name, says=mistake.says, by=next(by, None)))
     return outcomes

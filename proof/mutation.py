@@ -1,7 +1,7 @@
 """Mutants: small faults planted in the written Verilog. Does the regression find each, and if not, is it none?
 
-Yosys plants all mutants in one design, where an input chooses the one that is active; so they are Verilated together and each
-costs no more than its stimuli. What no stimulus finds is asked of the solver: a mutant that still equals the
+Yosys plants all mutants in one design, where an input chooses the one that is active; so they are Verilated together
+and each costs no more than its stimuli. What no stimulus finds is asked of the solver: a mutant that still equals the
 specification is no fault.
 """
 
@@ -30,7 +30,7 @@ from .prove import Proof, Status, prove
 from .questions import difference
 from .solver import solve
 
-__all__ = ["Fate", "Mutant", "Mutation", "SUITE_BLOCKS", "mutate"]
+__all__ = ["SUITE_BLOCKS", "Fate", "Mutant", "Mutation", "mutate"]
 
 TOP = "dut"
 SUITE_BLOCKS = 2000
@@ -91,15 +91,28 @@ class Mutation:
         return self.count(Fate.KILLED) - self.count(Fate.KILLED, VERIFY)
 
     def to_dict(self) -> dict:
-        return {**self.config.to_dict(), "config_id": self.config.config_id, "seed": self.seed, "yosys": yosys_version(),
-                "mutants": len(self.mutants), **{str(fate): self.count(fate) for fate in Fate}, "faults": self.faults,
-                "killed_by_suite": self.suite, "each": [mutant.to_dict() for mutant in self.mutants]}
+        return {
+            **self.config.to_dict(),
+            "config_id": self.config.config_id,
+            "seed": self.seed,
+            "yosys": yosys_version(),
+            "mutants": len(self.mutants),
+            **{str(fate): self.count(fate) for fate in Fate},
+            "faults": self.faults,
+            "killed_by_suite": self.suite,
+            "each": [mutant.to_dict() for mutant in self.mutants],
+        }
 
 
-
-
-def mutate(config: ConverterConfig, mutants: int = 200, *, seed: int = 0, out: Path | str = "build", timeout: float = 300,
-           progress: Callable[[int, int], None] | None = None) -> Mutation:
+def mutate(
+    config: ConverterConfig,
+    mutants: int = 200,
+    *,
+    seed: int = 0,
+    out: Path | str = "build",
+    timeout: float = 300,
+    progress: Callable[[int, int], None] | None = None,
+) -> Mutation:
     """Plant mutants in the emitted Verilog of a configuration, and find out what becomes of each.
 
     ``out`` is where the questions about those stay that no stimulus finds. Raises `ToolError` where a tool is missing,
@@ -151,7 +164,9 @@ def _more(config: ConverterConfig, seed: int) -> Iterator[Block]:
     """The random blocks of `verify`."""
     for start in range(0, MORE_BLOCKS, CHUNK):
         count = min(CHUNK, MORE_BLOCKS - start)
-        yield _expected(config, VERIFY, stimuli.random_blocks(config.numerics, count, seed * 1_000_003 + start), seed + start)
+        yield _expected(
+            config, VERIFY, stimuli.random_blocks(config.numerics, count, seed * 1_000_003 + start), seed + start
+        )
 
 
 def _found(design: Verilated, blocks: list[Block] | Iterator[Block]) -> str | None:
@@ -176,9 +191,16 @@ def _planted(config: ConverterConfig, mutants: int, seed: int) -> tuple[Path, li
         width = len(faults).bit_length()
         commands = []
         for module, content in modules.items():
-            commands += [f"cd {module}", f"add -input mode {width}",
-                         *(f"connect -port {name} mode \\mode" for name, cell in content["cells"].items() if cell["type"] in modules),
-                         "cd .."]
+            commands += [
+                f"cd {module}",
+                f"add -input mode {width}",
+                *(
+                    f"connect -port {name} mode \\mode"
+                    for name, cell in content["cells"].items()
+                    if cell["type"] in modules
+                ),
+                "cd ..",
+            ]
         planted = [f"mutate {fault} -ctrl mode {width} {number}" for number, fault in enumerate(faults, 1)]
         execute([*read, *commands, *planted, "opt_clean", "write_verilog -noattr mutants.v"], folder)
         (folder / "faults.json").write_text(json.dumps(faults))
@@ -190,9 +212,20 @@ def _planted(config: ConverterConfig, mutants: int, seed: int) -> tuple[Path, li
 def _judged(config: ConverterConfig, fault: str, folder: Path, out: Path, timeout: float) -> tuple[Fate, str]:
     """What the solver says of a mutant that no stimulus has found."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "dut.v").write_text((folder / "dut.v").read_text())  # faults name cells after the file that they are read from
-    execute(["read_verilog dut.v", f"hierarchy -check -top {TOP}", "proc", f"mutate {fault}", "opt_clean",
-             "write_verilog -noattr mutant.v"], out)
+    (out / "dut.v").write_text(
+        (folder / "dut.v").read_text()
+    )  # faults name cells after the file that they are read from
+    execute(
+        [
+            "read_verilog dut.v",
+            f"hierarchy -check -top {TOP}",
+            "proc",
+            f"mutate {fault}",
+            "opt_clean",
+            "write_verilog -noattr mutant.v",
+        ],
+        out,
+    )
     module = fault.split("-module ")[1].split()[0]
     right, wrong = (Design((out / f"{name}.v").read_text(), TOP, out / name) for name in ("dut", "mutant"))
     if solve(difference(right, wrong, module), ("differs",), timeout=min(timeout, PATIENCE)).result == "unsat":

@@ -11,9 +11,9 @@ import numpy as np
 from ..models import quantize
 from ..models.block import Quantized
 from ..models.source import DTYPES
-from ..spec import BLOCKS, PROFILES, RULES, ConverterConfig, Numerics, Rounding, numerics
 from ..sim.causes import causes
 from ..sim.command import command_line
+from ..spec import BLOCKS, PROFILES, RULES, ConverterConfig, Numerics, Rounding, numerics
 
 __all__ = ["Candidate", "candidates", "ranked", "suspicions"]
 
@@ -35,9 +35,14 @@ class Candidate:
     """Codes of these that differ."""
 
     def to_dict(self) -> dict:
-        return {"names": list(self.names), "command": command_line(ConverterConfig(numerics=self.numerics)),
-                "mismatched_blocks": self.blocks, "mismatched_normal_blocks": self.normal, "mismatched_normal_scales": self.scales,
-                "mismatched_normal_codes": self.codes}
+        return {
+            "names": list(self.names),
+            "command": command_line(ConverterConfig(numerics=self.numerics)),
+            "mismatched_blocks": self.blocks,
+            "mismatched_normal_blocks": self.normal,
+            "mismatched_normal_scales": self.scales,
+            "mismatched_normal_codes": self.codes,
+        }
 
 
 def candidates(asked: Numerics) -> list[Candidate]:
@@ -74,6 +79,7 @@ Converted = tuple[np.ndarray, np.ndarray | None, Quantized]
 def ranked(asked: Numerics, hard: Converted, normal: Converted, nan_codes_free: bool = False) -> list[Candidate]:
     """The candidates with how many blocks a design converts otherwise, of ``hard`` ones and of N(0,1); the nearest on
     N(0,1) first, then the nearest on all, then in their order. Codes under a scale of NaN may be free."""
+
     def counted(candidate: Candidate) -> Candidate:
         others, scales, codes = [], 0, 0
         for patterns, random, actual in (hard, normal):
@@ -105,5 +111,7 @@ def suspicions(asked: Numerics, patterns: np.ndarray, random: np.ndarray | None,
     affected = np.unique(binades[differs])
     if len(affected) <= len(np.unique(binades)) // 2 and np.ptp(affected) == len(affected) - 1:
         share = differs[np.isin(binades, affected)].mean()
-        yield (f"the blocks that differ have their largest magnitude in [2^{affected[0]}, 2^{affected[-1] + 1}), "
-               f"where {'all' if share == 1 else f'{100 * share:.1f} %'} differ")
+        yield (
+            f"the blocks that differ have their largest magnitude in [2^{affected[0]}, 2^{affected[-1] + 1}), "
+            f"where {'all' if share == 1 else f'{100 * share:.1f} %'} differ"
+        )

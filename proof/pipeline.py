@@ -21,20 +21,35 @@ ROUNDS = 50
 REGISTERS = ("$_DFF_P_", "$_DFF_N_")
 
 # What is undefined becomes free, so that a proof holds whatever a tool makes of it. Resets and enables that are tied
-# vanish; what is left of them is no plain register and is found below. The first value of a register is none of a pipeline's.
-PREPARATION = [*DISSOLVED, "proc -norom", "flatten", *UNSAID, *FREED, "opt_expr -keepdc", "opt_clean",
-               "check -assert", "setundef -undriven -anyseq", "setattr -unset init"]
+# vanish; what is left of them is no plain register and is found below. The first value of a register is none of a
+# pipeline's.
+PREPARATION = [
+    *DISSOLVED,
+    "proc -norom",
+    "flatten",
+    *UNSAID,
+    *FREED,
+    "opt_expr -keepdc",
+    "opt_clean",
+    "check -assert",
+    "setundef -undriven -anyseq",
+    "setattr -unset init",
+]
 CLEANING = ["opt_clean", "opt_expr", "opt_dff -nodffe -nosdff -keepdc", "opt_clean"]
-BITS = "simplemap t:$dff t:$dffe t:$adff t:$adffe t:$sdff t:$sdffe t:$sdffce t:$dffsr t:$aldff t:$dlatch t:$adlatch t:$sr"
+BITS = (
+    "simplemap t:$dff t:$dffe t:$adff t:$adffe t:$sdff t:$sdffe t:$sdffce t:$dffsr t:$aldff t:$dlatch t:$adlatch t:$sr"
+)
 """Registers become registers of one bit."""
 
 
 def combinational(design: Design, latency: int, settling: bool = False) -> tuple[Design, int]:
-    """The design with wires in place of its ``latency`` registers on every path, and after how many edges of its clock it is that.
+    """The design with wires in place of its ``latency`` registers on every path, and after how many edges of its clock
+    it is that.
 
-    It has at most one clock, the port ``clk``. Raises `StructureError`, one sentence, where it is no such pipeline. A register that only
-    constants feed holds anything before them. Where that is over before the first block leaves, as no path has more than ``latency``
-    registers, it does not matter; elsewhere it is refused, unless the design is ``settling``.
+    It has at most one clock, the port ``clk``. Raises `StructureError`, one sentence, where it is no such pipeline. A
+    register that only constants feed holds anything before them. Where that is over before the first block leaves, as
+    no path has more than ``latency`` registers, it does not matter; elsewhere it is refused, unless the design is
+    ``settling``.
     """
     provide(design.folder)
     modules = _flat(design, [*PREPARATION])
@@ -54,7 +69,9 @@ def combinational(design: Design, latency: int, settling: bool = False) -> tuple
         raise StructureError(f"registers that constants feed are not settled after {edges} edges")
     module = design.modules[design.top]
     if (found := delays(module)) - {latency}:
-        raise StructureError(f"registers between a block and its result: {' or '.join(map(str, sorted(found)))}, not {latency}")
+        raise StructureError(
+            f"registers between a block and its result: {' or '.join(map(str, sorted(found)))}, not {latency}"
+        )
     for cell in module["cells"].values():
         if cell["type"] in REGISTERS:
             _make_wire(cell)
@@ -62,18 +79,24 @@ def combinational(design: Design, latency: int, settling: bool = False) -> tuple
 
 
 def _longest(module: dict) -> float:
-    """How many registers stand on the longest path to a register or an output, wherever it starts; infinity where one feeds back."""
+    """How many registers stand on the longest path to a register or an output, wherever it starts; infinity where one
+    feeds back.
+    """
     graph, crossed = _graph(module), {}
     try:
         for name in TopologicalSorter(graph).static_order():
-            crossed[name] = max((crossed[other] for other in graph[name]), default=0) + (module["cells"][name]["type"] in REGISTERS)
+            crossed[name] = max((crossed[other] for other in graph[name]), default=0) + (
+                module["cells"][name]["type"] in REGISTERS
+            )
     except CycleError:
         return inf
     return max(crossed.values(), default=0)
 
 
 def _settled(module: dict) -> int:
-    """Make wires of the registers that constants feed, and of those that they feed; returns how many edges that takes."""
+    """Make wires of the registers that constants feed, and of those that they feed; returns how many edges that
+    takes.
+    """
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"] in REGISTERS}
     constant, edges = {"0", "1"}, 0
     while now := [name for name, cell in registers.items() if cell["connections"]["D"][0] in constant]:
@@ -93,7 +116,8 @@ def _flat(design: Design, commands: list[str]) -> dict[str, dict]:
 def delays(module: dict) -> set[int]:
     """How many registers stand on the paths from the inputs of a flat module to its outputs.
 
-    Raises `StructureError` where there are others than plain registers on one edge of ``clk``, and where something is fed back.
+    Raises `StructureError` where there are others than plain registers on one edge of ``clk``, and where something is
+    fed back.
     """
     cells, clock = module["cells"], module["ports"].get("clk", {}).get("bits")
     edges = {cell["type"] for cell in cells.values() if cell["type"] in REGISTERS}
@@ -101,7 +125,9 @@ def delays(module: dict) -> set[int]:
         kind = cell["type"]
         if not kind.startswith("$"):
             raise StructureError(f"it has a black box, {kind}")
-        if kind not in REGISTERS and kind.startswith(("$_DFF", "$_SDFF", "$_ALDFF", "$_DLATCH", "$_SR", "$dff", "$ff", "$mem")):
+        if kind not in REGISTERS and kind.startswith(
+            ("$_DFF", "$_SDFF", "$_ALDFF", "$_DLATCH", "$_SR", "$dff", "$ff", "$mem")
+        ):
             raise StructureError(f"it has storage that is no plain register: {_words(kind)}")
         if kind in REGISTERS and cell["connections"]["C"] != clock:
             raise StructureError("it has a register on another clock than clk")
@@ -112,10 +138,15 @@ def delays(module: dict) -> set[int]:
         order = list(TopologicalSorter(graph).static_order())
     except CycleError as error:
         registers = any(cells[name]["type"] in REGISTERS for name in error.args[1])
-        raise StructureError("a register feeds back into itself: it is no pipeline" if registers else
-                             "it has a combinational loop") from None
-    entering = {bit for name, port in module["ports"].items() if port["direction"] == "input" and name != "clk"
-                for bit in port["bits"]}
+        raise StructureError(
+            "a register feeds back into itself: it is no pipeline" if registers else "it has a combinational loop"
+        ) from None
+    entering = {
+        bit
+        for name, port in module["ports"].items()
+        if port["direction"] == "input" and name != "clk"
+        for bit in port["bits"]
+    }
     late: dict[str, frozenset[int]] = {}
 
     def of(bit: object) -> frozenset[int]:
@@ -124,13 +155,20 @@ def delays(module: dict) -> set[int]:
     for name in order:
         found = frozenset().union(*map(of, _inputs(cells[name])))
         late[name] = frozenset(n + 1 for n in found) if cells[name]["type"] in REGISTERS else found
-    return set().union(*(of(bit) for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]))
+    return set().union(
+        *(of(bit) for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"])
+    )
 
 
 def _drivers(module: dict) -> dict[object, str]:
     """The cell that drives each bit of a flat module."""
-    return {bit: name for name, cell in module["cells"].items() for port, bits in cell["connections"].items()
-            if cell["port_directions"][port] == "output" for bit in bits}
+    return {
+        bit: name
+        for name, cell in module["cells"].items()
+        for port, bits in cell["connections"].items()
+        if cell["port_directions"][port] == "output"
+        for bit in bits
+    }
 
 
 def _inputs(cell: dict) -> list:
@@ -146,13 +184,17 @@ def _graph(module: dict) -> dict[str, set[str]]:
 
 
 def _check_memories(module: dict) -> None:
-    """Raise `StructureError` for a memory in which a place is chosen by a signal: others are registers. Tables are none any more."""
+    """Raise `StructureError` for a memory in which a place is chosen by a signal: others are registers. Tables are none
+    any more.
+    """
     for cell in module["cells"].values():
         if cell["type"] == "$mem_v2":
             size, offset, width = (int(cell["parameters"][name], 2) for name in ("SIZE", "OFFSET", "ABITS"))
             for port in ("RD_ADDR", "WR_ADDR"):
                 bits = cell["connections"][port]
-                places = ["".join(map(str, reversed(bits[start:start + width]))) for start in range(0, len(bits), width)]
+                places = [
+                    "".join(map(str, reversed(bits[start : start + width]))) for start in range(0, len(bits), width)
+                ]
                 if not all(set(place) <= {"0", "1"} and 0 <= int(place, 2) - offset < size for place in places):
                     raise StructureError("it has a memory that is written")
 
@@ -162,16 +204,29 @@ def _check_written(module: dict) -> None:
     ends = [port["bits"] for port in module["ports"].values()]
     ends += [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
     if any("x" in bits for bits in ends):
-        raise StructureError("it has a register or latch that nothing writes, or only a reset: what it holds is not known")
+        raise StructureError(
+            "it has a register or latch that nothing writes, or only a reset: what it holds is not known"
+        )
 
 
 def _words(kind: str) -> str:
-    names = {"$_DLATCH": "a latch", "$_SR": "a latch", "$_SDFFE": "an enable and a reset", "$_SDFFCE": "an enable and a reset",
-             "$_SDFF": "a reset that is not tied", "$_DFFE": "an enable", "$mem": "a memory"}
+    names = {
+        "$_DLATCH": "a latch",
+        "$_SR": "a latch",
+        "$_SDFFE": "an enable and a reset",
+        "$_SDFFCE": "an enable and a reset",
+        "$_SDFF": "a reset that is not tied",
+        "$_DFFE": "an enable",
+        "$mem": "a memory",
+    }
     return next((words for start, words in names.items() if kind.startswith(start)), "a reset that is not tied")
 
 
 def _make_wire(cell: dict) -> None:
     bits = cell["connections"]
-    cell |= {"type": "$_BUF_", "parameters": {}, "port_directions": {"A": "input", "Y": "output"},
-             "connections": {"A": bits["D"], "Y": bits["Q"]}}
+    cell |= {
+        "type": "$_BUF_",
+        "parameters": {},
+        "port_directions": {"A": "input", "Y": "output"},
+        "connections": {"A": bits["D"], "Y": bits["Q"]},
+    }

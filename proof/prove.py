@@ -60,12 +60,19 @@ class Proof:
     def remark(self) -> str | None:
         """Why it was not proved in parts although that was wanted, or why nothing was proved."""
         of_arguments = [text for argument in self.arguments for text in (argument.remark, argument.doubt)]
-        return "; ".join(dict.fromkeys(filter(None, [*of_arguments, *map(str, self.objections), self.disagreement]))) or None
+        return (
+            "; ".join(dict.fromkeys(filter(None, [*of_arguments, *map(str, self.objections), self.disagreement])))
+            or None
+        )
 
     @property
     def way(self) -> str:
         """``composed`` or ``monolithic``."""
-        return "monolithic" if any(step.question.name.endswith("block") for step in self.steps) or not self.steps else "composed"
+        return (
+            "monolithic"
+            if any(step.question.name.endswith("block") for step in self.steps) or not self.steps
+            else "composed"
+        )
 
     @property
     def status(self) -> Status:
@@ -85,33 +92,60 @@ class Proof:
 
     def to_dict(self) -> dict:
         handshake = {"latency": self.config.latency, "handshake": self.handshake} if self.config.latency else {}
-        return {**self.config.to_dict(), "config_id": self.config.config_id, "profile": self.config.profile,
-                "verilog": self.verilog.name, "sha256": hashlib.sha256(self.verilog.read_bytes()).hexdigest(),
-                "way": self.way, "remark": self.remark, **handshake, "netlist": self.netlist, "solver": self.solver, "solver_version": self.version,
-                "yosys": yosys_version(), "slang": slang_version(), "status": self.status, "seconds": self.seconds,
-                "arguments": [argument.to_dict() for argument in self.arguments], "unread": self.unread,
-                "objections": list(map(str, self.objections)), "disagreement": self.disagreement,
-                "counterexample": self.counterexample.to_dict() if self.counterexample else None}
+        return {
+            **self.config.to_dict(),
+            "config_id": self.config.config_id,
+            "profile": self.config.profile,
+            "verilog": self.verilog.name,
+            "sha256": hashlib.sha256(self.verilog.read_bytes()).hexdigest(),
+            "way": self.way,
+            "remark": self.remark,
+            **handshake,
+            "netlist": self.netlist,
+            "solver": self.solver,
+            "solver_version": self.version,
+            "yosys": yosys_version(),
+            "slang": slang_version(),
+            "status": self.status,
+            "seconds": self.seconds,
+            "arguments": [argument.to_dict() for argument in self.arguments],
+            "unread": self.unread,
+            "objections": list(map(str, self.objections)),
+            "disagreement": self.disagreement,
+            "counterexample": self.counterexample.to_dict() if self.counterexample else None,
+        }
 
 
-def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str | None = None, out: Path | str = "build",
-          whole: bool = False, latency: int = 0, netlist: str | None = None, solver: str = "bitwuzla", timeout: float = 900, force: bool = False,
-          progress: Callable[[str], None] | None = None) -> Proof:
-    """Prove that the emitted file, or the file ``rtl`` with the module ``name``, is what the configuration's numerics say, for
-    every block.
+def prove(
+    config: ConverterConfig,
+    *,
+    rtl: Path | str | None = None,
+    name: str | None = None,
+    out: Path | str = "build",
+    whole: bool = False,
+    latency: int = 0,
+    netlist: str | None = None,
+    solver: str = "bitwuzla",
+    timeout: float = 900,
+    force: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Proof:
+    """Prove that the emitted file, or the file ``rtl`` with the module ``name``, is what the configuration's numerics
+    say, for every block.
 
-    It is proved as each of Yosys' two readers has it, in parts that are put together (see `questions.composed`), or with ``whole`` in one
-    question. ``netlist`` is a target of `design.NETLISTS`: then what synthesis makes of the file is proved, cells and all. A file with
-    registers is proved as a whole where it is a pipeline of ``latency`` clock cycles (see `pipeline.combinational`), which is that of the
-    configuration where that has registers; valid and ready are checked besides (see `handshake`). ``timeout``, in
-    seconds, is that of each question. The questions, with the outcome, stay beside the Verilog, in ``proof/``.
-    ``progress`` is told what is done next.
+    It is proved as each of Yosys' two readers has it, in parts that are put together (see `questions.composed`), or
+    with ``whole`` in one question. ``netlist`` is a target of `design.NETLISTS`: then what synthesis makes of the file
+    is proved, cells and all. A file with registers is proved as a whole where it is a pipeline of ``latency`` clock
+    cycles (see `pipeline.combinational`), which is that of the configuration where that has registers; valid and ready
+    are checked besides (see `handshake`). ``timeout``, in seconds, is that of each question. The questions, with the
+    outcome, stay beside the Verilog, in ``proof/``. ``progress`` is told what is done next.
 
-    A file ``rtl`` goes through a preprocessor first; where its text depends on macros by which tools make themselves known, every text
-    is proved. What no proof can be trusted with is an objection (see `gate`). A file that passes is also simulated on some blocks, as
-    simulators may read it otherwise than Yosys. A counterexample is converted by the golden model and by the Verilated file. A file whose
-    parts make no proof of the whole is asked as a whole. Raises `ToolMissing` where a tool is missing, `DesignError` where no reader
-    can read the file, ValueError where it has other ports.
+    A file ``rtl`` goes through a preprocessor first; where its text depends on macros by which tools make themselves
+    known, every text is proved. What no proof can be trusted with is an objection (see `gate`). A file that passes is
+    also simulated on some blocks, as simulators may read it otherwise than Yosys. A counterexample is converted by the
+    golden model and by the Verilated file. A file whose parts make no proof of the whole is asked as a whole. Raises
+    `ToolMissing` where a tool is missing, `DesignError` where no reader can read the file, ValueError where it has
+    other ports.
     """
     version = solver_version(solver)
     say = progress or (lambda text: None)
@@ -127,16 +161,32 @@ def prove(config: ConverterConfig, *, rtl: Path | str | None = None, name: str |
     folder = beside / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
     (folder / "counterexample.npz").unlink(missing_ok=True)  # of an earlier file
     latency = _latency(config, latency, netlist)
-    proof = Proof(config=config, verilog=verilog, arguments=[], unread={}, objections=[], netlist=netlist, solver=solver, version=version,
-                  counterexample=None, folder=folder)
+    proof = Proof(
+        config=config,
+        verilog=verilog,
+        arguments=[],
+        unread={},
+        objections=[],
+        netlist=netlist,
+        solver=solver,
+        version=version,
+        counterexample=None,
+        folder=folder,
+    )
     asker = _Asker(proof, name, latency, whole or latency > 0, rtl is not None, timeout, force, say)
     for text in texts:
         asker.ask(text)
         if asker.counterexample:
             break
     is_asked = proof.arguments and all(argument.steps for argument in proof.arguments)
-    proof = Proof(**vars(proof) | {"counterexample": asker.counterexample, "disagreement": asker.disagreement,
-                                   "handshake": PROVED if config.latency and is_asked else None})
+    proof = Proof(
+        **vars(proof)
+        | {
+            "counterexample": asker.counterexample,
+            "disagreement": asker.disagreement,
+            "handshake": PROVED if config.latency and is_asked else None,
+        }
+    )
     write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
     if rtl is None and netlist is None:
         keep(verilog.read_text(), name, str(proof.status))
@@ -195,18 +245,25 @@ class _Asker:
         try:
             check_ports(written.modules, self.name, config, registered=self.latency > 0)
             questions = self._questions(argument, written)
-            argument.steps = answered(questions, folder, solver=self.proof.solver, timeout=self.timeout, force=self.force, say=self.say)
+            argument.steps = answered(
+                questions, folder, solver=self.proof.solver, timeout=self.timeout, force=self.force, say=self.say
+            )
         except StructureError as error:
             argument.remark = f"{error}: nothing is proved"
             return
         last = argument.steps[-1]
         if last.status is Status.FAIL and last.question.has_block:
             self.say("replaying the counterexample")
-            found = replayed(config, last.question.mode, last.answer.values, written.text, self.name, self.proof.folder, self.latency)
+            found = replayed(
+                config, last.question.mode, last.answer.values, written.text, self.name, self.proof.folder, self.latency
+            )
             if found.confirmed or not written.latches:
                 self.counterexample = found
             else:
-                argument.doubt = f"the module {written.latches[0]} has a latch: an output or variable that keeps its value for some inputs"
+                argument.doubt = (
+                    f"the module {written.latches[0]} has a latch: an output or variable that "
+                    "keeps its value for some inputs"
+                )
 
     def _questions(self, argument: Argument, written: Design) -> list[Question]:
         config, design = self.proof.config, written

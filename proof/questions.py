@@ -44,11 +44,15 @@ def _constant(name: str, width: int, term: str) -> str:
 
 
 def _sanity(s: Specification, prefix: str, mode: int, *parts: Part) -> list[Question]:
-    """The specification itself: it allows one answer only, and what it assumes can happen, beside the text of the design's ``parts``."""
+    """The specification itself: it allows one answer only, and what it assumes can happen, beside the text of the
+    design's ``parts``.
+    """
     source, width = s.source.bits, s.code_bits
     flags = {flag: f"told_{flag}" for flag in s.flags}
-    free = "".join(f"(declare-const {name} (_ BitVec {size}))\n" for name, size in
-                   (("x", source), ("largest", source), ("b", 8), ("b2", 8), ("p", width), ("p2", width)))
+    free = "".join(
+        f"(declare-const {name} (_ BitVec {size}))\n"
+        for name, size in (("x", source), ("largest", source), ("b", 8), ("b2", 8), ("p", width), ("p2", width))
+    )
     free += "".join(f"(declare-const {flag} Bool)\n" for flag in flags.values())
     random = None
     if s.random_bits:
@@ -57,30 +61,61 @@ def _sanity(s: Specification, prefix: str, mode: int, *parts: Part) -> list[Ques
     plain = "".join(f"(assert (not {flag}))\n" for flag in flags.values())
 
     def question(name: str, says: str, expected: str, names: tuple[str, ...], *asserts: str) -> Question:
-        return Question(name=f"{prefix}{name}", says=says, expected=expected, names=names, mode=mode,
-                        text=_text(says, s.definitions, free, *asserts))
+        return Question(
+            name=f"{prefix}{name}",
+            says=says,
+            expected=expected,
+            names=names,
+            mode=mode,
+            text=_text(says, s.definitions, free, *asserts),
+        )
 
     return [
-        question("one-byte", "the specification allows one byte only", "unsat", ("largest", "b", "b2"),
-                 f"(assert (and (scale_of largest b) (scale_of largest b2) {s.counts('largest')} (distinct b b2)))\n"),
-        question("one-code", "the specification allows one code only", "unsat", ("x", "largest", "b", "p", "p2"), meets,
-                 f"(assert {s.lane('x', 'b', 'p', flags, random)})\n(assert {s.lane('x', 'b', 'p2', flags, random)})\n",
-                 "(assert (distinct p p2))\n"),
-        question("can-happen", "an ordinary element meets what the lemma about elements assumes", "sat", ("x", "largest", "b"),
-                 *(text for number, part in enumerate(parts) for text in (part.text, part.state(f"part{number}"))), meets, plain,
-                 f"(assert (and (not (special x)) (not (fp.isZero (magnitude x))) (bvugt b #x00) (bvult b #xfe) {s.counts('largest')} (scale_of largest b)))\n"),
+        question(
+            "one-byte",
+            "the specification allows one byte only",
+            "unsat",
+            ("largest", "b", "b2"),
+            f"(assert (and (scale_of largest b) (scale_of largest b2) {s.counts('largest')} (distinct b b2)))\n",
+        ),
+        question(
+            "one-code",
+            "the specification allows one code only",
+            "unsat",
+            ("x", "largest", "b", "p", "p2"),
+            meets,
+            f"(assert {s.lane('x', 'b', 'p', flags, random)})\n(assert {s.lane('x', 'b', 'p2', flags, random)})\n",
+            "(assert (distinct p p2))\n",
+        ),
+        question(
+            "can-happen",
+            "an ordinary element meets what the lemma about elements assumes",
+            "sat",
+            ("x", "largest", "b"),
+            *(text for number, part in enumerate(parts) for text in (part.text, part.state(f"part{number}"))),
+            meets,
+            plain,
+            "(assert (and (not (special x)) (not (fp.isZero (magnitude x))) (bvugt b #x00) (bvult b #xfe) "
+            f"{s.counts('largest')} (scale_of largest b)))\n",
+        ),
     ]
 
 
-def composed(config: ConverterConfig, design: Design,
-             specify: Callable[[Numerics], Specification] = Specification) -> list[Question]:
+def composed(
+    config: ConverterConfig, design: Design, specify: Callable[[Numerics], Specification] = Specification
+) -> list[Question]:
     """A lemma about one lane, for whatever it can meet, and one about the byte and flags of a block.
 
-    ``specify`` gives the specification of a mode. Raises `StructureError` where the block is not wired so that they make a proof.
+    ``specify`` gives the specification of a mode. Raises `StructureError` where the block is not wired so that they
+    make a proof.
     """
     flags = Specification(config.numerics).flags
     wires = wiring(design.modules, design.top, config, flags)
-    kinds = list(dict.fromkeys(zip(wires.elements, wires.wideners) if wires.wideners else ((element,) for element in wires.elements)))
+    kinds = list(
+        dict.fromkeys(
+            zip(wires.elements, wires.wideners) if wires.wideners else ((element,) for element in wires.elements)
+        )
+    )
     modules = list(dict.fromkeys(module for kind in kinds for module in kind))
     rest, *parts = design.parts(Cut(design.top, wires.element_cells, tuple(wires.flags.values())), *map(Cut, modules))
     # a reader may make a module of its own of every instance: those that differ in their names only are one
@@ -91,7 +126,10 @@ def composed(config: ConverterConfig, design: Design,
         s = specify(numerics)
         prefix = f"mode{number}-" if config.alternatives else ""
         questions += _sanity(s, prefix, number, rest, *lanes[0])
-        questions += [_lane(s, element, widen, config, number, prefix, f"-{which}" if which else "") for which, (element, *widen) in enumerate(lanes)]
+        questions += [
+            _lane(s, element, widen, config, number, prefix, f"-{which}" if which else "")
+            for which, (element, *widen) in enumerate(lanes)
+        ]
         questions.append(_scale(s, rest, wires.flags, config, number, prefix))
     return questions
 
@@ -99,24 +137,34 @@ def composed(config: ConverterConfig, design: Design,
 def _names(kinds: list[tuple[str, ...]], modules: list[str]) -> list[str]:
     """For each module what it is to a lane."""
     elements = {kind[0] for kind in kinds}
-    return ["its element" if module in elements else "its widener" for module in modules]  # no name in Verilog has a space
+    return [
+        "its element" if module in elements else "its widener" for module in modules
+    ]  # no name in Verilog has a space
 
 
 def _mode(part: Part, symbol: str, config: ConverterConfig, number: int) -> str:
     if not config.alternatives:
         return ""
     relation = "bvuge" if number == len(config.modes) - 1 else "="  # numbers beyond the last are the last
-    return f"(assert ({relation} {_vector(part.wire('mode', symbol), config.mode_bits)} {bits(number, config.mode_bits)}))\n"
+    return (
+        f"(assert ({relation} {_vector(part.wire('mode', symbol), config.mode_bits)} "
+        f"{bits(number, config.mode_bits)}))\n"
+    )
 
 
-def _lane(s: Specification, element: Part, widen: list[Part], config: ConverterConfig, number: int, prefix: str, which: str) -> Question:
+def _lane(
+    s: Specification, element: Part, widen: list[Part], config: ConverterConfig, number: int, prefix: str, which: str
+) -> Question:
     x, texts = element.wire("x", "s"), [element.text, element.state("s")]
     if widen:
         texts += [widen[0].text, widen[0].state("w"), f"(assert (= {x} {widen[0].wire('wide', 'w')}))\n"]
         x = widen[0].wire("x", "w")
-    values = [_constant("x", s.source.bits, x), _constant("b", 8, element.wire("scale", "s")),
-              _constant("p", s.code_bits, _vector(element.wire("p", "s"), s.code_bits)),
-              f"(declare-const largest (_ BitVec {s.source.bits}))\n"]
+    values = [
+        _constant("x", s.source.bits, x),
+        _constant("b", 8, element.wire("scale", "s")),
+        _constant("p", s.code_bits, _vector(element.wire("p", "s"), s.code_bits)),
+        f"(declare-const largest (_ BitVec {s.source.bits}))\n",
+    ]
     names, random = ["x", "b", "p", "largest"], None
     for flag in s.flags:
         values.append(_constant(f"told_{flag}", 0, element.wire(flag, "s")))
@@ -126,35 +174,70 @@ def _lane(s: Specification, element: Part, widen: list[Part], config: ConverterC
         values.append(_constant("r", s.random_bits, _vector(element.wire("random", "s"), s.random_bits)))
         names, random = [*names, "r"], "r"
     says = f"every element of a block of {s.element.name} has its code, whatever its block's byte"
-    return Question(name=f"{prefix}element{which}", says=says, expected="unsat", names=tuple(names), mode=number, has_block=True, text=_text(
-        says, s.definitions, *texts, _mode(element, "s", config, number), *values,
-        f"(assert {s.may_meet('x', 'largest', 'b', flags)})\n(assert (not {s.lane('x', 'b', 'p', flags, random)}))\n"))
+    return Question(
+        name=f"{prefix}element{which}",
+        says=says,
+        expected="unsat",
+        names=tuple(names),
+        mode=number,
+        has_block=True,
+        text=_text(
+            says,
+            s.definitions,
+            *texts,
+            _mode(element, "s", config, number),
+            *values,
+            f"(assert {s.may_meet('x', 'largest', 'b', flags)})\n(assert (not "
+            f"{s.lane('x', 'b', 'p', flags, random)}))\n",
+        ),
+    )
 
 
 def _lanes(s: Specification, x: str) -> tuple[list[str], list[str]]:
     """Names of the numbers of a block, and their definitions."""
     width, count = s.source.bits, s.numerics.block_size
     names = [f"x{lane}" for lane in range(count)]
-    return names, [_constant(name, width, f"((_ extract {width * lane + width - 1} {width * lane}) {x})")
-                   for lane, name in enumerate(names)]
+    return names, [
+        _constant(name, width, f"((_ extract {width * lane + width - 1} {width * lane}) {x})")
+        for lane, name in enumerate(names)
+    ]
 
 
-def _scale(s: Specification, rest: Part, flags: dict[str, str], config: ConverterConfig, number: int, prefix: str) -> Question:
+def _scale(
+    s: Specification, rest: Part, flags: dict[str, str], config: ConverterConfig, number: int, prefix: str
+) -> Question:
     lanes, defined = _lanes(s, rest.wire("x", "s"))
     goals = [s.block_scale(lanes, "largest", "b"), *(f"(= told_{flag} {s.flag(flag, lanes)})" for flag in s.flags)]
-    says = f"every block of {s.numerics.block_size} numbers has its byte" + (f", and its flags {', '.join(s.flags)}" if s.flags else "")
+    says = f"every block of {s.numerics.block_size} numbers has its byte" + (
+        f", and its flags {', '.join(s.flags)}" if s.flags else ""
+    )
     return Question(
-        name=f"{prefix}scale", says=says, expected="unsat", mode=number, has_block=True,
+        name=f"{prefix}scale",
+        says=says,
+        expected="unsat",
+        mode=number,
+        has_block=True,
         names=(*lanes, "b", "largest", *(f"told_{flag}" for flag in s.flags)),
-        text=_text(says, s.definitions, rest.text, rest.state("s"), _mode(rest, "s", config, number), *defined,
-                   _constant("b", 8, rest.wire("scale", "s")), f"(declare-const largest (_ BitVec {s.source.bits}))\n",
-                   *(_constant(f"told_{flag}", 0, rest.wire(flags[flag], "s")) for flag in s.flags),
-                   f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and true {' '.join(goals)})))\n"))
+        text=_text(
+            says,
+            s.definitions,
+            rest.text,
+            rest.state("s"),
+            _mode(rest, "s", config, number),
+            *defined,
+            _constant("b", 8, rest.wire("scale", "s")),
+            f"(declare-const largest (_ BitVec {s.source.bits}))\n",
+            *(_constant(f"told_{flag}", 0, rest.wire(flags[flag], "s")) for flag in s.flags),
+            f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and true {' '.join(goals)})))\n",
+        ),
+    )
 
 
 def monolithic(config: ConverterConfig, design: Design, nan_codes_free: bool = False) -> list[Question]:
-    """One question about the whole block, which assumes nothing about its inside. Codes under a scale of NaN may be free."""
-    whole, = design.parts(Cut(design.top))
+    """One question about the whole block, which assumes nothing about its inside. Codes under a scale of NaN may be
+    free.
+    """
+    (whole,) = design.parts(Cut(design.top))
     questions = []
     for number, numerics in enumerate(config.modes):
         s = Specification(numerics)
@@ -163,7 +246,9 @@ def monolithic(config: ConverterConfig, design: Design, nan_codes_free: bool = F
     return questions
 
 
-def _block(s: Specification, whole: Part, config: ConverterConfig, number: int, prefix: str, nan_codes_free: bool) -> Question:
+def _block(
+    s: Specification, whole: Part, config: ConverterConfig, number: int, prefix: str, nan_codes_free: bool
+) -> Question:
     lanes, values = _lanes(s, whole.wire("x", "s"))
     is_nan = f"(= b {bits(s.scale.nan_code, s.scale.bits)})"
     names, goals = [*lanes, "b", "largest"], [s.block_scale(lanes, "largest", "b")]
@@ -171,7 +256,8 @@ def _block(s: Specification, whole: Part, config: ConverterConfig, number: int, 
     values += [_constant(f"told_{flag}", 0, s.flag(flag, lanes)) for flag in s.flags]
     flags = {flag: f"told_{flag}" for flag in s.flags}
     for lane, x in enumerate(lanes):
-        def of_lane(port: str, width: int) -> str:
+
+        def of_lane(port: str, width: int, lane: int = lane) -> str:
             return f"((_ extract {width * (lane + 1) - 1} {width * lane}) {whole.wire(port, 's')})"
 
         random = None
@@ -183,18 +269,46 @@ def _block(s: Specification, whole: Part, config: ConverterConfig, number: int, 
         goal = s.lane(x, "b", f"p{lane}", flags, random)
         goals.append(f"(or {is_nan} {goal})" if nan_codes_free else goal)
     says = f"every block of {s.numerics.block_size} numbers has its byte and its codes"
-    return Question(name=f"{prefix}block", says=says, expected="unsat", names=tuple(names), mode=number, has_block=True, text=_text(
-        says, s.definitions, whole.text, whole.state("s"), _mode(whole, "s", config, number), *values,
-        f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and {' '.join(goals)})))\n"))
+    return Question(
+        name=f"{prefix}block",
+        says=says,
+        expected="unsat",
+        names=tuple(names),
+        mode=number,
+        has_block=True,
+        text=_text(
+            says,
+            s.definitions,
+            whole.text,
+            whole.state("s"),
+            _mode(whole, "s", config, number),
+            *values,
+            f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and {' '.join(goals)})))\n",
+        ),
+    )
 
 
 def difference(one: Design, other: Design, module: str) -> str:
-    """Text that asks whether a module of two designs, with the same ports, can differ in an output: then ``differs`` is true."""
+    """Text that asks whether a module of two designs, with the same ports, can differ in an output: then ``differs`` is
+    true.
+    """
     cut = Cut(module)
     a, b = one.parts(cut)[0], other.parts(cut)[0]
     b = Part(f"other_{module}", b.text.replace(f"|{module}", f"|other_{module}"))
-    ports = {direction: [name for name, port in one.modules[module]["ports"].items() if port["direction"] == direction]
-             for direction in ("input", "output")}
-    same = {direction: " ".join(f"(= {a.wire(name, 's')} {b.wire(name, 't')})" for name in names) for direction, names in ports.items()}
-    return _text(f"can {module} differ?", a.text, b.text, a.state("s"), b.state("t"), f"(assert (and true {same['input']}))\n",
-                 f"(declare-const differs Bool)\n(assert (= differs (not (and true {same['output']}))))\n(assert differs)\n")
+    ports = {
+        direction: [name for name, port in one.modules[module]["ports"].items() if port["direction"] == direction]
+        for direction in ("input", "output")
+    }
+    same = {
+        direction: " ".join(f"(= {a.wire(name, 's')} {b.wire(name, 't')})" for name in names)
+        for direction, names in ports.items()
+    }
+    return _text(
+        f"can {module} differ?",
+        a.text,
+        b.text,
+        a.state("s"),
+        b.state("t"),
+        f"(assert (and true {same['input']}))\n",
+        f"(declare-const differs Bool)\n(assert (= differs (not (and true {same['output']}))))\n(assert differs)\n",
+    )

@@ -13,11 +13,15 @@ __all__ = ["READ_VERILOG", "SLANG", "readers", "reading", "refusal", "reliance"]
 
 READ_VERILOG, SLANG = "read_verilog", "slang"
 
-SLANG_OPTIONS = "--no-proc --keep-hierarchy --ignore-timing --ignore-assertions --allow-use-before-declare --relax-enum-conversions --allow-merging-ansi-ports"
+SLANG_OPTIONS = (
+    "--no-proc --keep-hierarchy --ignore-timing --ignore-assertions --allow-use-before-declare "
+    "--relax-enum-conversions --allow-merging-ansi-ports"
+)
 
 
 def readers() -> list[str]:
     """The readers that this Yosys has."""
+
     def compute(folder: Path) -> bool:
         execute(["help read_slang"], folder)  # succeeds whatever it is asked for
         return "Read SystemVerilog sources" in (folder / "yosys.log").read_text()
@@ -47,7 +51,9 @@ def reliance(unread: Mapping[str, str], design: Elaboration) -> str | None:
 
 
 def reading(reader: str, file: str, top: str, parameters: Mapping[str, str]) -> list[str]:
-    """The commands that read the module ``top`` of a file, which is in the folder where they run, up to its hierarchy."""
+    """The commands that read the module ``top`` of a file, which is in the folder where they run, up to its
+    hierarchy.
+    """
     if reader == SLANG:
         chosen = "".join(f" -G {name}={value}" for name, value in parameters.items())
         return [f"read_slang {SLANG_OPTIONS} --top {top}{chosen} {file}", f"hierarchy -check -top {top}"]

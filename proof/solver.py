@@ -17,16 +17,24 @@ from ..spec.catalogue import unknown_name
 __all__ = ["SOLVERS", "Answer", "solve", "solver_version"]
 
 SOLVERS = {
-    "bitwuzla": ("bitwuzla", "pip install 'mxcast[proof]'", """
+    "bitwuzla": (
+        "bitwuzla",
+        "pip install 'mxcast[proof]'",
+        """
 import sys, bitwuzla
 options = bitwuzla.Options()
 options.set(bitwuzla.Option.PRODUCE_MODELS, True)
 bitwuzla.Parser(bitwuzla.TermManager(), options, base=2).parse(sys.argv[1], False, True)
-"""),
-    "z3": ("z3-solver", "pip install z3-solver", """
+""",
+    ),
+    "z3": (
+        "z3-solver",
+        "pip install z3-solver",
+        """
 import sys, z3
 print(z3.Z3_eval_smtlib2_string(z3.main_ctx().ref(), open(sys.argv[1]).read()))
-"""),
+""",
+    ),
 }
 """Solvers by name: their package, how to get it, and a program that answers a file of SMT-LIB."""
 
@@ -38,7 +46,8 @@ VALUE = re.compile(r"\(\s*([A-Za-z_]\w*)\s+(#b[01]+|#x[0-9a-fA-F]+|true|false)\s
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a solver says: ``sat``, ``unsat``, ``unknown`` or ``timeout``; with ``sat`` a number for each of the names asked for.
+    """What a solver says: ``sat``, ``unsat``, ``unknown`` or ``timeout``; with ``sat`` a number for each of the names
+    asked for.
 
     ``seconds`` are those of the processor, which other work on the machine does not change much.
     """
@@ -58,7 +67,9 @@ def solver_version(solver: str) -> str:
         raise ToolMissing(f"the solver {solver} is missing: {SOLVERS[solver][1]}") from None
 
 
-def solve(text: str, names: tuple[str, ...], *, solver: str = "bitwuzla", timeout: float = 900, force: bool = False) -> Answer:
+def solve(
+    text: str, names: tuple[str, ...], *, solver: str = "bitwuzla", timeout: float = 900, force: bool = False
+) -> Answer:
     """Answer SMT-LIB ``text``, which asks nothing itself; with ``sat`` come the values of the constants ``names``.
 
     Answers are kept by content, those that are some.
@@ -72,7 +83,9 @@ def solve(text: str, names: tuple[str, ...], *, solver: str = "bitwuzla", timeou
         start = _used()
         result, values = _ask(folder / "question.smt2", text + "(check-sat)\n", solver, timeout), {}
         if result == "sat":
-            values = _ask(folder / "question.smt2", f"{text}(check-sat)\n(get-value ({' '.join(names)}))\n", solver, 2 * timeout)
+            values = _ask(
+                folder / "question.smt2", f"{text}(check-sat)\n(get-value ({' '.join(names)}))\n", solver, 2 * timeout
+            )
             if isinstance(values, str) or set(values) != set(names):
                 raise ToolError(f"{solver} found an answer but gave no values for it")
         (folder / "question.smt2").unlink()
@@ -115,6 +128,8 @@ def _ask(path: Path, text: str, solver: str, timeout: float) -> str | dict[str, 
         said = (done.errors + done.output).strip().splitlines()
         raise ToolError(f"{solver} failed: {said[-1] if said else f'exit status {done.status}'}")
     if result == "sat" and "(get-value" in text:
-        return {name: int(value[2:], 2 if value[1] == "b" else 16) if value[0] == "#" else int(value == "true")
-                for name, value in VALUE.findall(lines[1])}
+        return {
+            name: int(value[2:], 2 if value[1] == "b" else 16) if value[0] == "#" else int(value == "true")
+            for name, value in VALUE.findall(lines[1])
+        }
     return result

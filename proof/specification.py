@@ -2,9 +2,9 @@
 
 Numbers are IEEE 754 binary64, in which every source number, every element, every midpoint of two elements and their
 multiples by a scale are exact. A scale byte is described by an inequality ("the smallest byte whose 2**X reaches the
-largest magnitude"), a code by the numbers that it stands for ("no other code is nearer"), so that the statements hold for
-one byte and one code. Notation of the texts below: ``x`` a source pattern, ``b`` a scale byte, ``p`` a code, ``c`` its
-magnitude, ``r`` random bits.
+largest magnitude"), a code by the numbers that it stands for ("no other code is nearer"), so that the statements hold
+for one byte and one code. Notation of the texts below: ``x`` a source pattern, ``b`` a scale byte, ``p`` a code, ``c``
+its magnitude, ``r`` random bits.
 
 Two rules are arithmetic by definition and are stated as that arithmetic: `ScaleRule.RCEIL` multiplies in binary32, and
 `ScaleRule.POW2_CEIL` and `ScaleRule.EVEN` read an FP32 subnormal as a number of the binade below the normal ones.
@@ -15,7 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from ..spec import BF16, FP16, FP32, Kind, NumberFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals, signal_codes
+from ..spec import (
+    BF16,
+    FP16,
+    FP32,
+    Kind,
+    NumberFormat,
+    Numerics,
+    Rounding,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    signal_codes,
+)
 
 __all__ = ["Specification"]
 
@@ -61,13 +73,18 @@ LIMITS: dict[ScaleRule, Callable[[NumberFormat], tuple[bool, Fraction]]] = {
 """Up to what multiple of its scale the largest magnitude may be, and whether it must be below it."""
 
 ADDED: dict[Rounding, Callable[[int, int], str]] = {
-    Rounding.RTZ: lambda n, width: bits(0, width), Rounding.SR: lambda n, width: extended("r", n, width),
+    Rounding.RTZ: lambda n, width: bits(0, width),
+    Rounding.SR: lambda n, width: extended("r", n, width),
     **dict.fromkeys((Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP), lambda n, width: bits(1, width)),
 }
 """What is added below the last place before a magnitude is cut off: ``n`` bits of a number of ``width``."""
 
 FLAGS: dict[Specials, tuple[str, ...]] = {
-    Specials.NAN_BLOCK: ("nan",), Specials.INF_SCALE: ("nan", "inf"), Specials.TE: (), Specials.DROP: ()}
+    Specials.NAN_BLOCK: ("nan",),
+    Specials.INF_SCALE: ("nan", "inf"),
+    Specials.TE: (),
+    Specials.DROP: (),
+}
 
 
 class Specification:
@@ -83,19 +100,31 @@ class Specification:
         self.code_bits = self.element.bits
         self.magnitude_bits = self.code_bits if self.is_fixed else self.code_bits - 1
         self.random_bits = numerics.random_bits
-        self.definitions = "\n".join([*self._source(), *self._scale(), *self._values(), *self._rounding(), *self._element()]) + "\n"
+        self.definitions = (
+            "\n".join([*self._source(), *self._scale(), *self._values(), *self._rounding(), *self._element()]) + "\n"
+        )
 
     def _source(self):
         """Classes of source patterns, and their magnitudes as numbers."""
         s = self.source
         top, mantissa = s.exp_bits + s.man_bits, s.man_bits
         yield f"; --- the source, {s.name}"
-        yield f"(define-fun field ((x (_ BitVec {s.bits}))) (_ BitVec {s.exp_bits}) ((_ extract {top - 1} {mantissa}) x))"
+        yield (
+            f"(define-fun field ((x (_ BitVec {s.bits}))) (_ BitVec {s.exp_bits}) ((_ extract {top - 1} {mantissa}) x))"
+        )
         yield f"(define-fun fraction ((x (_ BitVec {s.bits}))) (_ BitVec {mantissa}) ((_ extract {mantissa - 1} 0) x))"
         yield f"(define-fun negative ((x (_ BitVec {s.bits}))) Bool (= ((_ extract {top} {top}) x) #b1))"
-        yield f"(define-fun special ((x (_ BitVec {s.bits}))) Bool (= (field x) {bits((1 << s.exp_bits) - 1, s.exp_bits)}))"
-        yield f"(define-fun is_nan ((x (_ BitVec {s.bits}))) Bool (and (special x) (not (= (fraction x) {bits(0, mantissa)}))))"
-        yield f"(define-fun is_inf ((x (_ BitVec {s.bits}))) Bool (and (special x) (= (fraction x) {bits(0, mantissa)})))"
+        yield (
+            f"(define-fun special ((x (_ BitVec {s.bits}))) Bool (= (field x) "
+            f"{bits((1 << s.exp_bits) - 1, s.exp_bits)}))"
+        )
+        yield (
+            f"(define-fun is_nan ((x (_ BitVec {s.bits}))) Bool (and (special x) (not (= (fraction x) "
+            f"{bits(0, mantissa)}))))"
+        )
+        yield (
+            f"(define-fun is_inf ((x (_ BitVec {s.bits}))) Bool (and (special x) (= (fraction x) {bits(0, mantissa)})))"
+        )
         subnormal = f"(= (field x) {bits(0, s.exp_bits)})"
         binary = {FP32: "(_ to_fp 8 24) x", BF16: f"(_ to_fp 8 24) {shifted('x', 16, 32)}", FP16: "(_ to_fp 5 11) x"}[s]
         number = f"(fp.abs ({TO_DOUBLE} RNE ({binary})))"
@@ -111,26 +140,37 @@ class Specification:
         a larger magnitude for a smaller one."""
         n, e, s = self.numerics, self.element, self.source
         yield f"; --- the scale, {n.scale_rule}"
-        yield (f"(define-fun power ((b (_ BitVec 8))) {DOUBLE} (fp #b0 (bvadd ((_ zero_extend 3) b) "
-               f"{bits(DOUBLE_BIAS - self.scale.bias, 11)}) {bits(0, 52)}))")
+        yield (
+            f"(define-fun power ((b (_ BitVec 8))) {DOUBLE} (fp #b0 (bvadd ((_ zero_extend 3) b) "
+            f"{bits(DOUBLE_BIAS - self.scale.bias, 11)}) {bits(0, 52)}))"
+        )
         rule, number = n.scale_rule, "(magnitude x)"
         if rule in (ScaleRule.POW2_CEIL, ScaleRule.EVEN) and s is not FP16 and n.input_subnormals is Subnormals.EXACT:
             as_normal = f"(fp #b0 {bits(DOUBLE_BIAS - s.bias, 11)} {shifted('(fraction x)', s.man_bits, 52)})"
-            number = (f"(ite (and (= (field x) {bits(0, s.exp_bits)}) (not (= (fraction x) {bits(0, s.man_bits)}))) "
-                      f"{as_normal} (magnitude x))")
+            number = (
+                f"(ite (and (= (field x) {bits(0, s.exp_bits)}) (not (= (fraction x) {bits(0, s.man_bits)}))) "
+                f"{as_normal} (magnitude x))"
+            )
         if rule is ScaleRule.RCEIL:
-            number = (f"({TO_DOUBLE} RNE (fp.mul RNE ((_ to_fp 8 24) RNE (magnitude x)) "
-                      f"((_ to_fp 8 24) RNE {rational(1 / Fraction(e.max_value))})))")
+            number = (
+                f"({TO_DOUBLE} RNE (fp.mul RNE ((_ to_fp 8 24) RNE (magnitude x)) "
+                f"((_ to_fp 8 24) RNE {rational(1 / Fraction(e.max_value))})))"
+            )
         strict, limit = LIMITS[rule](e)
-        yield (f"(define-fun covers ((x (_ BitVec {s.bits})) (b (_ BitVec 8))) Bool ({'fp.lt' if strict else 'fp.leq'} "
-               f"{number} (fp.mul RNE (power b) {double(limit)})))")
-        yield f"""(define-fun scale_of ((x (_ BitVec {s.bits})) (b (_ BitVec 8))) Bool ; the byte of a block whose largest magnitude is that of x
+        yield (
+            f"(define-fun covers ((x (_ BitVec {s.bits})) (b (_ BitVec 8))) Bool ({'fp.lt' if strict else 'fp.leq'} "
+            f"{number} (fp.mul RNE (power b) {double(limit)})))"
+        )
+        yield f"""(define-fun scale_of ((x (_ BitVec {s.bits})) (b (_ BitVec 8))) Bool
+  ; the byte of a block whose largest magnitude is that of x
   (and (bvule b {bits(self.scale.max_code, 8)})
     (or (covers x b) (= b {bits(self.scale.max_code, 8)}))
     (or (= b #x00) (not (covers x (bvsub b #x01))))))"""
 
     def _values(self):
-        """``number``: the number of an element whose magnitude code has more bits below, so that codes between two codes are numbers between them."""
+        """``number``: the number of an element whose magnitude code has more bits below, so that codes between two
+        codes are numbers between them.
+        """
         e = self.element
         yield f"; --- the element, {e.name}"
         more = max(self.random_bits, 1)
@@ -138,7 +178,10 @@ class Specification:
         self.fine_bits, self.more = width, more
         if self.is_fixed:
             unit = Fraction(1, 1 << e.frac_bits + more)
-            yield f"(define-fun number ((k (_ BitVec {width}))) {DOUBLE} (fp.mul RNE ((_ to_fp_unsigned 11 53) RNE k) {double(unit)}))"
+            yield (
+                f"(define-fun number ((k (_ BitVec {width}))) {DOUBLE} (fp.mul RNE ((_ to_fp_unsigned 11 53) "
+                f"RNE k) {double(unit)}))"
+            )
             return
         fraction_bits, field_bits = e.man_bits + more, width - e.man_bits - more
         low, high = f"((_ extract {fraction_bits - 1} 0) k)", f"((_ extract {width - 1} {fraction_bits}) k)"
@@ -149,17 +192,25 @@ class Specification:
             return
         unit = Fraction(2) ** (1 - e.bias - fraction_bits)
         subnormal = f"(fp.mul RNE ((_ to_fp_unsigned 11 53) RNE {low}) {double(unit)})"
-        yield f"(define-fun number ((k (_ BitVec {width}))) {DOUBLE} (ite (= {high} {bits(0, field_bits)}) {subnormal} {normal}))"
+        yield (
+            f"(define-fun number ((k (_ BitVec {width}))) {DOUBLE} (ite (= {high} {bits(0, field_bits)}) "
+            f"{subnormal} {normal}))"
+        )
 
     @property
     def _keeps_field_zero(self) -> bool:
         """The FPGA paper's recipe with flushed elements: codes of exponent field 0 are a binade like the others."""
-        return (self.numerics.rounding is Rounding.GUARD_HALF_UP and not self.is_fixed
-                and self.numerics.element_subnormals is Subnormals.FLUSH)
+        return (
+            self.numerics.rounding is Rounding.GUARD_HALF_UP
+            and not self.is_fixed
+            and self.numerics.element_subnormals is Subnormals.FLUSH
+        )
 
     @property
     def largest(self) -> int:
-        """The magnitude code at which elements saturate; the FPGA paper's recipe leaves the top exponent field unused."""
+        """The magnitude code at which elements saturate; the FPGA paper's recipe leaves the top exponent field
+        unused.
+        """
         if self.numerics.rounding is Rounding.GUARD_HALF_UP and not self.is_fixed:
             return (((1 << self.element.exp_bits) - 1) << self.element.man_bits) - 1
         return self.element.max_code
@@ -167,7 +218,8 @@ class Specification:
     def _rounding(self):
         """``rounds``: does a magnitude, a multiple of the scale, become the code ``c``?
 
-        Adding ``r`` of 2**n, or one half, below the last place and cutting is being in a range that is shifted by as much.
+        Adding ``r`` of 2**n, or one half, below the last place and cutting is being in a range that is shifted by as
+        much.
         """
         rounding, width, n = self.numerics.rounding, self.fine_bits, self.more
         yield f"; --- the rounding, {rounding}"
@@ -197,24 +249,36 @@ class Specification:
         yield f"(define-fun rounds {head} {rounds})"
 
     def _element(self):
-        """``element``: is ``p`` the code of ``x`` under the byte ``b`` of its block, which has no special element but where the rules let it?"""
+        """``element``: is ``p`` the code of ``x`` under the byte ``b`` of its block, which has no special element but
+        where the rules let it?
+        """
         n, s, w = self.numerics, self.source, self.magnitude_bits
         random = f" (r (_ BitVec {self.random_bits}))" if self.random_bits else ""
         passed = " r" if random else ""
         yield "; --- the code"
         yield f"(define-fun signed ((s Bool) (c (_ BitVec {w}))) (_ BitVec {self.code_bits}) " + (
-            "(ite s (bvneg c) c))" if self.is_fixed else "(concat (ite s #b1 #b0) c))")
+            "(ite s (bvneg c) c))" if self.is_fixed else "(concat (ite s #b1 #b0) c))"
+        )
         yield f"(define-fun magnitude_of ((s Bool) (p (_ BitVec {self.code_bits}))) (_ BitVec {w}) " + (
-            "(ite s (bvneg p) p))" if self.is_fixed else f"((_ extract {w - 1} 0) p))")
+            "(ite s (bvneg p) p))" if self.is_fixed else f"((_ extract {w - 1} 0) p))"
+        )
         # division by 2**X, exact in binary64
         inverse = f"(fp #b0 (bvsub {bits(DOUBLE_BIAS + self.scale.bias, 11)} ((_ zero_extend 3) b)) {bits(0, 52)})"
         quotient = f"(fp.mul RNE (magnitude x) {inverse})"
-        body = f"(let ((c (magnitude_of (negative x) p))) (and (= p (signed (negative x) c)) (rounds {quotient} c{passed})))"
+        body = (
+            f"(let ((c (magnitude_of (negative x) p))) (and (= p (signed (negative x) c)) (rounds {quotient} "
+            f"c{passed})))"
+        )
         if n.specials is Specials.TE:
             largest = bits(self.element.max_code, w)
-            nan = bits(self.element.max_code if self.element.nan_code is None else self.element.nan_code, self.code_bits)
+            nan = bits(
+                self.element.max_code if self.element.nan_code is None else self.element.nan_code, self.code_bits
+            )
             body = f"(ite (is_nan x) (= p {nan}) (ite (is_inf x) (= p (signed (negative x) {largest})) {body}))"
-        yield (f"(define-fun element ((x (_ BitVec {s.bits})) (b (_ BitVec 8)) (p (_ BitVec {self.code_bits})){random}) Bool {body})")
+        yield (
+            f"(define-fun element ((x (_ BitVec {s.bits})) (b (_ BitVec 8)) (p (_ BitVec "
+            f"{self.code_bits})){random}) Bool {body})"
+        )
 
     # Terms about a whole block.
 
@@ -239,7 +303,9 @@ class Specification:
         """Is this the scale byte of a block? ``largest`` is a pattern of which `is_largest` holds."""
         finite = f"(scale_of {largest} {byte})"
         nan, infinite = bits(self.scale.nan_code, 8), bits(self.scale.max_code, 8)
-        if_nan, if_inf = (f"(ite {self.flag(name, lanes)} (= {byte} {code})" for name, code in (("nan", nan), ("inf", infinite)))
+        if_nan, if_inf = (
+            f"(ite {self.flag(name, lanes)} (= {byte} {code})" for name, code in (("nan", nan), ("inf", infinite))
+        )
         return {
             Specials.NAN_BLOCK: f"{if_nan} {finite})",
             Specials.INF_SCALE: f"{if_nan} {if_inf} {finite}))",
@@ -248,8 +314,9 @@ class Specification:
         }[self.numerics.specials]
 
     def is_largest(self, lanes: list[str], largest: str) -> str:
-        """Is ``largest`` a pattern of the largest magnitude of a block: no element that counts is larger, and it is one of
-        them, or zero where none counts?"""
+        """Is ``largest`` a pattern of the largest magnitude of a block: no element that counts is larger, and it is one
+        of them, or zero where none counts?
+        """
         none_larger = " ".join(f"(=> {self.counts(x)} (fp.leq (magnitude {x}) (magnitude {largest})))" for x in lanes)
         some = " ".join(f"(and {self.counts(x)} (= {x} {largest}))" for x in lanes)
         none = " ".join(f"(not {self.counts(x)})" for x in lanes)
@@ -281,5 +348,7 @@ class Specification:
                 told = f"(ite {flags[flag]} (= {byte} {special}) {told})"
         return {
             Specials.TE: f"(ite (is_inf {x}) (= {byte} {most}) (or (= {byte} {most}) {plain}))",
-            Specials.DROP: plain, Specials.NAN_BLOCK: told, Specials.INF_SCALE: told,
+            Specials.DROP: plain,
+            Specials.NAN_BLOCK: told,
+            Specials.INF_SCALE: told,
         }[self.numerics.specials]

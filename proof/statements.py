@@ -5,13 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from .activity import Activity, Comparison, Part, Symbol
-from .expressions import (CONSTANTS, body_of, contents, dpi_import, has_z, indices_of, instance_of, kind_of, locals_of, only_says, part_of,
-                          root_of, value_of, words)
+from .expressions import (
+    CONSTANTS,
+    body_of,
+    contents,
+    dpi_import,
+    has_z,
+    indices_of,
+    instance_of,
+    kind_of,
+    locals_of,
+    only_says,
+    part_of,
+    root_of,
+    value_of,
+    words,
+)
 
 __all__ = ["Reader"]
 
-VALUES = frozenset(("$signed", "$unsigned", "$clog2", "$bits", "$size", "$left", "$right", "$high", "$low", "$increment", "$dimensions",
-                    "$unpacked_dimensions", "$countones", "$onehot", "$onehot0"))
+VALUES = frozenset(
+    (
+        "$signed",
+        "$unsigned",
+        "$clog2",
+        "$bits",
+        "$size",
+        "$left",
+        "$right",
+        "$high",
+        "$low",
+        "$increment",
+        "$dimensions",
+        "$unpacked_dimensions",
+        "$countones",
+        "$onehot",
+        "$onehot0",
+    )
+)
 """System functions whose value is one of their arguments, or of constants."""
 
 READ_FILES = frozenset(("$readmemh", "$readmemb"))
@@ -19,8 +50,20 @@ READ_FILES = frozenset(("$readmemh", "$readmemb"))
 
 STEPS = ("Preincrement", "Predecrement", "Postincrement", "Postdecrement")
 LITERALS = ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral", "ValueRange")
-FOREIGN = ("NewArray", "NewClass", "NewCovergroup", "CopyClass", "TaggedUnion", "AssertionInstance", "ClockingEvent", "Dist", "ArbitrarySymbol",
-           "NullLiteral", "TimeLiteral", "RealLiteral")
+FOREIGN = (
+    "NewArray",
+    "NewClass",
+    "NewCovergroup",
+    "CopyClass",
+    "TaggedUnion",
+    "AssertionInstance",
+    "ClockingEvent",
+    "Dist",
+    "ArbitrarySymbol",
+    "NullLiteral",
+    "TimeLiteral",
+    "RealLiteral",
+)
 """Expressions that a converter is not made of."""
 
 KNOWS_X = "a comparison that tells x from 0 and 1"
@@ -37,7 +80,12 @@ class Reader:
         """An always, initial or final block."""
         kind, body = block.procedureKind.name, block.body
         kinds = {"Initial": "initial", "Final": "final", "AlwaysComb": "combinational", "AlwaysLatch": "combinational"}
-        activity = Activity(kinds.get(kind, "unknown"), block.location, body_of(block), sees_functions=kind in ("AlwaysComb", "AlwaysLatch"))
+        activity = Activity(
+            kinds.get(kind, "unknown"),
+            block.location,
+            body_of(block),
+            sees_functions=kind in ("AlwaysComb", "AlwaysLatch"),
+        )
         if kind in ("Always", "AlwaysFF") and body.kind.name == "Timed":
             activity.kind = self._start(activity, body.timing)
             body = body.stmt
@@ -66,7 +114,9 @@ class Reader:
     def statement(self, activity: Activity, statement: object) -> None:
         read = getattr(self, f"_{statement.kind.name}", None)
         if read is None:
-            self.objects(statement.sourceRange.start, f"there is a statement of another kind ({words(statement.kind.name)})")
+            self.objects(
+                statement.sourceRange.start, f"there is a statement of another kind ({words(statement.kind.name)})"
+            )
             return
         read(activity, statement)
 
@@ -94,7 +144,9 @@ class Reader:
         if variable.initializer is None:
             return
         if variable.lifetime.name == "Static":
-            self.objects(variable.location, f"{variable.name} is static and has an initial value, which it gets only once")
+            self.objects(
+                variable.location, f"{variable.name} is static and has an initial value, which it gets only once"
+            )
         self._initialised(activity, variable)
 
     def _initialised(self, activity: Activity, variable: object) -> None:
@@ -114,7 +166,9 @@ class Reader:
         self._all(activity, [statement.ifTrue, statement.ifFalse])
 
     def _Case(self, activity: Activity, statement: object) -> None:
-        word = {"Normal": "case", "WildcardJustZ": "casez", "WildcardXOrZ": "casex", "Inside": "case inside"}[statement.condition.name]
+        word = {"Normal": "case", "WildcardJustZ": "casez", "WildcardXOrZ": "casex", "Inside": "case inside"}[
+            statement.condition.name
+        ]
         is_wild = word != "case"
         self.expression(activity, statement.expr)
         self._compared(activity, statement.expr, f"the expression of a {word}", only_literals=not is_wild)
@@ -173,10 +227,11 @@ class Reader:
     # Expressions.
 
     def expression(self, activity: Activity, expression: object, acts: bool = False) -> None:
-        """Read an expression, and do what it does: assignments, increments, calls of functions that write more than their value.
+        """Read an expression, and do what it does: assignments, increments, calls of functions that write more than
+        their value.
 
-        Only one that ``acts``, a statement for example, may do something, and that as a whole: of a part nobody knows whether it is evaluated
-        (``&&``, ``?:``) and in which order, and tools differ.
+        Only one that ``acts``, a statement for example, may do something, and that as a whole: of a part nobody knows
+        whether it is evaluated (``&&``, ``?:``) and in which order, and tools differ.
         """
         from pyslang import ast
 
@@ -186,15 +241,27 @@ class Reader:
 
         def look(node: object) -> object:
             kind = kind_of(node)
-            if kind == "Assignment" or kind == "UnaryOp" and node.op.name in STEPS or kind == "Call" and self._does(node, activity):
-                self.objects(node.sourceRange.start, "part of an expression writes something: tools differ in whether and when it is done")
+            if (
+                kind == "Assignment"
+                or (kind == "UnaryOp" and node.op.name in STEPS)
+                or (kind == "Call" and self._does(node, activity))
+            ):
+                self.objects(
+                    node.sourceRange.start,
+                    "part of an expression writes something: tools differ in whether and when it is done",
+                )
                 self._act(activity, node)
                 return ast.VisitAction.Skip
             if kind in ("NamedValue", "HierarchicalValue", "ElementSelect", "RangeSelect", "MemberAccess"):
                 return ast.VisitAction.Skip if self._read(activity, node) else ast.VisitAction.Advance
             if kind in LITERALS and has_z(node):
                 self.objects(node.sourceRange.start, "there is a z, which is a level of its own in no circuit of gates")
-            elif kind == "BinaryOp" and node.op.name in ("CaseEquality", "CaseInequality", "WildcardEquality", "WildcardInequality"):
+            elif kind == "BinaryOp" and node.op.name in (
+                "CaseEquality",
+                "CaseInequality",
+                "WildcardEquality",
+                "WildcardInequality",
+            ):
                 self._compared(activity, node.left, KNOWS_X)
                 if node.op.name.startswith("Case") or node.right.kind.name not in LITERALS:
                     self._compared(activity, node.right, KNOWS_X)
@@ -276,7 +343,9 @@ class Reader:
         if kind in ("Conversion", "Assignment"):
             return self.target(activity, target.operand if kind == "Conversion" else target.left, blocking)
         if kind not in ("EmptyArgument", "Invalid"):
-            self.objects(target.sourceRange.start, f"something is assigned to an expression of another kind ({words(kind)})")
+            self.objects(
+                target.sourceRange.start, f"something is assigned to an expression of another kind ({words(kind)})"
+            )
         return []
 
     def _read(self, activity: Activity, node: object) -> bool:
@@ -298,13 +367,20 @@ class Reader:
         scope = instance_of(root.symbol)
         if scope is None and root.symbol.kind.name == "Variable" and not root.symbol.parentScope.isProceduralContext:
             self.objects(node.sourceRange.start, f"{root.symbol.name} is a variable of no module")
-        if root.kind.name == "HierarchicalValue" and scope is not None and scope.definition.definitionKind.name != "Interface" and scope.hierarchicalPath != activity.body:
+        if (
+            root.kind.name == "HierarchicalValue"
+            and scope is not None
+            and scope.definition.definitionKind.name != "Interface"
+            and scope.hierarchicalPath != activity.body
+        ):
             self.objects(node.sourceRange.start, f"{str(root.syntax).strip()} is a name of another module")
 
     def _compared(self, activity: Activity, node: object, what: str, only_literals: bool = False) -> None:
         names, is_unknown, _ = contents(node)
         # without wildcards only a literal matters: of 0 and 1 one is always met
-        activity.comparisons.append(Comparison(node.sourceRange.start, what, frozenset() if only_literals else frozenset(names), is_unknown))
+        activity.comparisons.append(
+            Comparison(node.sourceRange.start, what, frozenset() if only_literals else frozenset(names), is_unknown)
+        )
 
     def _call(self, activity: Activity, call: object) -> object:
         from pyslang import ast

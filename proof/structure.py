@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..spec import ConverterConfig, ports as converter_ports
+from ..spec import ConverterConfig
+from ..spec import ports as converter_ports
 
 __all__ = ["StructureError", "Wiring", "check_ports", "wiring"]
 
@@ -27,8 +28,9 @@ class Wiring:
 
 
 def check_ports(modules: dict[str, dict], top: str, config: ConverterConfig, registered: bool = False) -> None:
-    """Raise ValueError unless a module has exactly the ports of a converter, with ``clk`` where it is registered, and with
-    reset and handshake where the configuration says so."""
+    """Raise ValueError unless a module has exactly the ports of a converter, with ``clk`` where it is registered, and
+    with reset and handshake where the configuration says so.
+    """
     wanted = {port.name: (port.direction, port.width) for port in converter_ports(config)}
     if registered:
         wanted["clk"] = "input", 1
@@ -40,22 +42,24 @@ def check_ports(modules: dict[str, dict], top: str, config: ConverterConfig, reg
             raise ValueError(f"{top} has a port {name}, which the converter {config.formats} has not")
         if ports.get(name) != wanted[name]:
             found = "there is none" if name not in ports else f"it is an {ports[name][0]} of {ports[name][1]}"
-            raise ValueError(f"the port {name} of {top} must be an {wanted[name][0]} of {wanted[name][1]} bits: {found}")
+            raise ValueError(
+                f"the port {name} of {top} must be an {wanted[name][0]} of {wanted[name][1]} bits: {found}"
+            )
 
 
 def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: tuple[str, ...]) -> Wiring:
     """Check that every lane is one cell, with the number, the random bits and the code of its lane, and
     with the scale output, the flags and the mode of all; raises `StructureError` otherwise.
 
-    Together with a statement about these modules for every number and byte that it can meet, and one about the byte and the
-    flags for every block, this gives the statement about the whole block: nothing else can reach a code.
+    Together with a statement about these modules for every number and byte that it can meet, and one about the byte and
+    the flags for every block, this gives the statement about the whole block: nothing else can reach a code.
     """
     module, numerics = modules[top], config.numerics
     ports = {name: port["bits"] for name, port in module["ports"].items()}
     cells = {name: cell for name, cell in module["cells"].items() if cell["type"] in modules}
 
     def slice_of(port: str, lane: int, width: int) -> list:
-        return ports[port][width * lane:width * (lane + 1)]
+        return ports[port][width * lane : width * (lane + 1)]
 
     def cell_with(port: str, bits: list, what: str) -> tuple[str, dict]:
         found = [(name, cell) for name, cell in cells.items() if cell["connections"].get(port) == bits]
@@ -89,8 +93,10 @@ def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: t
         kinds.append(cell["type"])
     if len(wideners) not in (0, len(kinds)):
         raise StructureError(f"some elements of {top} are widened and some are not")
-    nets = {flag: next((name for name, net in module["netnames"].items() if net["bits"] == wires), None)
-            for flag, wires in told.items()}
+    nets = {
+        flag: next((name for name, net in module["netnames"].items() if net["bits"] == wires), None)
+        for flag, wires in told.items()
+    }
     if None in nets.values():
         raise StructureError(f"a flag of {top} has no name")
     return Wiring(elements=tuple(kinds), element_cells=tuple(names), wideners=tuple(wideners), flags=nets)

@@ -1,8 +1,9 @@
-"""The text of a design: preprocessed for every tool that it asks about, and without what some tools obey and others ignore.
+"""The text of a design: preprocessed for every tool that it asks about, and without what some tools obey and others
+ignore.
 
-A proof is of a text without macros, include files, comments and attributes, and without ``unique`` and ``priority``, which
-promise a synthesis tool something and mean nothing to the result. Which text it is may depend on the tool that reads it: each
-is a `Reading`.
+A proof is of a text without macros, include files, comments and attributes, and without ``unique`` and ``priority``,
+which promise a synthesis tool something and mean nothing to the result. Which text it is may depend on the tool that
+reads it: each is a `Reading`.
 """
 
 from __future__ import annotations
@@ -19,9 +20,23 @@ from ..sim.preprocess import preprocessed
 
 __all__ = ["Reading", "free_name", "plain", "readings"]
 
-TOOLS = ("SYNTHESIS", "VERILATOR", "YOSYS", "FORMAL", "SIMULATION", "__ICARUS__", "__slang__", "__slang_major__", "__slang_minor__",
-         "MODEL_TECH", "VCS", "INCA", "XILINX_SIMULATOR",
-         "SYNPLIFY", "ALTERA_RESERVED_QIS")
+TOOLS = (
+    "SYNTHESIS",
+    "VERILATOR",
+    "YOSYS",
+    "FORMAL",
+    "SIMULATION",
+    "__ICARUS__",
+    "__slang__",
+    "__slang_major__",
+    "__slang_minor__",
+    "MODEL_TECH",
+    "VCS",
+    "INCA",
+    "XILINX_SIMULATOR",
+    "SYNPLIFY",
+    "ALTERA_RESERVED_QIS",
+)
 """Macros that tools define, or that are defined for them by custom, and that a text may ask about."""
 
 USUAL = ("SYNTHESIS", "VERILATOR")
@@ -42,7 +57,9 @@ COMMENT = re.compile(r'("(?:\\.|[^"\\])*"|\\\S+)|/\*.*?\*/|//[^\n]*', re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A text as some tools read it. ``macros`` says which of those that it asks about they define; empty if it asks about none."""
+    """A text as some tools read it. ``macros`` says which of those that it asks about they define; empty if it asks
+    about none.
+    """
 
     text: str
     macros: str = ""
@@ -53,9 +70,12 @@ class Reading:
         return f"reading-{sha256(self.macros)[:8]}" if self.macros else ""
 
 
-def readings(files: Iterable[Path | str], include: Iterable[Path | str] = (), define: Iterable[str] = ()) -> list[Reading]:
-    """The different texts that files are, with each choice of the macros of `TOOLS`, but for those in ``define``; that of `USUAL`
-    first. Raises ValueError where the files cannot be preprocessed."""
+def readings(
+    files: Iterable[Path | str], include: Iterable[Path | str] = (), define: Iterable[str] = ()
+) -> list[Reading]:
+    """The different texts that files are, with each choice of the macros of `TOOLS`, but for those in ``define``; that
+    of `USUAL` first. Raises ValueError where the files cannot be preprocessed.
+    """
     files, include, define = [Path(file) for file in files], [Path(folder) for folder in include], list(define)
     free = [macro for macro in TOOLS if macro not in {given.partition("=")[0] for given in define}]
     usual = frozenset(USUAL) & set(free)
@@ -69,22 +89,37 @@ def readings(files: Iterable[Path | str], include: Iterable[Path | str] = (), de
 
     named = _words(files, include)
     asked = _few([macro for macro in free if macro in named])
-    while more := [macro for macro in free if macro not in asked
-                   and any(differ(choice - {macro}, choice | {macro}) for choice in _choices(usual, asked))]:
+    while more := [
+        macro
+        for macro in free
+        if macro not in asked and any(differ(choice - {macro}, choice | {macro}) for choice in _choices(usual, asked))
+    ]:
         asked = _few(asked + more)  # its name was made by a macro
-    asked = [macro for macro in asked if any(differ(choice - {macro}, choice | {macro}) for choice in _choices(usual, asked))]
+    asked = [
+        macro for macro in asked if any(differ(choice - {macro}, choice | {macro}) for choice in _choices(usual, asked))
+    ]
     found: dict[str, list[frozenset[str]]] = {}
     for choice in _choices(usual, asked):
         found.setdefault(SPACE.sub(" ", text(choice)), []).append(choice)
-    return [Reading(text=plain(text(choices[0])), macros=" or ".join(
-        ", ".join(f"{macro} {'defined' if macro in choice else 'not defined'}" for macro in asked) for choice in choices))
-        for choices in found.values()]
+    return [
+        Reading(
+            text=plain(text(choices[0])),
+            macros=" or ".join(
+                ", ".join(f"{macro} {'defined' if macro in choice else 'not defined'}" for macro in asked)
+                for choice in choices
+            ),
+        )
+        for choices in found.values()
+    ]
 
 
 def _few(macros: list[str]) -> list[str]:
     if len(macros) > MOST:
-        raise ValueError(f"the files ask about {len(macros)} macros of tools ({', '.join(macros)}), and all choices of {MOST} can be tried at "
-                         "most: preprocess the files, or define some of them")
+        raise ValueError(
+            f"the files ask about {len(macros)} macros of tools ({', '.join(macros)}), and all choices of {MOST} "
+            "can be tried at "
+            "most: preprocess the files, or define some of them"
+        )
     return macros
 
 

@@ -17,11 +17,11 @@ PAIRS = 2048
 
 
 def smallest(block: np.ndarray, differs: Differs) -> np.ndarray:
-    """A block (block_size,) of patterns that still differs, although it has fewer elements that are not zero, and in which
-    no set bit of a pattern can be cleared and no power of two subtracted without losing the difference.
+    """A block (block_size,) of patterns that still differs, although it has fewer elements that are not zero, and in
+    which no set bit of a pattern can be cleared and no power of two subtracted without losing the difference.
 
-    Zeros are tried first: all but one element, all but two, then one after the other. It is a local minimum. What is not
-    zero stands in front, if it can.
+    Zeros are tried first: all but one element, all but two, then one after the other. It is a local minimum. What is
+    not zero stands in front, if it can.
     """
     block = _shrunk(_sparse(block, differs), _simpler, differs)
     block = _shrunk(_shrunk(block, _with_one_zero_more, differs), _simpler, differs)
@@ -64,7 +64,9 @@ def _with_one_zero_more(block: np.ndarray) -> np.ndarray:
 
 
 def _simpler(block: np.ndarray) -> np.ndarray:
-    """Blocks with one pattern smaller by a power of two, without one of its bits, or one bit alone; large steps first."""
+    """Blocks with one pattern smaller by a power of two, without one of its bits, or one bit alone; large steps
+    first.
+    """
     candidates = []
     for bit in reversed(range(block.dtype.itemsize * 8)):
         for lane in np.flatnonzero(block):

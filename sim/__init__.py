@@ -4,4 +4,4 @@ from .regression import Regression, test
 from .verification import Verification, verify
 from .verilated import Verilated, verilate
 
-__all__ = ["Regression", "test", "Verification", "verify", "Verilated", "verilate"]
+__all__ = ["Regression", "Verification", "Verilated", "test", "verify", "verilate"]

@@ -46,50 +46,78 @@ class ConverterArray:
         first, patterns = self.family[0], np.ascontiguousarray(patterns)
         scales = np.empty((len(patterns), len(self.family)), np.uint8)
         codes = np.empty((*scales.shape, first.block_size), code_dtype(first.block.element))
-        self._convert(patterns.ctypes.data, None if random is None else random.ctypes.data, 0, scales.ctypes.data,
-                      codes.ctypes.data, len(patterns))
+        self._convert(
+            patterns.ctypes.data,
+            None if random is None else random.ctypes.data,
+            0,
+            scales.ctypes.data,
+            codes.ctypes.data,
+            len(patterns),
+        )
         return scales, codes
 
 
 def _side_by_side(tops: list[str], numerics: Numerics) -> str:
     count, size, bits = len(tops), numerics.block_size, numerics.block.element.bits
     random = f"input [{size * numerics.random_bits - 1}:0] random, " if numerics.random_bits else ""
-    lines = [f"module side_by_side(input [{size * numerics.source.bits - 1}:0] x, {random}"
-             f"output [{8 * count - 1}:0] scale, output [{count * size * bits - 1}:0] p);"]
+    lines = [
+        f"module side_by_side(input [{size * numerics.source.bits - 1}:0] x, {random}"
+        f"output [{8 * count - 1}:0] scale, output [{count * size * bits - 1}:0] p);"
+    ]
     for number, top in enumerate(tops):
         told = ".random(random), " if random else ""
-        lines.append(f"  {top} u{number} (.x(x), {told}.scale(scale[{8 * number + 7}:{8 * number}]), "
-                     f".p(p[{(number + 1) * size * bits - 1}:{number * size * bits}]));")
+        lines.append(
+            f"  {top} u{number} (.x(x), {told}.scale(scale[{8 * number + 7}:{8 * number}]), "
+            f".p(p[{(number + 1) * size * bits - 1}:{number * size * bits}]));"
+        )
     return "\n".join([*lines, "endmodule", ""])
 
 
 def compare_all(family: Sequence[Numerics], *, blocks: int, exact_blocks: int, seed: int) -> list[Scoreboard]:
     """Compare RTL with model and model with the exact definition, for each numerics of a family, bit for bit.
 
-    RTL and model meet on corner (a choice of each family), boundary and ``blocks`` random blocks; the exact definition on ``exact_blocks`` of them,
-    an even choice. Returns a scoreboard for each, with the stimuli "rtl" and "exact".
+    RTL and model meet on corner (a choice of each family), boundary and ``blocks`` random blocks; the exact definition
+    on ``exact_blocks`` of them, an even choice. Returns a scoreboard for each, with the stimuli "rtl" and "exact".
     """
     design, first = ConverterArray(family), family[0]
     boundary = make.boundary_blocks(first)
-    patterns = np.concatenate([make.corner_blocks(first, most=100), boundary[::-(-len(boundary) // blocks)],
-                               make.random_blocks(first, blocks, seed)])
+    patterns = np.concatenate(
+        [
+            make.corner_blocks(first, most=100),
+            boundary[:: -(-len(boundary) // blocks)],
+            make.random_blocks(first, blocks, seed),
+        ]
+    )
     random = make.random_bits(first, patterns.shape, seed)
     scales, codes = design(patterns, random)
     chosen = np.linspace(0, len(patterns) - 1, exact_blocks).astype(int)
-    return [_judged(numerics, patterns, random, scales[:, number], codes[:, number], chosen)
-            for number, numerics in enumerate(family)]
+    return [
+        _judged(numerics, patterns, random, scales[:, number], codes[:, number], chosen)
+        for number, numerics in enumerate(family)
+    ]
 
 
-def _judged(numerics: Numerics, patterns: np.ndarray, random: np.ndarray | None, scales: np.ndarray, codes: np.ndarray,
-            chosen: np.ndarray) -> Scoreboard:
+def _judged(
+    numerics: Numerics,
+    patterns: np.ndarray,
+    random: np.ndarray | None,
+    scales: np.ndarray,
+    codes: np.ndarray,
+    chosen: np.ndarray,
+) -> Scoreboard:
     board = Scoreboard(ConverterConfig(numerics=numerics))
     model = quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
     board.compare("rtl", patterns, model, type(model)(scales=scales[:, None], codes=codes, numerics=numerics), random)
     drawn = None if random is None else random[chosen]
-    found = [quantize_block(patterns[row].tolist(), numerics, None if drawn is None else drawn[i].tolist())
-             for i, row in enumerate(chosen)]
-    exact = type(model)(scales=np.array([[byte] for byte, _ in found], np.uint8), numerics=numerics,
-                        codes=np.array([c for _, c in found], codes.dtype))
+    found = [
+        quantize_block(patterns[row].tolist(), numerics, None if drawn is None else drawn[i].tolist())
+        for i, row in enumerate(chosen)
+    ]
+    exact = type(model)(
+        scales=np.array([[byte] for byte, _ in found], np.uint8),
+        numerics=numerics,
+        codes=np.array([c for _, c in found], codes.dtype),
+    )
     picked = type(model)(scales=model.scales[chosen], codes=model.codes[chosen], numerics=numerics)
     board.compare("exact", patterns[chosen], exact, picked, drawn)
     return board

@@ -1,8 +1,9 @@
 """The cocotb bench of a block converter. It runs inside a simulator, started by `regression.test`.
 
-Each test drives a family of stimuli and compares scale and codes with the golden model through one scoreboard. No output bit may be
-unknown when the inputs are not. On a simulator of four states there are unknown inputs too; `unknowns` says what then must be known.
-Blocks flow through a converter with registers (`flow`), with gaps on both sides.
+Each test drives a family of stimuli and compares scale and codes with the golden model through one scoreboard. No
+output bit may be unknown when the inputs are not. On a simulator of four states there are unknown inputs too;
+`unknowns` says what then must be known. Blocks flow through a converter with registers (`flow`), with gaps on both
+sides.
 """
 
 from __future__ import annotations
@@ -50,21 +51,34 @@ class Driver:
         await Timer(1, "ns")
         if not (self.dut.scale.value.is_resolvable and self.dut.p.value.is_resolvable):
             inputs = ",".join(f"0x{number:0{self.numerics.source.bits // 4}X}" for number in block)
-            raise AssertionError(f"unknown bits in the outputs: scale {self.dut.scale.value}, p {self.dut.p.value} for {inputs}")
+            raise AssertionError(
+                f"unknown bits in the outputs: scale {self.dut.scale.value}, p {self.dut.p.value} for {inputs}"
+            )
         return self.dut.scale.value.to_unsigned(), unpacked(self.dut.p.value.to_unsigned(), self.numerics)
 
-    async def arrive(self, block: np.ndarray, random: np.ndarray | None, first: int, mode_first: bool) -> tuple[int, list[int]]:
-        """`convert` after everything was unknown: one lane after the other gets its number, from lane ``first`` on, and the mode
-        comes before them or after."""
+    async def arrive(
+        self, block: np.ndarray, random: np.ndarray | None, first: int, mode_first: bool
+    ) -> tuple[int, list[int]]:
+        """`convert` after everything was unknown: one lane after the other gets its number, from lane ``first`` on, and
+        the mode comes before them or after.
+        """
         size, bits, count = self.numerics.block_size, self.numerics.source.bits, self.numerics.random_bits
         everything, known = (1 << size) - 1, 0
         for step in range(size):  # the last lane is left to `convert`
             missing = [(everything & ~known) >> lane & 1 for lane in range(size)]
-            self.dut.x.value = LogicArray(unknowns.four_state(
-                packed(block, bits), packed(np.array(missing, object) * ((1 << bits) - 1), bits), size * bits))
+            self.dut.x.value = LogicArray(
+                unknowns.four_state(
+                    packed(block, bits), packed(np.array(missing, object) * ((1 << bits) - 1), bits), size * bits
+                )
+            )
             if random is not None:
-                self.dut.random.value = LogicArray(unknowns.four_state(
-                    packed(random, count), packed(np.array(missing, object) * ((1 << count) - 1), count), size * count))
+                self.dut.random.value = LogicArray(
+                    unknowns.four_state(
+                        packed(random, count),
+                        packed(np.array(missing, object) * ((1 << count) - 1), count),
+                        size * count,
+                    )
+                )
             if CONFIG.alternatives:
                 self.dut.mode.value = self.number if step and mode_first else LogicArray("X" * CONFIG.mode_bits)
             await Timer(1, "ns")
@@ -93,9 +107,12 @@ def conclude(name: str, blocks: int, report: str) -> None:
     assert not report, report
 
 
-async def check(dut, name: str, mode: int, patterns: np.ndarray, *, random: np.ndarray | None = None, arrive: bool = False) -> None:
-    """Drive blocks (n, block_size) of patterns and compare all, with ``random`` bits, or those of the seed; with ``arrive`` after
-    unknown inputs each."""
+async def check(
+    dut, name: str, mode: int, patterns: np.ndarray, *, random: np.ndarray | None = None, arrive: bool = False
+) -> None:
+    """Drive blocks (n, block_size) of patterns and compare all, with ``random`` bits, or those of the seed; with
+    ``arrive`` after unknown inputs each.
+    """
     numerics, name = CONFIG.modes[mode], titled(name, mode)
     board = Scoreboard(CONFIG, repeat=JOB["repeat"])
     random = stimuli.random_bits(numerics, patterns.shape, JOB["seed"]) if random is None else random
@@ -110,8 +127,11 @@ async def check(dut, name: str, mode: int, patterns: np.ndarray, *, random: np.n
         for row, block in enumerate(patterns):
             drawn = None if random is None else random[row]
             try:
-                scales[row, 0], codes[row] = await (driver.arrive(block, drawn, row % numerics.block_size, row % 2 == 1) if arrive
-                                                    else driver.convert(block, drawn))
+                scales[row, 0], codes[row] = await (
+                    driver.arrive(block, drawn, row % numerics.block_size, row % 2 == 1)
+                    if arrive
+                    else driver.convert(block, drawn)
+                )
             except AssertionError as error:
                 conclude(name, row, f"block {row}: {error}\nto repeat: {JOB['repeat']}")
     board.compare(name, patterns, expected, Quantized(scales=scales, codes=codes, numerics=numerics), random)
@@ -121,8 +141,11 @@ async def check(dut, name: str, mode: int, patterns: np.ndarray, *, random: np.n
 def inputs(mode: int, block: np.ndarray, random: np.ndarray | None, row: int) -> Inputs:
     """A block with the random bits of its row, for a converter with registers."""
     numerics = CONFIG.modes[mode]
-    return Inputs(x=packed(block, numerics.source.bits), mode=mode,
-                  random=None if random is None else packed(random[row], numerics.random_bits))
+    return Inputs(
+        x=packed(block, numerics.source.bits),
+        mode=mode,
+        random=None if random is None else packed(random[row], numerics.random_bits),
+    )
 
 
 async def stream(dut, name: str, blocks: list[Inputs], gaps: bool = True) -> list[tuple[int, int]]:
@@ -144,8 +167,11 @@ async def check_rows(dut, name: str, gaps: bool) -> None:
         chosen = rows[rows % modes == mode]
         drawn = None if random is None else random[chosen]
         expected = quantize(patterns[chosen].view(DTYPES[numerics.source.name]), numerics, random=drawn)
-        actual = Quantized(scales=np.array([[results[row][0]] for row in chosen], expected.scales.dtype), numerics=numerics,
-                           codes=np.array([unpacked(results[row][1], numerics) for row in chosen], expected.codes.dtype))
+        actual = Quantized(
+            scales=np.array([[results[row][0]] for row in chosen], expected.scales.dtype),
+            numerics=numerics,
+            codes=np.array([unpacked(results[row][1], numerics) for row in chosen], expected.codes.dtype),
+        )
         board.compare(name, patterns[chosen], expected, actual, drawn)
     conclude(name, board.blocks, board.report)
 
@@ -153,7 +179,8 @@ async def check_rows(dut, name: str, gaps: bool) -> None:
 async def examine(dut, name: str, trials: Iterable[unknowns.Trial]) -> None:
     """Drive inputs with unknown bits: what must be known is, and nothing is known and wrong."""
     driven, wrong = 0, []
-    for driven, trial in enumerate(trials, 1):
+    for trial in trials:
+        driven += 1
         for port in ("x", "random", "mode"):
             digits = getattr(trial, port)
             if digits is not None:
@@ -163,13 +190,19 @@ async def examine(dut, name: str, trials: Iterable[unknowns.Trial]) -> None:
             seen = str(getattr(dut, port).value)
             known, ones = int(seen.translate(KNOWN), 2), int(seen.translate(ONES), 2)
             if must & ~known or any(known & (ones ^ right) for right in possible):
-                wrong.append(f"{port} is {seen}, where {must:#x} must be known and the model has "
-                             f"{', '.join(f'{right:#x}' for right in possible)}: x {trial.x}, random {trial.random}, mode {trial.mode}")
-    report = "\n".join([f"{len(wrong)} times wrong with unknown inputs, in {driven}", *wrong[:SHOWN], f"to repeat: {JOB['repeat']}"])
+                wrong.append(
+                    f"{port} is {seen}, where {must:#x} must be known and the model has "
+                    f"{', '.join(f'{right:#x}' for right in possible)}: x {trial.x}, random {trial.random}, mode "
+                    f"{trial.mode}"
+                )
+    report = "\n".join(
+        [f"{len(wrong)} times wrong with unknown inputs, in {driven}", *wrong[:SHOWN], f"to repeat: {JOB['repeat']}"]
+    )
     conclude(name, driven, report if wrong else "")
 
 
 if CONFIG.latency:
+
     @cocotb.test()
     async def full_rate(dut) -> None:
         """A block in every cycle, a result in every cycle."""
@@ -181,26 +214,41 @@ if CONFIG.latency:
         await check_rows(dut, "interleaved", gaps=True)
 
 elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have never had a value
+
     @cocotb.test()
     @cocotb.parametrize(mode=MODES)
     async def unknown_start(dut, mode: int) -> None:
         """From nothing known to everything known, one lane after the other: then nothing of it is left."""
-        await check(dut, "unknown_start", mode, stimuli.random_blocks(CONFIG.modes[mode], JOB["unknown_blocks"], JOB["seed"]), arrive=True)
+        await check(
+            dut,
+            "unknown_start",
+            mode,
+            stimuli.random_blocks(CONFIG.modes[mode], JOB["unknown_blocks"], JOB["seed"]),
+            arrive=True,
+        )
 
     @cocotb.test()
     @cocotb.parametrize(mode=MODES)
     async def unknown_signs(dut, mode: int) -> None:
         """X for all signs."""
-        await examine(dut, titled("unknown_signs", mode), unknowns.sign_trials(CONFIG, mode, hard_blocks(mode), JOB["seed"]))
+        await examine(
+            dut, titled("unknown_signs", mode), unknowns.sign_trials(CONFIG, mode, hard_blocks(mode), JOB["seed"])
+        )
 
     if CONFIG.numerics.random_bits:
+
         @cocotb.test()
         @cocotb.parametrize(mode=MODES)
         async def unknown_random(dut, mode: int) -> None:
             """X for random bits."""
-            await examine(dut, titled("unknown_random", mode), unknowns.random_trials(CONFIG, mode, hard_blocks(mode), JOB["seed"]))
+            await examine(
+                dut,
+                titled("unknown_random", mode),
+                unknowns.random_trials(CONFIG, mode, hard_blocks(mode), JOB["seed"]),
+            )
 
     if CONFIG.alternatives:
+
         @cocotb.test()
         async def unknown_mode(dut) -> None:
             """Mode numbers that no mode has, and X for the mode."""
@@ -210,15 +258,20 @@ elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have
 def hard_blocks(mode: int) -> np.ndarray:
     """Corners and random blocks of a mode."""
     numerics = CONFIG.modes[mode]
-    return np.concatenate([stimuli.corner_blocks(numerics, most=100), stimuli.random_blocks(numerics, JOB["unknown_blocks"], JOB["seed"])])
+    return np.concatenate(
+        [stimuli.corner_blocks(numerics, most=100), stimuli.random_blocks(numerics, JOB["unknown_blocks"], JOB["seed"])]
+    )
 
 
 if JOB["vectors"]:
+
     @cocotb.test()
     async def vectors(dut) -> None:
         """Blocks of a file, such as a counterexample of a proof."""
         with np.load(JOB["vectors"]) as file:
-            await check(dut, "vectors", int(file["mode"]), file["x"], random=file["random"] if "random" in file else None)
+            await check(
+                dut, "vectors", int(file["mode"]), file["x"], random=file["random"] if "random" in file else None
+            )
 
 
 @cocotb.test()

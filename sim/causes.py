@@ -33,15 +33,23 @@ KINDS = {
     "specials": "blocks with NaN or Inf",
     "byte_255": "blocks of scale byte 255",
 }
-"""Kinds of blocks in words; a block is of the last of them that fits it. In those of subnormals no other code differs; byte 255 is that
-of the design too, so that no reader looks at the codes."""
+"""Kinds of blocks in words; a block is of the last of them that fits it. In those of subnormals no other code differs;
+byte 255 is that of the design too, so that no reader looks at the codes.
+"""
 
-CAUSES = tuple(Cause(kind, has_scale) for kind in KINDS for has_scale in (True, False) if (kind, has_scale) not in
-               (("elements", True), ("inputs", True), ("byte_255", True)))
+CAUSES = tuple(
+    Cause(kind, has_scale)
+    for kind in KINDS
+    for has_scale in (True, False)
+    if (kind, has_scale) not in (("elements", True), ("inputs", True), ("byte_255", True))
+)
 
 
-def causes(numerics: Numerics, patterns: np.ndarray, expected: Quantized, actual: Quantized, nan_codes_free: bool = False) -> np.ndarray:
-    """For each of (n, block_size) source patterns the number of its cause in `CAUSES`, or -1 where nothing differs: (n,) int8.
+def causes(
+    numerics: Numerics, patterns: np.ndarray, expected: Quantized, actual: Quantized, nan_codes_free: bool = False
+) -> np.ndarray:
+    """For each of (n, block_size) source patterns the number of its cause in `CAUSES`, or -1 where nothing differs:
+    (n,) int8.
 
     With ``nan_codes_free`` the codes of a block do not matter whose byte is 255, and must be.
     """
@@ -53,13 +61,17 @@ def causes(numerics: Numerics, patterns: np.ndarray, expected: Quantized, actual
     if nan_codes_free:
         wrong_codes = wrong_codes & ~is_nan[:, None]
     small_input = (magnitude >> source.man_bits) == 0
-    small_element = np.array([element.is_subnormal(code & (element.sign_mask - 1)) for code in range(1 << element.bits)])[expected.codes]
+    small_element = np.array(
+        [element.is_subnormal(code & (element.sign_mask - 1)) for code in range(1 << element.bits)]
+    )[expected.codes]
     kinds = {
         "ordinary": np.ones(len(patterns), bool),
         "elements": ~wrong_scale & (small_input | small_element | ~wrong_codes).all(axis=1),
         "inputs": ~wrong_scale & (small_input | ~wrong_codes).all(axis=1),
-        "byte_0": (expected.scales == 0).all(axis=1), "zeros": ~magnitude.any(axis=1),
-        "specials": (magnitude > source.max_code).any(axis=1), "byte_255": is_nan,
+        "byte_0": (expected.scales == 0).all(axis=1),
+        "zeros": ~magnitude.any(axis=1),
+        "specials": (magnitude > source.max_code).any(axis=1),
+        "byte_255": is_nan,
     }
     found = np.full(len(patterns), -1, np.int8)
     for number, cause in enumerate(CAUSES):  # later kinds go before earlier ones
@@ -67,13 +79,21 @@ def causes(numerics: Numerics, patterns: np.ndarray, expected: Quantized, actual
     return found
 
 
-ONLY = (({"byte_255"}, "only codes under scale byte 255 differ, at which no reader looks (--nan-codes free leaves them out)"),
-        ({"byte_0", "zeros"}, "only blocks of scale byte 0 differ"),
-        ({"specials", "byte_255"}, "only blocks with NaN or Inf differ"),
-        ({"inputs"}, "only subnormal inputs differ"),
-        ({"elements"}, "only subnormal elements differ"),
-        ({"elements", "inputs"}, "only subnormal elements and inputs differ"),
-        ({"elements", "inputs", "byte_0", "zeros"}, "only subnormal elements and inputs, and blocks of scale byte 0, differ"))
+ONLY = (
+    (
+        {"byte_255"},
+        "only codes under scale byte 255 differ, at which no reader looks (--nan-codes free leaves them out)",
+    ),
+    ({"byte_0", "zeros"}, "only blocks of scale byte 0 differ"),
+    ({"specials", "byte_255"}, "only blocks with NaN or Inf differ"),
+    ({"inputs"}, "only subnormal inputs differ"),
+    ({"elements"}, "only subnormal elements differ"),
+    ({"elements", "inputs"}, "only subnormal elements and inputs differ"),
+    (
+        {"elements", "inputs", "byte_0", "zeros"},
+        "only subnormal elements and inputs, and blocks of scale byte 0, differ",
+    ),
+)
 
 
 def only(found: list[Cause]) -> str | None:

@@ -8,7 +8,8 @@ __all__ = ["command_line"]
 
 
 def command_line(config: ConverterConfig) -> str:
-    """The arguments by which the command line means this configuration: the profile from which it departs least, and its departures.
+    """The arguments by which the command line means this configuration: the profile from which it departs least, and
+    its departures.
 
     >>> from mxcast.spec import converter_config
     >>> command_line(converter_config("e4m3,e5m2", rounding="rtz"))
@@ -29,4 +30,6 @@ def command_line(config: ConverterConfig) -> str:
     fields |= {key: value for key, value in config.microarchitecture.to_dict().items() if value != usual.get(key)}
     if config.latency:
         fields["registered_after"] = ",".join(config.microarchitecture.registered_after)
-    return " ".join([f"{config.formats} --profile {profile}", *(f"--set {key}={value}" for key, value in fields.items())])
+    return " ".join(
+        [f"{config.formats} --profile {profile}", *(f"--set {key}={value}" for key, value in fields.items())]
+    )

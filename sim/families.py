@@ -8,8 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import cycle, product
 
-from ..spec import (BLOCK_SIZES, ELEMENTS, SOURCES, BlockFormat, NumberFormat, Numerics, Rounding, ScaleRule, Specials,
-                    SpecialCodes, Subnormals, block_format, element_format)
+from ..spec import (
+    BLOCK_SIZES,
+    ELEMENTS,
+    SOURCES,
+    BlockFormat,
+    NumberFormat,
+    Numerics,
+    Rounding,
+    ScaleRule,
+    SpecialCodes,
+    Specials,
+    Subnormals,
+    block_format,
+    element_format,
+)
 
 __all__ = ["FAMILIES", "every_element"]
 
@@ -22,11 +35,14 @@ def _numerics(element: str | NumberFormat, source: str, size: int, **rules: obje
 
 
 def rules() -> Iterator[Family]:
-    """For each source and OCP format in blocks of 4: every scale rule x rounding x specials x subnormals of inputs and of
-    elements; stochastic rounding with 5 random bits."""
+    """For each source and OCP format in blocks of 4: every scale rule x rounding x specials x subnormals of inputs and
+    of elements; stochastic rounding with 5 random bits.
+    """
     for source, element in product(SOURCES, ELEMENTS):
-        combined = [dict(zip(("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals"), chosen))
-                    for chosen in product(ScaleRule, Rounding, Specials, Subnormals, Subnormals)]
+        combined = [
+            dict(zip(("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals"), chosen))
+            for chosen in product(ScaleRule, Rounding, Specials, Subnormals, Subnormals)
+        ]
         yield [_numerics(element, source, 4, **c) for c in combined if c["rounding"] is not Rounding.SR]
         yield [_numerics(element, source, 4, **c, random_bits=5) for c in combined if c["rounding"] is Rounding.SR]
 
@@ -36,7 +52,9 @@ def sizes() -> Iterator[Family]:
     specials, in turn."""
     without = (ScaleRule.FLOOR, ScaleRule.BIAS_FLOOR)
     pairs = list(zip((rule for rule in ScaleRule if rule not in without), cycle(without)))
-    for (size, source, element), (specials, pair) in zip(product(BLOCK_SIZES, SOURCES, ELEMENTS), cycle(product(Specials, pairs))):
+    for (size, source, element), (specials, pair) in zip(
+        product(BLOCK_SIZES, SOURCES, ELEMENTS), cycle(product(Specials, pairs))
+    ):
         yield [_numerics(element, source, size, scale_rule=rule, specials=specials) for rule in pair]
 
 
@@ -61,9 +79,20 @@ def formats() -> Iterator[Family]:
     for source, elements in product(SOURCES, every_element().values()):
         chosen = [(element, rule, *next(turns)) for element, rule in product(elements, ScaleRule)]
         for stochastic in (False, True):
-            family = [_numerics(element, source, 2, scale_rule=rule, rounding=rounding, specials=specials,
-                                element_subnormals=subnormals, random_bits=7 if stochastic else 0)
-                      for element, rule, rounding, specials, subnormals in chosen if (rounding is Rounding.SR) == stochastic]
+            family = [
+                _numerics(
+                    element,
+                    source,
+                    2,
+                    scale_rule=rule,
+                    rounding=rounding,
+                    specials=specials,
+                    element_subnormals=subnormals,
+                    random_bits=7 if stochastic else 0,
+                )
+                for element, rule, rounding, specials, subnormals in chosen
+                if (rounding is Rounding.SR) == stochastic
+            ]
             if family:
                 yield family
 
@@ -71,8 +100,12 @@ def formats() -> Iterator[Family]:
 def random_bits() -> Iterator[Family]:
     """For each number of random bits and OCP format, in blocks of 2: subnormal elements exact and flushed."""
     for count, width in product(range(1, 17), sorted({element.bits for element in ELEMENTS.values()})):
-        yield [_numerics(name, "fp32", 2, rounding="sr", random_bits=count, element_subnormals=subnormals)
-               for name, element in ELEMENTS.items() if element.bits == width for subnormals in Subnormals]
+        yield [
+            _numerics(name, "fp32", 2, rounding="sr", random_bits=count, element_subnormals=subnormals)
+            for name, element in ELEMENTS.items()
+            if element.bits == width
+            for subnormals in Subnormals
+        ]
 
 
 FAMILIES = {function.__name__: function for function in (rules, sizes, formats, random_bits)}

@@ -34,12 +34,15 @@ class FlowError(AssertionError):
 
 
 class Flow:
-    """The pins of ``dut``. ``unknown``: whether inputs are X in gaps, which only a simulator of four states can; they are
-    others otherwise."""
+    """The pins of ``dut``. ``unknown``: whether inputs are X in gaps, which only a simulator of four states can; they
+    are others otherwise.
+    """
 
     def __init__(self, dut, config: ConverterConfig, seed: int, unknown: bool) -> None:
         self.dut, self.config, self.random, self.unknown = dut, config, Random(seed), unknown
-        self.widths = {port.name: port.width for port in ports(config) if port.role.is_data and port.direction == "input"}
+        self.widths = {
+            port.name: port.width for port in ports(config) if port.role.is_data and port.direction == "input"
+        }
 
     async def edge(self) -> None:
         self.dut.clk.value = 1
@@ -73,8 +76,9 @@ class Flow:
         self.dut.i_valid.value = 0
 
     async def convert(self, blocks: list[Inputs], *, gaps: bool = True) -> list[tuple[int, int]]:
-        """Scale and codes of each block, after a reset. Raises `FlowError` where one is lost, doubled, too early or too late,
-        or changes while it waits, and where bits are unknown."""
+        """Scale and codes of each block, after a reset. Raises `FlowError` where one is lost, doubled, too early or too
+        late, or changes while it waits, and where bits are unknown.
+        """
         await self.reset()
         results: list[tuple[int, int]] = []
         entry, moves, entered, offered, waiting = [], 0, 0, False, None
@@ -89,14 +93,19 @@ class Flow:
             await Timer(1, "ns")
             valid, moving = self.bit("o_valid", results), self.bit("i_ready", results)
             if moving != (ready or not valid):
-                raise FlowError(f"i_ready is {moving:d} while o_valid is {valid:d} and o_ready {ready:d}, after {len(results)} results")
+                raise FlowError(
+                    f"i_ready is {moving:d} while o_valid is {valid:d} and o_ready {ready:d}, after {len(results)} "
+                    "results"
+                )
             result = self.result(results) if valid else None
             if waiting is not None and result != waiting:
                 raise FlowError(f"result {len(results)} changed while it was not taken")
             if valid and len(results) == entered:
                 raise FlowError(f"a result without a block, after {len(results)}")
             if valid and moves - entry[len(results)] != self.config.latency:
-                raise FlowError(f"result {len(results)} came after {moves - entry[len(results)]} cycles, not {self.config.latency}")
+                raise FlowError(
+                    f"result {len(results)} came after {moves - entry[len(results)]} cycles, not {self.config.latency}"
+                )
             if valid and ready:
                 results.append(result)
             waiting = result if valid and not ready else None

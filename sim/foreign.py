@@ -52,8 +52,9 @@ def normal_blocks(config: ConverterConfig, seed: int, blocks: int = NORMAL) -> n
 
 
 def single_bits(config: ConverterConfig, seed: int, blocks: int) -> np.ndarray:
-    """Around each of ``blocks`` blocks of N(0,1) every bit in turn, there and back: a design that misses the change of a signal,
-    because its sensitivity list does, shows an old result."""
+    """Around each of ``blocks`` blocks of N(0,1) every bit in turn, there and back: a design that misses the change of
+    a signal, because its sensitivity list does, shows an old result.
+    """
     around = normal_blocks(config, seed, blocks)
     bits = config.numerics.source.bits
     pairs = np.repeat(around[:, None, None], around.shape[1] * bits, axis=1).repeat(2, axis=2)
@@ -75,7 +76,8 @@ class Example:
 class Comparison:
     """A design and the golden model on the same blocks.
 
-    A design without a clock is alone with each block. One with a clock sees a stream, so a fault may need its neighbours.
+    A design without a clock is alone with each block. One with a clock sees a stream, so a fault may need its
+    neighbours.
     """
 
     config: ConverterConfig
@@ -107,7 +109,10 @@ class Comparison:
         """(n,) why blocks differ, each for itself and with the same random bits (block_size,); -1 where they do not."""
         drawn = None if random is None else np.repeat(random[None], len(patterns), axis=0)
         if isinstance(self.design, Streamed):
-            each = [(patterns[row:row + 1], None if drawn is None else drawn[row:row + 1]) for row in range(len(patterns))]
+            each = [
+                (patterns[row : row + 1], None if drawn is None else drawn[row : row + 1])
+                for row in range(len(patterns))
+            ]
             return np.array([self.causes(one[0], self.expect(*one), self.convert(*one))[0] for one in each], np.int8)
         return self.causes(patterns, self.expect(patterns, drawn), self.convert(patterns, drawn))
 
@@ -124,7 +129,7 @@ class Comparison:
             self.rows.append(row)
             for patterns in chunks:
                 for start in range(0, len(patterns), CHUNK):
-                    part = patterns[start:start + CHUNK]
+                    part = patterns[start : start + CHUNK]
                     row["differ"] += self.compare(name, part, row["blocks"])
                     row["blocks"] += len(part)
                 if progress:
@@ -134,8 +139,13 @@ class Comparison:
         n = self.config.numerics
         yield "corner", [make.corner_blocks(n)]
         yield "boundary", [make.boundary_blocks(n)]
-        yield "random", (make.random_blocks(n, min(CHUNK, blocks - start), self.seed * 1_000_003 + start)
-                         for start in range(0, blocks, CHUNK))
+        yield (
+            "random",
+            (
+                make.random_blocks(n, min(CHUNK, blocks - start), self.seed * 1_000_003 + start)
+                for start in range(0, blocks, CHUNK)
+            ),
+        )
         yield "single bits", [single_bits(self.config, self.seed, AROUND)]
         if exhaustive or swept <= SWEPT:
             yield "exhaustive", make.exhaustive_blocks(n)
@@ -144,7 +154,9 @@ class Comparison:
             yield f"1/{share} of all", make.stratified_blocks(n, self.seed, share)
 
     def compare(self, name: str, patterns: np.ndarray, before: int = 0) -> int:
-        """Compare on blocks (n, block_size) of the stimulus ``name``, of which so many came before; returns how many differ."""
+        """Compare on blocks (n, block_size) of the stimulus ``name``, of which so many came before; returns how many
+        differ.
+        """
         random = self.drawn(patterns, self.blocks)
         expected, actual = self.expect(patterns, random), self.convert(patterns, random)
         self.blocks += len(patterns)
@@ -174,16 +186,27 @@ class Comparison:
             return ""
         return self._in_words(title, block, expected, actual, 0, drawn)
 
-    def _in_words(self, title: str, block: np.ndarray, expected: Quantized, actual: Quantized, row: int, random: np.ndarray | None) -> str:
-        return described(title, expected.numerics, block, (int(expected.scales[row, 0]), expected.codes[row]),
-                         (int(actual.scales[row, 0]), actual.codes[row]), None if random is None else random[row])
+    def _in_words(
+        self, title: str, block: np.ndarray, expected: Quantized, actual: Quantized, row: int, random: np.ndarray | None
+    ) -> str:
+        return described(
+            title,
+            expected.numerics,
+            block,
+            (int(expected.scales[row, 0]), expected.codes[row]),
+            (int(actual.scales[row, 0]), actual.codes[row]),
+            None if random is None else random[row],
+        )
 
 
 def divergence(comparison: Comparison, patterns: np.ndarray) -> Divergence:
     """How a design diverges on `normal_blocks`."""
     random = comparison.drawn(patterns, 0)
     expected, actual = comparison.expect(patterns, random), comparison.convert(patterns, random)
-    return Divergence(blocks=len(patterns), elements=patterns.size,
-                      differing_blocks=int((comparison.causes(patterns, expected, actual) >= 0).sum()),
-                      differing_scales=int((expected.scales != actual.scales).sum()),
-                      differing_codes=int((expected.codes != actual.codes).sum()))
+    return Divergence(
+        blocks=len(patterns),
+        elements=patterns.size,
+        differing_blocks=int((comparison.causes(patterns, expected, actual) >= 0).sum()),
+        differing_scales=int((expected.scales != actual.scales).sum()),
+        differing_codes=int((expected.codes != actual.codes).sum()),
+    )

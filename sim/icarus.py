@@ -1,4 +1,6 @@
-"""A written converter on Icarus: four states, and an ``always`` block runs when its list says so. Slow: for few blocks."""
+"""A written converter on Icarus: four states, and an ``always`` block runs when its list says so. Slow: for few
+blocks.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,16 @@ PATIENCE = 120
 """Seconds for the simulation."""
 
 
-def on_icarus(text: str, top: str, expected: Quantized, patterns: np.ndarray, random: np.ndarray | None = None,
-              mode: int | None = None) -> Quantized | None:
-    """What the module ``top`` without a clock makes of blocks (n, block_size), one after the other; None where Icarus is not
-    installed, cannot read the text, or takes too long.
+def on_icarus(
+    text: str,
+    top: str,
+    expected: Quantized,
+    patterns: np.ndarray,
+    random: np.ndarray | None = None,
+    mode: int | None = None,
+) -> Quantized | None:
+    """What the module ``top`` without a clock makes of blocks (n, block_size), one after the other; None where Icarus
+    is not installed, cannot read the text, or takes too long.
 
     A bit that is unknown there is returned as the one that is not ``expected``.
     """
@@ -49,8 +57,10 @@ def on_icarus(text: str, top: str, expected: Quantized, patterns: np.ndarray, ra
     words = [sum(int(value) << source * lane for lane, value in enumerate(row)) for row in patterns]
     if random is not None:
         pins.append(f".random(block[{input_bits} +: {size * numerics.random_bits}])")
-        words = [word | sum(int(value) << input_bits + numerics.random_bits * lane for lane, value in enumerate(row))
-                 for word, row in zip(words, random)]
+        words = [
+            word | sum(int(value) << input_bits + numerics.random_bits * lane for lane, value in enumerate(row))
+            for word, row in zip(words, random)
+        ]
         input_bits += size * numerics.random_bits
     if mode is not None:
         pins.append(f".mode({mode})")
@@ -63,10 +73,22 @@ def on_icarus(text: str, top: str, expected: Quantized, patterns: np.ndarray, ra
         bench = "mxcast_bench"
         while bench in text:
             bench += "_"
-        (folder / "bench.v").write_text(text + BENCH.format(
-            bench=bench, input_bits=input_bits, count=len(words), code_bits=size * width, top=top, pins=", ".join(pins)))
+        (folder / "bench.v").write_text(
+            text
+            + BENCH.format(
+                bench=bench,
+                input_bits=input_bits,
+                count=len(words),
+                code_bits=size * width,
+                top=top,
+                pins=", ".join(pins),
+            )
+        )
         try:
-            for command in ([icarus, "-g2012", "-s", bench, "-o", "bench.vvp", "bench.v"], [icarus.with_name("vvp"), "bench.vvp"]):
+            for command in (
+                [icarus, "-g2012", "-s", bench, "-o", "bench.vvp", "bench.v"],
+                [icarus.with_name("vvp"), "bench.vvp"],
+            ):
                 done = run(command, cwd=folder, timeout=PATIENCE)
                 if done.status:
                     return None

@@ -17,20 +17,48 @@ LINE = re.compile(r"^(`line \d+ \")(.*)(\" \d)$", re.MULTILINE)
 
 MACRO = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
-OTHER_NAMES = ("verilator", "verilator3", "SYSTEMVERILOG", "coverage_block_off", *(f"SV_COV_{name}" for name in (
-    "START", "STOP", "RESET", "CHECK", "MODULE", "HIER", "ASSERTION", "FSM_STATE", "STATEMENT", "TOGGLE", "OVERFLOW", "ERROR", "NOCOV", "OK",
-    "PARTIAL")))
+OTHER_NAMES = (
+    "verilator",
+    "verilator3",
+    "SYSTEMVERILOG",
+    "coverage_block_off",
+    *(
+        f"SV_COV_{name}"
+        for name in (
+            "START",
+            "STOP",
+            "RESET",
+            "CHECK",
+            "MODULE",
+            "HIER",
+            "ASSERTION",
+            "FSM_STATE",
+            "STATEMENT",
+            "TOGGLE",
+            "OVERFLOW",
+            "ERROR",
+            "NOCOV",
+            "OK",
+            "PARTIAL",
+        )
+    ),
+)
 """Macros that Verilator defines beside ``VERILATOR`` (``verilator -E --dump-defines``); synthesis tools do not."""
 
 
-def preprocessed(files: Sequence[Path], include: Sequence[Path] = (), define: Iterable[str] = (),
-                 of_tools: Mapping[str, bool] | None = None) -> str:
+def preprocessed(
+    files: Sequence[Path],
+    include: Sequence[Path] = (),
+    define: Iterable[str] = (),
+    of_tools: Mapping[str, bool] | None = None,
+) -> str:
     """The files, in their order, through Verilator's preprocessor.
 
-    ``include`` are folders of include files, ``define`` are macros, NAME or NAME=TEXT, and ``of_tools`` says which macros, by
-    which tools make themselves known, are defined (``SYNTHESIS`` and ``VERILATOR`` unless given). Comments go, because some tools leave
-    out what stands between two of them (``translate_off``); line directives stay, so that later messages name the user's files.
-    Raises ValueError with Verilator's first message, and for macros and include folders that are none.
+    ``include`` are folders of include files, ``define`` are macros, NAME or NAME=TEXT, and ``of_tools`` says which
+    macros, by which tools make themselves known, are defined (``SYNTHESIS`` and ``VERILATOR`` unless given). Comments
+    go, because some tools leave out what stands between two of them (``translate_off``); line directives stay, so that
+    later messages name the user's files. Raises ValueError with Verilator's first message, and for macros and include
+    folders that are none.
     """
     for macro in (define := list(define)):
         if not MACRO.fullmatch(macro.partition("=")[0]):
@@ -44,10 +72,20 @@ def preprocessed(files: Sequence[Path], include: Sequence[Path] = (), define: It
     macros = [f"-D{macro}" if on else f"-U{macro}" for macro, on in chosen.items()]
     if not chosen.get("VERILATOR", True):
         macros += [f"-U{macro}" for macro in OTHER_NAMES]
-    command = [str(tools.verilator_root() / "bin" / "verilator_bin"), "-E", "-Wno-fatal", *macros, *(f"-I{folder}" for folder in include),
-               *(f"-D{macro}" for macro in define), *map(str, files)]
+    command = [
+        str(tools.verilator_root() / "bin" / "verilator_bin"),
+        "-E",
+        "-Wno-fatal",
+        *macros,
+        *(f"-I{folder}" for folder in include),
+        *(f"-D{macro}" for macro in define),
+        *map(str, files),
+    ]
     done = run(command, environment=tools.simulator_environment())
     if done.status:
-        first = next((line for line in done.errors.splitlines() if line.startswith("%Error") and "Exiting due to" not in line), f"exit status {done.status}")
+        first = next(
+            (line for line in done.errors.splitlines() if line.startswith("%Error") and "Exiting due to" not in line),
+            f"exit status {done.status}",
+        )
         raise ValueError(f"Verilator cannot read the files: {first}")
     return LINE.sub(lambda found: found[1] + re.sub(r"(\\\d+)+|[^\w./+-]", "_", found[2]) + found[3], done.output)

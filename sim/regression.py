@@ -26,7 +26,7 @@ from .command import command_line
 from .stimuli import corner_cases
 from .unknowns import tests_of
 
-__all__ = ["Regression", "SIMULATORS", "test"]
+__all__ = ["SIMULATORS", "Regression", "test"]
 
 SIMULATORS = ("verilator", "icarus")
 
@@ -62,22 +62,42 @@ class Regression:
         return "\n".join(f"{name}: {text}" for name, text in self.failures.items())
 
     def to_dict(self) -> dict:
-        return {**self.config.to_dict(), "config_id": self.config.config_id, "simulator": self.simulator,
-                "passed": self.passed, "tests": self.tests, "comparisons": self.comparisons, "failures": self.failures,
-                "log": str(self.log), "waveform": str(self.waveform) if self.waveform else None, "seed": self.seed}
+        return {
+            **self.config.to_dict(),
+            "config_id": self.config.config_id,
+            "simulator": self.simulator,
+            "passed": self.passed,
+            "tests": self.tests,
+            "comparisons": self.comparisons,
+            "failures": self.failures,
+            "log": str(self.log),
+            "waveform": str(self.waveform) if self.waveform else None,
+            "seed": self.seed,
+        }
 
 
-def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | str = "build", name: str | None = None,
-         seed: int = 0, random_blocks: int = 2000, waves: bool = False, verilog: Path | str | None = None,
-         vectors: Path | str | None = None, force: bool = False) -> Regression:
+def test(
+    config: ConverterConfig,
+    *,
+    simulator: str = "verilator",
+    out: Path | str = "build",
+    name: str | None = None,
+    seed: int = 0,
+    random_blocks: int = 2000,
+    waves: bool = False,
+    verilog: Path | str | None = None,
+    vectors: Path | str | None = None,
+    force: bool = False,
+) -> Regression:
     """Emit the converter and run the cocotb bench on it; log and waveform go to ``<out>/<name>-<config_id>/sim/``.
 
     The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
     compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`); a
-    converter with registers is given gaps on both sides (`flow`), and on Icarus unknown inputs in them.
-    ``verilog`` is a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``x`` (n, block_size) source patterns,
-    ``mode``, and ``random`` (n, block_size) bits where the rounding takes them. Raises `ToolMissing` where a simulator is missing,
-    ValueError for files that are not of this kind, and for an emitted file that somebody has edited, unless by ``force``.
+    converter with registers is given gaps on both sides (`flow`), and on Icarus unknown inputs in them. ``verilog`` is
+    a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``x`` (n, block_size) source
+    patterns, ``mode``, and ``random`` (n, block_size) bits where the rounding takes them. Raises `ToolMissing` where a
+    simulator is missing, ValueError for files that are not of this kind, and for an emitted file that somebody has
+    edited, unless by ``force``.
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
@@ -90,18 +110,36 @@ def test(config: ConverterConfig, *, simulator: str = "verilator", out: Path | s
     folder = emitted["manifest"].parent / "sim" / simulator
     shutil.rmtree(folder, ignore_errors=True)  # nothing of an earlier run may be taken for this one's
     folder.mkdir(parents=True)
-    job = {**config.to_dict(), "seed": seed, "random_blocks": random_blocks,
-           "unknown_blocks": UNKNOWN_BLOCKS, "simulator": simulator, "comparisons": COMPARISONS,
-           "vectors": str(Path(vectors).resolve()) if vectors else None,
-           "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}"}
+    job = {
+        **config.to_dict(),
+        "seed": seed,
+        "random_blocks": random_blocks,
+        "unknown_blocks": UNKNOWN_BLOCKS,
+        "simulator": simulator,
+        "comparisons": COMPARISONS,
+        "vectors": str(Path(vectors).resolve()) if vectors else None,
+        "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}",
+    }
     write_whole(folder / JOB, json.dumps(job, indent=2))
     with scratch(plain=True) as work:  # make and Verilator read more than letters in the name of a folder
         shutil.copyfile(folder / JOB, work / JOB)
         (work / f"{name}.v").write_bytes((Path(verilog) if verilog else emitted["verilog"]).read_bytes())
-        asked = {"simulator": simulator, "source": f"{name}.v", "top": name, "results": RESULTS, "seed": seed, "waves": waves}
+        asked = {
+            "simulator": simulator,
+            "source": f"{name}.v",
+            "top": name,
+            "results": RESULTS,
+            "seed": seed,
+            "waves": waves,
+        }
         with open(folder / LOG, "wb") as log:
-            done = run([sys.executable, "-P", "-m", f"{__package__}.cocotb_run"], cwd=work, input=json.dumps(asked), log=log,
-                       environment={**environment, "MXCAST_BENCH": str(work / JOB), "COCOTB_ANSI_OUTPUT": "0"})
+            done = run(
+                [sys.executable, "-P", "-m", f"{__package__}.cocotb_run"],
+                cwd=work,
+                input=json.dumps(asked),
+                log=log,
+                environment={**environment, "MXCAST_BENCH": str(work / JOB), "COCOTB_ANSI_OUTPUT": "0"},
+            )
         waveform = _waveform(work) if waves else None
         for file in filter(None, [work / COMPARISONS, work / RESULTS, waveform]):
             if file.is_file():
@@ -121,18 +159,38 @@ def _test_of(vectors: Path, config: ConverterConfig) -> str:
     try:
         with np.load(vectors) as file:
             x, mode, random = file["x"], int(file["mode"]), file["random"] if "random" in file else None
-    except (ValueError, KeyError, zipfile.BadZipFile, zlib.error, AttributeError, TypeError, EOFError, MemoryError, OverflowError,
-            NotImplementedError, SyntaxError) as error:
+    except (
+        ValueError,
+        KeyError,
+        zipfile.BadZipFile,
+        zlib.error,
+        AttributeError,
+        TypeError,
+        EOFError,
+        MemoryError,
+        OverflowError,
+        NotImplementedError,
+        SyntaxError,
+    ) as error:
         raise ValueError(f"{vectors} is no .npz of blocks, with x and mode") from error
     numerics = config.modes[mode] if 0 <= mode < len(config.modes) else None
-    if numerics is None or x.dtype != f"uint{numerics.source.bits}" or x.shape[1:] != (numerics.block_size,) or not len(x):
-        raise ValueError(f"{vectors} holds no blocks of {config.numerics.block_size} {config.numerics.source.name} patterns")
+    if (
+        numerics is None
+        or x.dtype != f"uint{numerics.source.bits}"
+        or x.shape[1:] != (numerics.block_size,)
+        or not len(x)
+    ):
+        raise ValueError(
+            f"{vectors} holds no blocks of {config.numerics.block_size} {config.numerics.source.name} patterns"
+        )
     if (random is None) == (numerics.random_bits > 0) or (random is not None and random.shape != x.shape):
         raise ValueError(f"{vectors} must hold random bits for the rounding sr, and for no other")
     return f"vectors mode {mode}" if config.alternatives else "vectors"
 
 
-def _judged(config: ConverterConfig, simulator: str, folder: Path, waveform: Path | None, seed: int, more: list[str]) -> Regression:
+def _judged(
+    config: ConverterConfig, simulator: str, folder: Path, waveform: Path | None, seed: int, more: list[str]
+) -> Regression:
     log, comparisons, results = folder / LOG, folder / COMPARISONS, folder / RESULTS
     expected = [*corner_cases(config.numerics), "boundary", "random"]
     if config.alternatives:
@@ -148,11 +206,21 @@ def _judged(config: ConverterConfig, simulator: str, folder: Path, waveform: Pat
     for missing in (t for t in expected if not tests.get(t)):
         failures.setdefault(missing, f"compared nothing: see {log}")
     cases = list(ElementTree.parse(results).iter("testcase")) if results.is_file() else []
-    failed = [case.get("name", "?") for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    failed = [
+        case.get("name", "?") for case in cases if case.find("failure") is not None or case.find("error") is not None
+    ]
     if len(cases) != len(expected) or (failed and not failures):
         failures["bench"] = f"{len(cases)} of {len(expected)} tests ran, {len(failed)} failed: see {log}"
-    return Regression(config=config, simulator=simulator, passed=not failures and not failed, tests=tests,
-                      failures=failures, log=log, waveform=waveform, seed=seed)
+    return Regression(
+        config=config,
+        simulator=simulator,
+        passed=not failures and not failed,
+        tests=tests,
+        failures=failures,
+        log=log,
+        waveform=waveform,
+        seed=seed,
+    )
 
 
 def _environment(simulator: str) -> dict[str, str]:

@@ -32,8 +32,14 @@ class Scoreboard:
     mismatched_blocks: int = 0
     mismatches: list[str] = field(default_factory=list)
 
-    def compare(self, stimulus: str, patterns: np.ndarray, expected: Quantized, actual: Quantized,
-                random: np.ndarray | None = None) -> None:
+    def compare(
+        self,
+        stimulus: str,
+        patterns: np.ndarray,
+        expected: Quantized,
+        actual: Quantized,
+        random: np.ndarray | None = None,
+    ) -> None:
         """Compare blocks: (n, block_size) source patterns with their (n, 1) scales and (n, block_size) codes.
 
         ``random`` are the random bits that both were given, (n, block_size).
@@ -46,10 +52,17 @@ class Scoreboard:
         wrong_code = (expected.codes != actual.codes).any(axis=1)
         wrong = np.flatnonzero(wrong_scale | wrong_code)
         self.mismatched_blocks += len(wrong)
-        for row in wrong[:SHOWN - len(self.mismatches)]:
-            self.mismatches.append(described(
-                f"{stimulus} block {first + row}", expected.numerics, patterns[row], (int(expected.scales[row, 0]), expected.codes[row]),
-                (int(actual.scales[row, 0]), actual.codes[row]), None if random is None else random[row]))
+        for row in wrong[: SHOWN - len(self.mismatches)]:
+            self.mismatches.append(
+                described(
+                    f"{stimulus} block {first + row}",
+                    expected.numerics,
+                    patterns[row],
+                    (int(expected.scales[row, 0]), expected.codes[row]),
+                    (int(actual.scales[row, 0]), actual.codes[row]),
+                    None if random is None else random[row],
+                )
+            )
 
     def refuse(self, stimulus: str, blocks: int, fault: str) -> None:
         """Count blocks whose results cannot be told apart, and say why."""
@@ -73,30 +86,53 @@ class Scoreboard:
         if self.passed:
             return ""
         if not self.counts or not all(self.counts.values()):
-            return "nothing was compared, which is a failure" + "".join(f" ({s})" for s, n in self.counts.items() if not n)
-        return "\n".join([f"{self.mismatched_blocks} of {self.blocks} blocks differ ({command_line(self.config)})", *self.mismatches,
-                          *([f"to repeat: {self.repeat}"] if self.repeat else [])])
+            return "nothing was compared, which is a failure" + "".join(
+                f" ({s})" for s, n in self.counts.items() if not n
+            )
+        return "\n".join(
+            [
+                f"{self.mismatched_blocks} of {self.blocks} blocks differ ({command_line(self.config)})",
+                *self.mismatches,
+                *([f"to repeat: {self.repeat}"] if self.repeat else []),
+            ]
+        )
 
 
-def described(title: str, numerics: Numerics, block: np.ndarray, expected: tuple[int, np.ndarray], actual: tuple[int, np.ndarray],
-              random: np.ndarray | None) -> str:
+def described(
+    title: str,
+    numerics: Numerics,
+    block: np.ndarray,
+    expected: tuple[int, np.ndarray],
+    actual: tuple[int, np.ndarray],
+    random: np.ndarray | None,
+) -> str:
     """What differs in a block of patterns, of whose result the scale and the codes are given, in words."""
     (scale, codes), (got_scale, got_codes) = expected, actual
     element, source_digits = numerics.block.element, numerics.source.bits // 4
     values, digits = element_values(element), -(-element.bits // 4)
     numbers = widen(block.view(DTYPES[numerics.source.name]), np.empty(block.shape, np.uint32)).view(np.float32)
-    lines = [f"{title}: " + (f"scale expected 0x{scale:02X}, got 0x{got_scale:02X} (differs)" if scale != got_scale else
-                             f"scale 0x{scale:02X} as expected")]
+    lines = [
+        f"{title}: "
+        + (
+            f"scale expected 0x{scale:02X}, got 0x{got_scale:02X} (differs)"
+            if scale != got_scale
+            else f"scale 0x{scale:02X} as expected"
+        )
+    ]
     for lane in np.flatnonzero(codes != got_codes)[:4]:
         want, got = int(codes[lane]), int(got_codes[lane])
         drawn = "" if random is None else f" with random bits {random[lane]:#x}"
-        lines.append(f"    element {lane}: input 0x{block[lane]:0{source_digits}X} = {numbers[lane]:.9g}{drawn}, "
-                     f"expected 0x{want:0{digits}X} ({values[want]:.9g}), got 0x{got:0{digits}X} ({values[got]:.9g})")
+        lines.append(
+            f"    element {lane}: input 0x{block[lane]:0{source_digits}X} = {numbers[lane]:.9g}{drawn}, "
+            f"expected 0x{want:0{digits}X} ({values[want]:.9g}), got 0x{got:0{digits}X} ({values[got]:.9g})"
+        )
     more = int((codes != got_codes).sum()) - 4
     if more > 0:
         lines.append(f"    and {more} more elements of this block")
     end = int(np.flatnonzero(block).max(initial=0)) + 1  # zeros complete a block
     whole = ",".join(f"0x{v:0{source_digits}X}" for v in block[:end])
     drawn = "" if random is None else " --random " + ",".join(map(str, random))
-    lines.append(f"    to explain: mxcast explain {command_line(ConverterConfig(numerics=numerics))} --values {whole}{drawn}")
+    lines.append(
+        f"    to explain: mxcast explain {command_line(ConverterConfig(numerics=numerics))} --values {whole}{drawn}"
+    )
     return "\n".join(lines)

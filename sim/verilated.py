@@ -51,31 +51,57 @@ class Verilated:
             raise ValueError(f"mode must be 0 to {len(self.modes) - 1}, not {number}")
         return Verilated(self.library, self.modes, number)
 
-    def __call__(self, x: np.ndarray, *, axis: int = -1, pad: bool = False,
-                 random: np.ndarray | np.random.Generator | None = None) -> Quantized:
+    def __call__(
+        self,
+        x: np.ndarray,
+        *,
+        axis: int = -1,
+        pad: bool = False,
+        random: np.ndarray | np.random.Generator | None = None,
+    ) -> Quantized:
         return quantized(x, self.numerics, self.convert_blocks, axis=axis, pad=pad, random=random)
 
-    def convert_blocks(self, blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray,
-                       random: np.ndarray | None = None) -> None:
+    def convert_blocks(
+        self,
+        blocks: np.ndarray,
+        numerics: Numerics,
+        scales: np.ndarray,
+        codes: np.ndarray,
+        random: np.ndarray | None = None,
+    ) -> None:
         """Convert whole blocks into given arrays, as `models.quantize_blocks` does."""
         if numerics != self.numerics:
             raise ValueError("a Verilated design converts under the numerics that it was built for only")
         check_blocks(blocks, numerics, scales, codes, random)  # C++ would not
         if blocks.dtype != DTYPES[numerics.source.name]:
             blocks = widen(blocks, np.empty(blocks.shape, np.uint32))
-        self._convert(blocks.ctypes.data, None if random is None else random.ctypes.data, self.number, scales.ctypes.data,
-                      codes.ctypes.data, len(blocks))
+        self._convert(
+            blocks.ctypes.data,
+            None if random is None else random.ctypes.data,
+            self.number,
+            scales.ctypes.data,
+            codes.ctypes.data,
+            len(blocks),
+        )
 
 
 def loaded(library: Path, function: str = "mxcast_convert", first: int = 1) -> Callable[..., None]:
-    """The loop of a library that `build` made: (x, random, mode, scales, codes, blocks), or another ``function`` with ``first``
-    numbers in place of the mode. It raises `ToolError` where the design stops the simulation."""
+    """The loop of a library that `build` made: (x, random, mode, scales, codes, blocks), or another ``function`` with
+    ``first`` numbers in place of the mode. It raises `ToolError` where the design stops the simulation.
+    """
     try:
         convert = getattr(ctypes.CDLL(str(library)), function)
     except (OSError, AttributeError) as error:
         raise ToolError(f"the Verilated design cannot be loaded: {error}") from None
     convert.restype = ctypes.c_char_p
-    convert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_uint32] * first, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
+    convert.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        *[ctypes.c_uint32] * first,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_uint64,
+    ]
 
     def run(*arguments: int | None) -> None:
         if (stopped := convert(*arguments)) is not None:
@@ -85,8 +111,8 @@ def loaded(library: Path, function: str = "mxcast_convert", first: int = 1) -> C
 
 
 def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object) -> Verilated:
-    """The Verilated design of a `ConverterConfig`, or of a format with a profile and overrides; a `handshake.Stalled` one if
-    it has registers.
+    """The Verilated design of a `ConverterConfig`, or of a format with a profile and overrides; a `handshake.Stalled`
+    one if it has registers.
 
     Compiled results are kept by content: the Verilog, the loop around it and the versions of the tools.
     Raises `ToolError` where Verilator or the C++ compiler is missing.
@@ -100,7 +126,9 @@ def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = 
 
 
 def design_text(text: str, top: str, config: ConverterConfig, lint: bool = True) -> Verilated:
-    """The Verilated design of a Verilog text with the ports that the configuration has, clock and handshake among them."""
+    """The Verilated design of a Verilog text with the ports that the configuration has, clock and handshake
+    among them.
+    """
     if config.latency:
         from .handshake import stalled_text  # which is made of what is here
 
@@ -110,15 +138,26 @@ def design_text(text: str, top: str, config: ConverterConfig, lint: bool = True)
 
 def verilate_text(text: str, top: str, *modes: Numerics, lint: bool = True) -> Verilated:
     """The Verilated design of any Verilog text whose module ``top`` has the ports ``x``, ``scale`` and ``p``, besides
-    ``random`` and ``mode`` where the numerics of its modes ask for them. With ``lint`` Verilator's warnings are errors."""
+    ``random`` and ``mode`` where the numerics of its modes ask for them. With ``lint`` Verilator's warnings are errors.
+    """
     return Verilated(build(text, top, modes[0], modes=len(modes), lint=lint), modes)
 
 
-def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: int = 1, lint: bool = True, loop: str = "") -> Path:
-    """The shared library of a Verilated text, with the loop over blocks of verilated.cpp around it, and the C++ ``loop``."""
+def build(
+    text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: int = 1, lint: bool = True, loop: str = ""
+) -> Path:
+    """The shared library of a Verilated text, with the loop over blocks of verilated.cpp around it, and the C++
+    ``loop``.
+    """
     root, loop = tools.verilator_root(), (files(__package__) / "verilated.cpp").read_text() + loop
-    sizes = {"BLOCK_SIZE": numerics.block_size, "SOURCE_BITS": numerics.source.bits, "RANDOM_BITS": numerics.random_bits,
-             "CODE_BITS": numerics.block.element.bits, "MODES": modes, "DESIGNS": designs}
+    sizes = {
+        "BLOCK_SIZE": numerics.block_size,
+        "SOURCE_BITS": numerics.source.bits,
+        "RANDOM_BITS": numerics.random_bits,
+        "CODE_BITS": numerics.block.element.bits,
+        "MODES": modes,
+        "DESIGNS": designs,
+    }
     defines = [f"-DMXCAST_{name}={size}" for name, size in sizes.items()]
     runtime = _runtime(root)
     options = [] if lint else ["-Wno-fatal", "--no-assert"]
@@ -126,12 +165,33 @@ def build(text: str, top: str, numerics: Numerics, *, modes: int = 1, designs: i
     def make(folder: Path) -> None:
         (folder / "dut.v").write_text(text)
         # names without a path: Verilator takes a $ in them for a variable
-        _run(folder, [str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet", *options,
-                      "--top-module", top, "--prefix", "Vdut", "-Mdir", ".", "dut.v"])
+        _run(
+            folder,
+            [
+                str(root / "bin" / "verilator_bin"),
+                "--cc",
+                "-O3",
+                "--x-assign",
+                "fast",
+                "--quiet",
+                *options,
+                "--top-module",
+                top,
+                "--prefix",
+                "Vdut",
+                "-Mdir",
+                ".",
+                "dut.v",
+            ],
+        )
         # one translation unit: most of the time would go into reading the same headers again
         parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
         (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)
-        _compile(folder, ["-shared", *_includes(root), "-I.", *defines, "unit.cpp", *map(str, sorted(runtime.glob("*.o")))], "dut.so")
+        _compile(
+            folder,
+            ["-shared", *_includes(root), "-I.", *defines, "unit.cpp", *map(str, sorted(runtime.glob("*.o")))],
+            "dut.so",
+        )
         loading = run([sys.executable, "-I", "-c", LOADS, folder / "dut.so"])
         if loading.status:
             why = loading.errors.strip().rpartition("\n")[2] or f"exit status {loading.status}"
@@ -150,13 +210,18 @@ def _includes(root: Path) -> list[str]:
 
 def _runtime(root: Path) -> Path:
     """Verilator's run-time library, compiled once."""
+
     def make(folder: Path) -> None:
         for name in ("verilated", "verilated_threads"):
             _compile(folder, [OURS, *_includes(root), "-c", f"{root}/include/{name}.cpp"], f"{name}.o")
-        _compile(folder, ["-shared", *sorted(path.name for path in folder.glob("*.o"))], "linked.so")  # can the files be linked?
+        _compile(
+            folder, ["-shared", *sorted(path.name for path in folder.glob("*.o"))], "linked.so"
+        )  # can the files be linked?
         (folder / "linked.so").unlink()
 
-    return kept_folder("verilator-runtime", [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, OURS], make)
+    return kept_folder(
+        "verilator-runtime", [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, OURS], make
+    )
 
 
 def _compile(folder: Path, arguments: list[str], written: str) -> None:
@@ -171,6 +236,13 @@ def _run(folder: Path, command: list[str]) -> None:
     done = run(command, cwd=folder, environment=tools.simulator_environment())
     if done.status:
         lines = (done.errors + done.output).splitlines()
-        first = next((line for start in ("%Error", "") for line in lines if start and line.startswith(start) or not start and "error" in line),
-                     f"exit status {done.status}")
+        first = next(
+            (
+                line
+                for start in ("%Error", "")
+                for line in lines
+                if (start and line.startswith(start)) or (not start and "error" in line)
+            ),
+            f"exit status {done.status}",
+        )
         raise ToolError(f"{Path(command[0]).name} failed: {first.strip()}")

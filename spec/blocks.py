@@ -11,13 +11,25 @@ from math import prod
 from .catalogue import Rule, excerpt
 from .formats import E2M1, E8M0, ELEMENTS, FP32, UE4M3, UE5M3, FixedFormat, Kind, Negatives, NumberFormat
 
-__all__ = ["Convention", "TensorScale", "SubScale", "BlockFormat", "BLOCK_SIZES", "BLOCKS", "OTHER_BLOCKS", "block_name"]
+__all__ = [
+    "BLOCKS",
+    "BLOCK_SIZES",
+    "OTHER_BLOCKS",
+    "BlockFormat",
+    "Convention",
+    "SubScale",
+    "TensorScale",
+    "block_name",
+]
 
 
 class Convention(Rule):
     """What a tensor scale is to the numbers of its tensor."""
 
-    MULTIPLIER = "multiplier", "number = tensor scale * block scale * element (ModelOpt's weight_scale_2, torchao, Transformer Engine)"
+    MULTIPLIER = (
+        "multiplier",
+        "number = tensor scale * block scale * element (ModelOpt's weight_scale_2, torchao, Transformer Engine)",
+    )
     DIVISOR = "divisor", "number = block scale * element / tensor scale (compressed-tensors' weight_global_scale)"
 
 
@@ -42,8 +54,9 @@ class SubScale:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockFormat:
-    """Elements that share one scale; ``name`` is the name that standards use, ``shape`` the block, whose last axis is that along
-    which numbers are cut. What an operation can work on it says itself."""
+    """Elements that share one scale; ``name`` is the name that standards use, ``shape`` the block, whose last axis is
+    that along which numbers are cut. What an operation can work on it says itself.
+    """
 
     name: str
     element: NumberFormat
@@ -78,6 +91,7 @@ class BlockFormat:
 BLOCK_SIZES = tuple(1 << i for i in range(1, 8))
 """Numbers of elements that blocks can have that are converted to."""
 
+
 def block_name(element: NumberFormat) -> str:
     """The name of the block format of an element: its family, for floating point its width, and the element."""
     if element.kind is Kind.FIXED:
@@ -86,24 +100,39 @@ def block_name(element: NumberFormat) -> str:
 
 
 BLOCKS: dict[str, BlockFormat] = {
-    block_name(element): BlockFormat(name=block_name(element), element=element, scale=E8M0) for element in ELEMENTS.values()}
+    block_name(element): BlockFormat(name=block_name(element), element=element, scale=E8M0)
+    for element in ELEMENTS.values()
+}
 """The six concrete formats of OCP MX v1.0, table 1, by name."""
 
-MICROEXPONENTS = "With Shared Microexponents, A Little Shifting Goes a Long Way (Rouhani and others), ISCA 2023, table 2"
+MICROEXPONENTS = (
+    "With Shared Microexponents, A Little Shifting Goes a Long Way (Rouhani and others), ISCA 2023, table 2"
+)
 FP32_MULTIPLIER = TensorScale(format=FP32, convention=Convention.MULTIPLIER)
 
 
 def _microexponents(name: str, magnitude_bits: int) -> BlockFormat:
     most = (1 << magnitude_bits) - 1
-    element = FixedFormat(name=f"s1m{magnitude_bits}", bits=magnitude_bits + 1, frac_bits=magnitude_bits - 1, lowest=-most, highest=most,
-                          negatives=Negatives.SIGN_MAGNITUDE, source=MICROEXPONENTS)
+    element = FixedFormat(
+        name=f"s1m{magnitude_bits}",
+        bits=magnitude_bits + 1,
+        frac_bits=magnitude_bits - 1,
+        lowest=-most,
+        highest=most,
+        negatives=Negatives.SIGN_MAGNITUDE,
+        source=MICROEXPONENTS,
+    )
     return BlockFormat(name=name, element=element, scale=E8M0, shape=(16,), sub_scale=SubScale(size=2, bits=1))
 
 
-OTHER_BLOCKS: dict[str, BlockFormat] = {block.name: block for block in (
-    BlockFormat(name="nvfp4", element=E2M1, scale=UE4M3, shape=(16,), tensor_scale=FP32_MULTIPLIER),
-    BlockFormat(name="nvfp4_32", element=E2M1, scale=UE4M3, shape=(32,), tensor_scale=FP32_MULTIPLIER),
-    BlockFormat(name="fp4_ue5m3", element=E2M1, scale=UE5M3, shape=(16,)),
-    _microexponents("mx6", 4), _microexponents("mx9", 7),
-)}
+OTHER_BLOCKS: dict[str, BlockFormat] = {
+    block.name: block
+    for block in (
+        BlockFormat(name="nvfp4", element=E2M1, scale=UE4M3, shape=(16,), tensor_scale=FP32_MULTIPLIER),
+        BlockFormat(name="nvfp4_32", element=E2M1, scale=UE4M3, shape=(32,), tensor_scale=FP32_MULTIPLIER),
+        BlockFormat(name="fp4_ue5m3", element=E2M1, scale=UE5M3, shape=(16,)),
+        _microexponents("mx6", 4),
+        _microexponents("mx9", 7),
+    )
+}
 """Block formats that are described here and decoded by `models.exact`, and that no converter makes yet."""

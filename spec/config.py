@@ -15,7 +15,17 @@ from .numerics import Numerics, Rounding, ScaleRule, Specials
 from .profiles import numerics, profile_of
 from .stages import in_order
 
-__all__ = ["Amax", "AmaxKey", "CHOICES", "GOALS", "Microarchitecture", "Quantizer", "Structure", "ConverterConfig", "converter_config"]
+__all__ = [
+    "CHOICES",
+    "GOALS",
+    "Amax",
+    "AmaxKey",
+    "ConverterConfig",
+    "Microarchitecture",
+    "Quantizer",
+    "Structure",
+    "converter_config",
+]
 
 
 class AmaxKey(Rule):
@@ -30,7 +40,10 @@ class Amax(Rule):
 
     COMPARE = "compare", "a tree of two-input comparators, five levels for 32 numbers, as in the FPGA paper"
     FOURS = "fours", "a tree of nodes that compare four numbers, each with each: half the levels"
-    ELIMINATION = "elimination", "two bits at a time from the top: the largest digit of the lanes still in, then lanes with less drop out"
+    ELIMINATION = (
+        "elimination",
+        "two bits at a time from the top: the largest digit of the lanes still in, then lanes with less drop out",
+    )
     CHAINS = "chains", "elimination, with ORs over all lanes on carry chains"
 
 
@@ -38,8 +51,13 @@ class Quantizer(Rule):
     """How an element is quantized."""
 
     SHIFT = "shift", "align the fraction by a shifter, then round and saturate: any numerics"
-    TABLE = "table", ("the distance to the top of the block decides everything; rounding is folded into functions of a few bits: "
-                      "one floating-point element format, rounding without random bits")
+    TABLE = (
+        "table",
+        (
+            "the distance to the top of the block decides everything; rounding is folded into functions of a few bits: "
+            "one floating-point element format, rounding without random bits"
+        ),
+    )
 
 
 class Structure(Rule):
@@ -65,7 +83,9 @@ class Microarchitecture:
         for name, choice in CHOICES.items():
             object.__setattr__(self, name, choice.named(name, getattr(self, name)))
         if self.amax is not Amax.COMPARE and self.amax_key is AmaxKey.MAGNITUDE:
-            raise ValueError(f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)")
+            raise ValueError(
+                f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)"
+            )
         names = self.registered_after
         if isinstance(names, str):
             names = [name.strip() for name in names.split(",")] if names else []
@@ -76,13 +96,18 @@ class Microarchitecture:
     def to_dict(self) -> dict[str, object]:
         """What differs from the first choices, which are older than the others, and the key always."""
         first = {f.name: f.default for f in dataclasses.fields(self)}
-        chosen = {name: str(getattr(self, name)) for name in CHOICES if name == "amax_key" or getattr(self, name) != first[name]}
+        chosen = {
+            name: str(getattr(self, name))
+            for name in CHOICES
+            if name == "amax_key" or getattr(self, name) != first[name]
+        }
         return chosen | ({"registered_after": list(self.registered_after)} if self.registered_after else {})
-
 
     @classmethod
     def optimized(cls, goal: str, modes: tuple[Numerics, ...], **fields: object) -> Microarchitecture:
-        """The choices that were measured best for a goal of `GOALS`, for what they can make; ``fields`` are kept as they are."""
+        """The choices that were measured best for a goal of `GOALS`, for what they can make; ``fields`` are kept as
+        they are.
+        """
         if goal not in GOALS:
             raise ValueError(unknown_name("goal to optimize for", goal, GOALS))
         best = dict(GOALS[goal])
@@ -97,7 +122,8 @@ GOALS: dict[str, dict[str, Rule]] = {
     "area": {"amax": Amax.CHAINS, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
     "speed": {"amax": Amax.FOURS, "quantizer": Quantizer.TABLE, "structure": Structure.FLAT},
 }
-"""Micro-architectures by what they are good at (docs/results.md has the figures): the fewest LUT6, or the shortest way."""
+"""Micro-architectures by what they are good at (docs/results.md has the figures): the fewest LUT6, or the shortest way.
+"""
 
 
 def has_tables(modes: tuple[Numerics, ...]) -> bool:
@@ -111,7 +137,9 @@ def has_tables(modes: tuple[Numerics, ...]) -> bool:
     if element.kind is Kind.FIXED:
         return 6 <= element.bits <= 8
     field = (1 << element.exp_bits) - 1
-    above = numerics.scale_rule is ScaleRule.BIAS_FLOOR and 2 * element.bias > field  # numbers would be binades above the top
+    above = (
+        numerics.scale_rule is ScaleRule.BIAS_FLOOR and 2 * element.bias > field
+    )  # numbers would be binades above the top
     return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.emax >= 0 and not above
 
 
@@ -139,16 +167,23 @@ class ConverterConfig:
             raise ValueError("the modes of a converter must differ from each other")
         for mode in self.alternatives:
             if mode.block.element.bits != first.block.element.bits:
-                raise ValueError(f"the element formats of one converter must have the same width, not {first.block.element.bits} "
-                                 f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})")
+                raise ValueError(
+                    f"the element formats of one converter must have the same width, not {first.block.element.bits} "
+                    f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})"
+                )
             shared = [f.name for f in dataclasses.fields(Numerics) if f.name not in ("block", "scale_rule")]
             if any(getattr(mode, name) != getattr(first, name) for name in [*shared, "block_size"]):
                 raise ValueError("the modes of one converter may differ in scale_rule and element format only")
         if self.microarchitecture.quantizer is Quantizer.TABLE and not has_tables(self.modes):
-            raise ValueError("the table quantizer makes one format, with one to three fraction bits or fixed-point of six to eight bits, "
-                             "without random bits and run-time modes: leave quantizer as shift")
+            raise ValueError(
+                "the table quantizer makes one format, with one to three fraction bits or fixed-point of six to "
+                "eight bits, "
+                "without random bits and run-time modes: leave quantizer as shift"
+            )
         ordered = in_order(self, self.microarchitecture.registered_after)
-        object.__setattr__(self, "microarchitecture", dataclasses.replace(self.microarchitecture, registered_after=ordered))
+        object.__setattr__(
+            self, "microarchitecture", dataclasses.replace(self.microarchitecture, registered_after=ordered)
+        )
 
     @property
     def modes(self) -> tuple[Numerics, ...]:
@@ -172,19 +207,29 @@ class ConverterConfig:
 
     def to_dict(self) -> dict[str, object]:
         alternatives = {"alternatives": [mode.to_dict() for mode in self.alternatives]} if self.alternatives else {}
-        return {"numerics": self.numerics.to_dict(), **alternatives, "microarchitecture": self.microarchitecture.to_dict()}
+        return {
+            "numerics": self.numerics.to_dict(),
+            **alternatives,
+            "microarchitecture": self.microarchitecture.to_dict(),
+        }
 
     @classmethod
     def from_dict(cls, parts: Mapping[str, object]) -> ConverterConfig:
         """The configuration that `to_dict` wrote."""
-        return cls(numerics=Numerics.from_dict(parts["numerics"]),
-                   alternatives=tuple(map(Numerics.from_dict, parts.get("alternatives", ()))),
-                   microarchitecture=Microarchitecture(**parts["microarchitecture"]))
+        return cls(
+            numerics=Numerics.from_dict(parts["numerics"]),
+            alternatives=tuple(map(Numerics.from_dict, parts.get("alternatives", ()))),
+            microarchitecture=Microarchitecture(**parts["microarchitecture"]),
+        )
 
     def identity(self) -> dict[str, object]:
         """What `to_dict` says, in short (`Numerics.identity`)."""
         alternatives = {"alternatives": [mode.identity() for mode in self.alternatives]} if self.alternatives else {}
-        return {"numerics": self.numerics.identity(), **alternatives, "microarchitecture": self.microarchitecture.to_dict()}
+        return {
+            "numerics": self.numerics.identity(),
+            **alternatives,
+            "microarchitecture": self.microarchitecture.to_dict(),
+        }
 
     @property
     def config_id(self) -> str:
@@ -193,14 +238,18 @@ class ConverterConfig:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def converter_config(block: str | BlockFormat | NumberFormat | Numerics | ConverterConfig, profile: str | None = None,
-                     **overrides: object) -> ConverterConfig:
-    """A configuration from a format, a profile (``ocp`` unless given) and any fields of `Numerics` or `Microarchitecture`.
+def converter_config(
+    block: str | BlockFormat | NumberFormat | Numerics | ConverterConfig,
+    profile: str | None = None,
+    **overrides: object,
+) -> ConverterConfig:
+    """A configuration from a format, a profile (``ocp`` unless given) and any fields of `Numerics` or
+    `Microarchitecture`.
 
     Complete `Numerics` may stand in place of the format. A `ConverterConfig` is returned as it is, and nothing may be
     given beside it. Format and ``scale_rule`` may name several, with commas between them or as a list: then the
-    converter has a mode for each format under each rule, the rules of the first format first. ``optimize`` names a goal of
-    `GOALS`, which sets the fields of `Microarchitecture` that are not given.
+    converter has a mode for each format under each rule, the rules of the first format first. ``optimize`` names a goal
+    of `GOALS`, which sets the fields of `Microarchitecture` that are not given.
 
     >>> converter_config("e4m3", "ocp", amax_key="magnitude").microarchitecture.amax_key.value
     'magnitude'
@@ -230,8 +279,12 @@ def converter_config(block: str | BlockFormat | NumberFormat | Numerics | Conver
             modes.append(one.replace(**fields) if isinstance(one, Numerics) else numerics(one, profile, **fields))
     profiles = {profile_of(mode, profile) for mode in modes}
     chosen = Microarchitecture(**micro) if goal is None else Microarchitecture.optimized(goal, tuple(modes), **micro)
-    return ConverterConfig(numerics=modes[0], alternatives=tuple(modes[1:]), microarchitecture=chosen,
-                           profile=profiles.pop() if len(profiles) == 1 else None)
+    return ConverterConfig(
+        numerics=modes[0],
+        alternatives=tuple(modes[1:]),
+        microarchitecture=chosen,
+        profile=profiles.pop() if len(profiles) == 1 else None,
+    )
 
 
 def _several(names: object) -> list:

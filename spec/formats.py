@@ -1,7 +1,7 @@
 """Number formats as data: what a standard prints in a table, and nothing that computes a conversion.
 
-Codes are integers. All formats are frozen, hashable and checked when they are made; what they are asked, whatever their kind, they
-answer from their fields: the value of a code, the largest, the code of a sign and a magnitude.
+Codes are integers. All formats are frozen, hashable and checked when they are made; what they are asked, whatever their
+kind, they answer from their fields: the value of a code, the largest, the code of a sign and a magnitude.
 """
 
 from __future__ import annotations
@@ -14,8 +14,31 @@ from typing import ClassVar, NamedTuple
 
 from .catalogue import Rule, excerpt
 
-__all__ = ["SpecialCodes", "Negatives", "Kind", "Number", "FloatFormat", "FixedFormat", "NumberFormat", "FP32", "BF16", "FP16", "TF32", "E5M2",
-           "E4M3", "E3M2", "E2M3", "E2M1", "INT8", "E8M0", "UE4M3", "UE5M3", "SOURCES", "ELEMENTS", "SCALES"]
+__all__ = [
+    "BF16",
+    "E2M1",
+    "E2M3",
+    "E3M2",
+    "E4M3",
+    "E5M2",
+    "E8M0",
+    "ELEMENTS",
+    "FP16",
+    "FP32",
+    "INT8",
+    "SCALES",
+    "SOURCES",
+    "TF32",
+    "UE4M3",
+    "UE5M3",
+    "FixedFormat",
+    "FloatFormat",
+    "Kind",
+    "Negatives",
+    "Number",
+    "NumberFormat",
+    "SpecialCodes",
+]
 
 OCP_MX = "OCP Microscaling Formats (MX) v1.0, 2023"
 OCP_FP8 = "OCP 8-bit Floating Point (OFP8) v1.0, 2023"
@@ -26,7 +49,7 @@ class SpecialCodes(Rule):
     """Which codes of a floating-point format are not numbers."""
 
     IEEE = "ieee", "the top exponent field holds Inf (fraction 0) and NaN (any other fraction)"
-    NAN_ONLY = "nan_only", "only the all-ones code of either sign is NaN, and there is no Inf (\"fn\" elsewhere)"
+    NAN_ONLY = "nan_only", 'only the all-ones code of either sign is NaN, and there is no Inf ("fn" elsewhere)'
     NONE = "none", "every code is a number"
 
 
@@ -73,15 +96,17 @@ def _require_kinds(made: object) -> None:
     for declared in dataclasses.fields(made):
         kind, words = KINDS.get(declared.type, (object, ""))
         value = getattr(made, declared.name)
-        if not isinstance(value, kind) or isinstance(value, bool) and kind is int:
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
             raise TypeError(f"{declared.name} of a {type(made).__name__} must be {words}, not {excerpt(value)}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FloatFormat:
-    """A binary floating-point format. Codes are sign (if ``signed``), exponent field and fraction from the top bit down.
+    """A binary floating-point format. Codes are sign (if ``signed``), exponent field and fraction from the top bit
+    down.
 
-    Exponent field 0 holds zero and the ``subnormals``; without them it is a binade like the others, and there is no zero.
+    Exponent field 0 holds zero and the ``subnormals``; without them it is a binade like the others, and there is no
+    zero.
 
     >>> E4M3.max_value, E4M3.max_code, E4M3.emax, E4M3.decode(0xC1)
     (Fraction(448, 1), 126, 8, Number(negative=True, magnitude=Fraction(9, 4), kind='finite'))
@@ -106,9 +131,13 @@ class FloatFormat:
         _require_kinds(self)
         _require(1 <= self.exp_bits <= 11, f"exp_bits must be 1 to 11, not {self.exp_bits}")
         _require(0 <= self.man_bits <= 52, f"man_bits must be 0 to 52, not {self.man_bits}")
-        _require(self.specials is not SpecialCodes.IEEE or self.man_bits > 0,
-                 f"{self.name} must have a fraction bit to tell NaN from Inf")
-        _require(self.max_code >> self.man_bits > 0, f"{self.name} has no normal number: its top exponent field is special")
+        _require(
+            self.specials is not SpecialCodes.IEEE or self.man_bits > 0,
+            f"{self.name} must have a fraction bit to tell NaN from Inf",
+        )
+        _require(
+            self.max_code >> self.man_bits > 0, f"{self.name} has no normal number: its top exponent field is special"
+        )
 
     @property
     def bits(self) -> int:
@@ -234,8 +263,10 @@ class FixedFormat:
         _require(0 <= self.frac_bits < self.bits, f"frac_bits must be 0 to {self.bits - 1}, not {self.frac_bits}")
         most = (1 << (self.bits - 1)) - 1
         least = -most - (self.negatives is Negatives.TWOS_COMPLEMENT)
-        _require(least <= self.lowest < 0 < self.highest <= most,
-                 f"{self.bits} bits hold the integers {least} to {most}, not {self.lowest} to {self.highest}")
+        _require(
+            least <= self.lowest < 0 < self.highest <= most,
+            f"{self.bits} bits hold the integers {least} to {most}, not {self.lowest} to {self.highest}",
+        )
 
     @property
     def is_symmetric(self) -> bool:
@@ -302,7 +333,9 @@ class FixedFormat:
         return False
 
     def decode(self, code: int) -> Number:
-        """What a code stands for; numbers beyond ``lowest`` are those that the bits say. Raises ValueError for a number that is no code."""
+        """What a code stands for; numbers beyond ``lowest`` are those that the bits say. Raises ValueError for a number
+        that is no code.
+        """
         _require(0 <= code < 1 << self.bits, f"a code of {self.name} has {self.bits} bits, not the value {code}")
         negative = bool(code & self.sign_mask)
         if self.negatives is Negatives.SIGN_MAGNITUDE:
@@ -323,14 +356,27 @@ class FixedFormat:
 
 
 NumberFormat = FloatFormat | FixedFormat
-"""What elements, scales, sources and tensor scales are. Both answer the same questions; a code book would be a third."""
+"""What elements, scales, sources and tensor scales are. Both answer the same questions; a code book would be a third.
+"""
 
 FP32 = FloatFormat(name="fp32", exp_bits=8, man_bits=23, bias=127, specials=SpecialCodes.IEEE, source=IEEE_754)
-BF16 = FloatFormat(name="bf16", exp_bits=8, man_bits=7, bias=127, specials=SpecialCodes.IEEE,
-                   source="Intel BFLOAT16 Hardware Numerics Definition, 2018")
+BF16 = FloatFormat(
+    name="bf16",
+    exp_bits=8,
+    man_bits=7,
+    bias=127,
+    specials=SpecialCodes.IEEE,
+    source="Intel BFLOAT16 Hardware Numerics Definition, 2018",
+)
 FP16 = FloatFormat(name="fp16", exp_bits=5, man_bits=10, bias=15, specials=SpecialCodes.IEEE, source=IEEE_754)
-TF32 = FloatFormat(name="tf32", exp_bits=8, man_bits=10, bias=127, specials=SpecialCodes.IEEE,
-                   source="NVIDIA A100 Tensor Core GPU Architecture, 2020")
+TF32 = FloatFormat(
+    name="tf32",
+    exp_bits=8,
+    man_bits=10,
+    bias=127,
+    specials=SpecialCodes.IEEE,
+    source="NVIDIA A100 Tensor Core GPU Architecture, 2020",
+)
 """A format in which every FP16 number is a normal one; converters widen FP16 to it."""
 
 E5M2 = FloatFormat(name="e5m2", exp_bits=5, man_bits=2, bias=15, specials=SpecialCodes.IEEE, source=OCP_FP8)
@@ -340,11 +386,34 @@ E2M3 = FloatFormat(name="e2m3", exp_bits=2, man_bits=3, bias=1, specials=Special
 E2M1 = FloatFormat(name="e2m1", exp_bits=2, man_bits=1, bias=1, specials=SpecialCodes.NONE, source=OCP_MX)
 INT8 = FixedFormat(name="int8", bits=8, frac_bits=6, lowest=-127, highest=127, source=OCP_MX)
 
-E8M0 = FloatFormat(name="e8m0", exp_bits=8, man_bits=0, bias=127, specials=SpecialCodes.NAN_ONLY, source=OCP_MX, signed=False, subnormals=False)
-UE4M3 = FloatFormat(name="ue4m3", exp_bits=4, man_bits=3, bias=7, specials=SpecialCodes.NAN_ONLY, signed=False,
-                    source="NVIDIA PTX ISA, ue4m3: E4M3 of OFP8 without its sign")
-UE5M3 = FloatFormat(name="ue5m3", exp_bits=5, man_bits=3, bias=15, specials=SpecialCodes.NAN_ONLY, signed=False,
-                    source="NVIDIA CUDA 13.4, ue5m3")
+E8M0 = FloatFormat(
+    name="e8m0",
+    exp_bits=8,
+    man_bits=0,
+    bias=127,
+    specials=SpecialCodes.NAN_ONLY,
+    source=OCP_MX,
+    signed=False,
+    subnormals=False,
+)
+UE4M3 = FloatFormat(
+    name="ue4m3",
+    exp_bits=4,
+    man_bits=3,
+    bias=7,
+    specials=SpecialCodes.NAN_ONLY,
+    signed=False,
+    source="NVIDIA PTX ISA, ue4m3: E4M3 of OFP8 without its sign",
+)
+UE5M3 = FloatFormat(
+    name="ue5m3",
+    exp_bits=5,
+    man_bits=3,
+    bias=15,
+    specials=SpecialCodes.NAN_ONLY,
+    signed=False,
+    source="NVIDIA CUDA 13.4, ue5m3",
+)
 
 SCALES: dict[str, NumberFormat] = {s.name: s for s in (E8M0, UE4M3, UE5M3)}
 """Formats of block scales by name."""

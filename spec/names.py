@@ -10,7 +10,7 @@ from .blocks import BLOCKS, OTHER_BLOCKS, BlockFormat, block_name
 from .catalogue import excerpt, unknown_name
 from .formats import E8M0, ELEMENTS, SCALES, SOURCES, TF32, FixedFormat, FloatFormat, Kind, NumberFormat, SpecialCodes
 
-__all__ = ["source_format", "element_format", "block_format", "format_fields", "format_of", "is_spelt"]
+__all__ = ["block_format", "element_format", "format_fields", "format_of", "is_spelt", "source_format"]
 
 KINDS = {Kind.FLOAT: FloatFormat, Kind.FIXED: FixedFormat}
 
@@ -57,8 +57,14 @@ def _fixed(bits: int) -> FixedFormat:
     if not 2 <= bits <= 16:
         raise ValueError(f"INT formats have 2 to 16 bits, not {bits}")
     most = (1 << (bits - 1)) - 1
-    return FixedFormat(name=f"int{bits}", bits=bits, frac_bits=bits - 2, lowest=-most, highest=most,
-                       source="INT8 of OCP MX v1.0, at another width")
+    return FixedFormat(
+        name=f"int{bits}",
+        bits=bits,
+        frac_bits=bits - 2,
+        lowest=-most,
+        highest=most,
+        source="INT8 of OCP MX v1.0, at another width",
+    )
 
 
 def _float(exp_bits: int, man_bits: int, specials: str) -> FloatFormat:
@@ -68,8 +74,14 @@ def _float(exp_bits: int, man_bits: int, specials: str) -> FloatFormat:
     if plain in ELEMENTS and ELEMENTS[plain].specials == specials:
         return ELEMENTS[plain]
     name = plain if specials == "none" and plain not in ELEMENTS else f"{plain}_{specials}"
-    return FloatFormat(name=name, exp_bits=exp_bits, man_bits=man_bits, bias=(1 << (exp_bits - 1)) - 1,
-                       specials=SpecialCodes(specials), source="IEEE 754 field layout, OCP MX v1.0 subnormals")
+    return FloatFormat(
+        name=name,
+        exp_bits=exp_bits,
+        man_bits=man_bits,
+        bias=(1 << (exp_bits - 1)) - 1,
+        specials=SpecialCodes(specials),
+        source="IEEE 754 field layout, OCP MX v1.0 subnormals",
+    )
 
 
 def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
@@ -103,7 +115,11 @@ def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
 
 def format_fields(format: NumberFormat) -> dict[str, object]:
     """The fields of a format as plain strings and numbers, but for where it was published."""
-    fields = {name: value if isinstance(value, int) else str(value) for name, value in vars(format).items() if name != "source"}
+    fields = {
+        name: value if isinstance(value, int) else str(value)
+        for name, value in vars(format).items()
+        if name != "source"
+    }
     return {"kind": str(format.kind), **fields}
 
 

@@ -18,7 +18,7 @@ from .catalogue import Rule, excerpt, unknown_name
 from .formats import BF16, E8M0, FP16, FP32, TF32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
 from .names import block_format, format_fields, format_of, is_spelt, source_format
 
-__all__ = ["ScaleRule", "Rounding", "Specials", "Subnormals", "Overflow", "Numerics", "signal_codes"]
+__all__ = ["Numerics", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals", "signal_codes"]
 
 
 class ScaleRule(Rule):
@@ -26,11 +26,19 @@ class ScaleRule(Rule):
 
     FLOOR = "floor", "X = floor(log2 a) - emax (OCP MX v1.0, section 6.3)"
     CEIL = "ceil", "smallest X with a <= destmax * 2**X (NVIDIA MXFP8 recipe, Algorithm 1, in exact arithmetic)"
-    RCEIL = ("rceil", "smallest X with p <= 2**X, where p = a * (1 / destmax) in FP32, both operations rounded to nearest even "
-                      "(Transformer Engine, torchao RCEIL: cvt.rp.satfinite.ue8m0 of p)")
-    POW2_CEIL = ("pow2_ceil", "exponent field of a, one more if its fraction is not zero, less emax: the next power of two "
-                              "(torchao CEIL)")
-    EVEN = ("even", "exponent field of a, rounded half up to the element's fraction bits, less emax (torchao EVEN, AMD Quark)")
+    RCEIL = (
+        "rceil",
+        "smallest X with p <= 2**X, where p = a * (1 / destmax) in FP32, both operations rounded to nearest even "
+        "(Transformer Engine, torchao RCEIL: cvt.rp.satfinite.ue8m0 of p)",
+    )
+    POW2_CEIL = (
+        "pow2_ceil",
+        "exponent field of a, one more if its fraction is not zero, less emax: the next power of two (torchao CEIL)",
+    )
+    EVEN = (
+        "even",
+        "exponent field of a, rounded half up to the element's fraction bits, less emax (torchao EVEN, AMD Quark)",
+    )
     BIAS_FLOOR = "bias_floor", "X = floor(log2 a) - element bias (Gorodecky and Sousa, section II)"
 
 
@@ -38,34 +46,57 @@ class Rounding(Rule):
     """How V / 2**X becomes an element."""
 
     RNE = "rne", "to nearest, ties to even (OCP MX v1.0, section 5.3; IEEE 754 roundTiesToEven)"
-    RNA = "rna", "to nearest, ties away from zero (IEEE 754 roundTiesToAway; microxcaling \"nearest\")"
-    RTZ = "rtz", "toward zero (IEEE 754 roundTowardZero; microxcaling \"floor\")"
-    SR = ("sr", "stochastic: random_bits random bits are added below the last place of the magnitude, in which it is cut off, "
-                "and their carry is kept (PTX cvt.rs)")
-    GUARD_HALF_UP = ("guard_half_up",
-                     "half up on the one bit below the fraction, no sticky bit, exponent field never above "
-                     "2**exp_bits - 2 (Gorodecky and Sousa, section III.C)")
+    RNA = "rna", 'to nearest, ties away from zero (IEEE 754 roundTiesToAway; microxcaling "nearest")'
+    RTZ = "rtz", 'toward zero (IEEE 754 roundTowardZero; microxcaling "floor")'
+    SR = (
+        "sr",
+        "stochastic: random_bits random bits are added below the last place of the magnitude, in which it is cut off, "
+        "and their carry is kept (PTX cvt.rs)",
+    )
+    GUARD_HALF_UP = (
+        "guard_half_up",
+        "half up on the one bit below the fraction, no sticky bit, exponent field never above "
+        "2**exp_bits - 2 (Gorodecky and Sousa, section III.C)",
+    )
 
 
 class Specials(Rule):
     """What NaN and Inf inputs do to their block."""
 
-    NAN_BLOCK = ("nan_block", "any NaN or Inf: byte 0xFF, every element the canonical NaN, or code 0 where the "
-                              "format has no NaN (torchao, microxcaling)")
-    TE = ("te", "NaN is ignored in the maximum and becomes the positive canonical NaN, or the largest number where the format "
-                "has none; Inf is larger than any number, gives byte 0xFE and the largest number of its sign (Transformer Engine)")
-    INF_SCALE = ("inf_scale", "any NaN: byte 0xFF; else any Inf: byte 0xFE; elements are their sign and a signal "
-                              "code (Gorodecky and Sousa, sections III.B and III.C)")
-    DROP = ("drop", "inputs of exponent 255 are left out of the maximum, then quantized like any exponent "
-                    "(Gorodecky and Sousa, published Verilog)")
+    NAN_BLOCK = (
+        "nan_block",
+        "any NaN or Inf: byte 0xFF, every element the canonical NaN, or code 0 where the "
+        "format has no NaN (torchao, microxcaling)",
+    )
+    TE = (
+        "te",
+        "NaN is ignored in the maximum and becomes the positive canonical NaN, or the largest number where the format "
+        "has none; Inf is larger than any number, gives byte 0xFE and the largest number of its sign (Transformer "
+        "Engine)",
+    )
+    INF_SCALE = (
+        "inf_scale",
+        "any NaN: byte 0xFF; else any Inf: byte 0xFE; elements are their sign and a signal "
+        "code (Gorodecky and Sousa, sections III.B and III.C)",
+    )
+    DROP = (
+        "drop",
+        "inputs of exponent 255 are left out of the maximum, then quantized like any exponent "
+        "(Gorodecky and Sousa, published Verilog)",
+    )
 
 
 class Subnormals(Rule):
     """What happens to subnormal numbers."""
 
     EXACT = "exact", "they keep their value"
-    FLUSH = "flush", ("they become zeros of the same sign; inputs: those that are FP32 subnormals; elements under "
-                      "guard_half_up: those below exponent field 0 only, as published")
+    FLUSH = (
+        "flush",
+        (
+            "they become zeros of the same sign; inputs: those that are FP32 subnormals; elements under "
+            "guard_half_up: those below exponent field 0 only, as published"
+        ),
+    )
 
 
 class Overflow(Rule):
@@ -75,7 +106,8 @@ class Overflow(Rule):
 
 
 def signal_codes(element: NumberFormat) -> tuple[int, int]:
-    """The magnitudes that mark every element of an Inf and of a NaN block under `Specials.INF_SCALE` (FPGA paper, section III.C).
+    """The magnitudes that mark every element of an Inf and of a NaN block under `Specials.INF_SCALE` (FPGA paper,
+    section III.C).
 
     >>> signal_codes(block_format("e4m3").element)
     (120, 126)
@@ -90,12 +122,17 @@ def _check_block(block: BlockFormat) -> None:
     """Raises ValueError for a block format that nothing here makes."""
     element, name = block.element, block.element.name
     refused = {
-        f"{block.name} has the scale format {block.scale.name}: only E8M0 scales, and these alone, are converted to": block.scale != E8M0,
-        f"{block.name} has a scale of the whole tensor: only E8M0 scales, and these alone, are converted to": block.tensor_scale is not None,
-        f"{block.name} has a field for every {block.sub_scale and block.sub_scale.size} elements: only E8M0 scales, and these alone, are "
+        f"{block.name} has the scale format {block.scale.name}: only E8M0 scales, and these alone, are converted "
+        "to": block.scale != E8M0,
+        f"{block.name} has a scale of the whole tensor: only E8M0 scales, and these alone, are converted "
+        "to": block.tensor_scale is not None,
+        f"{block.name} has a field for every {block.sub_scale and block.sub_scale.size} elements: only E8M0 scales, "
+        "and these alone, are "
         "converted to": block.sub_scale is not None,
-        f"block_size must be a power of two from 2 to 128, not {excerpt(block.block_size)}": block.shape not in [(size,) for size in BLOCK_SIZES],
-        f"an element format's name must be lower-case letters, digits and underscores, not {excerpt(name)}": not re.fullmatch("[a-z][a-z0-9_]*", name),
+        f"block_size must be a power of two from 2 to 128, not {excerpt(block.block_size)}": block.shape
+        not in [(size,) for size in BLOCK_SIZES],
+        "an element format's name must be lower-case letters, digits and underscores, not "
+        f"{excerpt(name)}": not re.fullmatch("[a-z][a-z0-9_]*", name),
         **ELEMENT_CHECKS[element.kind](element),
         f"the largest {name} must be at least 1, so that no scale of FP32 data is out of range": element.emax < 0,
     }
@@ -106,16 +143,25 @@ def _check_block(block: BlockFormat) -> None:
 
 def _float_checks(element: FloatFormat) -> dict[str, bool]:
     return {
-        f"an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of {element.name}":
-            element.exp_bits > 5 or element.man_bits > 10,
-        f"an element must have a sign and subnormals, which {element.name} has not": not (element.signed and element.subnormals),
-        f"the bias of an element must not be negative, not {element.bias}": element.bias < 0}
+        "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of "
+        f"{element.name}": element.exp_bits > 5 or element.man_bits > 10,
+        f"an element must have a sign and subnormals, which {element.name} has not": not (
+            element.signed and element.subnormals
+        ),
+        f"the bias of an element must not be negative, not {element.bias}": element.bias < 0,
+    }
 
 
 def _fixed_checks(element: FixedFormat) -> dict[str, bool]:
     most = (1 << (element.bits - 1)) - 1
-    return {f"a fixed-point element must be two's complement from {-most} to {most}, which {element.name} is not":
-            (element.lowest, element.highest) != (-most, most) or element.negatives is not Negatives.TWOS_COMPLEMENT}
+    return {
+        f"a fixed-point element must be two's complement from {-most} to {most}, which {element.name} is not": (
+            element.lowest,
+            element.highest,
+        )
+        != (-most, most)
+        or element.negatives is not Negatives.TWOS_COMPLEMENT
+    }
 
 
 ELEMENT_CHECKS = {Kind.FLOAT: _float_checks, Kind.FIXED: _fixed_checks}
@@ -154,16 +200,20 @@ class Numerics:
             object.__setattr__(self, "random_bits", 8)
         allowed = range(1, 17) if self.rounding is Rounding.SR else [0]
         if type(self.random_bits) is not int or self.random_bits not in allowed:
-            raise ValueError(f"random_bits must be 1 to 16, not {excerpt(self.random_bits)}" if self.rounding is Rounding.SR
-                             else f"random_bits are for the rounding sr, not for {self.rounding}")
+            raise ValueError(
+                f"random_bits must be 1 to 16, not {excerpt(self.random_bits)}"
+                if self.rounding is Rounding.SR
+                else f"random_bits are for the rounding sr, not for {self.rounding}"
+            )
 
     @property
     def block_size(self) -> int:
         return self.block.block_size
 
     def widened(self) -> Numerics:
-        """What hardware for FP16 works on inside: TF32, in which every FP16 number is normal. No data comes in that format, and these
-        numerics are for nothing else."""
+        """What hardware for FP16 works on inside: TF32, in which every FP16 number is normal. No data comes in that
+        format, and these numerics are for nothing else.
+        """
         inner = copy.copy(self)
         object.__setattr__(inner, "source", TF32)
         object.__setattr__(inner, "input_subnormals", Subnormals.FLUSH)
@@ -171,8 +221,12 @@ class Numerics:
 
     def by_name(self) -> dict[str, object]:
         """The fields as plain strings and numbers, formats by their names."""
-        fields: dict[str, object] = {"block": self.block.name, "block_size": self.block_size, "source": self.source.name,
-                                     **{name: str(getattr(self, name)) for name in RULES}}
+        fields: dict[str, object] = {
+            "block": self.block.name,
+            "block_size": self.block_size,
+            "source": self.source.name,
+            **{name: str(getattr(self, name)) for name in RULES},
+        }
         return fields | ({"random_bits": self.random_bits} if self.rounding is Rounding.SR else {})
 
     @property
@@ -237,7 +291,11 @@ def _size(size: object) -> int:
 
 
 RULES: dict[str, type[Rule]] = {
-    "scale_rule": ScaleRule, "rounding": Rounding, "specials": Specials,
-    "input_subnormals": Subnormals, "element_subnormals": Subnormals, "overflow": Overflow,
+    "scale_rule": ScaleRule,
+    "rounding": Rounding,
+    "specials": Specials,
+    "input_subnormals": Subnormals,
+    "element_subnormals": Subnormals,
+    "overflow": Overflow,
 }
 """Fields of `Numerics` that are enumerations: what `mxcast list` prints and completeness tests walk."""

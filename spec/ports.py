@@ -65,12 +65,26 @@ def ports(config: ConverterConfig) -> tuple[Port, ...]:
         return [Port(name=name, role=role, direction=direction)] if is_clocked else []
 
     return (
-        *control("clk", Role.CLOCK, "input"), *control("rst", Role.RESET, "input"),
-        Port(name="x", role=Role.NUMBERS, direction="input", bits=numerics.source.bits, lanes=lanes, format=numerics.source),
+        *control("clk", Role.CLOCK, "input"),
+        *control("rst", Role.RESET, "input"),
+        Port(
+            name="x",
+            role=Role.NUMBERS,
+            direction="input",
+            bits=numerics.source.bits,
+            lanes=lanes,
+            format=numerics.source,
+        ),
         *([Port(name="mode", role=Role.MODE, direction="input", bits=config.mode_bits)] if config.alternatives else []),
-        *([Port(name="random", role=Role.RANDOM, direction="input", bits=numerics.random_bits, lanes=lanes)] if numerics.random_bits else []),
-        *control("i_valid", Role.VALID, "input"), *control("i_ready", Role.READY, "output"),
+        *(
+            [Port(name="random", role=Role.RANDOM, direction="input", bits=numerics.random_bits, lanes=lanes)]
+            if numerics.random_bits
+            else []
+        ),
+        *control("i_valid", Role.VALID, "input"),
+        *control("i_ready", Role.READY, "output"),
         Port(name="scale", role=Role.SCALE, direction="output", bits=block.scale.bits, format=block.scale),
         Port(name="p", role=Role.CODES, direction="output", bits=block.element.bits, lanes=lanes, format=block.element),
-        *control("o_valid", Role.VALID, "output"), *control("o_ready", Role.READY, "input"),
+        *control("o_valid", Role.VALID, "output"),
+        *control("o_ready", Role.READY, "input"),
     )

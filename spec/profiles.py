@@ -10,7 +10,7 @@ from .formats import NumberFormat
 from .names import block_format
 from .numerics import Numerics
 
-__all__ = ["Profile", "PROFILES", "numerics", "profile_of"]
+__all__ = ["PROFILES", "Profile", "numerics", "profile_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,36 +24,85 @@ class Profile:
     remark: str = ""
 
 
-def _rules(scale_rule: str, specials: str = "nan_block", rounding: str = "rne", **others: str) -> tuple[tuple[str, str], ...]:
+def _rules(
+    scale_rule: str, specials: str = "nan_block", rounding: str = "rne", **others: str
+) -> tuple[tuple[str, str], ...]:
     return tuple({"scale_rule": scale_rule, "rounding": rounding, "specials": specials, **others}.items())
 
 
 TORCHAO = "torchao, prototype/mx_formats, ScaleCalculationMode"
 
-PROFILES: dict[str, Profile] = {p.name: p for p in (
-    Profile(name="ocp", source="OCP Microscaling Formats (MX) v1.0, section 6.3", date="2023-09", rules=_rules("floor")),
-    Profile(name="nvidia", source="Recipes for Pre-training LLMs with MXFP8, Algorithm 1 with appendix A.1", date="2025-06",
+PROFILES: dict[str, Profile] = {
+    p.name: p
+    for p in (
+        Profile(
+            name="ocp", source="OCP Microscaling Formats (MX) v1.0, section 6.3", date="2023-09", rules=_rules("floor")
+        ),
+        Profile(
+            name="nvidia",
+            source="Recipes for Pre-training LLMs with MXFP8, Algorithm 1 with appendix A.1",
+            date="2025-06",
             rules=_rules("ceil"),
-            remark="exact arithmetic; FP32 arithmetic differs for one largest magnitude per floating-point format"),
-    Profile(name="te", source="Transformer Engine 2.20.0.dev0, MXFP8 quantization", date="2026-08",
-            rules=_rules("rceil", "te"), remark="FP32 arithmetic; NaN does not reach the scale"),
-    Profile(name="torchao_floor", source=f"{TORCHAO}.FLOOR, 0.19.0 source tree", date="2026-08", rules=_rules("floor"),
-            remark="release 0.18.0 halves the elements of blocks with byte 0"),
-    Profile(name="torchao_rceil", source=f"{TORCHAO}.RCEIL, 0.19.0 source tree", date="2026-08", rules=_rules("rceil"),
-            remark="release 0.18.0 takes an FP32 log2, wrong for thousands of maxima, and zeroes blocks with byte 0"),
-    Profile(name="torchao_ceil", source=f"{TORCHAO}.CEIL, 0.19.0 source tree", date="2026-08", rules=_rules("pow2_ceil"),
-            remark="release 0.18.0 halves the elements of blocks with byte 0"),
-    Profile(name="torchao_even", source=f"{TORCHAO}.EVEN, 0.19.0 source tree", date="2026-08", rules=_rules("even"),
-            remark="the library gives byte 0xFF for maxima that round up to 2**128; this is the natural byte"),
-    Profile(name="microxcaling", source="microsoft/microxcaling, shared_exp_method max, round even", date="2024-05",
-            rules=_rules("floor"), remark="the library's FP32 log2 gives one byte too many for 7404 maxima just below powers of two"),
-    Profile(name="samson", source="MX-for-FPGA (Samson and others), FP6, FP4 and INT8 modules", date="2024-07",
-            rules=_rules("floor", source="bf16")),
-    Profile(name="gorodecky_sousa", source="Gorodecky and Sousa, Hardware for converting floating-point to the MX format",
-            date="2024-11", rules=_rules("bias_floor", "drop", "guard_half_up", element_subnormals="flush"),
+            remark="exact arithmetic; FP32 arithmetic differs for one largest magnitude per floating-point format",
+        ),
+        Profile(
+            name="te",
+            source="Transformer Engine 2.20.0.dev0, MXFP8 quantization",
+            date="2026-08",
+            rules=_rules("rceil", "te"),
+            remark="FP32 arithmetic; NaN does not reach the scale",
+        ),
+        Profile(
+            name="torchao_floor",
+            source=f"{TORCHAO}.FLOOR, 0.19.0 source tree",
+            date="2026-08",
+            rules=_rules("floor"),
+            remark="release 0.18.0 halves the elements of blocks with byte 0",
+        ),
+        Profile(
+            name="torchao_rceil",
+            source=f"{TORCHAO}.RCEIL, 0.19.0 source tree",
+            date="2026-08",
+            rules=_rules("rceil"),
+            remark="release 0.18.0 takes an FP32 log2, wrong for thousands of maxima, and zeroes blocks with byte 0",
+        ),
+        Profile(
+            name="torchao_ceil",
+            source=f"{TORCHAO}.CEIL, 0.19.0 source tree",
+            date="2026-08",
+            rules=_rules("pow2_ceil"),
+            remark="release 0.18.0 halves the elements of blocks with byte 0",
+        ),
+        Profile(
+            name="torchao_even",
+            source=f"{TORCHAO}.EVEN, 0.19.0 source tree",
+            date="2026-08",
+            rules=_rules("even"),
+            remark="the library gives byte 0xFF for maxima that round up to 2**128; this is the natural byte",
+        ),
+        Profile(
+            name="microxcaling",
+            source="microsoft/microxcaling, shared_exp_method max, round even",
+            date="2024-05",
+            rules=_rules("floor"),
+            remark="the library's FP32 log2 gives one byte too many for 7404 maxima just below powers of two",
+        ),
+        Profile(
+            name="samson",
+            source="MX-for-FPGA (Samson and others), FP6, FP4 and INT8 modules",
+            date="2024-07",
+            rules=_rules("floor", source="bf16"),
+        ),
+        Profile(
+            name="gorodecky_sousa",
+            source="Gorodecky and Sousa, Hardware for converting floating-point to the MX format",
+            date="2024-11",
+            rules=_rules("bias_floor", "drop", "guard_half_up", element_subnormals="flush"),
             remark="the paper's intention without its typing errors; for int8, whose published rules are unusable, "
-                   "the same rules applied to the OCP element"),
-)}
+            "the same rules applied to the OCP element",
+        ),
+    )
+}
 
 
 def numerics(block: str | BlockFormat | NumberFormat, profile: str | None = None, **overrides: object) -> Numerics:

@@ -9,7 +9,9 @@ from __future__ import annotations
 __all__ = ["SHIFTS", "initial_states"]
 
 SHIFTS = (13, -17, 5)
-"""Places to the left by which the state is exclusive-ored with itself, one after another; negative ones are to the right."""
+"""Places to the left by which the state is exclusive-ored with itself, one after another; negative ones are to the
+right.
+"""
 
 SPREAD = 0x9E3779B9
 """2**32 divided by the golden ratio: multiples of it are far apart from each other."""
@@ -35,4 +37,4 @@ def initial_states(width: int, seed: int = 0) -> list[int]:
     if not 0 <= seed < 1 << 32:
         raise ValueError(f"seed must be a number of 32 bits, not {seed}")
     states = (_mixed((seed + (number + 1) * SPREAD) % (1 << 32)) for number in range(-(-width // 32) + 1))
-    return [state for state in states if state][:-(-width // 32)]
+    return [state for state in states if state][: -(-width // 32)]

@@ -11,7 +11,7 @@ from .formats import FP16, TF32
 if TYPE_CHECKING:
     from .config import ConverterConfig
 
-__all__ = ["element_stages", "stages", "tree_stages", "TOGETHER", "in_order"]
+__all__ = ["TOGETHER", "element_stages", "in_order", "stages", "tree_stages"]
 
 TOGETHER = {"compare": 2, "fours": 4}
 """How many numbers a node of the tree compares. Other ways to find the largest look at digits."""
@@ -19,7 +19,9 @@ TOGETHER = {"compare": 2, "fours": 4}
 
 def element_stages(config: ConverterConfig) -> tuple[str, ...]:
     """Places inside an element quantizer."""
-    return {"shift": ("normalised", "aligned", "rounded"), "table": ("top", "distance", "chosen")}[config.microarchitecture.quantizer]
+    return {"shift": ("normalised", "aligned", "rounded"), "table": ("top", "distance", "chosen")}[
+        config.microarchitecture.quantizer
+    ]
 
 
 def tree_stages(config: ConverterConfig) -> tuple[str, ...]:
@@ -35,17 +37,19 @@ def tree_stages(config: ConverterConfig) -> tuple[str, ...]:
 def stages(config: ConverterConfig) -> tuple[str, ...]:
     """After which steps a converter can have registers: each name is that of the step before the register.
 
-    ``input``; ``widened`` where the source is FP16; ``key``, what is compared of a number (or, where whole magnitudes are
-    compared, what is left of the largest); ``level1`` and so on, the levels of the tree, or ``digit1`` and so on, two bits of the
-    exponent each; ``scale``; inside the quantizers ``normalised``, ``aligned``, ``rounded``, or ``top``, which all
-    lanes make of the scale, ``distance``, ``chosen``; and ``output``.
+    ``input``; ``widened`` where the source is FP16; ``key``, what is compared of a number (or, where whole magnitudes
+    are compared, what is left of the largest); ``level1`` and so on, the levels of the tree, or ``digit1`` and so on,
+    two bits of the exponent each; ``scale``; inside the quantizers ``normalised``, ``aligned``, ``rounded``, or
+    ``top``, which all lanes make of the scale, ``distance``, ``chosen``; and ``output``.
     """
     widened = ("widened",) if config.numerics.source in (FP16, TF32) else ()  # TF32 is what FP16 is widened to
     return ("input", *widened, *tree_stages(config), "scale", *element_stages(config), "output")
 
 
 def in_order(config: ConverterConfig, names: Iterable[str]) -> tuple[str, ...]:
-    """Names of places in the order of data flow. Raises ValueError for one that the converter has not, and for one twice."""
+    """Names of places in the order of data flow. Raises ValueError for one that the converter has not, and for one
+    twice.
+    """
     names, known = list(names), stages(config)
     for name in names:
         if name not in known:

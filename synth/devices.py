@@ -16,8 +16,9 @@ class Device:
     program: str
     options: tuple[str, ...]
     logic_cells: str
-    """The cell of nextpnr's report that holds a LUT: a TRELLIS_COMB is one LUT4 or half a carry cell, an ICESTORM_LC one LUT4,
-    one carry bit and one flip-flop."""
+    """The cell of nextpnr's report that holds a LUT: a TRELLIS_COMB is one LUT4 or half a carry cell, an ICESTORM_LC
+    one LUT4, one carry bit and one flip-flop.
+    """
 
     @property
     def package(self) -> str:
@@ -25,9 +26,22 @@ class Device:
         return f"yowasp-{self.program}"
 
 
-DEVICES: dict[str, Device] = {d.name: d for d in (
-    Device(name="ecp5", description="Lattice ECP5 LFE5U-85F-6, CABGA381", program="nextpnr-ecp5",
-           options=("--85k", "--speed", "6", "--package", "CABGA381", "--lpf-allow-unconstrained"), logic_cells="TRELLIS_COMB"),
-    Device(name="ice40", description="Lattice iCE40 HX8K, CT256", program="nextpnr-ice40",
-           options=("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"), logic_cells="ICESTORM_LC"),
-)}
+DEVICES: dict[str, Device] = {
+    d.name: d
+    for d in (
+        Device(
+            name="ecp5",
+            description="Lattice ECP5 LFE5U-85F-6, CABGA381",
+            program="nextpnr-ecp5",
+            options=("--85k", "--speed", "6", "--package", "CABGA381", "--lpf-allow-unconstrained"),
+            logic_cells="TRELLIS_COMB",
+        ),
+        Device(
+            name="ice40",
+            description="Lattice iCE40 HX8K, CT256",
+            program="nextpnr-ice40",
+            options=("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"),
+            logic_cells="ICESTORM_LC",
+        ),
+    )
+}

@@ -38,7 +38,11 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
 
     A stage may be nothing but wires.
     """
-    cells = {name: cell for name, cell in netlist["modules"][top]["cells"].items() if not cell["type"].startswith("$scopeinfo")}
+    cells = {
+        name: cell
+        for name, cell in netlist["modules"][top]["cells"].items()
+        if not cell["type"].startswith("$scopeinfo")
+    }
     types = Counter(cell["type"] for cell in cells.values())
     kinds = Counter()
     for cell_type, count in types.items():
@@ -46,8 +50,12 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
     logic_cells = statistics.get("design", {}).get("estimated_num_lc")
     if target.luts_per_carry is not None:
         logic_cells = kinds["luts"] + target.luts_per_carry * kinds["carries"]
-    return Cost(**{kind: kinds[kind] for kind in ("luts", "carries", "muxes", "ffs", "inverters")},
-                levels=_levels(cells, target), logic_cells=logic_cells, cells=dict(sorted(types.items())))
+    return Cost(
+        **{kind: kinds[kind] for kind in ("luts", "carries", "muxes", "ffs", "inverters")},
+        levels=_levels(cells, target),
+        logic_cells=logic_cells,
+        cells=dict(sorted(types.items())),
+    )
 
 
 def delay_ps(log: str) -> int | None:
@@ -69,9 +77,15 @@ def _levels(cells: dict[str, dict], target: Target) -> int:
             if direction == "output":
                 driver.update((bit, name) for bit in cell["connections"][port])
     sources = {
-        name: {driver[bit] for port, direction in cell["port_directions"].items() if direction == "input"
-               for bit in cell["connections"][port] if bit in driver and counted[driver[bit]] != "ffs"}
-        for name, cell in cells.items()}
+        name: {
+            driver[bit]
+            for port, direction in cell["port_directions"].items()
+            if direction == "input"
+            for bit in cell["connections"][port]
+            if bit in driver and counted[driver[bit]] != "ffs"
+        }
+        for name, cell in cells.items()
+    }
     depth: dict[str, int] = {}
     for name in TopologicalSorter(sources).static_order():
         own = counted[name] in ("luts", "muxes", "carries")

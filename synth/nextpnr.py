@@ -51,9 +51,28 @@ def route(device: Device, folder: Path, seed: int) -> Routed:
     # the program sees the folder as its own; a mount that somebody set up elsewhere would hide it
     environment = {name: value for name, value in os.environ.items() if name != "YOWASP_MOUNT"}
     done = run(
-        [sys.executable, "-P", "-c", RUNNER.format(module=device.package.replace("-", "_"), program=program), "--quiet", *device.options,
-         "--timing-allow-fail", "--freq", "100", "--seed", str(seed), "--json", "netlist.json", "--report", "report.json",
-         "--log", "nextpnr.log"], cwd=folder, environment=environment)
+        [
+            sys.executable,
+            "-P",
+            "-c",
+            RUNNER.format(module=device.package.replace("-", "_"), program=program),
+            "--quiet",
+            *device.options,
+            "--timing-allow-fail",
+            "--freq",
+            "100",
+            "--seed",
+            str(seed),
+            "--json",
+            "netlist.json",
+            "--report",
+            "report.json",
+            "--log",
+            "nextpnr.log",
+        ],
+        cwd=folder,
+        environment=environment,
+    )
     log = (folder / "nextpnr.log").read_text()
     if too_full := _too_full(log):
         raise DoesNotFit(f"the design between its registers does not fit {device.description}: {too_full}", log)
@@ -72,8 +91,10 @@ def _read(device: Device, path: Path) -> dict[str, object]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise ToolError(f"{device.program} reported no Fmax") from None
     if not (math.isfinite(fmax) and fmax > 0 and used.get(device.logic_cells)):
-        raise ToolError(f"{device.program} reported no Fmax of a placed design: {fmax:g} MHz, "
-                        f"{used.get(device.logic_cells, 0)} {device.logic_cells}")
+        raise ToolError(
+            f"{device.program} reported no Fmax of a placed design: {fmax:g} MHz, "
+            f"{used.get(device.logic_cells, 0)} {device.logic_cells}"
+        )
     return {"fmax_mhz": round(fmax, 2), "used": used}
 
 
@@ -86,4 +107,6 @@ def _too_full(log: str) -> str | None:
 
 
 def _first_error(text: str, status: int) -> str:
-    return next((line.strip() for line in text.splitlines() if "ERROR" in line or "Error" in line), f"exit status {status}")
+    return next(
+        (line.strip() for line in text.splitlines() if "ERROR" in line or "Error" in line), f"exit status {status}"
+    )

@@ -38,14 +38,17 @@ class Delays:
 
 
 DELAYS = {
-    # the order of what nextpnr reports for speed grade 6: LUT4 0.24, PFUMX and L6MUX21 0.2, CCU2C 0.07, clock to output 0.52
+    # the order of what nextpnr reports for speed grade 6: LUT4 0.24, PFUMX and L6MUX21 0.2, CCU2C 0.07, clock to output
+    # 0.52
     "ecp5": Delays(lut=0.24, mux=0.2, carry=0.07, wire=0.8, register=0.52),
     # Yosys' techlibs/xilinx/cells_sim.v (7 series; UltraScale is faster) and the wire that abc9 takes for it
     "xcu": Delays(lut=0.45, mux=0.2, carry=0.23, wire=0.3, register=0.4),
     # Yosys' techlibs/ice40/cells_sim.v, HX
     "ice40": Delays(lut=0.4, mux=0.0, carry=0.126, wire=0.6, register=0.54),
 }
-"""Targets whose paths can be estimated. Only differences between places count for a choice of places; a clock is a rough estimate."""
+"""Targets whose paths can be estimated. Only differences between places count for a choice of places; a clock is a
+rough estimate.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,17 +66,20 @@ class Plan:
         return round(1000 / self.period, 1)
 
 
-def pipelined(config: ConverterConfig, *, latency: int | None = None, frequency_mhz: float | None = None,
-              target: str = "ecp5") -> ConverterConfig:
+def pipelined(
+    config: ConverterConfig, *, latency: int | None = None, frequency_mhz: float | None = None, target: str = "ecp5"
+) -> ConverterConfig:
     """The configuration with the registers that `plan` chooses."""
     chosen = plan(config, latency=latency, frequency_mhz=frequency_mhz, target=target).places
     micro = dataclasses.replace(config.microarchitecture, registered_after=chosen)
     return dataclasses.replace(config, microarchitecture=micro)
 
 
-def plan(config: ConverterConfig, *, latency: int | None = None, frequency_mhz: float | None = None, target: str = "ecp5") -> Plan:
-    """The ``latency`` places between which the longest section is as short as can be; or the fewest places with which it is
-    short enough for a clock. Among equal choices that with the fewest register bits.
+def plan(
+    config: ConverterConfig, *, latency: int | None = None, frequency_mhz: float | None = None, target: str = "ecp5"
+) -> Plan:
+    """The ``latency`` places between which the longest section is as short as can be; or the fewest places with which
+    it is short enough for a clock. Among equal choices that with the fewest register bits.
 
     Every choice is tried. Sections add up as they are when there are registers everywhere, which is never too short.
     Raises ValueError where there are not so many places, and where no choice is fast enough by the estimate.
@@ -88,14 +94,19 @@ def plan(config: ConverterConfig, *, latency: int | None = None, frequency_mhz: 
     measured, bits = sections(config, target)
     best = None
     for count in range(1, len(places) + 1) if latency is None else [latency]:
-        best = min((_longest(measured, chosen, target), sum(bits[place] for place in chosen), chosen)
-                   for chosen in combinations(places, count))
+        best = min(
+            (_longest(measured, chosen, target), sum(bits[place] for place in chosen), chosen)
+            for chosen in combinations(places, count)
+        )
         if frequency_mhz is not None and best[0] * frequency_mhz <= 1000:
             break
     else:
         if frequency_mhz is not None:
-            raise ValueError(f"no choice of places reaches {frequency_mhz} MHz on {target}: by the estimate registers everywhere give "
-                             f"{1000 / best[0]:.0f}")
+            raise ValueError(
+                f"no choice of places reaches {frequency_mhz} MHz on {target}: by the estimate registers everywhere "
+                "give "
+                f"{1000 / best[0]:.0f}"
+            )
     return Plan(places=best[2], period=best[0], target=target)
 
 
@@ -111,21 +122,29 @@ def _longest(measured: dict[str, float], chosen: tuple[str, ...], target: str) -
 
 
 def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, float], dict[str, int]]:
-    """For each place the delay of what is before it, back to the place before, in nanoseconds, and the register bits there.
+    """For each place the delay of what is before it, back to the place before, in nanoseconds, and the register bits
+    there.
 
-    Estimated on the netlist of the converter with registers at all places. Kept by content. Raises `ToolError` without Yosys.
+    Estimated on the netlist of the converter with registers at all places. Kept by content. Raises `ToolError` without
+    Yosys.
     """
     if target not in DELAYS:
         raise ValueError(unknown_name("target with delays", target, DELAYS))
     micro = dataclasses.replace(config.microarchitecture, registered_after=stages(config))
-    text, chosen, places = verilog(dataclasses.replace(config, microarchitecture=micro), TOP), TARGETS[target], stages(config)
+    text, chosen, places = (
+        verilog(dataclasses.replace(config, microarchitecture=micro), TOP),
+        TARGETS[target],
+        stages(config),
+    )
 
     def compute(folder: Path) -> list[dict]:
         (folder / "converter.v").write_text(text)
         read = ["read_verilog converter.v", f"hierarchy -top {TOP}", "proc", "flatten", "opt_clean"]
         plain, _ = run(read, folder)
         (folder / "moving.v").write_text(_moving(dataclasses.replace(config, microarchitecture=micro)))
-        netlist, _ = run(["read_verilog converter.v moving.v", chosen.script.format(top=MOVING), OPENED], folder, chosen.technology)
+        netlist, _ = run(
+            ["read_verilog converter.v moving.v", chosen.script.format(top=MOVING), OPENED], folder, chosen.technology
+        )
         (folder / "netlist.json").unlink()
         bits = {place: sum(len(net["bits"]) for net in _registers(plain, place)) for place in places}
         delays = _arrivals(netlist, chosen, DELAYS[target], places)
@@ -149,7 +168,9 @@ def _moving(config: ConverterConfig) -> str:
 
 def _registers(netlist: dict, place: str) -> list[dict]:
     """The nets of the registers at a place."""
-    return [net for name, net in netlist["modules"][TOP]["netnames"].items() if re.search(rf"(^|[._])\w+_{place}_q$", name)]
+    return [
+        net for name, net in netlist["modules"][TOP]["netnames"].items() if re.search(rf"(^|[._])\w+_{place}_q$", name)
+    ]
 
 
 def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, ...]) -> dict[str, float]:
@@ -159,19 +180,25 @@ def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, 
     """
     module = netlist["modules"][MOVING]
     cells = {name: cell for name, cell in module["cells"].items() if not cell["type"].startswith("$scopeinfo")}
-    kinds = {name: "ffs" if cell["type"].startswith("SRL") else target.kind(cell["type"]) for name, cell in cells.items()}
+    kinds = {
+        name: "ffs" if cell["type"].startswith("SRL") else target.kind(cell["type"]) for name, cell in cells.items()
+    }
     clock, driver, inputs = module["ports"]["clk"]["bits"], {}, {}
     for name, cell in cells.items():
         ways = cell["port_directions"]
         driver |= {bit: name for port, bits in cell["connections"].items() if ways[port] == "output" for bit in bits}
-        inputs[name] = [bit for port, bits in cell["connections"].items() if ways[port] == "input" and bits != clock for bit in bits]
+        inputs[name] = [
+            bit for port, bits in cell["connections"].items() if ways[port] == "input" and bits != clock for bit in bits
+        ]
     sources = {name: {driver[bit] for bit in bits if bit in driver} for name, bits in inputs.items()}
     entering = {bit for port in module["ports"].values() if port["direction"] == "input" for bit in port["bits"]}
     depth: dict[str, int | None] = {}  # registers on the way, None for what comes from no port
     late: dict[str, float] = {}
     found = dict.fromkeys(places, 0.0)
     for name in TopologicalSorter(sources).static_order():
-        before = [depth[source] for source in sources[name] if depth[source] is not None] + [0] * (not entering.isdisjoint(inputs[name]))
+        before = [depth[source] for source in sources[name] if depth[source] is not None] + [0] * (
+            not entering.isdisjoint(inputs[name])
+        )
         arrivals = [0.0, *(late[source] + _wire(kinds[name], kinds[source], delays) for source in sources[name])]
         if kinds[name] == "ffs":
             depth[name], late[name] = max(before) + _length(cells[name]) if before else None, 0.0
@@ -179,7 +206,9 @@ def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, 
                 place = places[max(before)]
                 found[place] = max(found[place], round(max(arrivals), 3))
         else:
-            own = {"luts": delays.lut, "muxes": delays.mux, "carries": delays.carry, "inverters": delays.lut}.get(kinds[name], 0.0)
+            own = {"luts": delays.lut, "muxes": delays.mux, "carries": delays.carry, "inverters": delays.lut}.get(
+                kinds[name], 0.0
+            )
             if not entering.isdisjoint(inputs[name]):
                 arrivals.append(_wire(kinds[name], "ffs", delays))
             depth[name], late[name] = max(before, default=None), max(arrivals) + own
@@ -188,12 +217,20 @@ def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, 
 
 def _length(cell: dict) -> int:
     """Clock cycles through a register, or through a shift register that synthesis has made of several."""
-    address = [port for port in sorted(cell["connections"]) if re.fullmatch(r"A\d?", port)] if cell["type"].startswith("SRL") else []
-    return 1 + sum(1 << place for place, bit in enumerate(bit for port in address for bit in cell["connections"][port]) if bit == "1")
+    address = (
+        [port for port in sorted(cell["connections"]) if re.fullmatch(r"A\d?", port)]
+        if cell["type"].startswith("SRL")
+        else []
+    )
+    return 1 + sum(
+        1 << place
+        for place, bit in enumerate(bit for port in address for bit in cell["connections"][port])
+        if bit == "1"
+    )
 
 
 def _wire(kind: str, source: str, delays: Delays) -> float:
     """From one cell to another."""
     if kind == "carries":
         return 0.0 if source == "carries" else delays.wire + delays.lut
-    return delays.wire if kind in ("luts", "inverters") or kind == "ffs" and source == "ffs" else 0.0
+    return delays.wire if kind in ("luts", "inverters") or (kind == "ffs" and source == "ffs") else 0.0

@@ -53,14 +53,28 @@ class PlaceAndRoute:
 
     @property
     def logic_cells(self) -> int:
-        """Logic cells in use, those of the wrapper included; the same for every seed but for cells that are only passed through."""
-        return round(statistics.median(run["used"][DEVICES[TARGETS[self.target].device].logic_cells] for run in self.runs))
+        """Logic cells in use, those of the wrapper included; the same for every seed but for cells that are only passed
+        through.
+        """
+        return round(
+            statistics.median(run["used"][DEVICES[TARGETS[self.target].device].logic_cells] for run in self.runs)
+        )
 
     def to_dict(self) -> dict:
         device = DEVICES[TARGETS[self.target].device]
-        return {**self.config.to_dict(), "config_id": self.config.config_id, "target": self.target, "device": device.description,
-                "yosys": self.yosys, "nextpnr": self.nextpnr, "fmax_mhz": self.fmax_mhz, "fmax_range_mhz": list(self.fmax_range_mhz),
-                "logic_cells": self.logic_cells, "design": self.design.to_dict(), "runs": list(self.runs)}
+        return {
+            **self.config.to_dict(),
+            "config_id": self.config.config_id,
+            "target": self.target,
+            "device": device.description,
+            "yosys": self.yosys,
+            "nextpnr": self.nextpnr,
+            "fmax_mhz": self.fmax_mhz,
+            "fmax_range_mhz": list(self.fmax_range_mhz),
+            "logic_cells": self.logic_cells,
+            "design": self.design.to_dict(),
+            "runs": list(self.runs),
+        }
 
 
 def routable() -> list[str]:
@@ -68,23 +82,37 @@ def routable() -> list[str]:
     return [name for name, target in TARGETS.items() if target.device]
 
 
-def place_and_route(config: ConverterConfig, target: str = "ecp5", *, seeds: int = 3, jobs: int = 1, force: bool = False,
-                    progress: Progress | None = None) -> PlaceAndRoute:
-    """Synthesise the emitted Verilog between registers, then place and route it with the seeds 1 to ``seeds``, ``jobs`` at a time.
+def place_and_route(
+    config: ConverterConfig,
+    target: str = "ecp5",
+    *,
+    seeds: int = 3,
+    jobs: int = 1,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> PlaceAndRoute:
+    """Synthesise the emitted Verilog between registers, then place and route it with the seeds 1 to ``seeds``, ``jobs``
+    at a time.
 
-    Results are kept by content, each seed by itself; ``progress`` gets done and total steps. Raises `ToolError` without Yosys or
-    nextpnr, and ValueError if the converter does not fit.
+    Results are kept by content, each seed by itself; ``progress`` gets done and total steps. Raises `ToolError` without
+    Yosys or nextpnr, and ValueError if the converter does not fit.
     """
     if target not in routable():
-        raise ValueError(f"place and route is for {', '.join(routable())}, not {target}" if target in TARGETS
-                         else unknown_name("target", target, routable()))
+        raise ValueError(
+            f"place and route is for {', '.join(routable())}, not {target}"
+            if target in TARGETS
+            else unknown_name("target", target, routable())
+        )
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, not {seeds}")
     chosen = TARGETS[target]
     device, text = DEVICES[chosen.device], verilog(config, TOP)
     around = wrapper(TOP, describe(config, TOP)["ports"])
     step = progress or (lambda done, total: None)
-    nextpnr, key = nextpnr_version(device), [text, around, repr(chosen), yosys_version()]  # a missing tool is said at once
+    nextpnr, key = (
+        nextpnr_version(device),
+        [text, around, repr(chosen), yosys_version()],
+    )  # a missing tool is said at once
     step(0, seeds + 1)
     runs = []
     with refreshed(force):
@@ -105,24 +133,38 @@ def place_and_route(config: ConverterConfig, target: str = "ecp5", *, seeds: int
                 runs.append(result)
                 step(1 + len(runs), seeds + 1)
     design = Cost(**json.loads((mapped / "cost.json").read_text()))
-    return PlaceAndRoute(config=config, target=target, design=design, runs=tuple(runs), yosys=yosys_version(), nextpnr=nextpnr)
+    return PlaceAndRoute(
+        config=config, target=target, design=design, runs=tuple(runs), yosys=yosys_version(), nextpnr=nextpnr
+    )
 
 
-def place_and_route_all(configs: list[ConverterConfig], target: str = "ecp5", *, seeds: int = 3, jobs: int = 1,
-                        force: bool = False, progress: Progress | None = None) -> list[PlaceAndRoute]:
+def place_and_route_all(
+    configs: list[ConverterConfig],
+    target: str = "ecp5",
+    *,
+    seeds: int = 3,
+    jobs: int = 1,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> list[PlaceAndRoute]:
     """`place_and_route` for several configurations, one after the other."""
+
     def counted(before: int) -> Progress | None:
         return progress and (lambda done, total: progress(before * total + done, len(configs) * total))
 
-    return [place_and_route(config, target, seeds=seeds, jobs=jobs, force=force, progress=counted(number))
-            for number, config in enumerate(configs)]
+    return [
+        place_and_route(config, target, seeds=seeds, jobs=jobs, force=force, progress=counted(number))
+        for number, config in enumerate(configs)
+    ]
 
 
 def _map(text: str, around: str, target: Target, folder: Path) -> None:
     """Netlist of the design in its wrapper, and the cost of the design."""
     (folder / "converter.v").write_text(text)
     (folder / "wrapper.v").write_text(around)
-    opened = f"setattr -mod -unset keep_hierarchy; flatten {TOP}; opt_clean"  # the converter stays a module, its own do not
+    opened = (
+        f"setattr -mod -unset keep_hierarchy; flatten {TOP}; opt_clean"  # the converter stays a module, its own do not
+    )
     netlist, _ = run(["read_verilog converter.v wrapper.v", target.script.format(top=WRAPPER), opened], folder)
     if TOP not in netlist["modules"]:
         raise ToolError("Yosys left no converter in its wrapper: the synthesis has gone wrong")

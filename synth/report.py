@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from ..spec import FP32, ConverterConfig
 from .pnr import PlaceAndRoute
-from .published import NOTE as PUBLISHED_NOTE, PUBLISHED, Published
+from .published import NOTE as PUBLISHED_NOTE
+from .published import PUBLISHED, Published
 from .synthesis import STAGES, Synthesis
 
 __all__ = ["NOTE", "PNR_NOTE", "pnr_table", "table"]
 
-NOTE = ("Whole converters are flattened; a tree, a scale unit and an element quantizer are each synthesised alone and do not "
-        f"add up to the whole. {PUBLISHED_NOTE}")
+NOTE = (
+    "Whole converters are flattened; a tree, a scale unit and an element quantizer are each synthesised alone and "
+    "do not "
+    f"add up to the whole. {PUBLISHED_NOTE}"
+)
 
-PNR_NOTE = ("Between registers: LUTs, carries and FFs are the converter's own, after mapping; logic cells are those in use after place "
-            "and route, with the wrapper's. Fmax is the median over the seeds.")
+PNR_NOTE = (
+    "Between registers: LUTs, carries and FFs are the converter's own, after mapping; logic cells are those in use "
+    "after place "
+    "and route, with the wrapper's. Fmax is the median over the seeds."
+)
 
 
 def table(results: list[Synthesis]) -> list[dict[str, object]]:
@@ -22,23 +29,44 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
     rows = []
     for result in results:
         config, whole, published = result.config, result.whole, _published(result.config)
-        rows.append({
-            "format": _formats(config), "profile": config.profile or "-",
-            "target": result.target,
-            "LUTs": whole.luts, "carries": whole.carries, "muxes": whole.muxes, "FFs": whole.ffs, "LCs": whole.logic_cells,
-            "levels": whole.levels, "ps": whole.delay_ps,
-            **{f"{name} LUTs": result.stages[name].luts if name in result.stages else None for name in stages},
-            "paper LUTs": published and published.luts, "paper ns": published and published.ns,
-        })
+        rows.append(
+            {
+                "format": _formats(config),
+                "profile": config.profile or "-",
+                "target": result.target,
+                "LUTs": whole.luts,
+                "carries": whole.carries,
+                "muxes": whole.muxes,
+                "FFs": whole.ffs,
+                "LCs": whole.logic_cells,
+                "levels": whole.levels,
+                "ps": whole.delay_ps,
+                **{f"{name} LUTs": result.stages[name].luts if name in result.stages else None for name in stages},
+                "paper LUTs": published and published.luts,
+                "paper ns": published and published.ns,
+            }
+        )
     return rows
 
 
 def pnr_table(results: list[PlaceAndRoute]) -> list[dict[str, object]]:
     """One row a converter: column heading -> value."""
-    return [{"format": _formats(result.config), "profile": result.config.profile or "-", "target": result.target,
-             "LUTs": result.design.luts, "carries": result.design.carries, "FFs": result.design.ffs,
-             "logic cells": result.logic_cells, "Fmax MHz": result.fmax_mhz, "lowest": result.fmax_range_mhz[0],
-             "highest": result.fmax_range_mhz[1], "seeds": len(result.runs)} for result in results]
+    return [
+        {
+            "format": _formats(result.config),
+            "profile": result.config.profile or "-",
+            "target": result.target,
+            "LUTs": result.design.luts,
+            "carries": result.design.carries,
+            "FFs": result.design.ffs,
+            "logic cells": result.logic_cells,
+            "Fmax MHz": result.fmax_mhz,
+            "lowest": result.fmax_range_mhz[0],
+            "highest": result.fmax_range_mhz[1],
+            "seeds": len(result.runs),
+        }
+        for result in results
+    ]
 
 
 def _formats(config: ConverterConfig) -> str:

@@ -38,28 +38,56 @@ class Synthesis:
     yosys: str
 
     def to_dict(self) -> dict:
-        return {**self.config.to_dict(), "config_id": self.config.config_id, "target": self.target, "yosys": self.yosys,
-                "whole": self.whole.to_dict(), "stages": {name: part.to_dict() for name, part in self.stages.items()}}
+        return {
+            **self.config.to_dict(),
+            "config_id": self.config.config_id,
+            "target": self.target,
+            "yosys": self.yosys,
+            "whole": self.whole.to_dict(),
+            "stages": {name: part.to_dict() for name, part in self.stages.items()},
+        }
 
 
-def synth(config: ConverterConfig | str, target: str = "xcu", *, profile: str | None = None, stages: bool = True, force: bool = False,
-          **overrides: object) -> Synthesis:
+def synth(
+    config: ConverterConfig | str,
+    target: str = "xcu",
+    *,
+    profile: str | None = None,
+    stages: bool = True,
+    force: bool = False,
+    **overrides: object,
+) -> Synthesis:
     """Synthesise the emitted Verilog for one of `TARGETS`, as a whole and, if asked, each stage alone.
 
-    The configuration is given as to `spec.converter_config`. Results are kept by content: the Verilog, the script and the version of Yosys. Raises `ToolError` without Yosys.
+    The configuration is given as to `spec.converter_config`. Results are kept by content: the Verilog, the script and
+    the version of Yosys. Raises `ToolError` without Yosys.
     """
     if target not in TARGETS:
         raise ValueError(unknown_name("target", target, TARGETS))
     config = converter_config(config, profile, **overrides)
     text, chosen = verilog(config, TOP), TARGETS[target]
-    modules = {name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"\nmodule {TOP}_{module}(" in text}
+    modules = {
+        name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"\nmodule {TOP}_{module}(" in text
+    }
     with refreshed(force):
-        return Synthesis(config=config, target=target, whole=_cost(text, TOP, chosen), yosys=yosys_version(),
-                         stages={name: _cost(text, module, chosen) for name, module in modules.items()})
+        return Synthesis(
+            config=config,
+            target=target,
+            whole=_cost(text, TOP, chosen),
+            yosys=yosys_version(),
+            stages={name: _cost(text, module, chosen) for name, module in modules.items()},
+        )
 
 
-def synth_all(configs: list[ConverterConfig], target: str = "xcu", *, stages: bool = True, jobs: int = 2,
-              force: bool = False, progress: Callable[[int, int], None] | None = None) -> list[Synthesis]:
+def synth_all(
+    configs: list[ConverterConfig],
+    target: str = "xcu",
+    *,
+    stages: bool = True,
+    jobs: int = 2,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Synthesis]:
     """`synth` for several configurations, in their order, ``jobs`` at a time; ``progress`` gets done and total."""
     done = []
     with workers(jobs) as pool:
@@ -72,9 +100,12 @@ def synth_all(configs: list[ConverterConfig], target: str = "xcu", *, stages: bo
 
 def _cost(text: str, top: str, target: Target) -> Cost:
     """Cost of module ``top`` of a Verilog file; script and log stay in the cache."""
+
     def compute(folder: Path) -> dict:
         (folder / "converter.v").write_text(text)
-        netlist, statistics = run(["read_verilog converter.v", target.script.format(top=top), OPENED], folder, target.technology)
+        netlist, statistics = run(
+            ["read_verilog converter.v", target.script.format(top=top), OPENED], folder, target.technology
+        )
         found = cost(netlist, statistics, top, target)
         if target.timed and "keep_hierarchy" not in text:  # otherwise each module has a longest path of its own
             found = replace(found, delay_ps=delay_ps((folder / "yosys.log").read_text()))

@@ -28,8 +28,9 @@ class Target:
     timed: bool = False
     """Whether abc9 knows the delays of these cells in picoseconds and works for a short longest path."""
     smallest: Mapping[str, str] = field(default_factory=dict)
-    """Fields of `Microarchitecture` of the converter with the fewest LUTs, as measured (synth/results/ways.json), where these are not
-    the first choices. With the shortest way it is everywhere that of ``optimize=speed``."""
+    """Fields of `Microarchitecture` of the converter with the fewest LUTs, as measured (synth/results/ways.json), where
+    these are not the first choices. With the shortest way it is everywhere that of ``optimize=speed``.
+    """
     device: str | None = None
     """Key of `DEVICES`: where place and route puts the netlist; None where there is no such program."""
 
@@ -42,27 +43,69 @@ class Target:
 
 
 _TARGETS = (
-    Target(name="xcu", description="AMD UltraScale, LUT6 and CARRY4 (synth_xilinx)",
-           script="synth_xilinx -family xcu -flatten -noiopad -noclkbuf -top {top}",
-           luts=r"LUT[1-6]", carries=r"CARRY4|CARRY8", muxes=r"MUXF[789]", ffs=r"FD[A-Z]+",
-           technology="xilinx", timed=True, smallest={"amax": "chains", "quantizer": "table", "structure": "kept"}),
-    Target(name="ecp5", description="Lattice ECP5, LUT4 and CCU2C (synth_ecp5)", script="synth_ecp5 -top {top}",
-           luts="LUT4", carries="CCU2C", muxes="PFUMX|L6MUX21", ffs="TRELLIS_FF", luts_per_carry=2, timed=True,
-           device="ecp5"),
-    Target(name="ice40", description="Lattice iCE40, LUT4 and SB_CARRY (synth_ice40)", script="synth_ice40 -top {top}",
-           luts="SB_LUT4", carries="SB_CARRY", ffs="SB_DFF[A-Z]*", timed=True, device="ice40"),
-    Target(name="lut6", description="generic LUT6 without carry chains (synth -lut 6)",
-           script="synth -lut 6 -flatten -top {top}", luts=r"\$lut", ffs=r"\$_S?DFF.*",
-           smallest={"amax": "elimination", "quantizer": "table", "structure": "kept"}),
-    Target(name="lut4", description="generic LUT4 without carry chains (synth -lut 4)",
-           script="synth -lut 4 -flatten -top {top}", luts=r"\$lut", ffs=r"\$_S?DFF.*"),
+    Target(
+        name="xcu",
+        description="AMD UltraScale, LUT6 and CARRY4 (synth_xilinx)",
+        script="synth_xilinx -family xcu -flatten -noiopad -noclkbuf -top {top}",
+        luts=r"LUT[1-6]",
+        carries=r"CARRY4|CARRY8",
+        muxes=r"MUXF[789]",
+        ffs=r"FD[A-Z]+",
+        technology="xilinx",
+        timed=True,
+        smallest={"amax": "chains", "quantizer": "table", "structure": "kept"},
+    ),
+    Target(
+        name="ecp5",
+        description="Lattice ECP5, LUT4 and CCU2C (synth_ecp5)",
+        script="synth_ecp5 -top {top}",
+        luts="LUT4",
+        carries="CCU2C",
+        muxes="PFUMX|L6MUX21",
+        ffs="TRELLIS_FF",
+        luts_per_carry=2,
+        timed=True,
+        device="ecp5",
+    ),
+    Target(
+        name="ice40",
+        description="Lattice iCE40, LUT4 and SB_CARRY (synth_ice40)",
+        script="synth_ice40 -top {top}",
+        luts="SB_LUT4",
+        carries="SB_CARRY",
+        ffs="SB_DFF[A-Z]*",
+        timed=True,
+        device="ice40",
+    ),
+    Target(
+        name="lut6",
+        description="generic LUT6 without carry chains (synth -lut 6)",
+        script="synth -lut 6 -flatten -top {top}",
+        luts=r"\$lut",
+        ffs=r"\$_S?DFF.*",
+        smallest={"amax": "elimination", "quantizer": "table", "structure": "kept"},
+    ),
+    Target(
+        name="lut4",
+        description="generic LUT4 without carry chains (synth -lut 4)",
+        script="synth -lut 4 -flatten -top {top}",
+        luts=r"\$lut",
+        ffs=r"\$_S?DFF.*",
+    ),
 )
 
 
 def _relaxed(target: Target) -> Target:
-    """The same target with time to spare: abc9 then maps for few cells. It reports the time that it was given, so no delay."""
-    return replace(target, name=f"{target.name}-relaxed", description=f"{target.description}, mapped for area",
-                   script=f"scratchpad -set abc9.D 100000; {target.script}", timed=False)
+    """The same target with time to spare: abc9 then maps for few cells. It reports the time that it was given, so no
+    delay.
+    """
+    return replace(
+        target,
+        name=f"{target.name}-relaxed",
+        description=f"{target.description}, mapped for area",
+        script=f"scratchpad -set abc9.D 100000; {target.script}",
+        timed=False,
+    )
 
 
 OPENED = "setattr -mod -unset keep_hierarchy; flatten; opt_clean"

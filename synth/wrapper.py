@@ -2,8 +2,8 @@
 
     serial -> shift register -> design -> register -> XOR of fours, registered -> ... -> folded
 
-Every input bit comes from a flip-flop and every output bit goes to one, so the longest path between registers is that of the design
-with its wires; the folds are one LUT4 deep.
+Every input bit comes from a flip-flop and every output bit goes to one, so the longest path between registers is that
+of the design with its wires; the folds are one LUT4 deep.
 """
 
 from __future__ import annotations

@@ -68,8 +68,14 @@ def _first_error(folder: Path, status: int) -> str:
         details = [line.strip() for line in lines[:place] if line.startswith("\t")]
         return f"slang failed inside ({' '.join(details[-6:])})"
     if "'check -assert'" in found:  # which says how many problems it found, and each of them as a warning before
-        found = next((line.removeprefix("Warning: ").strip(": ") for line in lines[:place] if line.startswith("Warning:")
-                      and any(words in line for words in PROBLEMS)), found)
+        found = next(
+            (
+                line.removeprefix("Warning: ").strip(": ")
+                for line in lines[:place]
+                if line.startswith("Warning:") and any(words in line for words in PROBLEMS)
+            ),
+            found,
+        )
     return found
 
 

@@ -1,4 +1,6 @@
-"""The configurations of full size that tests walk. The combinations of all rules, in small blocks, are in `mxcast.sim.families`."""
+"""The configurations of full size that tests walk. The combinations of all rules, in small blocks, are in
+`mxcast.sim.families`.
+"""
 
 from collections.abc import Iterable, Sequence
 from itertools import cycle, product
@@ -16,28 +18,50 @@ def every_numerics() -> list[Numerics]:
     chosen = [numerics(element, profile) for element, profile in product(ELEMENTS, PROFILES)]
     turns = cycle(product(Specials, Subnormals, Subnormals))
     for number, element in enumerate(ELEMENTS):
-        for rule, rounding in list(product(ScaleRule, Rounding))[number::len(ELEMENTS)]:
+        for rule, rounding in list(product(ScaleRule, Rounding))[number :: len(ELEMENTS)]:
             specials, inputs, elements = next(turns)
-            chosen.append(numerics(element, scale_rule=rule, rounding=rounding, specials=specials,
-                                   input_subnormals=inputs, element_subnormals=elements))
+            chosen.append(
+                numerics(
+                    element,
+                    scale_rule=rule,
+                    rounding=rounding,
+                    specials=specials,
+                    input_subnormals=inputs,
+                    element_subnormals=elements,
+                )
+            )
     return list(dict.fromkeys(chosen))
 
 
 def share(values: Iterable[object], step: int) -> list:
     """Parameters of which only every n-th is in the quick run: the others are more of the same."""
-    return [value if number % step == 0 else pytest.param(value, marks=pytest.mark.slow) for number, value in enumerate(values)]
+    return [
+        value if number % step == 0 else pytest.param(value, marks=pytest.mark.slow)
+        for number, value in enumerate(values)
+    ]
 
 
 def in_turn(first: Sequence[object], second: Sequence[object]) -> list:
     """All pairs, of which the quick run has as many as let each value occur."""
     few = min(len(first), len(second))
-    return [pytest.param(a, b, marks=() if m % few == n % few else pytest.mark.slow)
-            for m, a in enumerate(first) for n, b in enumerate(second)]
+    return [
+        pytest.param(a, b, marks=() if m % few == n % few else pytest.mark.slow)
+        for m, a in enumerate(first)
+        for n, b in enumerate(second)
+    ]
 
 
 def short_id(rules: Numerics) -> str:
     """A test id that names what differs from the defaults."""
     fields = rules.to_dict()
     default = Numerics(block=rules.block).to_dict()
-    return "-".join([rules.block.short_name, *(f"{v}" if k not in ("input_subnormals", "element_subnormals") else f"{k[:5]}_{v}"
-                                               for k, v in fields.items() if default.get(k) != v)])
+    return "-".join(
+        [
+            rules.block.short_name,
+            *(
+                f"{v}" if k not in ("input_subnormals", "element_subnormals") else f"{k[:5]}_{v}"
+                for k, v in fields.items()
+                if default.get(k) != v
+            ),
+        ]
+    )

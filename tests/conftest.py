@@ -1,5 +1,6 @@
-"""What tools compile of themselves is shared by all tests. After a run, say how many blocks were compared by what: a test records its
-count as the property ``blocks``."""
+"""What tools compile of themselves is shared by all tests. After a run, say how many blocks were compared by what: a
+test records its count as the property ``blocks``.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +18,30 @@ from mxcast.host.errors import ToolError
 from mxcast.host.files import sha256
 from mxcast.sim import tools, verilated
 
-TITLES = {"test_model_equals_the_exact_definition": "model = exact definition",
-          "test_all_boundary_neighbours": "model = exact definition, all boundary neighbours",
-          "test_rtl_equals_the_model": "Verilog = model",
-          "test_a_64th_of_all_inputs": "Verilog = model, a 64th of all inputs",
-          "test_every_combination_of_rules": "Verilog = model = exact definition, combinations of rules",
-         "test_every_block_size": "Verilog = model = exact definition, block sizes",
-         "test_every_element_format": "Verilog = model = exact definition, element formats",
-         "test_every_number_of_random_bits": "Verilog = model = exact definition, random bits",
-         "test_every_mode_is_its_own_configuration": "Verilog = model, run-time modes",
-         "test_every_microarchitecture_gives_the_same_bits": "Verilog = model, every micro-architecture",
-          "test_regression_passes_on_verilator": "cocotb on Verilator",
-          "test_other_ports_pass_on_verilator": "cocotb on Verilator, other sources, random bits and modes",
-          "test_the_same_bench_passes_on_icarus": "cocotb on Icarus",
-          "test_unknown_random_bits_stay_where_they_belong": "cocotb on Icarus, unknown random bits"}
+TITLES = {
+    "test_model_equals_the_exact_definition": "model = exact definition",
+    "test_all_boundary_neighbours": "model = exact definition, all boundary neighbours",
+    "test_rtl_equals_the_model": "Verilog = model",
+    "test_a_64th_of_all_inputs": "Verilog = model, a 64th of all inputs",
+    "test_every_combination_of_rules": "Verilog = model = exact definition, combinations of rules",
+    "test_every_block_size": "Verilog = model = exact definition, block sizes",
+    "test_every_element_format": "Verilog = model = exact definition, element formats",
+    "test_every_number_of_random_bits": "Verilog = model = exact definition, random bits",
+    "test_every_mode_is_its_own_configuration": "Verilog = model, run-time modes",
+    "test_every_microarchitecture_gives_the_same_bits": "Verilog = model, every micro-architecture",
+    "test_regression_passes_on_verilator": "cocotb on Verilator",
+    "test_other_ports_pass_on_verilator": "cocotb on Verilator, other sources, random bits and modes",
+    "test_the_same_bench_passes_on_icarus": "cocotb on Icarus",
+    "test_unknown_random_bits_stay_where_they_belong": "cocotb on Icarus, unknown random bits",
+}
 
 OF_TOOLS = "wasmtime", "verilator-runtime", "verilator-shim"
-"""Folders of a cache in which tools keep what they compile of themselves, which takes them seconds: nothing of a design of ours."""
+"""Folders of a cache in which tools keep what they compile of themselves, which takes them seconds: nothing of a design
+of ours.
+"""
 
 OBJECTS = """
-# With the words of a call of the compiler: keeps the objects of Verilator's own sources, which include nothing of a design.
+# With the words of a call of the compiler: keeps the objects of Verilator's sources, which include nothing of a design.
 for word; do [ "$before" = -o ] && to=$word; before=$word; done
 case $word in
     */verilator/include/verilated*.cpp) ;;
@@ -50,7 +55,9 @@ cp "$kept" "$to"
 
 @pytest.fixture(scope="session", autouse=True)
 def objects(tmp_path_factory):
-    """The builds of cocotb compile Verilator's library anew each time, which takes longer than all the rest of most tests; here once."""
+    """The builds of cocotb compile Verilator's library anew each time, which takes longer than all the rest of most
+    tests; here once.
+    """
     if os.environ.get("OBJCACHE"):
         return
     folder = cache.cache_folder() / "objects-of-tests"
@@ -70,7 +77,11 @@ def header(objects):
     if not os.path.basename(compiler[0]).startswith("g++"):
         return
     flags = [verilated.OPTIMISATION, "-fPIC", *verilated._includes(root)]
-    folder = cache.cache_folder() / "objects-of-tests" / sha256(repr([*tools.compiler_identity(), *flags, tools.verilator_version()]))[:32]
+    folder = (
+        cache.cache_folder()
+        / "objects-of-tests"
+        / sha256(repr([*tools.compiler_identity(), *flags, tools.verilator_version()]))[:32]
+    )
     folder.mkdir(parents=True, exist_ok=True)
     text, made = folder / "first.h", folder / "first.h.gch"
     if not made.is_file():
@@ -80,7 +91,11 @@ def header(objects):
         mine.rename(made)
     right = verilated._includes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verilated, "_includes", lambda root: [*right(root), *(["-include", str(text)] if tools.compiler() == compiler else [])])
+        patch.setattr(
+            verilated,
+            "_includes",
+            lambda root: [*right(root), *(["-include", str(text)] if tools.compiler() == compiler else [])],
+        )
         yield
 
 

@@ -17,7 +17,13 @@ spec.loader.exec_module(matrix)
 RESULTS = json.loads(matrix.KEPT.read_text())
 
 # numerics.md, B.3
-SINGLE_WITNESS = {"e5m2": "0x07E00001", "e4m3": "0x04600001", "e3m2": "0x02600001", "e2m3": "0x01700001", "e2m1": "0x01400001"}
+SINGLE_WITNESS = {
+    "e5m2": "0x07E00001",
+    "e4m3": "0x04600001",
+    "e3m2": "0x02600001",
+    "e2m3": "0x01700001",
+    "e2m1": "0x01400001",
+}
 
 
 def test_the_page_is_the_rendering_of_the_results():

@@ -8,10 +8,19 @@ import pkgutil
 
 import pytest
 
-PACKAGES = ["mxcast.host", "mxcast.spec", "mxcast.models", "mxcast.hdl", "mxcast.sim", "mxcast.synth", "mxcast.proof", "mxcast.cli"]
+PACKAGES = [
+    "mxcast.host",
+    "mxcast.spec",
+    "mxcast.models",
+    "mxcast.hdl",
+    "mxcast.sim",
+    "mxcast.synth",
+    "mxcast.proof",
+    "mxcast.cli",
+]
 EXCLUDED = {
-    "mxcast.sim.bench",      # runs inside a simulator only
-    "mxcast.cli.__main__",   # runs the command when imported
+    "mxcast.sim.bench",  # runs inside a simulator only
+    "mxcast.cli.__main__",  # runs the command when imported
 }
 EXAMPLES = 10
 """At least so many docstrings have an example; a loss of them all would otherwise go unseen."""
@@ -20,12 +29,19 @@ EXAMPLES = 10
 def modules() -> list[str]:
     found = []
     for package in map(importlib.import_module, PACKAGES):
-        found += [package.__name__, *(info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."))]
+        found += [
+            package.__name__,
+            *(info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")),
+        ]
     return sorted({"mxcast", "mxcast.interface", *found} - EXCLUDED)
 
 
 def examples(module: str) -> list[doctest.DocTest]:
-    return [test for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(module)) if test.examples]
+    return [
+        test
+        for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(module))
+        if test.examples
+    ]
 
 
 @pytest.mark.parametrize("module", modules())
@@ -38,7 +54,10 @@ def test_examples(module: str) -> None:
 def test_there_are_examples() -> None:
     found = [test.name for module in modules() for test in examples(module)]
     assert len(found) >= EXAMPLES, found
-    assert {name.split(".")[1] for name in found if "." in name} >= {"spec", "models"}  # the rooms with a Python interface first
+    assert {name.split(".")[1] for name in found if "." in name} >= {
+        "spec",
+        "models",
+    }  # the rooms with a Python interface first
 
 
 def test_the_excluded_modules_exist() -> None:

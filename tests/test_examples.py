@@ -52,7 +52,9 @@ def test_tables_are_those_of_the_kept_results():
     kept = json.loads(results.KEPT.read_text())
     for page in results.PAGES:
         text = page.read_text()
-        assert results.rendered(text, kept) == text, f"{page.name} does not show the kept results: bench/results.py --render"
+        assert results.rendered(text, kept) == text, (
+            f"{page.name} does not show the kept results: bench/results.py --render"
+        )
         assert "<!-- results: synth -->\n<!-- end -->" not in text
     for script in ("exhaustive.py", "completeness.py"):
         record = loaded(ROOT / "bench" / script)
@@ -72,7 +74,10 @@ def test_exhausted_verilog_is_the_verilog_of_today(part):
     assert {(r["format"], r["profile"]) for r in records} == set(product(BLOCKS, exhaustive.PROFILES))
     assert not any(r["mismatched_blocks"] for r in records)
     for r in of_part(part, records):
-        assert r["verilog"] == exhaustive.fingerprint(converter_config(r["format"], r["profile"])), (r["format"], r["profile"])
+        assert r["verilog"] == exhaustive.fingerprint(converter_config(r["format"], r["profile"])), (
+            r["format"],
+            r["profile"],
+        )
 
 
 def of_part(part: int, records: list[dict]) -> list[dict]:
@@ -87,20 +92,45 @@ def test_proofs_and_mutants_are_of_the_verilog_of_today(part):
     verification = loaded(ROOT / "bench" / "verification.py")
     for page in verification.PAGES:
         text = page.read_text()
-        assert verification.rendered(text) == text, f"{page.name} does not show the kept results: bench/verification.py --render"
+        assert verification.rendered(text) == text, (
+            f"{page.name} does not show the kept results: bench/verification.py --render"
+        )
     proofs, mutants = (verification.records(kept) for kept in (verification.proofs.KEPT, verification.mutants.KEPT))
-    assert {(r["format"], r["profile"]) for r in proofs if r["way"] == "composed"} >= set(product(BLOCKS, ("ocp", "nvidia", "te", "gorodecky_sousa")))
+    assert {(r["format"], r["profile"]) for r in proofs if r["way"] == "composed"} >= set(
+        product(BLOCKS, ("ocp", "nvidia", "te", "gorodecky_sousa"))
+    )
     assert {(r["format"], r["profile"]) for r in mutants} == set(product(BLOCKS, verification.mutants.PROFILES))
     for r in of_part(part, [*proofs, *mutants]):
-        assert r["verilog"] == verification.exhaustive.fingerprint(converter_config(r["format"], r["profile"])), (r["format"], r["profile"])
+        assert r["verilog"] == verification.exhaustive.fingerprint(converter_config(r["format"], r["profile"])), (
+            r["format"],
+            r["profile"],
+        )
     assert all(r["status"] == "PASS" for r in proofs)
     for r in of_part(part, mutants):
         assert r["suite"] == verification.mutants.suite(converter_config(r["format"], r["profile"]))
     for r in mutants:
-        assert r["killed"] == r["faults"] > 0 and r["refuted"] == r["mistakes"] > 0 and r["survived"] == r["undecided"] == 0
+        assert (
+            r["killed"] == r["faults"] > 0
+            and r["refuted"] == r["mistakes"] > 0
+            and r["survived"] == r["undecided"] == 0
+        )
 
 
-@pytest.mark.parametrize("script", ["quantize.py", "verilated.py", "results.py", "exhaustive.py", "completeness.py", "matrix.py", "file.py", "proofs.py", "verification.py", "qor.py"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "quantize.py",
+        "verilated.py",
+        "results.py",
+        "exhaustive.py",
+        "completeness.py",
+        "matrix.py",
+        "file.py",
+        "proofs.py",
+        "verification.py",
+        "qor.py",
+    ],
+)
 def test_benchmarks_explain_themselves(script):
     done = subprocess.run([sys.executable, ROOT / "bench" / script, "--help"], capture_output=True, text=True)
     assert done.returncode == 0 and "usage:" in done.stdout, done.stderr

@@ -17,7 +17,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-ROOMS = [package.removeprefix("mxcast.") for package in PROJECT["tool"]["setuptools"]["packages"] if package != "mxcast"]
+ROOMS = [
+    package.removeprefix("mxcast.") for package in PROJECT["tool"]["setuptools"]["packages"] if package != "mxcast"
+]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 
@@ -43,8 +45,9 @@ def built(tmp_path_factory) -> tuple[Path, Path]:
     except PackageNotFoundError:
         pytest.fail("the build package is missing: pip install -e '.[test]'")
     folder = tmp_path_factory.mktemp("packaging")
-    shutil.copytree(ROOT, folder / "tree", ignore=shutil.ignore_patterns(
-        ".*", "build", "dist", "*.egg-info", "__pycache__"))  # git's own list, for a checkout and for an unpacked sdist
+    shutil.copytree(
+        ROOT, folder / "tree", ignore=shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+    )  # git's own list, for a checkout and for an unpacked sdist
     _run(sys.executable, "-m", "build", *_isolation(), "--outdir", folder / "dist", folder / "tree", cwd=folder)
     (wheel,), (sdist,) = (folder / "dist").glob("*.whl"), (folder / "dist").glob("*.tar.gz")
     return wheel, sdist
@@ -57,9 +60,23 @@ def installed(built, tmp_path_factory) -> Path:
     venv.create(home, with_pip=False)
     (site,) = home.glob("lib/python*/site-packages")
     # a plain path adds the folder, and not the .pth files in it, so an editable install does not come along
-    (site / "dependencies.pth").write_text("\n".join(p for p in sys.path if p.endswith(("site-packages", "dist-packages"))))
-    _run(sys.executable, "-m", "pip", "--python", home / "bin" / "python", "install", "--quiet", "--no-deps", "--no-index",
-         "--ignore-installed", built[0], cwd=home)
+    (site / "dependencies.pth").write_text(
+        "\n".join(p for p in sys.path if p.endswith(("site-packages", "dist-packages")))
+    )
+    _run(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        home / "bin" / "python",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--ignore-installed",
+        built[0],
+        cwd=home,
+    )
     return home
 
 
@@ -70,10 +87,14 @@ def test_wheel_holds_the_tree(built) -> None:
     sources = {f"mxcast/{path.relative_to(ROOT)}" for room in ROOMS for path in (ROOT / room).rglob("*.py")}
     sources |= {f"mxcast/{path.relative_to(ROOT / 'api')}" for path in (ROOT / "api").rglob("*.py")}
     assert len(sources) > 30
-    data = {f"mxcast/{path.relative_to(ROOT)}" for room, patterns in PROJECT["tool"]["setuptools"]["package-data"].items()
-            for pattern in patterns for path in (ROOT / room.removeprefix("mxcast.")).glob(pattern)} | {"mxcast/py.typed"}
+    data = {
+        f"mxcast/{path.relative_to(ROOT)}"
+        for room, patterns in PROJECT["tool"]["setuptools"]["package-data"].items()
+        for pattern in patterns
+        for path in (ROOT / room.removeprefix("mxcast.")).glob(pattern)
+    } | {"mxcast/py.typed"}
     assert "mxcast/sim/verilated.cpp" in data  # compiled on the user's machine
-    assert names == sources | data             # and no test, no example, no stray file
+    assert names == sources | data  # and no test, no example, no stray file
     assert licences == [(ROOT / "LICENSE").read_bytes()]
 
 
@@ -91,8 +112,11 @@ def test_wheel_has_the_metadata(built) -> None:
 @pytest.mark.parametrize("folder", [f for f in ("tests", "examples", "docs", "bench") if any((ROOT / f).glob("*"))])
 def test_sdist_holds_the_folder(built, folder: str) -> None:
     """Whoever packages the sdist runs the tests and reads the pages from it."""
-    here = {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("*")
-            if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")}
+    here = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+    }
     with tarfile.open(built[1]) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert here <= names, f"not in the sdist: {sorted(here - names)[:5]}; MANIFEST.in needs graft {folder}"
@@ -107,12 +131,20 @@ def test_sdist_holds_the_root(built) -> None:
 
 
 def test_the_installed_wheel_quantizes(installed, tmp_path) -> None:
-    printed = _run(installed / "bin" / "python", "-c", "\n".join((
-        "import numpy as np, mxcast, mxcast.models, mxcast.hdl",
-        "q = mxcast.quantize(np.ones(32, np.float32), 'e4m3', profile='ocp')",
-        "print(mxcast.models.__file__)",
-        "print(mxcast.hdl.__file__)",
-        "print(*q.scales, *q.codes)")), cwd=tmp_path).splitlines()
+    printed = _run(
+        installed / "bin" / "python",
+        "-c",
+        "\n".join(
+            (
+                "import numpy as np, mxcast, mxcast.models, mxcast.hdl",
+                "q = mxcast.quantize(np.ones(32, np.float32), 'e4m3', profile='ocp')",
+                "print(mxcast.models.__file__)",
+                "print(mxcast.hdl.__file__)",
+                "print(*q.scales, *q.codes)",
+            )
+        ),
+        cwd=tmp_path,
+    ).splitlines()
     assert all(Path(line).is_relative_to(installed) for line in printed[:2])  # not the checkout
     assert printed[2].split() == ["119"] + ["120"] * 32  # byte 127 - 8, and 1.0 * 2**8 = 256 = 0x78
 
@@ -129,15 +161,33 @@ print(mxcast.prove("e2m1", rounding="rne").passed, mxcast.__version__, mxcast.fo
 """
 
 
-@pytest.mark.parametrize("more, error", [
-    ("", None),
-    ('mxcast.quantize(y, "e4m3", roundng="rne")', 'Unexpected keyword argument "roundng" for "quantize"'),
-    ('mxcast.verify("e4m3", blocks="many")', 'Argument "blocks" to "verify" has incompatible type "str"'),
-])
+@pytest.mark.parametrize(
+    "more, error",
+    [
+        ("", None),
+        ('mxcast.quantize(y, "e4m3", roundng="rne")', 'Unexpected keyword argument "roundng" for "quantize"'),
+        ('mxcast.verify("e4m3", blocks="many")', 'Argument "blocks" to "verify" has incompatible type "str"'),
+    ],
+)
 def test_a_users_script_is_type_checked(installed, tmp_path, more, error) -> None:
     (tmp_path / "script.py").write_text(SCRIPT.format(more=more))
-    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--python-executable", installed / "bin" / "python",
-                           "--cache-dir", installed / "mypy", "script.py"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--python-executable",
+            installed / "bin" / "python",
+            "--cache-dir",
+            installed / "mypy",
+            "script.py",
+        ],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
     assert (error in done.stdout) if error else done.stdout.startswith("Success"), done.stdout + done.stderr
 
 

@@ -1,4 +1,6 @@
-"""docs/results.md and README.md show what docs/qor.json has; the bars say yes where figures reach them, no where not, and else nothing."""
+"""docs/results.md and README.md show what docs/qor.json has; the bars say yes where figures reach them, no where not,
+and else nothing.
+"""
 
 from __future__ import annotations
 
@@ -26,35 +28,82 @@ qor, bars, qor_tables = map(loaded, ("qor", "bars", "qor_tables"))
 
 
 def record(job: str, format: str, flow: str, variant: str = "smallest", **result: object) -> dict:
-    return {"job": job, "variant": variant, "format": format, "flow": flow, "yosys": "0.70", "nextpnr": "0.11", "seeds": 5, "result": result}
+    return {
+        "job": job,
+        "variant": variant,
+        "format": format,
+        "flow": flow,
+        "yosys": "0.70",
+        "nextpnr": "0.11",
+        "seeds": 5,
+        "result": result,
+    }
 
 
 def outcome(records: list[dict], says: str, format: str, against: str | None):
-    (found,) = [o for o in bars.outcomes(records)
-                if (o.bar.says, o.format, o.bar.peer or o.bar.own) == (says, format, against)]
+    (found,) = [
+        o for o in bars.outcomes(records) if (o.bar.says, o.format, o.bar.peer or o.bar.own) == (says, format, against)
+    ]
     return found
 
 
 # ours, the bar, whether it holds: limits of the issue, beside the paper's 1417 LUTs of E4M3, 14554 ps and 36.6 MHz
-@pytest.mark.parametrize("records, says, format, against, holds", [
-    ([record("gorodecky_sousa", "e4m3", "xcu", luts=1346)], "the paper's job", "e4m3", "paper", True),
-    ([record("gorodecky_sousa", "e4m3", "xcu", luts=1347)], "the paper's job", "e4m3", "paper", False),        # 0.9506
-    ([record("gorodecky_sousa", "e4m3", "ecp5", luts=1)], "the paper's job", "e4m3", "paper", None),           # another flow
-    ([record("gorodecky_sousa", "e4m3", "xcu", "area", luts=1)], "the paper's job", "e4m3", "paper", None),    # another variant
-    ([record("gorodecky_sousa", "e3m2", "xcu", luts=1410)], "the paper's job", "e3m2", "paper", False),        # other formats, 0.75
-    ([record("ocp", "int8", "xcu", luts=105), record("ocp flush", "int8", "xcu", luts=100)],
-     "price of exact FP32 subnormals", "int8", "ocp flush", True),
-    ([record("ocp", "int8", "xcu", luts=106), record("ocp flush", "int8", "xcu", luts=100)],
-     "price of exact FP32 subnormals", "int8", "ocp flush", False),
-    ([record("ocp", "int8", "xcu", luts=106)], "price of exact FP32 subnormals", "int8", "ocp flush", None),
-    ([record("ocp flush", "e4m3", "xcu", "speed", delay_ps=11353)], "delay", "e4m3", "paper", False),
-    ([record("ocp flush", "e4m3", "xcu", "speed", delay_ps=11352)], "delay", "e4m3", "paper", True),
-    ([record("ocp flush", "e4m3", "pnr", "speed", fmax_mhz=40.2)], "Fmax, combinational", "e4m3", "paper", False),  # at least
-    ([record("ocp flush", "e4m3", "pnr", "speed", fmax_mhz=40.3)], "Fmax, combinational", "e4m3", "paper", True),
-    ([record("ocp flush", "int8", "pnr", "pipelined", fmax_mhz=149.9)], "Fmax, pipelined, MHz", "int8", None, False),  # absolute
-    ([record("ocp flush", "int8", "pnr", "pipelined", fmax_mhz=150.0)], "Fmax, pipelined, MHz", "int8", None, True),
-    ([], "Fmax, pipelined, MHz", "int8", None, None),
-])
+@pytest.mark.parametrize(
+    "records, says, format, against, holds",
+    [
+        ([record("gorodecky_sousa", "e4m3", "xcu", luts=1346)], "the paper's job", "e4m3", "paper", True),
+        ([record("gorodecky_sousa", "e4m3", "xcu", luts=1347)], "the paper's job", "e4m3", "paper", False),  # 0.9506
+        ([record("gorodecky_sousa", "e4m3", "ecp5", luts=1)], "the paper's job", "e4m3", "paper", None),  # another flow
+        (
+            [record("gorodecky_sousa", "e4m3", "xcu", "area", luts=1)],
+            "the paper's job",
+            "e4m3",
+            "paper",
+            None,
+        ),  # another variant
+        (
+            [record("gorodecky_sousa", "e3m2", "xcu", luts=1410)],
+            "the paper's job",
+            "e3m2",
+            "paper",
+            False,
+        ),  # other formats, 0.75
+        (
+            [record("ocp", "int8", "xcu", luts=105), record("ocp flush", "int8", "xcu", luts=100)],
+            "price of exact FP32 subnormals",
+            "int8",
+            "ocp flush",
+            True,
+        ),
+        (
+            [record("ocp", "int8", "xcu", luts=106), record("ocp flush", "int8", "xcu", luts=100)],
+            "price of exact FP32 subnormals",
+            "int8",
+            "ocp flush",
+            False,
+        ),
+        ([record("ocp", "int8", "xcu", luts=106)], "price of exact FP32 subnormals", "int8", "ocp flush", None),
+        ([record("ocp flush", "e4m3", "xcu", "speed", delay_ps=11353)], "delay", "e4m3", "paper", False),
+        ([record("ocp flush", "e4m3", "xcu", "speed", delay_ps=11352)], "delay", "e4m3", "paper", True),
+        (
+            [record("ocp flush", "e4m3", "pnr", "speed", fmax_mhz=40.2)],
+            "Fmax, combinational",
+            "e4m3",
+            "paper",
+            False,
+        ),  # at least
+        ([record("ocp flush", "e4m3", "pnr", "speed", fmax_mhz=40.3)], "Fmax, combinational", "e4m3", "paper", True),
+        (
+            [record("ocp flush", "int8", "pnr", "pipelined", fmax_mhz=149.9)],
+            "Fmax, pipelined, MHz",
+            "int8",
+            None,
+            False,
+        ),  # absolute
+        ([record("ocp flush", "int8", "pnr", "pipelined", fmax_mhz=150.0)], "Fmax, pipelined, MHz", "int8", None, True),
+        ([], "Fmax, pipelined, MHz", "int8", None, None),
+    ],
+)
 def test_bars(records, says, format, against, holds):
     assert outcome(records, says, format, against).holds is holds
 
@@ -68,9 +117,24 @@ def test_bars_are_about_what_there_is():
 
 
 def test_tables():
-    records = [record("gorodecky_sousa", "e4m3", "xcu", luts=1000, carries=10, logic_cells=900, levels=20, ffs=0, delay_ps=12000),
-               record("gorodecky_sousa", "e5m2", "xcu", luts=2000, carries=10, logic_cells=1002, levels=20, ffs=0, delay_ps=12000),
-               record("ocp flush", "e4m3", "pnr", logic_cells=3000, ffs=1400, own_ffs=0, fmax_mhz=40.25, fmax_range_mhz=[39.0, 41.0])]
+    records = [
+        record(
+            "gorodecky_sousa", "e4m3", "xcu", luts=1000, carries=10, logic_cells=900, levels=20, ffs=0, delay_ps=12000
+        ),
+        record(
+            "gorodecky_sousa", "e5m2", "xcu", luts=2000, carries=10, logic_cells=1002, levels=20, ffs=0, delay_ps=12000
+        ),
+        record(
+            "ocp flush",
+            "e4m3",
+            "pnr",
+            logic_cells=3000,
+            ffs=1400,
+            own_ffs=0,
+            fmax_mhz=40.25,
+            fmax_range_mhz=[39.0, 41.0],
+        ),
+    ]
     page = qor_tables.rendered("<!-- qor -->\nstale\n<!-- end -->\nrest", records)
     assert "stale" not in page and page.endswith("<!-- end -->\nrest")
     assert "| gorodecky_sousa | smallest | e4m3 | 1000/10 | 900 | 20 | 0 | 12000 | - |" in page
@@ -82,7 +146,9 @@ def test_tables():
 
 def test_the_short_table_has_formats_that_were_measured_in_every_job():
     jobs = ("ocp", "ocp flush", "gorodecky_sousa", "ocp bf16")
-    records = [record(job, "e4m3", "xcu", luts=100 + n) for n, job in enumerate(jobs)] + [record("ocp", "e5m2", "xcu", luts=1)]
+    records = [record(job, "e4m3", "xcu", luts=100 + n) for n, job in enumerate(jobs)] + [
+        record("ocp", "e5m2", "xcu", luts=1)
+    ]
     text = qor_tables.rendered("<!-- qor: short -->\n<!-- end -->", records)
     assert "| e4m3 | 100 | 101 | 102 | 103 | 1417 | 3977 | 2607 |" in text and "e5m2" not in text
 
@@ -113,12 +179,16 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
 def test_pages_show_what_is_kept():
     for page in qor.PAGES:
         text = page.read_text()
-        assert "<!-- qor" in text and qor.rendered(text) == text, f"{page.name} does not show docs/qor.json: bench/qor.py --render"
+        assert "<!-- qor" in text and qor.rendered(text) == text, (
+            f"{page.name} does not show docs/qor.json: bench/qor.py --render"
+        )
 
 
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 5))])
 def test_what_is_kept_is_of_the_verilog_of_today(part):
-    """A change of the hardware asks for new figures before the pages may claim them. The first part has every job, variant and format."""
+    """A change of the hardware asks for new figures before the pages may claim them. The first part has every job,
+    variant and format.
+    """
     order = list(qor.points())
     prints: dict[str, str] = {}
     records, seen = qor.records(), set()
@@ -140,6 +210,12 @@ def test_peers():
     assert {figure.design for figure in PEERS} == set(DESIGNS)
     assert {figure.flow for figure in PEERS} <= {*TARGETS, "pnr"}
     assert len({(f.design, f.format, f.flow) for f in PEERS}) == len(PEERS) == 6 * 5 + 1 + 2 * 6 * 2 + 2 * 3
-    assert (peer("mx_for_fpga", "int8", "xcu").luts, peer("mx_for_fpga_pipelined", "int8", "pnr").fmax_mhz) == (2831, 85.0)
-    assert (peer("mxcore", "e5m2", "xcu").delay_ps, peer("mxcore", "e5m2", "ecp5").logic_cells) == (20303, 5152 + 2 * 1190)
+    assert (peer("mx_for_fpga", "int8", "xcu").luts, peer("mx_for_fpga_pipelined", "int8", "pnr").fmax_mhz) == (
+        2831,
+        85.0,
+    )
+    assert (peer("mxcore", "e5m2", "xcu").delay_ps, peer("mxcore", "e5m2", "ecp5").logic_cells) == (
+        20303,
+        5152 + 2 * 1190,
+    )
     assert peer("paper", "e5m2", "lut6").luts == 1663 and peer("mxcore", "int8", "xcu") is None

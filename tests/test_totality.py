@@ -1,6 +1,8 @@
-"""Every room has an entry for every rule and every kind of format, in a table of its own, or a reason why it needs none.
+"""Every room has an entry for every rule and every kind of format, in a table of its own, or a reason why it needs
+none.
 
-A new rule without an entry would be an error where it is used; here it is one of the tests, with the names of the rooms.
+A new rule without an entry would be an error where it is used; here it is one of the tests, with the names of the
+rooms.
 """
 
 from __future__ import annotations
@@ -14,25 +16,42 @@ import pytest
 from mxcast.spec import Convention, Kind, Overflow, Quantizer, Rounding, ScaleRule, Specials, Subnormals
 
 TABLES = {
-    ScaleRule: {"models.exact": "SCALE_RULES", "models.scale": "SCALE_RULES", "models.derivation": "SCALE_RULES", "hdl.threshold": "LIMITS",
-                "hdl.scale": "OFFSETS LEAVES_ABOVE", "hdl.operand": "ROUNDS_UP", "proof.specification": "LIMITS"},
-    Rounding: {"models.exact": "ROUNDINGS", "models.rounding": "CORRECTIONS", "models.element": "FIXED_ROUNDINGS", "hdl.rounding": "ROUNDINGS",
-               "proof.specification": "ADDED"},
-    Specials: {"models.exact": "SPECIALS", "models.special": "SPECIALS", "hdl.operand": "FLAGS", "proof.specification": "FLAGS"},
-    Kind: {"models.exact": "GUARD_HALF_UP", "models.element": "MAGNITUDES", "spec.names": "KINDS", "spec.numerics": "ELEMENT_CHECKS"},
+    ScaleRule: {
+        "models.exact": "SCALE_RULES",
+        "models.scale": "SCALE_RULES",
+        "models.derivation": "SCALE_RULES",
+        "hdl.threshold": "LIMITS",
+        "hdl.scale": "OFFSETS LEAVES_ABOVE",
+        "hdl.operand": "ROUNDS_UP",
+        "proof.specification": "LIMITS",
+    },
+    Rounding: {
+        "models.exact": "ROUNDINGS",
+        "models.rounding": "CORRECTIONS",
+        "models.element": "FIXED_ROUNDINGS",
+        "hdl.rounding": "ROUNDINGS",
+        "proof.specification": "ADDED",
+    },
+    Specials: {
+        "models.exact": "SPECIALS",
+        "models.special": "SPECIALS",
+        "hdl.operand": "FLAGS",
+        "proof.specification": "FLAGS",
+    },
+    Kind: {
+        "models.exact": "GUARD_HALF_UP",
+        "models.element": "MAGNITUDES",
+        "spec.names": "KINDS",
+        "spec.numerics": "ELEMENT_CHECKS",
+    },
     Convention: {"models.exact": "CONVENTIONS"},
 }
 """By enumeration, the tables of each room."""
 
-REASONS = {
-    ("models.rounding.CORRECTIONS", "guard_half_up"): "is no correction of nearest even: a function of its own",
-}
+REASONS = {("models.rounding.CORRECTIONS", "guard_half_up"): "is no correction of nearest even: a function of its own"}
 """Members that a table leaves out."""
 
-ALONE = {
-    Subnormals: "two members: a room asks whether it is FLUSH",
-    Overflow: "one member",
-}
+ALONE = {Subnormals: "two members: a room asks whether it is FLUSH", Overflow: "one member"}
 """Enumerations of `Numerics` without tables."""
 
 
@@ -42,10 +61,17 @@ def missing(members: Iterable[StrEnum], name: str, table: Mapping) -> list[str]:
     return [f"{name}: no {member}" for member in members if member not in keys and (name, str(member)) not in REASONS]
 
 
-CASES = [(enumeration, f"{room}.{table}") for enumeration, rooms in TABLES.items() for room, tables in rooms.items() for table in tables.split()]
+CASES = [
+    (enumeration, f"{room}.{table}")
+    for enumeration, rooms in TABLES.items()
+    for room, tables in rooms.items()
+    for table in tables.split()
+]
 
 
-@pytest.mark.parametrize("enumeration, name", CASES, ids=lambda value: value if isinstance(value, str) else value.__name__)
+@pytest.mark.parametrize(
+    "enumeration, name", CASES, ids=lambda value: value if isinstance(value, str) else value.__name__
+)
 def test_every_member_has_an_entry(enumeration, name):
     room, _, table = name.rpartition(".")
     table = getattr(import_module(f"mxcast.{room}"), table)
@@ -61,6 +87,7 @@ def test_every_quantizer_is_made_for_every_kind():
 
 def test_a_planted_rule_is_missed_everywhere():
     """A member without entries: each table of its enumeration is named."""
+
     class Planted(StrEnum):
         NEW = "new"
 

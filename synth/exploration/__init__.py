@@ -4,4 +4,15 @@ from .explore import Exploration, Progress, chosen_sweep, exploration, explore
 from .points import Explored, Point
 from .sweep import SWEEPS, Sweep, read_sweep
 
-__all__ = ["SWEEPS", "Exploration", "Explored", "Point", "Progress", "Sweep", "chosen_sweep", "exploration", "explore", "read_sweep"]
+__all__ = [
+    "SWEEPS",
+    "Exploration",
+    "Explored",
+    "Point",
+    "Progress",
+    "Sweep",
+    "chosen_sweep",
+    "exploration",
+    "explore",
+    "read_sweep",
+]

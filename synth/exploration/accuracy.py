@@ -28,8 +28,9 @@ SEED = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """Against the numbers of the tensor, whatever source they are cut to. Shares are of its finite numbers that are not zero; a
-    figure that has no meaning is None. Numbers that are ``lost`` are in that figure and in no other."""
+    """Against the numbers of the tensor, whatever source they are cut to. Shares are of its finite numbers that are not
+    zero; a figure that has no meaning is None. Numbers that are ``lost`` are in that figure and in no other.
+    """
 
     sqnr_db: float | None
     """Signal to quantization noise ratio; infinite without noise, None without signal."""
@@ -71,13 +72,20 @@ class Sums:
         numbers = self.numbers + self.lost
         if not self.numbers:
             return Loss(**dict.fromkeys(Loss.__dataclass_fields__) | {"lost": 1.0 if self.lost else None})
-        return Loss(sqnr_db=10 * math.log10(self.signal / self.noise) if self.noise else math.inf,
-                    max_relative_error=self.largest, saturated=self.saturated / numbers, flushed=self.flushed / numbers,
-                    lost=self.lost / numbers, mean_bias=(self.after - self.before) / self.before)
+        return Loss(
+            sqnr_db=10 * math.log10(self.signal / self.noise) if self.noise else math.inf,
+            max_relative_error=self.largest,
+            saturated=self.saturated / numbers,
+            flushed=self.flushed / numbers,
+            lost=self.lost / numbers,
+            mean_bias=(self.after - self.before) / self.before,
+        )
 
 
 def loss(numerics: Numerics, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, Loss]]:
-    """The figures over the tensors that count, and those of each by its name. Tensors are converted along their last axis."""
+    """The figures over the tensors that count, and those of each by its name. Tensors are converted along their last
+    axis.
+    """
     found = {tensor.name: _sums(numerics, tensor) for tensor in tensors}
     total = sum((found[tensor.name] for tensor in tensors if tensor.counts), Sums())
     return total.loss, {name: sums.loss for name, sums in found.items()}
@@ -85,16 +93,27 @@ def loss(numerics: Numerics, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str,
 
 def _sums(numerics: Numerics, tensor: Tensor) -> Sums:
     """The sums of a tensor, which is cut to the source of the numerics first where that is narrower."""
+
     def compute(_: Path) -> dict[str, float]:
         rows = tensor.values.reshape(-1, tensor.values.shape[-1] if tensor.values.ndim else 1)
         if rows.shape[1] % numerics.block_size == 0:  # blocks lie within rows: the rows do not matter
             rows = rows.reshape(-1, numerics.block_size)
         step = max(CHUNK // max(rows.shape[1], 1), 1)
         random = np.random.default_rng(SEED) if numerics.random_bits else None
-        return asdict(sum((_of_chunk(rows[start:start + step], numerics, random) for start in range(0, len(rows), step)), Sums()))
+        return asdict(
+            sum(
+                (_of_chunk(rows[start : start + step], numerics, random) for start in range(0, len(rows), step)), Sums()
+            )
+        )
 
-    key = [json.dumps(numerics.to_dict(), sort_keys=True), tensor.sha256, str(tensor.values.shape), str(tensor.values.dtype), sources("spec", "models"),
-           Path(__file__).read_bytes()]
+    key = [
+        json.dumps(numerics.to_dict(), sort_keys=True),
+        tensor.sha256,
+        str(tensor.values.shape),
+        str(tensor.values.dtype),
+        sources("spec", "models"),
+        Path(__file__).read_bytes(),
+    ]
     return Sums(**kept_result("losses", key, compute))
 
 
@@ -102,7 +121,9 @@ def _nearest(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
     """Numbers of a narrower source, rounded to nearest even as a cast does, from FP32 patterns."""
     if source == BF16:
         finite = patterns & INFINITY != INFINITY
-        patterns = patterns + np.where(finite, np.uint32(0x7FFF) + (patterns >> np.uint32(16) & np.uint32(1)), np.uint32(0))
+        patterns = patterns + np.where(
+            finite, np.uint32(0x7FFF) + (patterns >> np.uint32(16) & np.uint32(1)), np.uint32(0)
+        )
     return narrow(patterns, source)
 
 
@@ -121,9 +142,19 @@ def _of_chunk(x: np.ndarray, numerics: Numerics, random: np.random.Generator | N
         error = after - before
     counted = np.isfinite(before) & (before != 0)
     good = counted & np.isfinite(after)
-    errors, sizes = (as_blocks(np.where(good, np.abs(values), 0), -1, numerics.block_size).max(axis=1, initial=0)
-                     for values in (error, before))
+    errors, sizes = (
+        as_blocks(np.where(good, np.abs(values), 0), -1, numerics.block_size).max(axis=1, initial=0)
+        for values in (error, before)
+    )
     before, after = before[good], after[good]
-    return Sums(numbers=int(before.size), signal=found.signal, noise=found.noise, saturated=found.saturated, flushed=found.flushed,
-                lost=int(np.count_nonzero(counted)) - int(before.size), largest=float((errors / np.where(sizes, sizes, 1)).max(initial=0)), before=float(np.abs(before).sum()),
-                after=float(np.abs(after).sum()))
+    return Sums(
+        numbers=int(before.size),
+        signal=found.signal,
+        noise=found.noise,
+        saturated=found.saturated,
+        flushed=found.flushed,
+        lost=int(np.count_nonzero(counted)) - int(before.size),
+        largest=float((errors / np.where(sizes, sizes, 1)).max(initial=0)),
+        before=float(np.abs(before).sum()),
+        after=float(np.abs(after).sum()),
+    )

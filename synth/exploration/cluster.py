@@ -1,4 +1,6 @@
-"""The same jobs on a Dask cluster. Its workers need this package and its tools; a job whose worker dies is given to another."""
+"""The same jobs on a Dask cluster. Its workers need this package and its tools; a job whose worker dies is given to
+another.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,10 @@ PATIENCE = "30s"
 
 
 def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Iterator[tuple[Point, jobs.Outcome]]:
-    """Answer points on the workers of the scheduler at ``address``, in the order in which they end. Results come back over the
-    network and are kept here too, so that no file system has to be shared. Raises `ToolError` where nothing answers there."""
+    """Answer points on the workers of the scheduler at ``address``, in the order in which they end. Results come back
+    over the network and are kept here too, so that no file system has to be shared. Raises `ToolError` where nothing
+    answers there.
+    """
     try:
         from distributed import Client, as_completed
     except ImportError:
@@ -31,16 +35,23 @@ def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> It
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
-            raise ToolError(f"the scheduler at {address} has no workers: start one with 'dask worker {address}'") from None
+            raise ToolError(
+                f"the scheduler at {address} has no workers: start one with 'dask worker {address}'"
+            ) from None
         by_key = {f"mxcast-{jobs.key(point)}": point for point in points}
-        futures = [client.submit(_work, json.dumps(point.to_dict()), force, key=key, pure=False) for key, point in by_key.items()]
+        futures = [
+            client.submit(_work, json.dumps(point.to_dict()), force, key=key, pure=False)
+            for key, point in by_key.items()
+        ]
         for future in as_completed(futures):
             point = by_key[future.key]
             if future.status == "finished":
                 key, said = json.loads(future.result())
                 outcome = jobs.Outcome(**said)
                 if outcome.done and future.key != f"mxcast-{key}":
-                    outcome = jobs.Outcome(error="the worker has another version of mxcast or of its tools: its result is not taken")
+                    outcome = jobs.Outcome(
+                        error="the worker has another version of mxcast or of its tools: its result is not taken"
+                    )
             else:
                 outcome = jobs.Outcome(error=f"the cluster gave the job up: {future.exception()}")
             if outcome.done:

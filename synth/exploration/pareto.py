@@ -13,8 +13,10 @@ MORE = ("sqnr_db", "fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "blocks_pe
 
 
 def front(rows: Sequence[Explored], objectives: Iterable[str]) -> set[str]:
-    """The ids of the points that have all these figures and that no other point of their target dominates: as good in each, and
-    better in one, with no more numbers lost. Points with equal figures are all in or all out, so that the order of the rows does not matter."""
+    """The ids of the points that have all these figures and that no other point of their target dominates: as good in
+    each, and better in one, with no more numbers lost. Points with equal figures are all in or all out, so that the
+    order of the rows does not matter.
+    """
     objectives = tuple(objectives)
     found: set[str] = set()
     for target in {row.target for row in rows}:
@@ -28,7 +30,9 @@ def _cost(row: Explored, objectives: tuple[str, ...]) -> tuple[float, ...] | Non
     values = [getattr(row, name) for name in objectives]
     if row.status != "done" or any(value is None for value in values):
         return None
-    lost = (row.lost,) if row.lost and "lost" not in objectives else (0,)  # figures of what is left of the numbers outdo none of all
+    lost = (
+        (row.lost,) if row.lost and "lost" not in objectives else (0,)
+    )  # figures of what is left of the numbers outdo none of all
     return (*(-value if name in MORE else abs(value) for name, value in zip(objectives, values)), *lost)
 
 

@@ -39,16 +39,27 @@ class Point:
         config, numerics = self.config, self.config.numerics
         profile = config.profile or "ocp"
         usual, usual_ways = converter_config(numerics.block.element, profile).numerics, Microarchitecture()
-        replaced = {f.name: value for f in fields(Numerics) if f.name != "block"
-                    and (value := getattr(numerics, f.name)) != getattr(usual, f.name)}
+        replaced = {
+            f.name: value
+            for f in fields(Numerics)
+            if f.name != "block" and (value := getattr(numerics, f.name)) != getattr(usual, f.name)
+        }
         if numerics.block_size != usual.block_size:
             replaced["block_size"] = numerics.block_size
         if (rules := list(dict.fromkeys(str(mode.scale_rule) for mode in config.modes)))[1:]:
             replaced["scale_rule"] = ",".join(rules)
-        replaced |= {f.name: value for f in fields(Microarchitecture)
-                     if (value := getattr(config.microarchitecture, f.name)) != getattr(usual_ways, f.name)}
+        replaced |= {
+            f.name: value
+            for f in fields(Microarchitecture)
+            if (value := getattr(config.microarchitecture, f.name)) != getattr(usual_ways, f.name)
+        }
         formats = ",".join(dict.fromkeys(mode.block.short_name for mode in config.modes))
-        return [formats, "--profile", profile, *(word for name, value in replaced.items() for word in ("--set", f"{name}={_text(value)}"))]
+        return [
+            formats,
+            "--profile",
+            profile,
+            *(word for name, value in replaced.items() for word in ("--set", f"{name}={_text(value)}")),
+        ]
 
     @property
     def emit(self) -> str:
@@ -59,7 +70,20 @@ class Point:
     def job(self) -> str:
         """The command that answers this point and keeps the answer."""
         seeds = ["--seeds", str(self.seeds)] if self.seeds else []
-        return shlex.join(["mxcast", "explore", "point", "--format", *self.flags, "--target", self.target, *seeds, "--no-report", "--quiet"])
+        return shlex.join(
+            [
+                "mxcast",
+                "explore",
+                "point",
+                "--format",
+                *self.flags,
+                "--target",
+                self.target,
+                *seeds,
+                "--no-report",
+                "--quiet",
+            ]
+        )
 
 
 def _text(value: object) -> str:
@@ -70,7 +94,9 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Explored:
-    """A point and its figures. What was not asked, or cannot be known, is None. Fields are flat, so that a list of these is a table."""
+    """A point and its figures. What was not asked, or cannot be known, is None. Fields are flat, so that a list of
+    these is a table.
+    """
 
     id: str
     config_id: str
@@ -147,11 +173,21 @@ def described(point: Point) -> dict[str, object]:
     config, numerics, ways = point.config, point.config.numerics, point.config.microarchitecture
     rules = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals", "overflow")
     said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in rules}
-    return {"id": point.id, "config_id": config.config_id, "format": config.formats, "profile": config.profile,
-            "source": numerics.source.name, "block_size": numerics.block_size, **said, "random_bits": numerics.random_bits,
-            **{name: str(getattr(ways, name)) for name in ("amax", "amax_key", "quantizer", "structure")},
-            "registered_after": ",".join(ways.registered_after), "target": point.target, "latency_cycles": config.latency,
-            "emit": point.emit}
+    return {
+        "id": point.id,
+        "config_id": config.config_id,
+        "format": config.formats,
+        "profile": config.profile,
+        "source": numerics.source.name,
+        "block_size": numerics.block_size,
+        **said,
+        "random_bits": numerics.random_bits,
+        **{name: str(getattr(ways, name)) for name in ("amax", "amax_key", "quantizer", "structure")},
+        "registered_after": ",".join(ways.registered_after),
+        "target": point.target,
+        "latency_cycles": config.latency,
+        "emit": point.emit,
+    }
 
 
 def checked_column(name: str) -> str:

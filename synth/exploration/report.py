@@ -18,14 +18,39 @@ __all__ = ["report"]
 MISSING = "–"
 
 
-NAMED = {"block_size", "random_bits", "specials", "input_subnormals", "element_subnormals", "overflow", "registered_after"}
+NAMED = {
+    "block_size",
+    "random_bits",
+    "specials",
+    "input_subnormals",
+    "element_subnormals",
+    "overflow",
+    "registered_after",
+}
 """Columns whose values say little without the heading."""
 
-BUILT = {"source": TEXTS["source"], "block_size": TEXTS["block_size"], "random_bits": TEXTS["random_bits"], "build": "Built as",
-         "registered_after": TEXTS["registered_after"]}
+BUILT = {
+    "source": TEXTS["source"],
+    "block_size": TEXTS["block_size"],
+    "random_bits": TEXTS["random_bits"],
+    "build": "Built as",
+    "registered_after": TEXTS["registered_after"],
+}
 """What two entries of the ledger may differ by beside their clause; shown where they do."""
-LEDGER = {"target": "Target", "format": "Format", **BUILT, "clause": "Clause", "without": "Without", "with": "With", "luts": "LUTs",
-          "percent": "LUTs, %", "levels": "Levels", "sqnr_db": "SQNR, dB", "most_db": "Most, dB", "most_on": "On"}
+LEDGER = {
+    "target": "Target",
+    "format": "Format",
+    **BUILT,
+    "clause": "Clause",
+    "without": "Without",
+    "with": "With",
+    "luts": "LUTs",
+    "percent": "LUTs, %",
+    "levels": "Levels",
+    "sqnr_db": "SQNR, dB",
+    "most_db": "Most, dB",
+    "most_on": "On",
+}
 SIGNED = {"luts": "+,.0f", "percent": "+.1f", "levels": "+.0f", "sqnr_db": "+.2f", "most_db": "+.2f"}
 
 
@@ -33,12 +58,15 @@ HEADINGS = {"says": "Design space", "device": "Place and route on"}
 """Of the method, where the key is none."""
 
 
-def report(rows: list[dict], ledger: list[dict], method: dict, missing: int = 0, left_out: Mapping[str, int] | None = None) -> str:
+def report(
+    rows: list[dict], ledger: list[dict], method: dict, missing: int = 0, left_out: Mapping[str, int] | None = None
+) -> str:
     """The page: same arguments, same text.
 
-    ``rows`` are the points of a sweep, ``ledger`` the differences that single clauses make, and ``method`` heading -> text, list
-    or table (``sweep`` and ``objectives`` stand in the lead). Points that failed are listed apart, with their logs. So many points
-    are ``missing``, and ``left_out`` is how many combinations cannot be built, by the reason.
+    ``rows`` are the points of a sweep, ``ledger`` the differences that single clauses make, and ``method`` heading ->
+    text, list or table (``sweep`` and ``objectives`` stand in the lead). Points that failed are listed apart, with
+    their logs. So many points are ``missing``, and ``left_out`` is how many combinations cannot be built, by the
+    reason.
     """
     left_out = left_out or {}
     done, failed = ([row for row in rows if (row["status"] == "done") == good] for good in (True, False))
@@ -50,7 +78,9 @@ def report(rows: list[dict], ledger: list[dict], method: dict, missing: int = 0,
         "filters": "".join(_select(key, values(done, key)) for key in GROUPS if len(values(done, key)) > 1),
         "legend": _legend(done),
         "size": f"0 0 {WIDTH} {HEIGHT}",
-        "scatter": scatter(done, [_name(row, texts) for row in done], (_label(_of("luts")), _label(_of(upright(done)[0])))),
+        "scatter": scatter(
+            done, [_name(row, texts) for row in done], (_label(_of("luts")), _label(_of(upright(done)[0])))
+        ),
         "same": _same(done, texts, figures),
         "table": _points(done, texts, figures),
         "failed": _failures(failed, [key for key in TEXTS if varies(rows, key)]),
@@ -59,7 +89,9 @@ def report(rows: list[dict], ledger: list[dict], method: dict, missing: int = 0,
         "data": _json(done, figures, tensors if len(tensors) > 1 else []),
     }
     template = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
-    return re.sub("@@([a-z]+)@@", lambda match: parts[match[1]], template)  # in one pass: what is put in is not searched again
+    return re.sub(
+        "@@([a-z]+)@@", lambda match: parts[match[1]], template
+    )  # in one pass: what is put in is not searched again
 
 
 def _of(key: str) -> Column:
@@ -76,7 +108,9 @@ def _heading(key: str) -> str:
 
 def _name(row: dict, keys: Iterable[str]) -> str:
     """The values that tell a point from others."""
-    said = (f"{TEXTS[key]} {row[key]}" if key in NAMED else str(row[key]) for key in keys if row.get(key) not in (None, ""))
+    said = (
+        f"{TEXTS[key]} {row[key]}" if key in NAMED else str(row[key]) for key in keys if row.get(key) not in (None, "")
+    )
     return " · ".join(said) or str(row["format"])
 
 
@@ -85,7 +119,9 @@ def _number(value: float | None, form: str, factor: float = 1) -> str:
         return MISSING
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return format(value * factor, form).replace("-", "−") if value else format(0, form.lstrip("+"))  # neither +0 nor -0
+    if value == 0:
+        return format(0, form.lstrip("+"))  # neither +0 nor -0
+    return format(value * factor, form).replace("-", "−")
 
 
 def _text(value: object) -> str:
@@ -96,17 +132,25 @@ def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str], missi
     total = len(done) + len(failed)
     said = [f"{_count(total, 'point')}: {len(done):,} done, {len(failed):,} failed."]
     if missing:
-        said.append(f"{missing:,} of {_count(total + missing, 'point')} {'is' if missing == 1 else 'are'} not on record.")
+        said.append(
+            f"{missing:,} of {_count(total + missing, 'point')} {'is' if missing == 1 else 'are'} not on record."
+        )
     if left_out:
         said.append(f"{_count(left_out, 'combination')} cannot be built (the reasons are under Method).")
     if best := sum(bool(row["pareto"]) for row in done):
         goals = f" of {' × '.join(NAMES.get(goal, goal).split(',')[0] for goal in objectives)}" if objectives else ""
-        said.append(f"{best:,} {'is' if best == 1 else 'are'} on the front{goals}: no other point of the target is at least as good in all "
-                    "and better in one.")
+        said.append(
+            f"{best:,} {'is' if best == 1 else 'are'} on the front{goals}: no other point of the target is at least "
+            "as good in all "
+            "and better in one."
+        )
     elif objectives and done:
         said.append(f"The front is empty: no point has all of {', '.join(objectives)}.")
     if exact := sum(row["sqnr_db"] == math.inf for row in done):
-        said.append(f"{_count(exact, 'point')} lose{'s' if exact == 1 else ''} nothing on the tensors that count: an SQNR of ∞ has no mark where SQNR is an axis.")
+        said.append(
+            f"{_count(exact, 'point')} lose{'s' if exact == 1 else ''} nothing on the tensors that count: an SQNR "
+            "of ∞ has no mark where SQNR is an axis."
+        )
     proofs = Counter(row["proof"] for row in done)
     said.append(f"Proofs: {', '.join(f'{count:,} {proof}' for proof, count in sorted(proofs.items())) or 'none'}.")
     return escape(" ".join(said))
@@ -125,8 +169,10 @@ def _legend(rows: list[dict]) -> str:
     colour, marker = encoding(rows)
     lists = []
     for key in dict.fromkeys(filter(None, (colour, marker))):
-        entries = (f"<li>{swatch(i if key == colour else None, i if key == marker else None)}{_text(value)}</li>"
-                   for i, value in enumerate(values(rows, key)))
+        entries = (
+            f"<li>{swatch(i if key == colour else None, i if key == marker else None)}{_text(value)}</li>"
+            for i, value in enumerate(values(rows, key))
+        )
         lists.append(f'<ul class="legend"><li>{TEXTS[key]}:</li>{"".join(entries)}</ul>')
     if len(targets := values(rows, "target")) > 1:
         entries = (f"<li>{line_swatch(i)}{_text(target)}</li>" for i, target in enumerate(targets))
@@ -138,26 +184,39 @@ def _same(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> 
     """What is left out of the table, as a sentence."""
     if not rows:
         return ""
-    same = [f"{TEXTS[key]} {_text(rows[0][key])}" for key in TEXTS if key not in texts and rows[0].get(key) not in (None, "")]
-    same += [f"{column.name} {_number(rows[0][column.key], column.form, column.factor)}"
-             for column in known_figures(rows) if column not in figures]
+    same = [
+        f"{TEXTS[key]} {_text(rows[0][key])}"
+        for key in TEXTS
+        if key not in texts and rows[0].get(key) not in (None, "")
+    ]
+    same += [
+        f"{column.name} {_number(rows[0][column.key], column.form, column.factor)}"
+        for column in known_figures(rows)
+        if column not in figures
+    ]
     return f"<p>The same in all points: {'; '.join(same)}.</p>" if same else ""
 
 
 def _points(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> str:
-    """What tells points apart, then the figures, then what is known of the point: all that is compared fits a screen."""
+    """What tells points apart, then the figures, then what is known of the point: all that is compared fits a
+    screen.
+    """
     known = {key: TEXTS[key] for key in texts if key == "profile"} | {"proof": "Proof"}
     texts, lines = [key for key in texts if key not in known], []
     for row in rows:
-        cells = [f'<th scope="row"><code>{escape(row["id"])}</code></th><td>{"yes" if row["pareto"] else ""}</td>',
-                 *(f"<td>{_text(row.get(key))}</td>" for key in texts),
-                 *(f'<td class="n">{_number(row.get(column.key), column.form, column.factor)}</td>' for column in figures),
-                 *(f"<td>{_text(row.get(key))}</td>" for key in known),
-                 f'<td><code class="command">{_text(row["emit"])}</code></td>']
+        cells = [
+            f'<th scope="row"><code>{escape(row["id"])}</code></th><td>{"yes" if row["pareto"] else ""}</td>',
+            *(f"<td>{_text(row.get(key))}</td>" for key in texts),
+            *(f'<td class="n">{_number(row.get(column.key), column.form, column.factor)}</td>' for column in figures),
+            *(f"<td>{_text(row.get(key))}</td>" for key in known),
+            f'<td><code class="command">{_text(row["emit"])}</code></td>',
+        ]
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    heads = [*((name, "") for name in ("Point", "Front", *(TEXTS[key] for key in texts))),
-             *((column.name, f' class="n" title="{escape(column.meaning)}"') for column in figures),
-             *((name, "") for name in (*known.values(), "Command"))]
+    heads = [
+        *((name, "") for name in ("Point", "Front", *(TEXTS[key] for key in texts))),
+        *((column.name, f' class="n" title="{escape(column.meaning)}"') for column in figures),
+        *((name, "") for name in (*known.values(), "Command")),
+    ]
     head = "".join(f'<th scope="col"{more}>{escape(name)}</th>' for name, more in heads)
     return f"<thead><tr>{head}</tr></thead><tbody>{chr(10).join(lines)}</tbody>"
 
@@ -167,18 +226,31 @@ def _ledger(rows: list[dict]) -> str:
         return "<p>No two points of this sweep differ by one clause only.</p>"
     keys = [key for key in LEDGER if key not in BUILT or varies(rows, key)]
     head = "".join(f'<th scope="col"{" class=n" if key in SIGNED else ""}>{LEDGER[key]}</th>' for key in keys)
-    lines = ("".join(f'<td class="n">{_number(row[key], SIGNED[key])}</td>' if key in SIGNED else f"<td>{_text(row.get(key))}</td>"
-                     for key in keys) for row in rows)
+    lines = (
+        "".join(
+            f'<td class="n">{_number(row[key], SIGNED[key])}</td>'
+            if key in SIGNED
+            else f"<td>{_text(row.get(key))}</td>"
+            for key in keys
+        )
+        for row in rows
+    )
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
-    return ('<div class="wide" tabindex="0" role="region" aria-label="Ledger"><table id="ledger">'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+    return (
+        '<div class="wide" tabindex="0" role="region" aria-label="Ledger"><table id="ledger">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
 
 def _failures(rows: list[dict], keys: Sequence[str]) -> str:
     if not rows:
         return ""
-    found = "\n".join(f"<details><summary><code>{escape(row['id'])}</code> {escape(_name(row, keys))}: {_text(row['error'])}</summary>"
-                      f'<p><code class="command">{_text(row["emit"])}</code></p>{_log(row["log"])}</details>' for row in rows)
+    found = "\n".join(
+        f"<details><summary><code>{escape(row['id'])}</code> {escape(_name(row, keys))}: "
+        f"{_text(row['error'])}</summary>"
+        f'<p><code class="command">{_text(row["emit"])}</code></p>{_log(row["log"])}</details>'
+        for row in rows
+    )
     return f"<section><h2>Failed points</h2>{found}</section>"
 
 
@@ -203,7 +275,11 @@ def _method(method: dict) -> str:
 
 def _meanings(rows: list[dict]) -> str:
     """What the figures of the page are, those too that are the same in all points."""
-    return f"<h3>Figures</h3>{_several('', {column.name: column.meaning for column in known_figures(rows)})}" if rows else ""
+    return (
+        f"<h3>Figures</h3>{_several('', {column.name: column.meaning for column in known_figures(rows)})}"
+        if rows
+        else ""
+    )
 
 
 def _reasons(left_out: Mapping[str, int]) -> str:
@@ -220,18 +296,43 @@ def _several(name: str, value: dict | Sequence) -> str:
         return f"<ul>{''.join(f'<li>{_text(entry)}</li>' for entry in value)}</ul>"
     head = "".join(f'<th scope="col">{escape(_heading(key))}</th>' for key in value[0])
     body = "".join(f"<tr>{''.join(f'<td>{_text(entry)}</td>' for entry in row.values())}</tr>" for row in value)
-    return (f'<div class="wide" tabindex="0" role="region" aria-label="{escape(name)}"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>")
+    return (
+        '<div class="wide" tabindex="0" role="region" '
+        f'aria-label="{escape(name)}"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
 
 
 def _json(rows: list[dict], figures: Sequence[Column], tensors: Sequence[str]) -> str:
-    """What the page's script draws: axes with their figures, values to filter by, and commands; row by row as in the table."""
-    axes = [{"name": column.name, "label": _label(column), "key": column.key, "better": column.better,
-             "values": [_plain(row.get(column.key), column.factor) for row in rows]} for column in figures]
-    axes += [{"name": f"SQNR, dB: {name}", "label": f"SQNR of {name}, dB (more is better)", "key": "", "better": 1,
-              "values": [_plain(((row.get("accuracy") or {}).get(name) or {}).get("sqnr_db"), 1) for row in rows]} for name in tensors]
-    data = {"axes": axes, "up": upright(rows)[0], "front": [bool(row["pareto"]) for row in rows],
-            "groups": {key: [_option(row.get(key)) for row in rows] for key in GROUPS if len(values(rows, key)) > 1}}
+    """What the page's script draws: axes with their figures, values to filter by, and commands; row by row as in the
+    table.
+    """
+    axes = [
+        {
+            "name": column.name,
+            "label": _label(column),
+            "key": column.key,
+            "better": column.better,
+            "values": [_plain(row.get(column.key), column.factor) for row in rows],
+        }
+        for column in figures
+    ]
+    axes += [
+        {
+            "name": f"SQNR, dB: {name}",
+            "label": f"SQNR of {name}, dB (more is better)",
+            "key": "",
+            "better": 1,
+            "values": [_plain(((row.get("accuracy") or {}).get(name) or {}).get("sqnr_db"), 1) for row in rows],
+        }
+        for name in tensors
+    ]
+    data = {
+        "axes": axes,
+        "up": upright(rows)[0],
+        "front": [bool(row["pareto"]) for row in rows],
+        "groups": {key: [_option(row.get(key)) for row in rows] for key in GROUPS if len(values(rows, key)) > 1},
+    }
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")  # no </script> in a script
 
 

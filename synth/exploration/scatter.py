@@ -1,4 +1,6 @@
-"""Points in a plane: what colour and marker stand for, the front of the points shown, ticks, and the scatter as an SVG."""
+"""Points in a plane: what colour and marker stand for, the front of the points shown, ticks, and the scatter as
+an SVG.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,47 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["COLOURS", "GROUPS", "MARKERS", "drawable", "encoding", "front", "indices", "line_swatch", "plottable", "scatter", "swatch",
-           "ticks", "upright", "values"]
+__all__ = [
+    "COLOURS",
+    "GROUPS",
+    "MARKERS",
+    "drawable",
+    "encoding",
+    "front",
+    "indices",
+    "line_swatch",
+    "plottable",
+    "scatter",
+    "swatch",
+    "ticks",
+    "upright",
+    "values",
+]
 
-GROUPS = ("scale_rule", "rounding", "format", "quantizer", "amax", "amax_key", "structure", "specials", "input_subnormals",
-          "element_subnormals", "overflow", "source", "block_size", "registered_after", "random_bits", "target")
+GROUPS = (
+    "scale_rule",
+    "rounding",
+    "format",
+    "quantizer",
+    "amax",
+    "amax_key",
+    "structure",
+    "specials",
+    "input_subnormals",
+    "element_subnormals",
+    "overflow",
+    "source",
+    "block_size",
+    "registered_after",
+    "random_bits",
+    "target",
+)
 """What a colour or a marker may stand for, best first."""
 
 COLOURS = ("#1b55d6", "#e2620d", "#0b9468", "#b84aa6", "#151a2d", "#6b4a00", "#9a6bea", "#5f6670")
-"""On white at least 3.5 to 1, and apart from each other under protanopia, deuteranopia and tritanopia. report.html has them
-too, with a set for dark screens."""
+"""On white at least 3.5 to 1, and apart from each other under protanopia, deuteranopia and tritanopia. report.html has
+them too, with a set for dark screens.
+"""
 
 MARKERS = {
     "o": "M4.5 0A4.5 4.5 0 1 1-4.5 0A4.5 4.5 0 1 1 4.5 0Z",
@@ -44,8 +77,8 @@ def values(rows: Iterable[dict], key: str) -> list:
 def encoding(rows: Sequence[dict], keys: Sequence[str] = GROUPS) -> tuple[str | None, str | None]:
     """The columns that colour and marker stand for, both the same where only one varies; None where none does.
 
-    Colour is the first of ``keys`` that varies, with no more values than there are markers; the marker is the rounding if that
-    varies, else the next column. Random bits that follow from the rounding tell no more than it does.
+    Colour is the first of ``keys`` that varies, with no more values than there are markers; the marker is the rounding
+    if that varies, else the next column. Random bits that follow from the rounding tell no more than it does.
     """
     few = [key for key in keys if 1 < len(values(rows, key)) <= len(MARKERS)]
     if len({(row.get("rounding"), row.get("random_bits")) for row in rows}) == len(values(rows, "rounding")):
@@ -114,15 +147,18 @@ def swatch(colour: int | None, marker: int | None) -> str:
 
 def line_swatch(number: int) -> str:
     """A piece of the line of a front for a legend."""
-    return ('<svg class="swatch long-swatch" viewBox="0 0 28 14" aria-hidden="true">'
-            f'<path class="line l{number % LINES}" d="M0 7H28"/></svg>')
+    return (
+        '<svg class="swatch long-swatch" viewBox="0 0 28 14" aria-hidden="true">'
+        f'<path class="line l{number % LINES}" d="M0 7H28"/></svg>'
+    )
 
 
 def scatter(rows: Sequence[dict], titles: Sequence[str], labels: tuple[str, str], group: str = "target") -> str:
-    """The body of an SVG of WIDTH by HEIGHT: LUTs against what ``upright`` says, with a front for each value of ``group``.
+    """The body of an SVG of WIDTH by HEIGHT: LUTs against what ``upright`` says, with a front for each value of
+    ``group``.
 
-    Every row has a mark with its number in ``data-i`` and its title, where a pointer without JavaScript finds it; rows without
-    either figure have one that is not shown. Those of the sweep's front are drawn last, on top.
+    Every row has a mark with its number in ``data-i`` and its title, where a pointer without JavaScript finds it; rows
+    without either figure have one that is not shown. Those of the sweep's front are drawn last, on top.
     """
     colours, markers = (indices(rows, key) for key in encoding(rows))
     up, better = upright(rows)
@@ -130,20 +166,28 @@ def scatter(rows: Sequence[dict], titles: Sequence[str], labels: tuple[str, str]
     (x_low, x_high), (y_low, y_high) = (_domain([point[axis] for point in points.values()]) for axis in (0, 1))
 
     def place(x: float, y: float) -> tuple[float, float]:
-        return (round(LEFT + (x - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT), 1),
-                round(HEIGHT - BOTTOM - (y - y_low) / (y_high - y_low) * (HEIGHT - TOP - BOTTOM), 1))
+        return (
+            round(LEFT + (x - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT), 1),
+            round(HEIGHT - BOTTOM - (y - y_low) / (y_high - y_low) * (HEIGHT - TOP - BOTTOM), 1),
+        )
 
     axes = []
     for x in ticks(x_low, x_high, 8):
         at = place(x, y_low)[0]
-        axes.append(f'<path d="M{at} {TOP}V{HEIGHT - BOTTOM}"/>'
-                    f'<text x="{at}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{x:,g}</text>')
+        axes.append(
+            f'<path d="M{at} {TOP}V{HEIGHT - BOTTOM}"/>'
+            f'<text x="{at}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{x:,g}</text>'
+        )
     for y in ticks(y_low, y_high, 6):
         at = place(x_low, y)[1]
-        axes.append(f'<path d="M{LEFT} {at}H{WIDTH - RIGHT}"/>'
-                    f'<text x="{LEFT - 7}" y="{at + 4}" text-anchor="end">{y:,g}</text>')
-    axes.append(f'<text class="label" id="across" x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" text-anchor="end">{escape(labels[0])}</text>'
-                f'<text class="label" id="up" x="8" y="16">{escape(labels[1])}</text>')
+        axes.append(
+            f'<path d="M{LEFT} {at}H{WIDTH - RIGHT}"/><text x="{LEFT - 7}" y="{at + 4}" text-anchor="end">{y:,g}</text>'
+        )
+    axes.append(
+        f'<text class="label" id="across" x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" '
+        f'text-anchor="end">{escape(labels[0])}</text>'
+        f'<text class="label" id="up" x="8" y="16">{escape(labels[1])}</text>'
+    )
     lines = []
     for number, value in enumerate(values(rows, group)):
         best = [place(*point) for point in front((points[i] for i in points if rows[i].get(group) == value), better)]
@@ -154,7 +198,9 @@ def scatter(rows: Sequence[dict], titles: Sequence[str], labels: tuple[str, str]
         style = f"c{colours[i]}" + (" front" if row["pareto"] else "")
         at = 'translate({} {})"'.format(*place(*points[i])) if i in points else '" display="none"'
         path = [*MARKERS.values()][markers[i]]
-        marks.append(f'<path class="{style}" data-i="{i}" d="{path}" transform="{at}><title>{escape(titles[i])}</title></path>')
+        marks.append(
+            f'<path class="{style}" data-i="{i}" d="{path}" transform="{at}><title>{escape(titles[i])}</title></path>'
+        )
     return f'<g id="axes">{"".join(axes)}</g><g id="line">{"".join(lines)}</g><g id="marks">{chr(10).join(marks)}</g>'
 
 

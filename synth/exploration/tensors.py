@@ -68,11 +68,15 @@ def standard() -> list[Tensor]:
     with as_file(files("mxcast.data") / "minilm_sample.safetensors") as path:
         weights = load(path.read_bytes())
     flat = np.concatenate([weights[name].reshape(-1) for name in sorted(weights)])  # rows are whole blocks of up to 128
-    return [Tensor(name="minilm weights", values=flat, source="all-MiniLM-L6-v2, Apache-2.0, the sample of mxcast"), *_drawn()]
+    return [
+        Tensor(name="minilm weights", values=flat, source="all-MiniLM-L6-v2, Apache-2.0, the sample of mxcast"),
+        *_drawn(),
+    ]
 
 
 def _drawn() -> list[Tensor]:
     """Distributions by name; each has a generator of its own, so that one more changes none."""
+
     def numbers(number: int) -> np.random.Generator:
         return np.random.Generator(np.random.PCG64([SEED, number]))
 
@@ -82,8 +86,11 @@ def _drawn() -> list[Tensor]:
         "normal": (numbers(0).standard_normal(COUNT), "standard normal"),
         "laplace": (numbers(1).laplace(size=COUNT), "Laplace of scale 1: heavier tails"),
         "outliers": (outliers, "standard normal, every 128th number 64 times larger, as in activations"),
-        "tiny": (numbers(3).standard_normal(COUNT) * 2.0 ** -127, "normal around 2**-127: FP32 subnormals"),
+        "tiny": (numbers(3).standard_normal(COUNT) * 2.0**-127, "normal around 2**-127: FP32 subnormals"),
     }
-    return [Tensor(name=name, values=values.astype(np.float32), source=f"{says}, PCG64 seed [{SEED}, {number}]",
-                   counts=False)
-            for number, (name, (values, says)) in enumerate(drawn.items())]
+    return [
+        Tensor(
+            name=name, values=values.astype(np.float32), source=f"{says}, PCG64 seed [{SEED}, {number}]", counts=False
+        )
+        for number, (name, (values, says)) in enumerate(drawn.items())
+    ]

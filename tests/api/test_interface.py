@@ -25,8 +25,16 @@ def test_every_name_is_there():
 
 
 def test_the_import_takes_nothing_along():
-    done = subprocess.run([sys.executable, "-c", "import sys, mxcast; print([m for m in ('numpy', 'amaranth', 'typer') if m in sys.modules])"],
-                          capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys, mxcast; print([m for m in ('numpy', 'amaranth', 'typer') if m in sys.modules])",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == "[]\n"
 
 
@@ -48,13 +56,18 @@ def test_the_hardware(tmp_path):
     assert mxcast.synth("e2m1", stages=False, **SMALL).config == converter_config("e2m1", **SMALL)
 
 
-@pytest.mark.parametrize("call, sentence", [
-    (lambda: mxcast.emit("f4m3"), "unknown format 'f4m3': did you mean 'e4m3'?"),
-    (lambda: mxcast.verify("e4m3", profile="ocpp"), "unknown profile 'ocpp': did you mean 'ocp'?"),
-    (lambda: mxcast.prove("e4m3", roundng="rne"), "unknown field 'roundng': did you mean 'rounding'?"),
-    (lambda: mxcast.quantize(np.ones(16, np.float32), "nvfp4"),
-     "nvfp4 has the scale format ue4m3: only E8M0 scales, and these alone, are converted to"),
-])
+@pytest.mark.parametrize(
+    "call, sentence",
+    [
+        (lambda: mxcast.emit("f4m3"), "unknown format 'f4m3': did you mean 'e4m3'?"),
+        (lambda: mxcast.verify("e4m3", profile="ocpp"), "unknown profile 'ocpp': did you mean 'ocp'?"),
+        (lambda: mxcast.prove("e4m3", roundng="rne"), "unknown field 'roundng': did you mean 'rounding'?"),
+        (
+            lambda: mxcast.quantize(np.ones(16, np.float32), "nvfp4"),
+            "nvfp4 has the scale format ue4m3: only E8M0 scales, and these alone, are converted to",
+        ),
+    ],
+)
 def test_one_sentence(call, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError) as error:
@@ -63,9 +76,13 @@ def test_one_sentence(call, sentence, tmp_path, monkeypatch):
 
 
 def test_the_room_of_the_same_name():
-    """``mxcast.synth`` is a folder of modules and the function of the interface, in whatever order they are imported."""
-    script = ("{first}\nimport mxcast, mxcast.synth\nfrom mxcast.synth import TARGETS\n"
-              "print(callable(mxcast.synth), 'xcu' in TARGETS, mxcast.synth.TARGETS is TARGETS)")
+    """``mxcast.synth`` is a folder of modules and the function of the interface, in whatever order they are
+    imported.
+    """
+    script = (
+        "{first}\nimport mxcast, mxcast.synth\nfrom mxcast.synth import TARGETS\n"
+        "print(callable(mxcast.synth), 'xcu' in TARGETS, mxcast.synth.TARGETS is TARGETS)"
+    )
     for first in ("import mxcast.synth", "import mxcast; mxcast.synth", "import mxcast.cli"):
         done = subprocess.run([sys.executable, "-c", script.format(first=first)], capture_output=True, text=True)
         assert done.stdout == "True True True\n", done.stderr

@@ -16,24 +16,28 @@ from mxcast.cli import main
 @pytest.fixture
 def passes(capsys) -> Callable[..., str]:
     """Run the command, which must succeed in silence on stderr; returns its stdout."""
+
     def run(*arguments: object) -> str:
         code = main([str(a) for a in arguments])
         out, err = capsys.readouterr()
         assert (code, err) == (0, "")
         return out
+
     return run
 
 
 @pytest.fixture
 def fails(capsys) -> Callable[..., str]:
     """Run the command, which must fail with this code and one sentence on stderr; returns the sentence."""
+
     def run(code: int, *arguments: object) -> str:
         got = main([str(a) for a in arguments])
         out, err = capsys.readouterr()
         assert got == code, err
         assert out == "", "an error must not look like a result"
         assert err.startswith("mxcast: ") and err.count("\n") == 1 and err.endswith("\n"), err
-        return err[len("mxcast: "):-1]
+        return err[len("mxcast: ") : -1]
+
     return run
 
 
@@ -49,17 +53,23 @@ def numbers() -> np.ndarray:
 @pytest.fixture
 def saved(tmp_path) -> Callable[..., Path]:
     """Write an array as `.npy`."""
+
     def save(array: np.ndarray, name: str = "x.npy") -> Path:
         np.save(tmp_path / name, array)
         return tmp_path / name
+
     return save
 
 
 @pytest.fixture
 def raw_safetensors(tmp_path) -> Callable[..., Path]:
     """Write a file of tensors of any dtype, given as (dtype, shape, bytes); from the description of the format."""
-    def write(tensors: dict[str, tuple[str, tuple[int, ...], bytes]], metadata: dict[str, str] | None = None,
-              name: str = "in.safetensors") -> Path:
+
+    def write(
+        tensors: dict[str, tuple[str, tuple[int, ...], bytes]],
+        metadata: dict[str, str] | None = None,
+        name: str = "in.safetensors",
+    ) -> Path:
         header, data = ({"__metadata__": metadata} if metadata else {}), b""
         for tensor, (dtype, shape, raw) in tensors.items():
             header[tensor] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
@@ -67,4 +77,5 @@ def raw_safetensors(tmp_path) -> Callable[..., Path]:
         text = json.dumps(header).encode()
         (tmp_path / name).write_bytes(struct.pack("<Q", len(text)) + text + data)
         return tmp_path / name
+
     return write

@@ -14,7 +14,10 @@ BLOCK = ["--top", "e2m1_block", "--map", "x=in_{i}", "--map", "p=out_{i}", "--ma
 
 def test_pass(passes, tmp_path):
     out = passes("check-rtl", *E2M1, *BLOCK, "-o", tmp_path)
-    assert "PASS: e2m1_block equals mxfp4_e2m1 ocp for every block (as read_verilog and slang read it; bitwuzla" in out and "N(0,1): 0 of 100,000 (0 %) blocks differ" in out
+    assert (
+        "PASS: e2m1_block equals mxfp4_e2m1 ocp for every block (as read_verilog and slang read it; bitwuzla" in out
+        and "N(0,1): 0 of 100,000 (0 %) blocks differ" in out
+    )
 
 
 def test_fail_and_its_document(capsys, tmp_path):
@@ -22,37 +25,78 @@ def test_fail_and_its_document(capsys, tmp_path):
     assert main(arguments) == 1
     out, err = capsys.readouterr()
     assert err == "" and "FAIL: e2m1_block is not mxfp4_e2m1 ocp" in out
-    assert "it matches ocp with element_subnormals=flush" in out and "smallest witness" in out and "mxcast explain" in out
+    assert (
+        "it matches ocp with element_subnormals=flush" in out and "smallest witness" in out and "mxcast explain" in out
+    )
     assert main([*arguments, "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert (document["status"], document["map"]["x"]) == ("FAIL", "in_{i}")
-    assert document["matches"][0]["names"] == ["ocp with element_subnormals=flush"] and len(document["witnesses"][0]["block"]) == 4
+    assert (
+        document["matches"][0]["names"] == ["ocp with element_subnormals=flush"]
+        and len(document["witnesses"][0]["block"]) == 4
+    )
     assert {path.name for path in Path(document["folder"]).iterdir()} >= {"witness.npz", "report.json"}
-    assert json.loads((Path(document["folder"]) / "report.json").read_text()) == {k: v for k, v in document.items() if k != "folder"}
+    assert json.loads((Path(document["folder"]) / "report.json").read_text()) == {
+        k: v for k, v in document.items() if k != "folder"
+    }
 
 
 def test_unknown_with_a_map_file(capsys, tmp_path):
     table = tmp_path / "map.toml"
     table.write_text('[map]\nx = "data"\nscale = "result[23:16]"\np = "result[15:0]"\nclk = "clk"\nlatency = 9\n')
-    assert main([str(a) for a in ["check-rtl", DESIGNS / "e2m1_pipe.sv", *E2M1, "--top", "e2m1_in_turn", "--map-file", table,
-                                  "--map", "latency=1", "-o", tmp_path]]) == 4
+    assert (
+        main(
+            [
+                str(a)
+                for a in [
+                    "check-rtl",
+                    DESIGNS / "e2m1_pipe.sv",
+                    *E2M1,
+                    "--top",
+                    "e2m1_in_turn",
+                    "--map-file",
+                    table,
+                    "--map",
+                    "latency=1",
+                    "-o",
+                    tmp_path,
+                ]
+            ]
+        )
+        == 4
+    )
     out = capsys.readouterr().out
     assert "UNKNOWN: e2m1_in_turn differs from mxfp4_e2m1 ocp on no block that was simulated; it is not proved" in out
     assert "no proof was possible: a register feeds back into itself" in out
 
 
-@pytest.mark.parametrize("arguments, sentence", [
-    ([*E2M1], "the module to check is missing: --top MODULE"),
-    ([*E2M1, "--top", "e2m1"], "the files have no module e2m1: they have e2m1_block, e2m1_element, e2m1_max, e2m1_scale, e2m1_vector"),
-    ([*E2M1, "--top", "e2m1_block"], "the map says nothing of x, and e2m1_block has no port of that name: map x=PATTERN; "
-                                     "its inputs are in_0, in_1, in_2, in_3"),
-    ([*E2M1, *BLOCK, "--map", "en=1"], "unknown port of e2m1_block 'en': known are in_0, in_1, in_2, in_3, shared, out_0, out_1, out_2, out_3"),
-    ([*E2M1, *BLOCK, "--map", "x=in_0"], "--map gives x twice: in_{i} and in_0"),
-    ([*E2M1, *BLOCK, "--param", "EMAX"], "--param takes KEY=VALUE, not 'EMAX'"),
-    ([*E2M1, *BLOCK, "--solver", "bitwuzle"], "unknown solver 'bitwuzle': did you mean 'bitwuzla'?"),
-    ([*E2M1[:-4], *BLOCK], "unknown port of e2m1_block 'in_4': did you mean 'in_3'?"),   # a block has 32 elements by default
-    (["missing.v", "--top", "t", "-f", "e2m1"], "missing.v: No such file or directory"),
-])
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        ([*E2M1], "the module to check is missing: --top MODULE"),
+        (
+            [*E2M1, "--top", "e2m1"],
+            "the files have no module e2m1: they have e2m1_block, e2m1_element, e2m1_max, e2m1_scale, e2m1_vector",
+        ),
+        (
+            [*E2M1, "--top", "e2m1_block"],
+            "the map says nothing of x, and e2m1_block has no port of that name: map x=PATTERN; "
+            "its inputs are in_0, in_1, in_2, in_3",
+        ),
+        (
+            [*E2M1, *BLOCK, "--map", "en=1"],
+            "unknown port of e2m1_block 'en': known are in_0, in_1, in_2, in_3, shared, out_0, out_1, out_2, out_3",
+        ),
+        ([*E2M1, *BLOCK, "--map", "x=in_0"], "--map gives x twice: in_{i} and in_0"),
+        ([*E2M1, *BLOCK, "--param", "EMAX"], "--param takes KEY=VALUE, not 'EMAX'"),
+        ([*E2M1, *BLOCK, "--solver", "bitwuzle"], "unknown solver 'bitwuzle': did you mean 'bitwuzla'?"),
+        (
+            [*E2M1[:-4], *BLOCK],
+            "unknown port of e2m1_block 'in_4': did you mean 'in_3'?",
+        ),  # a block has 32 elements by default
+        (["missing.v", "--top", "t", "-f", "e2m1"], "missing.v: No such file or directory"),
+    ],
+)
 def test_one_sentence(fails, tmp_path, arguments, sentence):
     assert fails(2, "check-rtl", *arguments, "-o", tmp_path) == sentence
 
@@ -61,9 +105,11 @@ def test_files_that_nobody_can_read(fails, tmp_path):
     bad = tmp_path / "bad.sv"
     bad.write_text("module bad(input a; endmodule\n")
     assert f"{bad}:1: expected ')'" in fails(2, "check-rtl", bad, "--top", "bad", "-f", "e2m1", "-o", tmp_path)
-    bad.write_text("`include \"nothing.svh\"\nmodule bad(input a); endmodule\n")
+    bad.write_text('`include "nothing.svh"\nmodule bad(input a); endmodule\n')
     assert "nothing.svh" in fails(2, "check-rtl", bad, "--top", "bad", "-f", "e2m1", "-o", tmp_path)
     table = tmp_path / "map.toml"
     table.write_text("x = 1")
-    assert fails(2, "check-rtl", bad, "--top", "bad", "-f", "e2m1", "--map-file", table) == \
-        f"{table} must have one table, [map], with the keys of --map"
+    assert (
+        fails(2, "check-rtl", bad, "--top", "bad", "-f", "e2m1", "--map-file", table)
+        == f"{table} must have one table, [map], with the keys of --map"
+    )

@@ -15,13 +15,27 @@ CONFIG = converter_config("e4m3")
 
 
 def verification(passed: bool, counts: dict[str, int]) -> Verification:
-    return Verification(config=CONFIG, passed=passed, counts=counts, mismatched_blocks=0 if passed else 1,
-                        report="" if passed else "1 of 10 blocks differ", seed=0)
+    return Verification(
+        config=CONFIG,
+        passed=passed,
+        counts=counts,
+        mismatched_blocks=0 if passed else 1,
+        report="" if passed else "1 of 10 blocks differ",
+        seed=0,
+    )
 
 
 def regression(passed: bool, tests: dict[str, int]) -> Regression:
-    return Regression(config=CONFIG, simulator="verilator", passed=passed, tests=tests,
-                      failures={} if passed else {"ties": "1 block differs"}, log=Path("log.txt"), waveform=None, seed=0)
+    return Regression(
+        config=CONFIG,
+        simulator="verilator",
+        passed=passed,
+        tests=tests,
+        failures={} if passed else {"ties": "1 block differs"},
+        log=Path("log.txt"),
+        waveform=None,
+        seed=0,
+    )
 
 
 @pytest.mark.parametrize("passed, blocks, code", [(True, 10, 0), (False, 10, 1), (False, 0, 1)])
@@ -65,28 +79,53 @@ def test_options_arrive(monkeypatch, passes, tmp_path):
         def call(config, **options):
             calls[name] = config, options
             return result
+
         return call
 
     monkeypatch.setattr("mxcast.sim.verify", record("verify", verification(True, {"corner": 1})))
     monkeypatch.setattr("mxcast.sim.test", record("test", regression(True, {"corner": 1})))
     passes("verify", "e4m3", "--profile", "nvidia", "--stimuli", "random", "--blocks", 7, "--seed", 3)
-    assert calls["verify"] == (converter_config("e4m3", "nvidia"),
-                               {"stimuli": "random", "blocks": 7, "seed": 3, "progress": None, "force": False})
+    assert calls["verify"] == (
+        converter_config("e4m3", "nvidia"),
+        {"stimuli": "random", "blocks": 7, "seed": 3, "progress": None, "force": False},
+    )
     passes("verify", "e4m3", "--exhaustive", "--force")
-    assert calls["verify"] == (CONFIG, {"stimuli": "exhaustive", "blocks": 1_000_000, "seed": 0, "progress": None, "force": True})
+    assert calls["verify"] == (
+        CONFIG,
+        {"stimuli": "exhaustive", "blocks": 1_000_000, "seed": 0, "progress": None, "force": True},
+    )
     passes("test", "e4m3", "--sim", "icarus", "--waves", "--seed", 5, "--name", "top", "-o", tmp_path)
-    assert calls["test"] == (CONFIG, {"simulator": "icarus", "waves": True, "seed": 5, "name": "top", "out": tmp_path,
-                                       "vectors": None, "verilog": None, "force": False})
+    assert calls["test"] == (
+        CONFIG,
+        {
+            "simulator": "icarus",
+            "waves": True,
+            "seed": 5,
+            "name": "top",
+            "out": tmp_path,
+            "vectors": None,
+            "verilog": None,
+            "force": False,
+        },
+    )
 
 
 def test_exhaustive_takes_no_other_stimuli(fails):
-    assert fails(2, "verify", "e4m3", "--exhaustive", "--stimuli", "random") == "--exhaustive takes all inputs: leave out --stimuli"
-    assert fails(2, "verify", "e4m3", "--exhaustive", "--tensors", "x.npy") == "--exhaustive takes all inputs: leave out --tensors"
+    assert (
+        fails(2, "verify", "e4m3", "--exhaustive", "--stimuli", "random")
+        == "--exhaustive takes all inputs: leave out --stimuli"
+    )
+    assert (
+        fails(2, "verify", "e4m3", "--exhaustive", "--tensors", "x.npy")
+        == "--exhaustive takes all inputs: leave out --tensors"
+    )
 
 
 def test_verify(passes):
     result = json.loads(passes("verify", "e4m3", "--blocks", 1000, "--json"))
-    assert result["passed"] and result["counts"]["random"] == 1000 and result["blocks"] == sum(result["counts"].values())
+    assert (
+        result["passed"] and result["counts"]["random"] == 1000 and result["blocks"] == sum(result["counts"].values())
+    )
 
 
 def test_verify_tensors(passes, fails, saved, numbers):
@@ -133,8 +172,10 @@ def test_pnr(monkeypatch, passes, fails):
     monkeypatch.setattr("mxcast.synth.report.pnr_table", lambda results: [{"Fmax MHz": 34.5}])
     assert json.loads(passes("synth", "e4m3", "--pnr", "--json")) == {"fmax_mhz": 34.5}
     assert "34.5" in passes("synth", "all", "--pnr", "--target", "ice40", "--seeds", 5, "-j", 1, "--force")
-    assert asked == [(1, "ecp5", {"seeds": 3, "jobs": 2, "force": False, "progress": None}),
-                     (6, "ice40", {"seeds": 5, "jobs": 1, "force": True, "progress": None})]
+    assert asked == [
+        (1, "ecp5", {"seeds": 3, "jobs": 2, "force": False, "progress": None}),
+        (6, "ice40", {"seeds": 5, "jobs": 1, "force": True, "progress": None}),
+    ]
     assert fails(2, "synth", "e4m3", "--seeds", 5) == "--seeds is for place and route: give --pnr too"
 
 
@@ -143,10 +184,30 @@ def test_pnr_of_a_target_without_a_program(fails):
 
 
 def test_emit_for_a_vendor(passes, fails, tmp_path):
-    files = json.loads(passes("emit", "e2m1", "--name", "top", "-o", tmp_path, "--vendor", "vivado", "--part", "xck26-sfvc784-2LV-c",
-                              "--period", 12.5, "--json"))["files"]
+    files = json.loads(
+        passes(
+            "emit",
+            "e2m1",
+            "--name",
+            "top",
+            "-o",
+            tmp_path,
+            "--vendor",
+            "vivado",
+            "--part",
+            "xck26-sfvc784-2LV-c",
+            "--period",
+            12.5,
+            "--json",
+        )
+    )["files"]
     assert "set part xck26-sfvc784-2LV-c\n" in Path(files["vivado_script"]).read_text()
     assert "-period 12.5\n" in Path(files["vivado_constraints"]).read_text()
-    assert fails(2, "emit", "e2m1", "-o", tmp_path, "--part", "x") == \
-        "--part and --period belong to the project of a vendor: give --vendor too"
-    assert fails(2, "emit", "e2m1", "-o", tmp_path, "--vendor", "vivaldo") == "unknown vendor 'vivaldo': did you mean 'vivado'?"
+    assert (
+        fails(2, "emit", "e2m1", "-o", tmp_path, "--part", "x")
+        == "--part and --period belong to the project of a vendor: give --vendor too"
+    )
+    assert (
+        fails(2, "emit", "e2m1", "-o", tmp_path, "--vendor", "vivaldo")
+        == "unknown vendor 'vivaldo': did you mean 'vivado'?"
+    )

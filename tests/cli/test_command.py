@@ -23,8 +23,10 @@ def run(*arguments, **environment):
 
 
 def test_help_is_light():
-    code = ("import sys, mxcast.cli; mxcast.cli.main(['--help']); "
-            "print([m for m in ('numpy', 'amaranth', 'cocotb', 'safetensors') if m in sys.modules])")
+    code = (
+        "import sys, mxcast.cli; mxcast.cli.main(['--help']); "
+        "print([m for m in ('numpy', 'amaranth', 'cocotb', 'safetensors') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"
@@ -46,49 +48,60 @@ def test_version_and_bare_command(passes):
     assert "Usage" in passes()
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (["emit"], "mxcast emit e4m3"),
-    (["emit", "f4m3"], "unknown format 'f4m3': did you mean 'e4m3'?"),
-    (["emit", "e6m1"], "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e6m1"),
-    (["emit", "ocp"], "'ocp' is a profile: mxcast emit e4m3 --profile ocp"),
-    (["verify", "nvidia"], "'nvidia' is a profile: mxcast verify e4m3 --profile nvidia"),
-    (["quantize", "a.npy", "b.npz", "--format", "ocp"], "mxcast quantize a.npy b.npz --format e4m3 --profile ocp"),
-    (["quantize", "a.npy", "b.npz"], "mxcast quantize a.npy b.npz --format e4m3"),
-    (["quantize", "a.npy", "b.npz", "--format", "all"], "unknown format 'all'"),
-    (["emit", "e4m3", "--profile", "nvidea"], "unknown profile 'nvidea': did you mean 'nvidia'?"),
-    (["emit", "e4m3", "--set", "scale_rul=ceil"], "did you mean 'scale_rule'?"),
-    (["emit", "e4m3", "--set", "scale_rule=ceiling"], "unknown scale_rule 'ceiling': did you mean 'ceil'?"),
-    (["emit", "e4m3", "--set", "ceil"], "--set takes KEY=VALUE, not 'ceil'"),
-    (["emit", "e4m3", "--set", "block=e2m1"], "--set"),
-    (["emit", "e4m3", "--set", "block_size=24"], "block_size must be a power of two from 2 to 128, not 24"),
-    (["emit", "e4m3", "--set", "block_size=many"], "block_size must be a power of two from 2 to 128, not 'many'"),
-    (["emit", "e4m3", "--set", "random_bits=8"], "random_bits are for the rounding sr, not for rne"),
-    (["emit", "e4m3", "--set", "rounding=sr", "--set", "random_bits=17"], "random_bits must be 1 to 16, not 17"),
-    (["emit", "e4m3", "--set", "source=fp33"], "unknown source 'fp33': did you mean 'fp32'?"),
-    (["emit", "e4m3,e2m1"], "must have the same width, not 8 bits (e4m3) and 4 (e2m1)"),
-    (["emit", "e4m3,f5m2"], "unknown format 'f5m2': did you mean 'e5m2'?"),
-    (["emit", "e4m3,nvidia"], "'nvidia' is a profile: mxcast emit e4m3 --profile nvidia"),
-    (["emit", "e4m3,all"], "unknown format 'all'"),
-    (["emit", "e4m3", "--set", "scale_rule=floor,ceil,floor"], "the modes of a converter must differ from each other"),
-    (["emit", "e4m3", "--set", "scale_rule=floor,ceiling"], "unknown scale_rule 'ceiling': did you mean 'ceil'?"),
-    (["emit", "e4m3", "--set", "rounding=rne,sr"], "unknown rounding 'rne,sr'"),
-    (["quantize", "a.npy", "b.npz", "--format", "e4m3,e5m2"], "mxcast quantize takes one format and one scale rule, not 2 modes"),
-    (["quantize", "a.npy", "b.npz", "--format", "e4m3", "--set", "scale_rule=floor,ceil,even"],
-     "mxcast quantize takes one format and one scale rule, not 3 modes"),
-    (["emit", "e4m3", "--name", "module"], "Verilog identifier"),
-    (["emit", "all", "--name", "x"], "--name x is for one module"),
-    (["emit", "e4m3", "-c", "no.toml"], "no.toml: No such file or directory"),
-    (["verify", "e4m3", "--stimuli", "all"], "stimuli must be one of"),
-    (["verify", "e4m3", "--tensors", "no.npy"], "no.npy: No such file or directory"),
-    (["verify", "e4m3", "--seed", "x"], "--seed"),
-    (["test", "e4m3", "--sim", "vcs"], "simulator must be one of"),
-    (["synth", "e4m3", "--target", "xcv"], "unknown target 'xcv': did you mean 'xcu'?"),
-    (["list", "format"], "did you mean 'formats'?"),
-    (["frobnicate"], "frobnicate"),
-    (["emitt"], "emit"),
-    (["--frobnicate"], "--frobnicate"),
-    (["quantize", "a.npy"], "OUT"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["emit"], "mxcast emit e4m3"),
+        (["emit", "f4m3"], "unknown format 'f4m3': did you mean 'e4m3'?"),
+        (["emit", "e6m1"], "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e6m1"),
+        (["emit", "ocp"], "'ocp' is a profile: mxcast emit e4m3 --profile ocp"),
+        (["verify", "nvidia"], "'nvidia' is a profile: mxcast verify e4m3 --profile nvidia"),
+        (["quantize", "a.npy", "b.npz", "--format", "ocp"], "mxcast quantize a.npy b.npz --format e4m3 --profile ocp"),
+        (["quantize", "a.npy", "b.npz"], "mxcast quantize a.npy b.npz --format e4m3"),
+        (["quantize", "a.npy", "b.npz", "--format", "all"], "unknown format 'all'"),
+        (["emit", "e4m3", "--profile", "nvidea"], "unknown profile 'nvidea': did you mean 'nvidia'?"),
+        (["emit", "e4m3", "--set", "scale_rul=ceil"], "did you mean 'scale_rule'?"),
+        (["emit", "e4m3", "--set", "scale_rule=ceiling"], "unknown scale_rule 'ceiling': did you mean 'ceil'?"),
+        (["emit", "e4m3", "--set", "ceil"], "--set takes KEY=VALUE, not 'ceil'"),
+        (["emit", "e4m3", "--set", "block=e2m1"], "--set"),
+        (["emit", "e4m3", "--set", "block_size=24"], "block_size must be a power of two from 2 to 128, not 24"),
+        (["emit", "e4m3", "--set", "block_size=many"], "block_size must be a power of two from 2 to 128, not 'many'"),
+        (["emit", "e4m3", "--set", "random_bits=8"], "random_bits are for the rounding sr, not for rne"),
+        (["emit", "e4m3", "--set", "rounding=sr", "--set", "random_bits=17"], "random_bits must be 1 to 16, not 17"),
+        (["emit", "e4m3", "--set", "source=fp33"], "unknown source 'fp33': did you mean 'fp32'?"),
+        (["emit", "e4m3,e2m1"], "must have the same width, not 8 bits (e4m3) and 4 (e2m1)"),
+        (["emit", "e4m3,f5m2"], "unknown format 'f5m2': did you mean 'e5m2'?"),
+        (["emit", "e4m3,nvidia"], "'nvidia' is a profile: mxcast emit e4m3 --profile nvidia"),
+        (["emit", "e4m3,all"], "unknown format 'all'"),
+        (
+            ["emit", "e4m3", "--set", "scale_rule=floor,ceil,floor"],
+            "the modes of a converter must differ from each other",
+        ),
+        (["emit", "e4m3", "--set", "scale_rule=floor,ceiling"], "unknown scale_rule 'ceiling': did you mean 'ceil'?"),
+        (["emit", "e4m3", "--set", "rounding=rne,sr"], "unknown rounding 'rne,sr'"),
+        (
+            ["quantize", "a.npy", "b.npz", "--format", "e4m3,e5m2"],
+            "mxcast quantize takes one format and one scale rule, not 2 modes",
+        ),
+        (
+            ["quantize", "a.npy", "b.npz", "--format", "e4m3", "--set", "scale_rule=floor,ceil,even"],
+            "mxcast quantize takes one format and one scale rule, not 3 modes",
+        ),
+        (["emit", "e4m3", "--name", "module"], "Verilog identifier"),
+        (["emit", "all", "--name", "x"], "--name x is for one module"),
+        (["emit", "e4m3", "-c", "no.toml"], "no.toml: No such file or directory"),
+        (["verify", "e4m3", "--stimuli", "all"], "stimuli must be one of"),
+        (["verify", "e4m3", "--tensors", "no.npy"], "no.npy: No such file or directory"),
+        (["verify", "e4m3", "--seed", "x"], "--seed"),
+        (["test", "e4m3", "--sim", "vcs"], "simulator must be one of"),
+        (["synth", "e4m3", "--target", "xcv"], "unknown target 'xcv': did you mean 'xcu'?"),
+        (["list", "format"], "did you mean 'formats'?"),
+        (["frobnicate"], "frobnicate"),
+        (["emitt"], "emit"),
+        (["--frobnicate"], "--frobnicate"),
+        (["quantize", "a.npy"], "OUT"),
+    ],
+)
 def test_usage_errors(fails, tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     assert words in fails(2, *arguments)
@@ -113,10 +126,15 @@ def test_a_defect_of_ours_keeps_its_traceback(monkeypatch):
 
 
 def test_list(passes, monkeypatch):
-    from mxcast.synth import pipeline  # synthesis would take half a minute to find the delays by which some sweeps choose registers
+    from mxcast.synth import (
+        pipeline,
+    )  # synthesis would take half a minute to find the delays by which some sweeps choose registers
 
-    monkeypatch.setattr(pipeline, "sections", lambda config, target: (
-        dict.fromkeys(pipeline.stages(config), 1.0), dict.fromkeys(pipeline.stages(config), 1)))
+    monkeypatch.setattr(
+        pipeline,
+        "sections",
+        lambda config, target: (dict.fromkeys(pipeline.stages(config), 1.0), dict.fromkeys(pipeline.stages(config), 1)),
+    )
     everything = json.loads(passes("list", "--json"))
     assert [row["name"] for row in everything["formats"]] == list(BLOCKS)
     assert [row["name"] for row in everything["profiles"]] == list(PROFILES)
@@ -151,9 +169,20 @@ def test_list_formats_says_how_others_are_spelt(passes):
         assert f"eXmY_{suffix}" in note and block_format(f"e3m3_{suffix}").element.specials == suffix
 
 
-@pytest.mark.parametrize("arguments, unbuffered", [*in_turn(
-    [["list", "rules"], ["list", "rules", "--json"], ["--help"], ["explain", "e4m3", "--values", "1", "--all"]], ["", "1"]), *(
-    pytest.param(["list", *more], unbuffered, marks=pytest.mark.slow) for more in ([], ["--json"]) for unbuffered in ("", "1"))])
+@pytest.mark.parametrize(
+    "arguments, unbuffered",
+    [
+        *in_turn(
+            [["list", "rules"], ["list", "rules", "--json"], ["--help"], ["explain", "e4m3", "--values", "1", "--all"]],
+            ["", "1"],
+        ),
+        *(
+            pytest.param(["list", *more], unbuffered, marks=pytest.mark.slow)
+            for more in ([], ["--json"])
+            for unbuffered in ("", "1")
+        ),
+    ],
+)
 def test_a_reader_that_leaves(arguments, unbuffered):
     """`mxcast list | head -1`: not a word on stderr, and no claim that all went well; a full disk is still an error."""
     import os
@@ -203,10 +232,20 @@ def test_doctor_refuses_old_versions(fails, monkeypatch):
     assert "cocotb is too old or too new: pip install 'mxcast[sim]'" in fails(3, "doctor")
 
 
-@pytest.mark.parametrize("found, needed, good", [
-    ("2.1.0", ">=2.1,<2.2", True), ("2.2.0", ">=2.1,<2.2", False), ("2.10", ">=2.9", True), ("5.48", ">=5.48.0", True),
-    ("0.70", "==0.70", True), ("0.71", "==0.70", False), ("0.50.0.0.post130", "<0.51,>=0.50", True),
-    ("unknown", ">=10", True), ("found", "", True)])
+@pytest.mark.parametrize(
+    "found, needed, good",
+    [
+        ("2.1.0", ">=2.1,<2.2", True),
+        ("2.2.0", ">=2.1,<2.2", False),
+        ("2.10", ">=2.9", True),
+        ("5.48", ">=5.48.0", True),
+        ("0.70", "==0.70", True),
+        ("0.71", "==0.70", False),
+        ("0.50.0.0.post130", "<0.51,>=0.50", True),
+        ("unknown", ">=10", True),
+        ("found", "", True),
+    ],
+)
 def test_version_bounds(found, needed, good):
     from mxcast.cli.doctor import _satisfies
 
@@ -221,8 +260,18 @@ def test_quantize_prints_a_table(passes, saved, numbers, tmp_path):
 
 
 def test_quantize_json(passes, saved, numbers, tmp_path):
-    report = json.loads(passes("quantize", saved(numbers, "w.npy"), tmp_path / "q.npz", "--format", "e4m3",
-                               "--set", "scale_rule=ceil", "--json"))
+    report = json.loads(
+        passes(
+            "quantize",
+            saved(numbers, "w.npy"),
+            tmp_path / "q.npz",
+            "--format",
+            "e4m3",
+            "--set",
+            "scale_rule=ceil",
+            "--json",
+        )
+    )
     assert report["tensors"][0]["name"] == "w" and report["tensors"][0]["shape"] == [6, 64]
     assert report["total"]["nan"] == 64 and report["path"] == str(tmp_path / "q.npz")
     assert report["numerics"] == quantize(numbers, "e4m3", scale_rule="ceil").numerics.to_dict()
@@ -231,8 +280,21 @@ def test_quantize_json(passes, saved, numbers, tmp_path):
 
 
 def test_emit(passes, tmp_path):
-    emitted = json.loads(passes("emit", "int8", "--profile", "nvidia", "--set", "amax_key=magnitude", "--name", "top",
-                                "-o", tmp_path, "--json"))
+    emitted = json.loads(
+        passes(
+            "emit",
+            "int8",
+            "--profile",
+            "nvidia",
+            "--set",
+            "amax_key=magnitude",
+            "--name",
+            "top",
+            "-o",
+            tmp_path,
+            "--json",
+        )
+    )
     assert emitted["name"] == "top" and emitted["profile"] == "nvidia"
     assert emitted["microarchitecture"] == {"amax_key": "magnitude"} and emitted["numerics"]["scale_rule"] == "ceil"
     assert {path for path in tmp_path.rglob("*") if path.is_file()} == {tmp_path / f for f in emitted["files"].values()}
@@ -245,41 +307,58 @@ def test_emit_all(passes, tmp_path):
     assert [one["numerics"]["block"] for one in everything] == list(BLOCKS)
 
 
-@pytest.mark.parametrize("format, assignments, fields", [
-    ("e4m3", ["rounding=sr", "random_bits=5"], {"rounding": "sr", "random_bits": 5}),
-    ("e4m3", ["random_bits=5", "rounding=sr"], {"rounding": "sr", "random_bits": 5}),       # in any order
-    ("e4m3", ["rounding=sr"], {"rounding": "sr", "random_bits": 8}),
-    ("int4", ["source=bf16", "block_size=16"], {"source": "bf16", "block_size": 16, "block": "mxint4"}),
-    ("mxfp7_e3m3", ["scale_rule=even", "scale_rule=rceil"], {"scale_rule": "rceil", "block": "mxfp7_e3m3"}),   # the last wins
-])
+@pytest.mark.parametrize(
+    "format, assignments, fields",
+    [
+        ("e4m3", ["rounding=sr", "random_bits=5"], {"rounding": "sr", "random_bits": 5}),
+        ("e4m3", ["random_bits=5", "rounding=sr"], {"rounding": "sr", "random_bits": 5}),  # in any order
+        ("e4m3", ["rounding=sr"], {"rounding": "sr", "random_bits": 8}),
+        ("int4", ["source=bf16", "block_size=16"], {"source": "bf16", "block_size": 16, "block": "mxint4"}),
+        (
+            "mxfp7_e3m3",
+            ["scale_rule=even", "scale_rule=rceil"],
+            {"scale_rule": "rceil", "block": "mxfp7_e3m3"},
+        ),  # the last wins
+    ],
+)
 def test_rules_on_the_command_line(format, assignments, fields):
-    config, = request("emit {}", format, None, assignments, None).configs
+    (config,) = request("emit {}", format, None, assignments, None).configs
     assert fields.items() <= config.numerics.to_dict().items() and not config.alternatives
 
 
-@pytest.mark.parametrize("format, assignments, modes", [
-    ("e4m3", ["scale_rule=floor,ceil"], ["e4m3 floor", "e4m3 ceil"]),
-    ("e5m2, e4m3", [], ["e5m2 floor", "e4m3 floor"]),
-    ("e3m2,e2m3", ["scale_rule=ceil, even", "block_size=8"], ["e3m2 ceil", "e3m2 even", "e2m3 ceil", "e2m3 even"]),
-])
+@pytest.mark.parametrize(
+    "format, assignments, modes",
+    [
+        ("e4m3", ["scale_rule=floor,ceil"], ["e4m3 floor", "e4m3 ceil"]),
+        ("e5m2, e4m3", [], ["e5m2 floor", "e4m3 floor"]),
+        ("e3m2,e2m3", ["scale_rule=ceil, even", "block_size=8"], ["e3m2 ceil", "e3m2 even", "e2m3 ceil", "e2m3 even"]),
+    ],
+)
 def test_modes_on_the_command_line(format, assignments, modes):
-    config, = request("emit {}", format, None, assignments, None).configs
+    (config,) = request("emit {}", format, None, assignments, None).configs
     assert [f"{mode.block.short_name} {mode.scale_rule}" for mode in config.modes] == modes
     everything = request("emit {}", "all", None, assignments, None)
-    assert [config.numerics.block.element for config in everything.configs] == [block.element for block in BLOCKS.values()]
+    assert [config.numerics.block.element for config in everything.configs] == [
+        block.element for block in BLOCKS.values()
+    ]
 
 
-@pytest.mark.parametrize("text, modes", [
-    ("format = ['e4m3', 'e5m2']", ["e4m3 floor", "e5m2 floor"]),
-    ("format = 'e4m3, e5m2'", ["e4m3 floor", "e5m2 floor"]),
-    ("format = 'e4m3'\n[numerics]\nscale_rule = ['ceil', 'floor']", ["e4m3 ceil", "e4m3 floor"]),
-    ("[numerics]\nblock = ['mxfp8_e4m3', 'e5m2']\nscale_rule = 'floor,ceil'",
-     ["e4m3 floor", "e4m3 ceil", "e5m2 floor", "e5m2 ceil"]),
-    ("format = ['e4m3']\n[numerics]\nblock = 'mxfp8_e4m3'\nblock_size = 16", ["e4m3 floor"]),
-])
+@pytest.mark.parametrize(
+    "text, modes",
+    [
+        ("format = ['e4m3', 'e5m2']", ["e4m3 floor", "e5m2 floor"]),
+        ("format = 'e4m3, e5m2'", ["e4m3 floor", "e5m2 floor"]),
+        ("format = 'e4m3'\n[numerics]\nscale_rule = ['ceil', 'floor']", ["e4m3 ceil", "e4m3 floor"]),
+        (
+            "[numerics]\nblock = ['mxfp8_e4m3', 'e5m2']\nscale_rule = 'floor,ceil'",
+            ["e4m3 floor", "e4m3 ceil", "e5m2 floor", "e5m2 ceil"],
+        ),
+        ("format = ['e4m3']\n[numerics]\nblock = 'mxfp8_e4m3'\nblock_size = 16", ["e4m3 floor"]),
+    ],
+)
 def test_modes_in_a_configuration_file(tmp_path, text, modes):
     (tmp_path / "c.toml").write_text(text)
-    config, = request("emit {}", None, None, None, tmp_path / "c.toml").configs
+    (config,) = request("emit {}", None, None, None, tmp_path / "c.toml").configs
     assert [f"{mode.block.short_name} {mode.scale_rule}" for mode in config.modes] == modes
 
 
@@ -302,43 +381,71 @@ amax_key = "magnitude"
 def test_configuration_file(passes, tmp_path):
     (tmp_path / "c.toml").write_text(TOML)
     one = json.loads(passes("emit", "-c", tmp_path / "c.toml", "-o", tmp_path, "--json"))
-    assert (one["name"], one["profile"], one["numerics"]["block"]) == ("from_file", None, "mxfp6_e2m3")  # nvidia, but flushing
+    assert (one["name"], one["profile"], one["numerics"]["block"]) == (
+        "from_file",
+        None,
+        "mxfp6_e2m3",
+    )  # nvidia, but flushing
     assert one["numerics"]["input_subnormals"] == "flush" and one["microarchitecture"]["amax_key"] == "magnitude"
-    two = json.loads(passes("emit", "int8", "-c", tmp_path / "c.toml", "--profile", "ocp", "--name", "mine",
-                            "--set", "input_subnormals=exact", "-o", tmp_path, "--json"))
+    two = json.loads(
+        passes(
+            "emit",
+            "int8",
+            "-c",
+            tmp_path / "c.toml",
+            "--profile",
+            "ocp",
+            "--name",
+            "mine",
+            "--set",
+            "input_subnormals=exact",
+            "-o",
+            tmp_path,
+            "--json",
+        )
+    )
     assert (two["name"], two["profile"], two["numerics"]["block"]) == ("mine", "ocp", "mxint8")
     assert two["numerics"]["input_subnormals"] == "exact" and two["microarchitecture"]["amax_key"] == "magnitude"
 
 
 def test_configuration_file_takes_what_json_gives(passes, tmp_path):
     one = json.loads(passes("emit", "e2m1", "-o", tmp_path, "--json"))
-    text = "[numerics]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in one["numerics"].items() if key != "formats")
+    text = "[numerics]\n" + "".join(
+        f"{key} = {json.dumps(value)}\n" for key, value in one["numerics"].items() if key != "formats"
+    )
     (tmp_path / "c.toml").write_text(text)
-    assert json.loads(passes("emit", "-c", tmp_path / "c.toml", "-o", tmp_path, "--json"))["config_id"] == one["config_id"]
+    assert (
+        json.loads(passes("emit", "-c", tmp_path / "c.toml", "-o", tmp_path, "--json"))["config_id"] == one["config_id"]
+    )
 
 
-@pytest.mark.parametrize("text, words", [
-    ("formatt = 'e4m3'", "unknown key 'formatt': did you mean 'format'?"),
-    ("[numerics]\nscale = 'ceil'", "unknown key of [numerics] 'scale': did you mean"),
-    ("[numerics]\namax_key = 'reduced'", "unknown key of [numerics] 'amax_key'"),
-    ("[microarchitecture]\namax_ky = 'reduced'", "did you mean 'amax_key'?"),
-    ("format = 4", "format must be a string or a list of strings, not 4"),
-    ("format = []", "format must be a string or a list of strings, not []"),
-    ("format = ['e4m3', 5]", "format must be a string or a list of strings, not ['e4m3', 5]"),
-    ("profile = ['ocp']", "profile must be a string, not ['ocp']"),
-    ("[numerics]\nrounding = ['rne', 'rtz']", "rounding must be a string or a whole number, not ['rne', 'rtz']"),
-    ("[numerics]\nscale_rule = ['floor', 1]",
-     "scale_rule must be a string or a whole number, or a list of strings, not ['floor', 1]"),
-    ("[numerics]\nscale_rule = ['floor', 'up']", "unknown scale_rule 'up'"),
-    ("[numerics]\nblock_size = 16.0", "block_size must be a string or a whole number, not 16.0"),
-    ("format = ['e4m3', 'e5m2']\n[numerics]\nblock = 'e4m3'", "gives the format twice"),
-    ("numerics = 4", "numerics must be a table, not 4"),
-    ("[numerics]\nscale_rule = true", "scale_rule must be a string"),
-    ("[numerics]\nscale_rule = 'up'", "unknown scale_rule 'up'"),
-    ("format = 'e4m3'\n[numerics]\nblock = 'int8'", "gives the format twice"),
-    ("format = ", "is not TOML"),
-    ("\xff", "is not TOML"),
-])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("formatt = 'e4m3'", "unknown key 'formatt': did you mean 'format'?"),
+        ("[numerics]\nscale = 'ceil'", "unknown key of [numerics] 'scale': did you mean"),
+        ("[numerics]\namax_key = 'reduced'", "unknown key of [numerics] 'amax_key'"),
+        ("[microarchitecture]\namax_ky = 'reduced'", "did you mean 'amax_key'?"),
+        ("format = 4", "format must be a string or a list of strings, not 4"),
+        ("format = []", "format must be a string or a list of strings, not []"),
+        ("format = ['e4m3', 5]", "format must be a string or a list of strings, not ['e4m3', 5]"),
+        ("profile = ['ocp']", "profile must be a string, not ['ocp']"),
+        ("[numerics]\nrounding = ['rne', 'rtz']", "rounding must be a string or a whole number, not ['rne', 'rtz']"),
+        (
+            "[numerics]\nscale_rule = ['floor', 1]",
+            "scale_rule must be a string or a whole number, or a list of strings, not ['floor', 1]",
+        ),
+        ("[numerics]\nscale_rule = ['floor', 'up']", "unknown scale_rule 'up'"),
+        ("[numerics]\nblock_size = 16.0", "block_size must be a string or a whole number, not 16.0"),
+        ("format = ['e4m3', 'e5m2']\n[numerics]\nblock = 'e4m3'", "gives the format twice"),
+        ("numerics = 4", "numerics must be a table, not 4"),
+        ("[numerics]\nscale_rule = true", "scale_rule must be a string"),
+        ("[numerics]\nscale_rule = 'up'", "unknown scale_rule 'up'"),
+        ("format = 'e4m3'\n[numerics]\nblock = 'int8'", "gives the format twice"),
+        ("format = ", "is not TOML"),
+        ("\xff", "is not TOML"),
+    ],
+)
 def test_errors_in_configuration_files(fails, tmp_path, text, words):
     (tmp_path / "c.toml").write_bytes(text.encode("latin-1"))
     assert words in fails(2, "emit", "e4m3", "-c", tmp_path / "c.toml", "-o", tmp_path)

@@ -27,8 +27,12 @@ def test_equal_profiles(passes):
 def test_different_profiles_with_the_commands_that_show_why(passes):
     """Each command, run, shows the byte of its side and the codes that the table has."""
     out = passes("compare", "samson", "gorodecky_sousa:element_subnormals=exact", "--format", "e3m2")
-    assert out.startswith("e3m2: A, samson, and B, gorodecky_sousa:element_subnormals=exact, differ; compared were 32,640 ")
-    result = json.loads(passes("compare", "samson", "gorodecky_sousa:element_subnormals=exact", "--format", "e3m2", "--json"))
+    assert out.startswith(
+        "e3m2: A, samson, and B, gorodecky_sousa:element_subnormals=exact, differ; compared were 32,640 "
+    )
+    result = json.loads(
+        passes("compare", "samson", "gorodecky_sousa:element_subnormals=exact", "--format", "e3m2", "--json")
+    )
     commands = [line.strip() for line in out.splitlines() if line.strip().startswith("mxcast explain")]
     findings = [result[part] for part in ("scale", "elements", "specials") if result[part]["differing"]]
     assert len(commands) == 2 * len(findings) >= 4
@@ -37,7 +41,7 @@ def test_different_profiles_with_the_commands_that_show_why(passes):
         shown = json.loads(passes(*shlex.split(command)[1:], "--json"))
         assert shown["input"]["values"] == outcome["values"]
         assert shown["scale"]["byte"] == outcome["byte"] and f"{outcome['byte']}: {outcome['codes'][0]:02X}" in out
-        assert [element["code"] for element in shown["elements"][:len(outcome["codes"])]] == outcome["codes"]
+        assert [element["code"] for element in shown["elements"][: len(outcome["codes"])]] == outcome["codes"]
 
 
 def test_json_is_the_certificate(passes):
@@ -47,7 +51,9 @@ def test_json_is_the_certificate(passes):
 
 
 def test_all_formats_are_a_list(passes):
-    results = json.loads(passes("compare", "ocp", "ocp:specials=te", "--json", "--set", "source=bf16", "--set", "block_size=4"))
+    results = json.loads(
+        passes("compare", "ocp", "ocp:specials=te", "--json", "--set", "source=bf16", "--set", "block_size=4")
+    )
     assert [result["a"]["block"] for result in results] == list(BLOCKS)
     assert all(result["b"]["specials"] == "te" and result["b"]["block_size"] == 4 for result in results)
     assert all(result["scale"]["differing"] == 0 < result["specials"]["differing"] for result in results)
@@ -81,16 +87,25 @@ def test_results_are_kept_until_forced(passes, monkeypatch):
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize("arguments, sentence", [
-    (("ocp", "nvidai"), "unknown profile 'nvidai': did you mean 'nvidia'?"),
-    (("ocp", "ocp:"), "a side is PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'ocp:'"),
-    (("ocp:ceil", "ocp"), "a side is PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'ocp:ceil'"),
-    (("ocp:scale_rul=ceil", "ocp"), "unknown field of Numerics 'scale_rul': did you mean 'scale_rule'?"),
-    (("ocp:scale_rule=ceeil", "ocp"), "unknown scale_rule 'ceeil': did you mean 'ceil'?"),
-    (("ocp", "te", "--format", "e4m4m"), "unknown format 'e4m4m': did you mean 'e4m3'?"),
-    (("ocp:rounding=sr", "ocp"), "stochastic rounding (sr) cannot be compared, because its codes depend on random bits: "
-                                 "compare scale rules and specials under another rounding"),
-    (("ocp:block_size=16", "ocp", "--format", "e4m3"),
-     "both sides must have the same block format, not mxfp8_e4m3 x 16 and mxfp8_e4m3 x 32")])
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (("ocp", "nvidai"), "unknown profile 'nvidai': did you mean 'nvidia'?"),
+        (("ocp", "ocp:"), "a side is PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'ocp:'"),
+        (("ocp:ceil", "ocp"), "a side is PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'ocp:ceil'"),
+        (("ocp:scale_rul=ceil", "ocp"), "unknown field of Numerics 'scale_rul': did you mean 'scale_rule'?"),
+        (("ocp:scale_rule=ceeil", "ocp"), "unknown scale_rule 'ceeil': did you mean 'ceil'?"),
+        (("ocp", "te", "--format", "e4m4m"), "unknown format 'e4m4m': did you mean 'e4m3'?"),
+        (
+            ("ocp:rounding=sr", "ocp"),
+            "stochastic rounding (sr) cannot be compared, because its codes depend on random bits: "
+            "compare scale rules and specials under another rounding",
+        ),
+        (
+            ("ocp:block_size=16", "ocp", "--format", "e4m3"),
+            "both sides must have the same block format, not mxfp8_e4m3 x 16 and mxfp8_e4m3 x 32",
+        ),
+    ],
+)
 def test_mistakes(fails, arguments, sentence):
     assert fails(2, "compare", *arguments) == sentence

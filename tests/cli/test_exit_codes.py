@@ -24,6 +24,7 @@ COMMAND = [sys.executable, "-c", "from mxcast.cli import main; import sys; sys.e
 @pytest.fixture
 def path_without(tmp_path, monkeypatch):
     """Make PATH one on which these programs are missing."""
+
     def without(*missing: str) -> None:
         folder = tmp_path / "bin"
         folder.mkdir()
@@ -32,14 +33,22 @@ def path_without(tmp_path, monkeypatch):
                 if program.name not in missing and not (folder / program.name).exists():
                     (folder / program.name).symlink_to(program)
         monkeypatch.setenv("PATH", str(folder))
+
     return without
 
 
-@pytest.mark.parametrize("missing, verb, sentence", [
-    (["make"], ["test", *SMALL], "make is missing: apt-get install g++ make"),
-    (["g++"], ["verify", "e2m1", "--set", "block_size=4", "--force"], "the C++ compiler g++ is missing: apt-get install g++ make"),
-    (["iverilog"], ["test", *SMALL, "--sim", "icarus"], "Icarus Verilog is missing: apt-get install iverilog"),
-])
+@pytest.mark.parametrize(
+    "missing, verb, sentence",
+    [
+        (["make"], ["test", *SMALL], "make is missing: apt-get install g++ make"),
+        (
+            ["g++"],
+            ["verify", "e2m1", "--set", "block_size=4", "--force"],
+            "the C++ compiler g++ is missing: apt-get install g++ make",
+        ),
+        (["iverilog"], ["test", *SMALL, "--sim", "icarus"], "Icarus Verilog is missing: apt-get install iverilog"),
+    ],
+)
 def test_a_missing_program_is_3(missing, verb, sentence, path_without, fails, tmp_path):
     path_without(*missing)
     verb += ["-o", tmp_path] if verb[0] == "test" else []
@@ -63,21 +72,26 @@ def test_a_compiler_may_have_words_before_it(tmp_path, monkeypatch, passes):
 @pytest.fixture
 def compiler(tmp_path, monkeypatch):
     """Have CXX name a script, with a cache in which nothing is compiled yet."""
+
     def named(script: str) -> Path:
         path = tmp_path / "cxx"
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
         monkeypatch.setenv("CXX", str(path))
         return path
+
     monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "cache"))
     return named
 
 
-@pytest.mark.parametrize("script, sentence", [
-    ("exit 0", "the C++ compiler {} failed: it wrote no verilated.o"),
-    ('exec g++ -E "$@"', "the C++ compiler {} failed: it wrote no linked.so"),
-    ('for last; do :; done; echo text > "$last"', "what the C++ compiler {} wrote cannot be loaded: "),
-])
+@pytest.mark.parametrize(
+    "script, sentence",
+    [
+        ("exit 0", "the C++ compiler {} failed: it wrote no verilated.o"),
+        ('exec g++ -E "$@"', "the C++ compiler {} failed: it wrote no linked.so"),
+        ('for last; do :; done; echo text > "$last"', "what the C++ compiler {} wrote cannot be loaded: "),
+    ],
+)
 def test_a_compiler_that_writes_nothing_of_use_is_4_and_nothing_is_kept(script, sentence, tmp_path, compiler, fails):
     path = compiler(f'[ "$1" = --version ] && exec g++ "$@"; {script}')
     assert fails(4, "verify", *SMALL).startswith(sentence.format(path))
@@ -112,13 +126,16 @@ def test_a_design_that_cannot_be_loaded_is_4(fails, monkeypatch, tmp_path):
     assert fails(4, "verify", *SMALL).startswith(f"the Verilated design cannot be loaded: {tmp_path / 'dut.so'}: ")
 
 
-@pytest.mark.parametrize("script, sentence", [
-    ("echo 'g++ (GCC) 4.8.5'", "is too old, 4.8.5, and must be 10 or newer"),
-    ("true", "says no version"),
-])
+@pytest.mark.parametrize(
+    "script, sentence",
+    [("echo 'g++ (GCC) 4.8.5'", "is too old, 4.8.5, and must be 10 or newer"), ("true", "says no version")],
+)
 def test_a_compiler_that_is_too_old_or_none_is_3(script, sentence, compiler, fails, monkeypatch):
     path = compiler(f'[ "$1" = --version ] && {{ {script}; exit; }}; exec g++ "$@"')
-    assert fails(3, "verify", *SMALL) == f"the C++ compiler {path}, which the variable CXX names, {sentence}: apt-get install g++ make"
+    assert (
+        fails(3, "verify", *SMALL)
+        == f"the C++ compiler {path}, which the variable CXX names, {sentence}: apt-get install g++ make"
+    )
     monkeypatch.setattr("mxcast.cli.doctor.Output.table", lambda *_: None)
     assert "apt-get install g++ make" in fails(3, "doctor")
 
@@ -126,8 +143,10 @@ def test_a_compiler_that_is_too_old_or_none_is_3(script, sentence, compiler, fai
 def test_a_compiler_that_cannot_be_executed_is_3(compiler, fails):
     path = compiler("")
     path.write_bytes(b"\x7fELF" + bytes(1000))
-    assert fails(3, "verify", *SMALL) == (f"the C++ compiler {path}, which the variable CXX names, cannot be executed (Exec format error): "
-                                          "apt-get install g++ make")
+    assert fails(3, "verify", *SMALL) == (
+        f"the C++ compiler {path}, which the variable CXX names, cannot be executed (Exec format error): "
+        "apt-get install g++ make"
+    )
 
 
 def test_a_compiler_whose_name_cannot_be_read_is_2(monkeypatch, fails):
@@ -150,10 +169,21 @@ def test_without_a_path_programs_are_where_the_system_looks_for_them(monkeypatch
 
 BROKEN = {
     "syntax": ("module dut(input a; endmodule", 2, "expected ')'"),
-    "missing module": (verilog(CONFIG, "dut").replace("dut_scale_unit scale_unit (", "nowhere scale_unit ("), 2, "unknown module 'nowhere'"),
-    "other ports": (verilog(CONFIG, "dut").replace("module dut(x, scale, p);", "module dut(x, scale, p, en);\n  input en;"), 2, "has a port en"),
-    "loop": (verilog(CONFIG, "dut").replace("assign scale =", "assign scale = {8{scale[0] & ~scale[0]}} |", 1),
-             4, "logic loop"),
+    "missing module": (
+        verilog(CONFIG, "dut").replace("dut_scale_unit scale_unit (", "nowhere scale_unit ("),
+        2,
+        "unknown module 'nowhere'",
+    ),
+    "other ports": (
+        verilog(CONFIG, "dut").replace("module dut(x, scale, p);", "module dut(x, scale, p, en);\n  input en;"),
+        2,
+        "has a port en",
+    ),
+    "loop": (
+        verilog(CONFIG, "dut").replace("assign scale =", "assign scale = {8{scale[0] & ~scale[0]}} |", 1),
+        4,
+        "logic loop",
+    ),
     "nothing drives it": (verilog(CONFIG, "dut").replace("assign up =", "wire unused_up =", 1), 1, "has no driver"),
     "wrong": (verilog(CONFIG, "dut").replace("{ x[31], magnitude }", "{ 1'h0, magnitude }"), 1, "FAIL"),
 }
@@ -163,31 +193,55 @@ BROKEN = {
 def test_a_broken_design_is_not_3(name, tmp_path, capsys):
     text, code, sentence = BROKEN[name]
     (tmp_path / "dut.v").write_text(text)
-    for verb in (["prove", *SMALL, "--rtl", str(tmp_path / "dut.v")],
-                 ["check-rtl", str(tmp_path / "dut.v"), "--top", "dut", "-f", *SMALL, "--blocks", "100", "-o", str(tmp_path / "o")]):
+    for verb in (
+        ["prove", *SMALL, "--rtl", str(tmp_path / "dut.v")],
+        [
+            "check-rtl",
+            str(tmp_path / "dut.v"),
+            "--top",
+            "dut",
+            "-f",
+            *SMALL,
+            "--blocks",
+            "100",
+            "-o",
+            str(tmp_path / "o"),
+        ],
+    ):
         found = main(verb)
         if name == "loop" and verb[0] == "prove" and shutil.which("iverilog"):
             assert found == 1  # there it never settles
         else:
             assert found == (2 if name == "other ports" else code)
         out, err = capsys.readouterr()
-        assert sentence in out + err or verb[0] == "check-rtl" and (
-            "nothing drives the input en" in err or "FAIL" in out or name == "loop" and "on Icarus" in out)
+        assert sentence in out + err or (
+            verb[0] == "check-rtl"
+            and ("nothing drives the input en" in err or "FAIL" in out or (name == "loop" and "on Icarus" in out))
+        )
         assert (err == "") is (code != 2) and err.count("\n") <= 1
     assert main(["test", *SMALL, "--name", "dut", "--rtl", str(tmp_path / "dut.v"), "-o", str(tmp_path / "o")]) in (
-        (0,) if name == "other ports" else (1, 2))  # cocotb leaves an input alone that it does not know
+        (0,) if name == "other ports" else (1, 2)
+    )  # cocotb leaves an input alone that it does not know
 
 
 @pytest.mark.parametrize("macro", ["1x=3", "", "=3", "a b", "a-b=1", "\u00e4"])
 def test_a_macro_has_a_name(macro, tmp_path, fails):
     (tmp_path / "dut.v").write_text(verilog(CONFIG, "dut"))
-    assert fails(2, "check-rtl", tmp_path / "dut.v", "--top", "dut", "-f", *SMALL, "-D", macro) == \
-        f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}".encode("unicode_escape").decode().replace("\\\\", "\\") \
-        if macro.isascii() else f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}"
+    assert (
+        fails(2, "check-rtl", tmp_path / "dut.v", "--top", "dut", "-f", *SMALL, "-D", macro)
+        == f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}".encode("unicode_escape")
+        .decode()
+        .replace("\\\\", "\\")
+        if macro.isascii()
+        else f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}"
+    )
 
 
 def test_a_missing_file_is_2(fails, tmp_path):
-    assert fails(2, "check-rtl", tmp_path / "none.v", "--top", "t", "-f", *SMALL) == f"{tmp_path / 'none.v'}: No such file or directory"
+    assert (
+        fails(2, "check-rtl", tmp_path / "none.v", "--top", "t", "-f", *SMALL)
+        == f"{tmp_path / 'none.v'}: No such file or directory"
+    )
     assert fails(2, "test", *SMALL, "--rtl", tmp_path / "none.v") == f"{tmp_path / 'none.v'}: No such file or directory"
 
 
@@ -195,15 +249,21 @@ def test_a_cache_that_cannot_be_used_is_named(fails, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "file"))
     for verb in (["emit", "e4m3"], ["verify", *SMALL], ["synth", *SMALL], ["prove", *SMALL, "-o", tmp_path]):
-        assert fails(2, *verb) == f"the cache folder {tmp_path / 'file'}, which MXCAST_CACHE names, cannot be used: it is no folder"
+        assert (
+            fails(2, *verb)
+            == f"the cache folder {tmp_path / 'file'}, which MXCAST_CACHE names, cannot be used: it is no folder"
+        )
 
 
 @pytest.mark.parametrize("kind", ["wasmtime", "scratch", "verilated"])
 def test_a_file_in_the_cache_where_a_folder_must_be_is_named(kind, fails, tmp_path, monkeypatch):
     monkeypatch.setenv("MXCAST_CACHE", str(tmp_path))
     (tmp_path / kind).write_text("x")
-    assert fails(2, "verify", *SMALL) == \
-        f"the folder {tmp_path / kind} of the cache cannot be used: it is no folder (MXCAST_CACHE names another cache)"
+    assert (
+        fails(2, "verify", *SMALL)
+        == f"the folder {tmp_path / kind} of the cache cannot be used: it is no folder (MXCAST_CACHE names another "
+        "cache)"
+    )
 
 
 def test_a_cache_with_any_name(tmp_path, monkeypatch, passes):
@@ -227,8 +287,14 @@ def test_without_a_home(tmp_path):
         pytest.skip("others may not run this interpreter")
     for home in (None, "/proc/nowhere"):
         environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path / "tmp"), **({"HOME": home} if home else {})}
-        done = subprocess.run([*COMMAND, "emit", "e2m1", "-o", str(tmp_path / "out")], env=environment, capture_output=True, text=True,
-                              user=65534, cwd=tmp_path / "out")
+        done = subprocess.run(
+            [*COMMAND, "emit", "e2m1", "-o", str(tmp_path / "out")],
+            env=environment,
+            capture_output=True,
+            text=True,
+            user=65534,
+            cwd=tmp_path / "out",
+        )
         assert done.returncode == 0 and done.stderr == "", done.stderr
     assert list((tmp_path / "out").glob("*/rtl/*.v"))
 
@@ -243,15 +309,23 @@ def test_a_home_that_cannot_be_written(tmp_path):
     environment = {**os.environ, "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)}
     for name in ("MXCAST_CACHE", "XDG_CACHE_HOME"):
         environment.pop(name, None)
-    done = subprocess.run([*COMMAND, "emit", "e2m1", "-o", str(tmp_path / "out")], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [*COMMAND, "emit", "e2m1", "-o", str(tmp_path / "out")], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert (tmp_path / f"mxcast-{os.getuid()}").is_dir()
     shutil.rmtree(tmp_path / f"mxcast-{os.getuid()}")
 
 
-@pytest.mark.parametrize("words, code", [
-    (["quantize", "nope.npy", "x.npz", "-f", "e4m3"], 2), (["explain", "e4m3", "--values", "1", "-v"], 0), (["no-such-verb"], 2),
-], ids=["an error", "remarks", "usage"])
+@pytest.mark.parametrize(
+    "words, code",
+    [
+        (["quantize", "nope.npy", "x.npz", "-f", "e4m3"], 2),
+        (["explain", "e4m3", "--values", "1", "-v"], 0),
+        (["no-such-verb"], 2),
+    ],
+    ids=["an error", "remarks", "usage"],
+)
 @pytest.mark.parametrize("place", ["full", "no reader", "not for writing"])
 def test_stderr_that_cannot_be_written_changes_nothing(words, code, place, tmp_path):
     if place == "no reader":

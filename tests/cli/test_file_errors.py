@@ -11,6 +11,7 @@ from mxcast.cli.files import quantize_file
 @pytest.fixture
 def refused(fails, tmp_path):
     """Quantizing fails, says these words, leaves no new file behind and an old OUT as it was."""
+
     def run(source, *words, target="out.safetensors", verb="quantize", options=("--format", "e4m3")):
         target = tmp_path / target
         new = not target.exists()
@@ -23,6 +24,7 @@ def refused(fails, tmp_path):
         assert sorted(tmp_path.rglob("*")) == before
         assert not new or not target.is_file() or target.read_bytes() == b"old"
         return sentence
+
     return run
 
 
@@ -34,9 +36,18 @@ def test_missing_input(refused, tmp_path):
     refused(tmp_path / "no.safetensors", "no.safetensors: No such file or directory")
 
 
-@pytest.mark.parametrize("dtype, named", [
-    (np.float64, "tensor 'x' is F64: mxcast converts F32, F16 and BF16"), (np.int32, "not I32"), (np.uint8, "not U8"),
-    (np.complex64, "not complex64"), (bool, "not BOOL"), ("U3", "not <U3")], ids=str)
+@pytest.mark.parametrize(
+    "dtype, named",
+    [
+        (np.float64, "tensor 'x' is F64: mxcast converts F32, F16 and BF16"),
+        (np.int32, "not I32"),
+        (np.uint8, "not U8"),
+        (np.complex64, "not complex64"),
+        (bool, "not BOOL"),
+        ("U3", "not <U3"),
+    ],
+    ids=str,
+)
 def test_wrong_dtype_of_npy(refused, saved, dtype, named):
     assert refused(saved(np.zeros((2, 32), dtype)), "mxcast converts F32, F16 and BF16").endswith(named)
 
@@ -165,29 +176,46 @@ def test_dequantize_checks_codes_and_shapes(fails, passes, saved, tmp_path):
     passes("quantize", saved(F32), tmp_path / "q.npz", "--format", "e2m1", "-q")
     with np.load(tmp_path / "q.npz") as archive:
         good = dict(archive)
-    for change, words in (({"codes": good["codes"] + 16}, "codes of e2m1 must be 0 to 15"),
-                          ({"scales": good["scales"][:1]}, "'scales' of shape (2, 2)"),
-                          ({"codes": good["codes"].astype(np.int8)}, "'codes' of shape (2, 64)")):
+    for change, words in (
+        ({"codes": good["codes"] + 16}, "codes of e2m1 must be 0 to 15"),
+        ({"scales": good["scales"][:1]}, "'scales' of shape (2, 2)"),
+        ({"codes": good["codes"].astype(np.int8)}, "'codes' of shape (2, 64)"),
+    ):
         np.savez(tmp_path / "bad.npz", **(good | change))
         assert words in fails(2, "dequantize", tmp_path / "bad.npz", tmp_path / "y.npy")
         assert not (tmp_path / "y.npy").exists()
 
 
-@pytest.mark.parametrize("array, named", [(np.zeros(2, complex), "complex128"), (np.zeros(2, np.complex64), "complex64"),
-                                          (np.array(["a", "bc"]), "<U2"), (np.zeros(2, "M8[s]"), "datetime64[s]"),
-                                          (np.zeros(2, [("a", "<f4")]), "[('a', '<f4')]")], ids=str)
+@pytest.mark.parametrize(
+    "array, named",
+    [
+        (np.zeros(2, complex), "complex128"),
+        (np.zeros(2, np.complex64), "complex64"),
+        (np.array(["a", "bc"]), "<U2"),
+        (np.zeros(2, "M8[s]"), "datetime64[s]"),
+        (np.zeros(2, [("a", "<f4")]), "[('a', '<f4')]"),
+    ],
+    ids=str,
+)
 def test_what_safetensors_has_not_is_not_copied(refused, passes, saved, tmp_path, array, named):
     passes("quantize", saved(F32), tmp_path / "q.npz", "--format", "e2m1", "-q")
     with np.load(tmp_path / "q.npz") as archive:
         np.savez(tmp_path / "more.npz", **archive, extra=array)
-    refused(tmp_path / "more.npz", f"tensor 'extra' of {tmp_path / 'more.npz'} is {named}, which a .safetensors file cannot hold",
-            verb="dequantize", options=())
+    refused(
+        tmp_path / "more.npz",
+        f"tensor 'extra' of {tmp_path / 'more.npz'} is {named}, which a .safetensors file cannot hold",
+        verb="dequantize",
+        options=(),
+    )
 
 
 def test_a_file_name_that_is_not_utf_8(refused, passes, saved, tmp_path):
     """It is that of the tensor."""
     source = saved(F32).rename(tmp_path / "b\udcff.npy")
-    sentence = "tensor 'b\\udcff' has a name that is not UTF-8, as a .safetensors file needs: rename the file that it is named after"
+    sentence = (
+        "tensor 'b\\udcff' has a name that is not UTF-8, as a .safetensors file needs: rename the file "
+        "that it is named after"
+    )
     assert refused(source) == sentence
     passes("quantize", source, tmp_path / "q.npz", "--format", "e2m1")
     assert refused(tmp_path / "q.npz", verb="dequantize", options=()) == sentence
@@ -196,7 +224,12 @@ def test_a_file_name_that_is_not_utf_8(refused, passes, saved, tmp_path):
     passes("quantize", tmp_path / "x.npy", tmp_path / "q.npz", "--format", "e2m1", "-q")
     with np.load(tmp_path / "q.npz") as archive:
         np.savez(tmp_path / "more.npz", **archive, remark=np.array("b\udcff"))
-    refused(tmp_path / "more.npz", "the metadata 'remark' are not UTF-8, as a .safetensors file needs", verb="dequantize", options=())
+    refused(
+        tmp_path / "more.npz",
+        "the metadata 'remark' are not UTF-8, as a .safetensors file needs",
+        verb="dequantize",
+        options=(),
+    )
 
 
 def test_links_that_lead_to_each_other_stay(fails, saved, tmp_path):
@@ -204,9 +237,16 @@ def test_links_that_lead_to_each_other_stay(fails, saved, tmp_path):
         (tmp_path / name).symlink_to(tmp_path / other)
     for name in ("a.npz", "own.npz"):
         target = tmp_path / name
-        assert fails(2, "quantize", saved(F32), target, "--format", "e4m3") == f"{target}: Too many levels of symbolic links"
+        assert (
+            fails(2, "quantize", saved(F32), target, "--format", "e4m3")
+            == f"{target}: Too many levels of symbolic links"
+        )
         assert target.is_symlink()
 
 
 def test_a_number_of_jobs(refused, saved):
-    refused(saved(F32), "jobs must be 1 to 1024, not 999999999999999999999", options=("--format", "e4m3", "-j", "999999999999999999999"))
+    refused(
+        saved(F32),
+        "jobs must be 1 to 1024, not 999999999999999999999",
+        options=("--format", "e4m3", "-j", "999999999999999999999"),
+    )

@@ -76,9 +76,16 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def takes_care(running: subprocess.Popen) -> bool:
-    """Has the command come so far that it has its own answer to signals? A moment before, they end it as they end any process."""
-    caught = next((line for line in Path(f"/proc/{running.pid}/status").read_text().splitlines() if line.startswith("SigCgt")), "0 0")
-    return running.poll() is not None or bool(int(caught.split()[1], 16) >> signal.SIGHUP - 1 & 1)  # the last one of `signals.SIGNALS`
+    """Has the command come so far that it has its own answer to signals? A moment before, they end it as they end any
+    process.
+    """
+    caught = next(
+        (line for line in Path(f"/proc/{running.pid}/status").read_text().splitlines() if line.startswith("SigCgt")),
+        "0 0",
+    )
+    return running.poll() is not None or bool(
+        int(caught.split()[1], 16) >> signal.SIGHUP - 1 & 1
+    )  # the last one of `signals.SIGNALS`
 
 
 def heed_signals() -> None:
@@ -89,15 +96,24 @@ def heed_signals() -> None:
 
 
 def temporary(folder: Path) -> list[str]:
-    return [str(path) for path in folder.rglob("*") if "mxcast-part" in path.name or path.name.startswith(("yosys-abc", "yowasp", "cc"))]
+    return [
+        str(path)
+        for path in folder.rglob("*")
+        if "mxcast-part" in path.name or path.name.startswith(("yosys-abc", "yowasp", "cc"))
+    ]
 
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
-@pytest.mark.parametrize("case, number", [  # all pairs, and in the quick run one signal for each command
-    pytest.param(case, number, marks=() if turn % len(SIGNALS) == which else pytest.mark.slow)
-    for turn, case in enumerate(CASES) for which, number in enumerate(SIGNALS)])
+@pytest.mark.parametrize(
+    "case, number",
+    [  # all pairs, and in the quick run one signal for each command
+        pytest.param(case, number, marks=() if turn % len(SIGNALS) == which else pytest.mark.slow)
+        for turn, case in enumerate(CASES)
+        for which, number in enumerate(SIGNALS)
+    ],
+)
 def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
     generator = random.Random(f"{case} {number}")
     for name in ("cache", "out", "tmp"):
@@ -116,8 +132,15 @@ def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
     arguments = [word.format(rtl=text, tensor=tmp_path / "x.npy", out=tmp_path / "out") for word in CASES[case]]
     key, _, value = MARK.partition("=")
     environment = {**os.environ, "MXCAST_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp"), key: value}
-    with subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path / "out", env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                          preexec_fn=heed_signals) as running:
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=tmp_path / "out",
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,
+    ) as running:
         wait_for(lambda: takes_care(running))
         time.sleep(generator.uniform(0.25, 4))
         running.send_signal(number)
@@ -126,7 +149,9 @@ def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
         status = running.wait(60)
     assert time.monotonic() - sent < 30  # of which a machine without other work needs one
     assert "Traceback" not in said, said
-    assert status in (128 + number, 0, -number), said  # it may have been done before, and have left signals to the system
+    assert status in (128 + number, 0, -number), (
+        said
+    )  # it may have been done before, and have left signals to the system
     assert left_running() == []
     assert temporary(tmp_path) == []
 
@@ -136,8 +161,9 @@ def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
 def test_what_cannot_be_caught_ends_the_children_too(case, number, tmp_path, new_cache):
     key, _, value = MARK.partition("=")
     environment = {**os.environ, "MXCAST_CACHE": str(new_cache(tmp_path / "cache")), key: value}
-    with subprocess.Popen([*COMMAND, *CASES[case]], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL,
-                          preexec_fn=heed_signals) as running:
+    with subprocess.Popen(
+        [*COMMAND, *CASES[case]], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, preexec_fn=heed_signals
+    ) as running:
         wait_for(lambda: any(b"pyosys" in command(pid) for pid in descendants()))
         running.send_signal(number)
         assert running.wait(60) == -number
@@ -154,13 +180,19 @@ def command(pid: int) -> bytes:
 @pytest.mark.parametrize("delay", [0.03, 0.06, 0.09, 0.12, 0.15, 0.2])
 def test_an_interrupt_while_the_command_starts(delay, tmp_path):
     """The interpreter itself needs some hundredths of a second, in which it is its own."""
-    with subprocess.Popen([*COMMAND, "emit", "e4m3"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                          preexec_fn=heed_signals) as running:
+    with subprocess.Popen(
+        [*COMMAND, "emit", "e4m3"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,
+    ) as running:
         time.sleep(delay)
         ours = takes_care(running)
         running.send_signal(signal.SIGINT)
         said, status = running.stderr.read(), running.wait(60)
-    assert not ours or status in (130, 0, -signal.SIGINT) and "Traceback" not in said, said
+    assert not ours or (status in (130, 0, -signal.SIGINT) and "Traceback" not in said), said
 
 
 def test_a_killed_command_leaves_nothing_after_the_next(tmp_path):
@@ -175,25 +207,40 @@ def test_a_killed_command_leaves_nothing_after_the_next(tmp_path):
             time.sleep(0.01)
         running.kill()
     assert running.wait() == -signal.SIGKILL and temporary(tmp_path)
-    assert subprocess.run([*COMMAND, *arguments], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL).returncode == 0
+    assert (
+        subprocess.run([*COMMAND, *arguments], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL).returncode == 0
+    )
     assert temporary(tmp_path) == [] and (tmp_path / "q.safetensors").is_file()
 
 
 @pytest.mark.parametrize("closed", [[1], [2], [0, 1, 2]])
 def test_closed_streams(closed, tmp_path):
     redirect = " ".join(f"{number}{'<' if number == 0 else '>'}&-" for number in closed)
-    done = subprocess.run(["sh", "-c", f'exec "$@" {redirect}', "sh", *COMMAND, "emit", "e2m1", *SMALL], cwd=tmp_path, capture_output=True,
-                          text=True)
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirect}', "sh", *COMMAND, "emit", "e2m1", *SMALL],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0 and "Traceback" not in done.stderr and list(tmp_path.glob("build/*/rtl/*.v"))
-    done = subprocess.run(["sh", "-c", f'exec "$@" {redirect}', "sh", *COMMAND, "emit", "e2m2m2"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirect}', "sh", *COMMAND, "emit", "e2m2m2"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 2 and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_what_an_encoding_lacks_is_an_escape(encoding, tmp_path):
     np.save(tmp_path / "gr\u00f6\u00dfe\u2603.npy", np.ones((2, 32), np.float32))
-    done = subprocess.run([*COMMAND, "quantize", "gr\u00f6\u00dfe\u2603.npy", "q.safetensors", "--format", "e4m3"], cwd=tmp_path, capture_output=True,
-                          env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "1"})
+    done = subprocess.run(
+        [*COMMAND, "quantize", "gr\u00f6\u00dfe\u2603.npy", "q.safetensors", "--format", "e4m3"],
+        cwd=tmp_path,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "1"},
+    )
     assert done.returncode == 0, done.stderr
     shown = done.stdout.decode(encoding)
     assert ("\\u2603" in shown) is (encoding != "utf-8") and "wrote q.safetensors" in shown

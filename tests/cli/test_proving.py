@@ -15,8 +15,14 @@ SMALL = ["--set", "block_size=2"]
 def test_a_proof_passes(tmp_path, capsys):
     assert main(["prove", "e2m1", *SMALL, "-o", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "PASS" in said and "equals mxfp4_e2m1 ocp for all 2^64 inputs, as read_verilog and slang read it (bitwuzla" in said
-    assert len(list(tmp_path.glob("*/proof/*/proof.json"))) == 1 and len(list(tmp_path.glob("*/proof/*/*/element.smt2"))) == 2
+    assert (
+        "PASS" in said
+        and "equals mxfp4_e2m1 ocp for all 2^64 inputs, as read_verilog and slang read it (bitwuzla" in said
+    )
+    assert (
+        len(list(tmp_path.glob("*/proof/*/proof.json"))) == 1
+        and len(list(tmp_path.glob("*/proof/*/*/element.smt2"))) == 2
+    )
 
 
 def test_a_file_is_proved_by_the_json_beside_it(tmp_path, capsys):
@@ -39,7 +45,24 @@ def test_a_wrong_file_fails_with_a_block_that_the_regression_keeps(tmp_path, cap
     assert main(["test", "e2m1", *SMALL, "--vectors", str(vectors), "-o", str(tmp_path / "a")]) == 0
     said = capsys.readouterr().out
     assert "vectors" in said
-    assert main(["test", "e2m1", *SMALL, "--vectors", str(vectors), "--rtl", str(file), "--name", name, "-o", str(tmp_path / "b")]) == 1
+    assert (
+        main(
+            [
+                "test",
+                "e2m1",
+                *SMALL,
+                "--vectors",
+                str(vectors),
+                "--rtl",
+                str(file),
+                "--name",
+                name,
+                "-o",
+                str(tmp_path / "b"),
+            ]
+        )
+        == 1
+    )
     assert "vectors: 1 of 1 blocks differ" in capsys.readouterr().out
 
 
@@ -61,20 +84,26 @@ def test_no_answer_is_inconclusive(tmp_path, capsys, monkeypatch):
     assert "UNKNOWN" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments, sentence", [
-    (["prove"], "a format is missing"),
-    (["prove", "e2m1", "--solver", "bitwuzle"], "did you mean 'bitwuzla'?"),
-    (["prove", "e2m1", *SMALL, "--timeout", "inf"], "Invalid value for '--timeout'"),
-    (["prove", "e2m1", *SMALL, "--timeout", "1e12"], "Invalid value for '--timeout'"),
-    (["prove", "e2m1", "--netlist", "xcv"], "did you mean 'xcu'?"),
-    (["prove", "--rtl", "nowhere.v"], "give a format and a profile"),
-    (["prove", "--rtl", "nowhere.v", "--profile", "te"], "--profile needs a format: mxcast prove FORMAT --rtl nowhere.v --profile te"),
-    (["prove", "--rtl", "nowhere.v", "--set", "rounding=rtz"], "--set needs a format"),
-    (["prove", "e2m1", "--rtl", "nowhere.v"], "nowhere.v: No such file"),
-    (["prove", "all", "--rtl", "nowhere.v"], "give one format"),
-    (["mutate", "e4m3,e5m2"], "one format and one scale rule"),
-    (["test", "e2m1", "--vectors", "nowhere.npz"], "nowhere.npz: No such file"),
-])
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["prove"], "a format is missing"),
+        (["prove", "e2m1", "--solver", "bitwuzle"], "did you mean 'bitwuzla'?"),
+        (["prove", "e2m1", *SMALL, "--timeout", "inf"], "Invalid value for '--timeout'"),
+        (["prove", "e2m1", *SMALL, "--timeout", "1e12"], "Invalid value for '--timeout'"),
+        (["prove", "e2m1", "--netlist", "xcv"], "did you mean 'xcu'?"),
+        (["prove", "--rtl", "nowhere.v"], "give a format and a profile"),
+        (
+            ["prove", "--rtl", "nowhere.v", "--profile", "te"],
+            "--profile needs a format: mxcast prove FORMAT --rtl nowhere.v --profile te",
+        ),
+        (["prove", "--rtl", "nowhere.v", "--set", "rounding=rtz"], "--set needs a format"),
+        (["prove", "e2m1", "--rtl", "nowhere.v"], "nowhere.v: No such file"),
+        (["prove", "all", "--rtl", "nowhere.v"], "give one format"),
+        (["mutate", "e4m3,e5m2"], "one format and one scale rule"),
+        (["test", "e2m1", "--vectors", "nowhere.npz"], "nowhere.npz: No such file"),
+    ],
+)
 def test_wrong_words_are_one_sentence(arguments, sentence, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 2

@@ -52,20 +52,26 @@ def test_dtypes_names_and_remarks(raw_safetensors, tmp_path, numbers):
     upper = (numbers.view(np.uint32) >> 16).astype(np.uint16)
     with np.errstate(over="ignore"):
         half = numbers.astype(np.float16)
-    source = raw_safetensors({
-        "flags": ("BOOL", (3,), b"\1\0\1"),  # first, so that all floats below are unaligned
-        "f32": ("F32", (6, 64), numbers.tobytes()),
-        "layer.0/bf16 ü": ("BF16", (6, 64), upper.tobytes()),
-        "f16": ("F16", (3, 2, 64), half.tobytes()),
-        "ids": ("I64", (2,), np.array([-1, 5]).tobytes()),
-        "logit_scale": ("F32", (), np.float32(3.25).tobytes()),
-        "double_scale": ("F64", (), np.float64(0.1).tobytes()),
-        "empty": ("F32", (0, 64), b""),
-    }, {"format": "pt", "licence": "of the input"})
+    source = raw_safetensors(
+        {
+            "flags": ("BOOL", (3,), b"\1\0\1"),  # first, so that all floats below are unaligned
+            "f32": ("F32", (6, 64), numbers.tobytes()),
+            "layer.0/bf16 ü": ("BF16", (6, 64), upper.tobytes()),
+            "f16": ("F16", (3, 2, 64), half.tobytes()),
+            "ids": ("I64", (2,), np.array([-1, 5]).tobytes()),
+            "logit_scale": ("F32", (), np.float32(3.25).tobytes()),
+            "double_scale": ("F64", (), np.float64(0.1).tobytes()),
+            "empty": ("F32", (0, 64), b""),
+        },
+        {"format": "pt", "licence": "of the input"},
+    )
     report = quantize_file(source, tmp_path / "q.safetensors", "e2m3")
     got = load_file(tmp_path / "q.safetensors")
-    widened = {"f32": numbers, "layer.0/bf16 ü": (upper.astype(np.uint32) << 16).view(np.float32),
-               "f16": half.astype(np.float32).reshape(3, 2, 64)}
+    widened = {
+        "f32": numbers,
+        "layer.0/bf16 ü": (upper.astype(np.uint32) << 16).view(np.float32),
+        "f16": half.astype(np.float32).reshape(3, 2, 64),
+    }
     for name, x in widened.items():
         q = quantize(x, "e2m3")
         same(got[name], q.codes)
@@ -106,8 +112,10 @@ def test_padding_and_chunks(saved, tmp_path, monkeypatch, chunk, shape):
         assert getattr(total, name) == getattr(want, name), name
     assert total.signal == pytest.approx(want.signal) and total.noise == pytest.approx(want.noise)
     blocks = [part for name, part in read_blocks(tmp_path / "x.npy", 32, pad=True) if name == "x"]
-    same(np.concatenate([np.empty((0, 32), np.float32), *blocks]).reshape(q.codes.shape), np.pad(
-        x, [(0, 0)] * (x.ndim - 1) + [(0, -x.shape[-1] % 32)]))
+    same(
+        np.concatenate([np.empty((0, 32), np.float32), *blocks]).reshape(q.codes.shape),
+        np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, -x.shape[-1] % 32)]),
+    )
 
 
 @pytest.mark.parametrize("change", [np.asfortranarray, lambda x: x.astype(">f4")], ids=["fortran", "big_endian"])
@@ -119,7 +127,9 @@ def test_other_layouts_of_npy(saved, tmp_path, numbers, change):
 
 def test_numerics_overrides_and_progress(saved, tmp_path, numbers):
     source, calls = saved(numbers), []
-    report = quantize_file(source, tmp_path / "a.npz", "e4m3", scale_rule="ceil", progress=lambda *call: calls.append(call))
+    report = quantize_file(
+        source, tmp_path / "a.npz", "e4m3", scale_rule="ceil", progress=lambda *call: calls.append(call)
+    )
     quantize_file(source, tmp_path / "b.npz", numerics("e4m3", scale_rule="ceil"))
     with np.load(tmp_path / "a.npz") as a, np.load(tmp_path / "b.npz") as b:
         same(a["codes"], b["codes"])
@@ -135,15 +145,21 @@ def test_what_a_npz_has_besides_is_copied(saved, tmp_path, numbers, order):
     more = {kind: np.arange(5, dtype=order + kind) for kind in kinds}
     more |= {"bool": np.array([[True, False]]), "scalar": np.int64(-5)}
     with np.load(tmp_path / "q.npz") as archive:
-        quantized = {name: array.astype(array.dtype.newbyteorder(order)) if array.dtype == np.uint16 else array
-                     for name, array in archive.items()}
+        quantized = {
+            name: array.astype(array.dtype.newbyteorder(order)) if array.dtype == np.uint16 else array
+            for name, array in archive.items()
+        }
     np.savez(tmp_path / "more.npz", **quantized, **more)
     assert set(dequantize_file(tmp_path / "more.npz", tmp_path / "y.safetensors").copied) == set(more)
     got = load_file(tmp_path / "y.safetensors")
     same(got.pop("x"), dequantize(quantize(numbers, "int12")))
     assert got.keys() == more.keys()
     for name, array in more.items():
-        assert got[name].dtype == array.dtype.newbyteorder("=") and got[name].shape == array.shape and np.array_equal(got[name], array)
+        assert (
+            got[name].dtype == array.dtype.newbyteorder("=")
+            and got[name].shape == array.shape
+            and np.array_equal(got[name], array)
+        )
 
 
 def test_same_input_same_bytes(saved, tmp_path, numbers):

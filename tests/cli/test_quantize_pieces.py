@@ -17,8 +17,15 @@ from mxcast.models import dequantize, quantize
 def model(tmp_path):
     """A file of tensors of several shapes, one of them copied."""
     random = np.random.default_rng(13)
-    save_file({"a": random.standard_normal((50, 64), dtype=np.float32), "b": random.standard_normal(96, dtype=np.float32),
-               "ids": np.arange(1000), "c": random.standard_normal((3, 5, 32)).astype(np.float16)}, tmp_path / "in.safetensors")
+    save_file(
+        {
+            "a": random.standard_normal((50, 64), dtype=np.float32),
+            "b": random.standard_normal(96, dtype=np.float32),
+            "ids": np.arange(1000),
+            "c": random.standard_normal((3, 5, 32)).astype(np.float16),
+        },
+        tmp_path / "in.safetensors",
+    )
     return tmp_path / "in.safetensors"
 
 
@@ -26,9 +33,12 @@ def model(tmp_path):
 def test_jobs_do_not_show(model, tmp_path, monkeypatch, jobs):
     monkeypatch.setattr(pieces, "CHUNK", 128)
     calls = {1: [], jobs: []}
-    reports = {n: quantize_file(model, tmp_path / f"q{n}.safetensors", "e3m2", jobs=n,
-                                progress=lambda *call, n=n: calls[n].append(call))
-               for n in calls}
+    reports = {
+        n: quantize_file(
+            model, tmp_path / f"q{n}.safetensors", "e3m2", jobs=n, progress=lambda *call, n=n: calls[n].append(call)
+        )
+        for n in calls
+    }
     assert (tmp_path / "q1.safetensors").read_bytes() == (tmp_path / f"q{jobs}.safetensors").read_bytes()
     assert calls[1] == calls[jobs] and calls[1][-1] == (3776, 3776) and len(calls[1]) > 20
     assert reports[1].tensors == reports[jobs].tensors
@@ -40,7 +50,9 @@ def test_jobs_do_not_show(model, tmp_path, monkeypatch, jobs):
 def test_jobs_on_the_command_line(model, tmp_path, passes, fails):
     passes("quantize", model, tmp_path / "q.safetensors", "-f", "int8", "-j", "2", "-q")
     passes("dequantize", tmp_path / "q.safetensors", tmp_path / "y.safetensors", "--jobs", "1", "-q")
-    assert np.array_equal(load_file(tmp_path / "y.safetensors")["a"], dequantize(quantize(load_file(model)["a"], "int8")))
+    assert np.array_equal(
+        load_file(tmp_path / "y.safetensors")["a"], dequantize(quantize(load_file(model)["a"], "int8"))
+    )
     assert "jobs" in fails(2, "quantize", model, tmp_path / "q.safetensors", "-f", "int8", "-j", "0")
     with pytest.raises(ValueError, match="jobs must be 1 to 1024, not 0"):
         quantize_file(model, tmp_path / "q.safetensors", "int8", jobs=0)
@@ -62,8 +74,9 @@ def test_sixteen_bit_sources(raw_safetensors, tmp_path, numbers, fails):
     source = raw_safetensors({"w": ("BF16", (6, 64), patterns.tobytes())})
     quantize_file(source, tmp_path / "q.safetensors", "e2m3", "samson")
     assert np.array_equal(load_file(tmp_path / "q.safetensors")["w"], quantize(patterns, "e2m3", "samson").codes)
-    wide = raw_safetensors({"ok": ("BF16", (6, 64), patterns.tobytes()), "w": ("F32", (6, 64), numbers.tobytes())},
-                           name="f.safetensors")
+    wide = raw_safetensors(
+        {"ok": ("BF16", (6, 64), patterns.tobytes()), "w": ("F32", (6, 64), numbers.tobytes())}, name="f.safetensors"
+    )
     sentence = fails(2, "quantize", wide, tmp_path / "no.safetensors", "-f", "e2m3", "--profile", "samson")
     assert sentence == "tensor 'w' is F32, which the source bf16 does not take"
     assert not (tmp_path / "no.safetensors").exists()
@@ -79,7 +92,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path, verb):
         from pathlib import Path
         from mxcast.cli.files import dequantize_file, quantize_file
         source, target = sys.argv[2:]
-        dequantize_file(source, target, jobs=2) if sys.argv[1] == "dequantize" else quantize_file(source, target, "e4m3", jobs=2)
+        if sys.argv[1] == "dequantize":
+            dequantize_file(source, target, jobs=2)
+        else:
+            quantize_file(source, target, "e4m3", jobs=2)
         status = Path("/proc/self/status").read_text()
         print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))"""
     peaks, sizes = [], (16, 128)
@@ -93,8 +109,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path, verb):
         if verb == "dequantize":
             quantize_file(*arguments, "e4m3")
             arguments = tmp_path / "q.safetensors", tmp_path / "y.npy"
-        done = subprocess.run([sys.executable, "-c", program, verb, *map(str, arguments)], capture_output=True, text=True,
-                              check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program, verb, *map(str, arguments)], capture_output=True, text=True, check=True
+        )
         peaks.append(int(done.stdout) / 1024)
     assert peaks[1] - peaks[0] < (sizes[1] - sizes[0]) / 5, f"{peaks} MiB"
 

@@ -12,8 +12,11 @@ SMALL = ["--set", "block_size=2"]
 @pytest.fixture(autouse=True)
 def measured(monkeypatch):
     """What synthesis would take seconds to find: a ns before every place."""
-    monkeypatch.setattr(pipeline, "sections", lambda config, target: (
-        dict.fromkeys(pipeline.stages(config), 1.0), dict.fromkeys(pipeline.stages(config), 1)))
+    monkeypatch.setattr(
+        pipeline,
+        "sections",
+        lambda config, target: (dict.fromkeys(pipeline.stages(config), 1.0), dict.fromkeys(pipeline.stages(config), 1)),
+    )
 
 
 def emitted(passes, tmp_path, *arguments) -> dict:
@@ -47,17 +50,25 @@ def test_emit_says_where(passes, tmp_path):
     assert said.startswith("latency 1 cycles: registered after scale\n")
 
 
-@pytest.mark.parametrize("sets, sentence", [
-    (["latency=x"], "latency must be a number of cycles, not 'x'"),
-    (["frequency_mhz=fast"], "frequency_mhz must be a number, not 'fast'"),
-    (["latency=2", "frequency_mhz=100"], "give either a latency or a frequency"),
-    (["latency=2", "registered_after=scale"], "registered_after names the places for registers: leave out latency"),
-    (["registered_after=scales"], "unknown place for registers 'scales': did you mean 'scale'?"),
-])
+@pytest.mark.parametrize(
+    "sets, sentence",
+    [
+        (["latency=x"], "latency must be a number of cycles, not 'x'"),
+        (["frequency_mhz=fast"], "frequency_mhz must be a number, not 'fast'"),
+        (["latency=2", "frequency_mhz=100"], "give either a latency or a frequency"),
+        (["latency=2", "registered_after=scale"], "registered_after names the places for registers: leave out latency"),
+        (["registered_after=scales"], "unknown place for registers 'scales': did you mean 'scale'?"),
+    ],
+)
 def test_wrong_wishes(fails, tmp_path, sets, sentence):
-    assert fails(2, "emit", "e2m1", *SMALL, *(part for one in sets for part in ("--set", one)), "-o", tmp_path) == sentence
+    assert (
+        fails(2, "emit", "e2m1", *SMALL, *(part for one in sets for part in ("--set", one)), "-o", tmp_path) == sentence
+    )
 
 
 def test_a_proof_says_what_it_shows(passes, tmp_path):
     said = passes("prove", "e2m1", *SMALL, "--set", "registered_after=key,scale", "-o", tmp_path)
-    assert "checked on the netlist: all registers move with i_ready" in said and ", after 2 cycles, equals mxfp4_e2m1 " in said
+    assert (
+        "checked on the netlist: all registers move with i_ready" in said
+        and ", after 2 cycles, equals mxfp4_e2m1 " in said
+    )

@@ -8,14 +8,19 @@ import subprocess
 from mxcast.sim.tools import verilator_root
 
 COCOTB = ("--cc", "--vpi", "--public-flat-rw", "-Wall", "-Mdir")
-"""What cocotb's builds ask for, and a folder: every signal stays visible, so combinational loops through the parts of one
-vector are reported, which `--lint-only` never does."""
+"""What cocotb's builds ask for, and a folder: every signal stays visible, so combinational loops through the parts of
+one vector are reported, which `--lint-only` never does.
+"""
 
 
 def lint(*arguments: object) -> str:
     """What Verilator says, apart from its report on itself."""
     root = verilator_root()
-    done = subprocess.run([root / "bin" / "verilator_bin", *arguments], capture_output=True, text=True,
-                          env={**os.environ, "VERILATOR_ROOT": str(root)})
+    done = subprocess.run(
+        [root / "bin" / "verilator_bin", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "VERILATOR_ROOT": str(root)},
+    )
     said = "".join(line for line in (done.stdout + done.stderr).splitlines(keepends=True) if not line.startswith("- "))
     return said or ("" if done.returncode == 0 else f"exit status {done.returncode}")

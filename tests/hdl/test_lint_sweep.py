@@ -11,20 +11,34 @@ from mxcast.hdl import BlockConverter
 from mxcast.hdl.emit import WAIVER
 from mxcast.hdl.modules import convert_all
 from mxcast.sim.families import FAMILIES, every_element
-from mxcast.spec import (AmaxKey, ConverterConfig, Microarchitecture, Numerics, Rounding, ScaleRule, Specials, Subnormals,
-                         block_format)
+from mxcast.spec import (
+    AmaxKey,
+    ConverterConfig,
+    Microarchitecture,
+    Numerics,
+    Rounding,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    block_format,
+)
 
 from .lint import COCOTB, lint
 
 
 def of_family(name: str, count: int, size: int | None = None) -> list[ConverterConfig]:
-    """``count`` numerics of a family, one from each of as many strata, on a tree of either key; all in blocks of ``size``, if
-    given."""
+    """``count`` numerics of a family, one from each of as many strata, on a tree of either key; all in blocks of
+    ``size``, if given.
+    """
     draw, sized = random.Random(f"{name} {size}"), {} if size is None else {"block_size": size}
     every = list(dict.fromkeys(rules.replace(**sized) for family in FAMILIES[name]() for rules in family))
-    strata = [every[len(every) * i // count:len(every) * (i + 1) // count] for i in range(count)]
-    return [ConverterConfig(numerics=draw.choice(stratum),
-                            microarchitecture=Microarchitecture(amax_key=draw.choice(list(AmaxKey)))) for stratum in strata]
+    strata = [every[len(every) * i // count : len(every) * (i + 1) // count] for i in range(count)]
+    return [
+        ConverterConfig(
+            numerics=draw.choice(stratum), microarchitecture=Microarchitecture(amax_key=draw.choice(list(AmaxKey)))
+        )
+        for stratum in strata
+    ]
 
 
 def with_modes(count: int, size: int) -> list[ConverterConfig]:
@@ -35,11 +49,18 @@ def with_modes(count: int, size: int) -> list[ConverterConfig]:
     for number in range(count):
         elements = draw.sample(widths[len(widths) * number // count], k=2)
         rules = draw.sample(list(ScaleRule), k=draw.randint(1, 3))
-        first = dict(source=draw.choice(["fp32", "bf16", "fp16"]), rounding=draw.choice(list(Rounding)),
-                     specials=draw.choice(list(Specials)), element_subnormals=draw.choice(list(Subnormals)),
-                     input_subnormals=draw.choice(list(Subnormals)))
-        modes = [Numerics(block=block_format(element), scale_rule=rule, **first).replace(block_size=size)
-                 for element in elements for rule in rules]
+        first = dict(
+            source=draw.choice(["fp32", "bf16", "fp16"]),
+            rounding=draw.choice(list(Rounding)),
+            specials=draw.choice(list(Specials)),
+            element_subnormals=draw.choice(list(Subnormals)),
+            input_subnormals=draw.choice(list(Subnormals)),
+        )
+        modes = [
+            Numerics(block=block_format(element), scale_rule=rule, **first).replace(block_size=size)
+            for element in elements
+            for rule in rules
+        ]
         found.append(ConverterConfig(numerics=modes[0], alternatives=tuple(modes[1:])))
     return found
 
@@ -51,10 +72,14 @@ def unknown(text: str) -> list[str]:
     return [name for name in undriven if re.search(rf"= .*\b{name}\b|\(.*\b{name}\b", text)]
 
 
-SAMPLES = {"rules": lambda: of_family("rules", 22), "sizes": lambda: of_family("sizes", 6, size=8),
-           "formats": lambda: of_family("formats", 20), "random_bits": lambda: of_family("random_bits", 4),
-           "modes": lambda: with_modes(12, 2),
-           "32 lanes": lambda: of_family("rules", 7, size=32) + with_modes(3, 32)}
+SAMPLES = {
+    "rules": lambda: of_family("rules", 22),
+    "sizes": lambda: of_family("sizes", 6, size=8),
+    "formats": lambda: of_family("formats", 20),
+    "random_bits": lambda: of_family("random_bits", 4),
+    "modes": lambda: with_modes(12, 2),
+    "32 lanes": lambda: of_family("rules", 7, size=32) + with_modes(3, 32),
+}
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -71,7 +96,9 @@ def test_verilator_has_nothing_to_say_about_a_sample(sample, tmp_path):
 
 def test_bits_that_nothing_drives_are_found():
     text = "  assign a[3:1] = 3'hx;\n  assign b = 1'h0;\n"
-    assert unknown(text) == [] and unknown(text + "  assign c = b ? a[0] : 1'h0;\n") == unknown(text + "    .x(a)\n") == ["a"]
+    assert unknown(text) == [] and unknown(text + "  assign c = b ? a[0] : 1'h0;\n") == unknown(
+        text + "    .x(a)\n"
+    ) == ["a"]
 
 
 def test_what_cocotbs_build_would_say_is_found(tmp_path):

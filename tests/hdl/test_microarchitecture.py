@@ -24,25 +24,44 @@ CASES = [
     ("speed", "e4m3", "nvidia", {"source": "fp16"}),
     ("speed", "e2m1", "ocp", {"specials": "inf_scale"}),
     ("speed", "int8", "gorodecky_sousa", {}),
-    ("area", "e2m3", "ocp", {"scale_rule": "bias_floor", "rounding": "rtz", "specials": "drop"}),  # a number left out at the top itself
-    ("area", "e4m3", "nvidia", {"registered_after": "input,key,digit1,digit2,digit3,digit4,scale,top,distance,chosen,output"}),
+    (
+        "area",
+        "e2m3",
+        "ocp",
+        {"scale_rule": "bias_floor", "rounding": "rtz", "specials": "drop"},
+    ),  # a number left out at the top itself
+    (
+        "area",
+        "e4m3",
+        "nvidia",
+        {"registered_after": "input,key,digit1,digit2,digit3,digit4,scale,top,distance,chosen,output"},
+    ),
     ("speed", "int8", "ocp", {"registered_after": "level1,distance,chosen"}),
     ("speed", "int8", "ocp", {"registered_after": "scale,top,chosen", "specials": "drop"}),
-    ("speed", "e4m3", "ocp", {"registered_after": "level1,scale,top,distance,chosen", "input_subnormals": "flush", "specials": "drop"}),
+    (
+        "speed",
+        "e4m3",
+        "ocp",
+        {"registered_after": "level1,scale,top,distance,chosen", "input_subnormals": "flush", "specials": "drop"},
+    ),
     ("speed", "e2m1", "te", {"registered_after": "key,top", "input_subnormals": "flush"}),
     ("area", "e2m2", "ocp", {"rounding": "guard_half_up", "block_size": 4}),
     ("speed", "e5m2", "ocp", {"scale_rule": "pow2_ceil", "specials": "drop", "block_size": 4}),
-    ("speed", "e2m3", "ocp", {"block_size": 16}),      # nodes of four only
-    ("speed", "e4m3", "nvidia", {"block_size": 2}),    # and of two only
+    ("speed", "e2m3", "ocp", {"block_size": 16}),  # nodes of four only
+    ("speed", "e4m3", "nvidia", {"block_size": 2}),  # and of two only
     ("area", "e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),
 ]
 
 LONG = [case for case in CASES if case[3].keys() <= {"rounding", "specials", "element_subnormals"}][1::2]
-"""More of what others show too: left out of the quick run are some that differ from the defaults in their rules only."""
+"""More of what others show too: left out of the quick run are some that differ from the defaults in their rules only.
+"""
 
 
-@pytest.mark.parametrize(("goal", "format", "profile", "rules"), [
-    pytest.param(*case, marks=pytest.mark.slow if case in LONG else ()) for case in CASES], ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    ("goal", "format", "profile", "rules"),
+    [pytest.param(*case, marks=pytest.mark.slow if case in LONG else ()) for case in CASES],
+    ids=lambda value: str(value),
+)
 def test_a_goal_changes_no_bit(goal, format, profile, rules):
     config = converter_config(format, profile, optimize=goal, **{"block_size": 8, **rules})
     assert config.microarchitecture.amax is GOALS[goal]["amax"]
@@ -51,13 +70,22 @@ def test_a_goal_changes_no_bit(goal, format, profile, rules):
         assert result.blocks > 1000 and result.mismatched_blocks == 0
 
 
-@pytest.mark.parametrize(("format", "profile", "goal"), [
-    pytest.param("e5m2", "ocp", "area", marks=pytest.mark.slow), ("e4m3", "ocp", "area"), ("e2m3", "nvidia", "area"), ("e2m1", "te", "speed"),
-    pytest.param("e3m2", "ocp", "area", marks=pytest.mark.slow),
-    ("e5m3", "ocp", "area"),  # moves in three steps
-    ("e3m3", "gorodecky_sousa", "area")])
+@pytest.mark.parametrize(
+    ("format", "profile", "goal"),
+    [
+        pytest.param("e5m2", "ocp", "area", marks=pytest.mark.slow),
+        ("e4m3", "ocp", "area"),
+        ("e2m3", "nvidia", "area"),
+        ("e2m1", "te", "speed"),
+        pytest.param("e3m2", "ocp", "area", marks=pytest.mark.slow),
+        ("e5m3", "ocp", "area"),  # moves in three steps
+        ("e3m3", "gorodecky_sousa", "area"),
+    ],
+)
 def test_it_is_proved(tmp_path, format, profile, goal):
-    proof = prove(converter_config(format, profile, optimize=goal, block_size=8, input_subnormals="exact"), out=tmp_path)
+    proof = prove(
+        converter_config(format, profile, optimize=goal, block_size=8, input_subnormals="exact"), out=tmp_path
+    )
     assert proof.passed and proof.way == "composed"
 
 
@@ -71,6 +99,7 @@ def test_a_largest_exponent_of_zero_is_proved(tmp_path):
 @pytest.mark.parametrize("reach", [1, 2, 3, 7, 11, 15, 31])
 def test_numbers_move_up_to_their_leading_one(reach):
     """Every function is called with the bits of numbers that have one bit set, or two, in place of signals."""
+
     def value(bit) -> int:
         return bit.value
 
@@ -96,7 +125,9 @@ def test_subnormals_of_the_source_are_no_shifter():
 
 def test_a_wrong_table_is_found(monkeypatch):
     right = Element.subnormal
-    monkeypatch.setattr(Element, "subnormal", lambda self, places, kept, sticky, *bare: right(self, places, kept, 0, *bare))
+    monkeypatch.setattr(
+        Element, "subnormal", lambda self, places, kept, sticky, *bare: right(self, places, kept, 0, *bare)
+    )
     config = converter_config("e4m3", "ocp", optimize="area", block_size=8)
     assert verify(config, stimuli="corner").mismatched_blocks > 0
 
@@ -123,7 +154,9 @@ def test_kept_functions_are_modules_of_at_most_a_lut():
     tables = [module for module in kept if ">>" in module.split("endmodule")[0]]
     assert len(tables) > 15
     for module in tables:
-        width = next((int(line.split("[")[1].split(":")[0]) + 1 for line in module.splitlines() if "input [" in line), 1)
+        width = next(
+            (int(line.split("[")[1].split(":")[0]) + 1 for line in module.splitlines() if "input [" in line), 1
+        )
         assert width <= 6, module.splitlines()[0]
 
 

@@ -48,7 +48,9 @@ def test_the_published_sequence():
 @pytest.mark.parametrize("seed", [0, 12345])
 def test_the_numbers_of_the_model(seed):
     rules = numerics("e2m1").replace(**FIELDS)
-    expected = [sum(int(number) << 5 * lane for lane, number in enumerate(block)) for block in source_numbers(rules, 41, seed)]
+    expected = [
+        sum(int(number) << 5 * lane for lane, number in enumerate(block)) for block in source_numbers(rules, 41, seed)
+    ]
     assert len(set(expected)) == 41 and max(expected).bit_length() == 80
     assert clocked(RandomSource(80, seed), [1] * 40) == expected
 
@@ -74,6 +76,7 @@ def test_refused(width, seed):
 
 # ---- the emitted file
 
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> dict:
     return emit(converter_config("e2m1", **FIELDS), tmp_path_factory.mktemp("sr"), "cast")
@@ -85,13 +88,18 @@ def test_the_file_can_be_read(files, tmp_path):
     assert re.findall(r"^module (.*);", text, flags=re.M) == ["cast_random_source(clk, rst, enable, random)"]
     assert "  output [79:0] random;\n" in text and "\\" not in text and "(*" not in text
     assert lint("--lint-only", "-Wall", files["random_source"]) == lint(*COCOTB, tmp_path, files["random_source"]) == ""
-    script = "\n".join((
-        "from pyosys import libyosys", "design = libyosys.Design()",
-        "for command in (",
-        f"    'read_verilog {files['random_source']}', 'hierarchy -check -top cast_random_source', 'proc', 'check -assert',",
-        "    'flatten', 'simplemap', 'select -assert-count 96 t:$_*DFF*', 'select -assert-none t:$_DLATCH*',",
-        "    'log it came to the end'):",
-        "    libyosys.run_pass(command, design)"))
+    script = "\n".join(
+        (
+            "from pyosys import libyosys",
+            "design = libyosys.Design()",
+            "for command in (",
+            f"    'read_verilog {files['random_source']}', 'hierarchy -check -top cast_random_source', 'proc', "
+            "'check -assert',",
+            "    'flatten', 'simplemap', 'select -assert-count 96 t:$_*DFF*', 'select -assert-none t:$_DLATCH*',",
+            "    'log it came to the end'):",
+            "    libyosys.run_pass(command, design)",
+        )
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0 and "it came to the end" in done.stdout, (done.stdout + done.stderr)[-1500:]
 
@@ -115,14 +123,19 @@ endmodule
 """
 
 
-@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is absent, nothing was simulated: apt-get install iverilog")
+@pytest.mark.skipif(
+    shutil.which("iverilog") is None, reason="Icarus is absent, nothing was simulated: apt-get install iverilog"
+)
 def test_the_file_gives_the_numbers_of_the_model(files, tmp_path):
     """Behind a reset, beside the converter that it is for."""
     (tmp_path / "bench.v").write_text(BENCH)
     sources = [files["random_source"], files["verilog"], tmp_path / "bench.v"]
-    said = subprocess.run(["iverilog", "-Wall", "-g2005", "-o", tmp_path / "bench", *sources], capture_output=True, text=True)
+    said = subprocess.run(
+        ["iverilog", "-Wall", "-g2005", "-o", tmp_path / "bench", *sources], capture_output=True, text=True
+    )
     assert said.returncode == 0, said.stderr
     done = subprocess.run(["vvp", "-n", tmp_path / "bench"], capture_output=True, text=True, check=True)
     numbers = source_numbers(numerics("e2m1").replace(**FIELDS), 40)
     assert [int(line, 16) for line in done.stdout.split()] == [
-        sum(int(number) << 5 * lane for lane, number in enumerate(block)) for block in numbers]
+        sum(int(number) << 5 * lane for lane, number in enumerate(block)) for block in numbers
+    ]

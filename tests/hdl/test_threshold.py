@@ -1,4 +1,6 @@
-"""Where scale rules go one up: the constants against the exact definition, and the hardware against the published table."""
+"""Where scale rules go one up: the constants against the exact definition, and the hardware against the published
+table.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def limits(rules: Numerics, exponent: int) -> int:
     return threshold.at_bottom if exponent == threshold.bottom else threshold.in_binade
 
 
-@pytest.mark.parametrize("source, subnormals", [("fp32", "exact"), ("fp32", "flush"), ("bf16", "exact"), ("fp16", "exact")])
+@pytest.mark.parametrize(
+    "source, subnormals", [("fp32", "exact"), ("fp32", "flush"), ("bf16", "exact"), ("fp16", "exact")]
+)
 @pytest.mark.parametrize("rule", ROUNDS_UP)
 def test_thresholds_are_exact(rule, source, subnormals):
     """Of every format that a name spells: the last fraction below and the first above, and both ends of the binade.
@@ -62,6 +66,7 @@ def test_rules_that_never_go_up_have_no_threshold(rule):
 
 # ---- the hardware: table B.1 of numerics.md, and its exceptions in table B.3
 
+
 def published_byte(short: str, rule: str, a: int) -> int:
     """The byte of the FP32 pattern ``a`` of a largest magnitude."""
     e, m = a >> 23, a & 0x7FFFFF
@@ -73,7 +78,7 @@ def published_byte(short: str, rule: str, a: int) -> int:
         byte = e - EMAX[short] + (m > MMAX[short])
         if e == 0:
             byte = int(short == "int8" and m > 0x7F0000)
-        if rule == "rceil" and (a in MULTIPLICATION[short] or short == "int8" and e and m == 0x7E0001):
+        if rule == "rceil" and (a in MULTIPLICATION[short] or (short == "int8" and e and m == 0x7E0001)):
             byte -= 1
     else:
         byte = e - (BIAS if rule == "bias_floor" else EMAX)[short]
@@ -111,11 +116,15 @@ def test_scales_are_the_published_ones(short, source):
     """Under each rule alone, and under all six as modes of one converter."""
     patterns = largest_magnitudes(short)
     if source == "bf16":  # every fraction of these binades
-        patterns = sorted({e << 23 | m << 16 for e in (0, 1, EMAX[short], EMAX[short] + 1, 127, 254) for m in range(128)})
+        patterns = sorted(
+            {e << 23 | m << 16 for e in (0, 1, EMAX[short], EMAX[short] + 1, 127, 254) for m in range(128)}
+        )
     dropped = 32 - {"fp32": 32, "bf16": 16}[source]
     every = converter_config(short, source=source, scale_rule=list(ScaleRule))
     stimuli = [{"magnitude": a >> dropped} for a in patterns]
-    together = iter(outputs(Scale(every), [stimulus | {"mode": mode} for mode in range(6) for stimulus in stimuli], ["scale"]))
+    together = iter(
+        outputs(Scale(every), [stimulus | {"mode": mode} for mode in range(6) for stimulus in stimuli], ["scale"])
+    )
     for rule in ScaleRule:
         alone = outputs(Scale(converter_config(short, source=source, scale_rule=rule)), stimuli, ["scale"])
         for a, found in zip(patterns, alone):
@@ -126,6 +135,8 @@ def test_ceil_and_rceil_differ_where_it_is_published():
     for short, patterns in MULTIPLICATION.items():
         assert len(patterns) == 1
         for a in patterns:
-            (ceil,), (rceil,) = (outputs(Scale(converter_config(short, scale_rule=rule)), [{"magnitude": a}], ["scale"])[0]
-                                 for rule in ("ceil", "rceil"))
+            (ceil,), (rceil,) = (
+                outputs(Scale(converter_config(short, scale_rule=rule)), [{"magnitude": a}], ["scale"])[0]
+                for rule in ("ceil", "rceil")
+            )
             assert (ceil, rceil) == (1, 0), (short, hex(a))

@@ -14,9 +14,11 @@ from mxcast.hdl import describe, emit
 from mxcast.hdl.vendors import DEFAULT_PARTS, FAMILIES, VENDORS, project
 from mxcast.spec import converter_config
 
-CONFIG = converter_config("e2m1,int4", block_size=4, rounding="sr", random_bits=1)   # ports of one bit and of several
+CONFIG = converter_config("e2m1,int4", block_size=4, rounding="sr", random_bits=1)  # ports of one bit and of several
 
-needs_tcl = pytest.mark.skipif(shutil.which("tclsh") is None, reason="no Tcl shell, no script was run: apt-get install tcl")
+needs_tcl = pytest.mark.skipif(
+    shutil.which("tclsh") is None, reason="no Tcl shell, no script was run: apt-get install tcl"
+)
 
 RECORDER = """
 package provide ::quartus::project 1.0
@@ -53,8 +55,16 @@ def test_vivado(tmp_path):
     files = emit(CONFIG, tmp_path / "o", "top", vendor="vivado")
     made = calls(ran(files["vivado_script"], tmp_path, DEFAULT_PARTS["vivado"]))
     assert [call[0] for call in made if not call[0].startswith(("report", "get_"))] == [
-        "create_project", "read_verilog", "read_xdc", "synth_design", "opt_design", "place_design", "phys_opt_design", "route_design",
-        "write_checkpoint"]
+        "create_project",
+        "read_verilog",
+        "read_xdc",
+        "synth_design",
+        "opt_design",
+        "place_design",
+        "phys_opt_design",
+        "route_design",
+        "write_checkpoint",
+    ]
     named = {call[0]: call for call in made}
     assert Path(named["read_verilog"][1]).samefile(files["verilog"])
     assert Path(named["read_xdc"][-1]).samefile(files["vivado_constraints"])
@@ -77,15 +87,24 @@ def test_quartus(tmp_path):
     made = calls(ran(files["quartus_script"], tmp_path))
     order = [call[0] for call in made if call[0] not in ("set_global_assignment", "set_instance_assignment")]
     assert order == ["project_new", "export_assignments", "execute_flow", "project_close"]
-    assert made.index(["execute_flow", "-compile"]) > max(n for n, call in enumerate(made) if call[0].endswith("assignment"))
+    assert made.index(["execute_flow", "-compile"]) > max(
+        n for n, call in enumerate(made) if call[0].endswith("assignment")
+    )
     settings = {call[2]: " ".join(call[3:]) for call in made if call[0] == "set_global_assignment"}
-    assert (settings["FAMILY"], settings["DEVICE"], settings["TOP_LEVEL_ENTITY"]) == ("Cyclone 10 GX", "10CX220YF780I5G", "top")
-    folder = files["quartus_script"].parent                          # the script goes there
+    assert (settings["FAMILY"], settings["DEVICE"], settings["TOP_LEVEL_ENTITY"]) == (
+        "Cyclone 10 GX",
+        "10CX220YF780I5G",
+        "top",
+    )
+    folder = files["quartus_script"].parent  # the script goes there
     assert (folder / settings["VERILOG_FILE"]).samefile(files["verilog"])
     assert (folder / settings["SDC_FILE"]).samefile(files["quartus_constraints"])
     pins = [call[-1] for call in made if call[0] == "set_instance_assignment"]
-    assert pins == [port["name"] + (f"[{bit}]" if port["width"] > 1 else "")
-                    for port in describe(CONFIG)["ports"] for bit in range(port["width"])]
+    assert pins == [
+        port["name"] + (f"[{bit}]" if port["width"] > 1 else "")
+        for port in describe(CONFIG)["ports"]
+        for bit in range(port["width"])
+    ]
     assert "mode" in pins and "x[127]" in pins
 
 
@@ -93,25 +112,38 @@ def test_quartus(tmp_path):
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_constraints(tmp_path, vendor):
     """Every port is timed. A Tcl shell resolves the commands in brackets first, as the tools do."""
-    found = constrained(emit(CONFIG, tmp_path / "o", "top", vendor=vendor, period_ns=7.5)[f"{vendor}_constraints"], tmp_path)
+    found = constrained(
+        emit(CONFIG, tmp_path / "o", "top", vendor=vendor, period_ns=7.5)[f"{vendor}_constraints"], tmp_path
+    )
     assert found == [
-        "create_clock -name clk -period 7.5",                        # of no port: there is none
-        "get_ports x[*] mode random[*]", "set_input_delay -clock clk 0 get_ports x[*] mode random[*]",
-        "get_ports scale[*] p[*]", "set_output_delay -clock clk 0 get_ports scale[*] p[*]"]
+        "create_clock -name clk -period 7.5",  # of no port: there is none
+        "get_ports x[*] mode random[*]",
+        "set_input_delay -clock clk 0 get_ports x[*] mode random[*]",
+        "get_ports scale[*] p[*]",
+        "set_output_delay -clock clk 0 get_ports scale[*] p[*]",
+    ]
 
 
 @needs_tcl
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_a_converter_with_a_clock(tmp_path, vendor):
-    ports = [{"name": name, "direction": direction, "width": width} for name, direction, width in (
-        ("clk", "input", 1), ("rst", "input", 1), ("x", "input", 32), ("o_valid", "output", 1), ("p", "output", 4))]
+    ports = [
+        {"name": name, "direction": direction, "width": width}
+        for name, direction, width in (
+            ("clk", "input", 1),
+            ("rst", "input", 1),
+            ("x", "input", 32),
+            ("o_valid", "output", 1),
+            ("p", "output", 4),
+        )
+    ]
     files = project(vendor, {"name": "top", "config_id": "00000000", "ports": ports})
     for path, text in files.values():
         (tmp_path / Path(path).name).write_text(text)
     found = constrained(tmp_path / Path(files[f"{vendor}_constraints"][0]).name, tmp_path)
     assert "create_clock -name clk -period 10 get_ports clk" in found
     assert "get_ports rst x[*]" in found and "get_ports o_valid p[*]" in found
-    if vendor == "quartus":                                          # a clock needs a pin of its own
+    if vendor == "quartus":  # a clock needs a pin of its own
         pins = [call[-1] for call in calls(ran(tmp_path / "top.tcl", tmp_path)) if call[0] == "set_instance_assignment"]
         assert len(pins) == 1 + 32 + 1 + 4 and "clk" not in pins
 
@@ -129,6 +161,7 @@ def test_the_files_are_in_the_manifest(tmp_path, vendor):
 
 def test_projects_of_two_vendors_side_by_side(tmp_path):
     """The manifest names both, unless a file is no longer what it was."""
+
     def sums(vendor):
         return json.loads(emit(CONFIG, tmp_path, "top", vendor=vendor)["manifest"].read_text())["sha256"]
 
@@ -143,27 +176,43 @@ def test_projects_of_two_vendors_side_by_side(tmp_path):
     assert not [file for file in sums("vivado") if file.startswith("quartus")], "what no manifest names"
 
 
-@pytest.mark.parametrize("part, family", [
-    ("5CSEBA6U23I7", "Cyclone V"), ("10M50DAF484C7G", "MAX 10"), ("10AX115S2F45I1SG", "Arria 10"), ("10CL025YU256C8G", "Cyclone 10 LP"),
-    ("1SX280LU2F50E1VG", "Stratix 10"), ("EP4CE115F29C7", "Cyclone IV E"), ("5SGXEA7N2F45C2", "Stratix V")])
+@pytest.mark.parametrize(
+    "part, family",
+    [
+        ("5CSEBA6U23I7", "Cyclone V"),
+        ("10M50DAF484C7G", "MAX 10"),
+        ("10AX115S2F45I1SG", "Arria 10"),
+        ("10CL025YU256C8G", "Cyclone 10 LP"),
+        ("1SX280LU2F50E1VG", "Stratix 10"),
+        ("EP4CE115F29C7", "Cyclone IV E"),
+        ("5SGXEA7N2F45C2", "Stratix V"),
+    ],
+)
 def test_families(part, family):
     assert f'FAMILY "{family}"' in project("quartus", describe(CONFIG), part=part)["quartus_script"][1]
     assert family in FAMILIES.values()
 
 
-@pytest.mark.parametrize("vendor, fields, sentence", [
-    ("quartos", {}, "unknown vendor 'quartos': did you mean 'quartus'?"),
-    ("vivado", {"part": "5CSEBA6U23I7"}, "part must be one of Vivado, such as xczu7ev-ffvc1156-2-e, not '5CSEBA6U23I7'"),
-    ("vivado", {"part": "xczu7ev-ffvc1156-2-e; exit"}, "part must be one of Vivado"),
-    ("vivado", {"part": ""}, "part must be one of Vivado"),
-    ("quartus", {"part": "xczu7ev-ffvc1156-2-e"}, "part must be one of Quartus of Cyclone V, "),
-    ("quartus", {"part": "5CSEBA6U23I7 [exit]"}, "part must be one of Quartus"),
-    ("vivado", {"period_ns": 0.0}, "the period must be 0.001 to 1000000 nanoseconds, not 0"),
-    ("vivado", {"period_ns": float("nan")}, "the period must be 0.001 to 1000000 nanoseconds, not nan"),
-    ("vivado", {"period_ns": 1e-300}, "the period must be 0.001 to 1000000 nanoseconds, not 1e-300"),
-    ("quartus", {"period_ns": 1e7}, "the period must be 0.001 to 1000000 nanoseconds, not 1e+07"),
-    (None, {"part": "5CSEBA6U23I7"}, "part and period belong to the project of a vendor"),
-])
+@pytest.mark.parametrize(
+    "vendor, fields, sentence",
+    [
+        ("quartos", {}, "unknown vendor 'quartos': did you mean 'quartus'?"),
+        (
+            "vivado",
+            {"part": "5CSEBA6U23I7"},
+            "part must be one of Vivado, such as xczu7ev-ffvc1156-2-e, not '5CSEBA6U23I7'",
+        ),
+        ("vivado", {"part": "xczu7ev-ffvc1156-2-e; exit"}, "part must be one of Vivado"),
+        ("vivado", {"part": ""}, "part must be one of Vivado"),
+        ("quartus", {"part": "xczu7ev-ffvc1156-2-e"}, "part must be one of Quartus of Cyclone V, "),
+        ("quartus", {"part": "5CSEBA6U23I7 [exit]"}, "part must be one of Quartus"),
+        ("vivado", {"period_ns": 0.0}, "the period must be 0.001 to 1000000 nanoseconds, not 0"),
+        ("vivado", {"period_ns": float("nan")}, "the period must be 0.001 to 1000000 nanoseconds, not nan"),
+        ("vivado", {"period_ns": 1e-300}, "the period must be 0.001 to 1000000 nanoseconds, not 1e-300"),
+        ("quartus", {"period_ns": 1e7}, "the period must be 0.001 to 1000000 nanoseconds, not 1e+07"),
+        (None, {"part": "5CSEBA6U23I7"}, "part and period belong to the project of a vendor"),
+    ],
+)
 def test_mistakes(tmp_path, vendor, fields, sentence):
     with pytest.raises(ValueError) as error:
         emit(CONFIG, tmp_path, vendor=vendor, **fields)

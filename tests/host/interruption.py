@@ -16,14 +16,17 @@ __all__ = ["heed_signals", "interrupted_everywhere"]
 
 
 def heed_signals() -> None:
-    """What a child does before it begins: under ``nohup``, or in the background of a shell, it would ignore the signals."""
+    """What a child does before it begins: under ``nohup``, or in the background of a shell, it would ignore the
+    signals.
+    """
     for number in (*signals.SIGNALS, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
 
 
 def interrupted_everywhere(body: Callable[[], None], *modules: ModuleType, opcodes: bool = True) -> Iterator[str]:
-    """Run ``body`` again and again, each time with a signal that arrives one step later in the code of these modules, until there are no
-    more steps; after each run comes the place. Steps are those of the interpreter, or lines."""
+    """Run ``body`` again and again, each time with a signal that arrives one step later in the code of these modules,
+    until there are no more steps; after each run comes the place. Steps are those of the interpreter, or lines.
+    """
     files = {module.__file__ for module in modules}
     for wanted in itertools.count(1):
         place, seen = None, 0
@@ -42,7 +45,9 @@ def interrupted_everywhere(body: Callable[[], None], *modules: ModuleType, opcod
             return step
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(signals, "_State", type("_State", (), {"depth": 0, "number": None, "since": 0.0, "waits": False}))
+            patched.setattr(
+                signals, "_State", type("_State", (), {"depth": 0, "number": None, "since": 0.0, "waits": False})
+            )
             before = sys.gettrace()
             sys.settrace(step)
             try:

@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 from mxcast.host import cache, files
-from mxcast.host.cache import CacheError, cache_folder, keep_json, kept_folder, kept_json, kept_result, refreshed, scratch
+from mxcast.host.cache import (
+    CacheError,
+    cache_folder,
+    keep_json,
+    kept_folder,
+    kept_json,
+    kept_result,
+    refreshed,
+    scratch,
+)
 from mxcast.host.errors import ToolError
 
 from .interruption import interrupted_everywhere
@@ -43,21 +52,25 @@ def test_a_result_is_made_once(own):
     assert not list(own.glob("**/*mxcast-part"))
 
 
-@pytest.mark.parametrize("damage", [
-    lambda folder: (folder / "inner" / "a").write_text("mad"),                      # another content
-    lambda folder: (folder / "inner" / "a").write_text(""),                         # cut off
-    lambda folder: (folder / "inner" / "a").unlink(),
-    lambda folder: (folder / "more").write_text("x"),
-    lambda folder: (folder / cache.MARKER).unlink(),
-    lambda folder: (folder / cache.MARKER).write_text(""),
-    lambda folder: (folder / cache.MARKER).write_text("{}"),
-    lambda folder: (folder / cache.MARKER).write_text("[" * 100_000),
-    lambda folder: (folder / cache.MARKER).write_bytes(b"\xff"),
-    lambda folder: ((folder / cache.MARKER).unlink(), os.mkfifo(folder / cache.MARKER)),    # which nobody writes to
-    lambda folder: ((folder / "inner" / "a").unlink(), os.mkfifo(folder / "inner" / "a")),
-    lambda folder: (shutil.rmtree(folder), folder.write_text("")),
-    lambda folder: (shutil.rmtree(folder), os.mkfifo(folder)),
-], ids=range(13))
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "inner" / "a").write_text("mad"),  # another content
+        lambda folder: (folder / "inner" / "a").write_text(""),  # cut off
+        lambda folder: (folder / "inner" / "a").unlink(),
+        lambda folder: (folder / "more").write_text("x"),
+        lambda folder: (folder / cache.MARKER).unlink(),
+        lambda folder: (folder / cache.MARKER).write_text(""),
+        lambda folder: (folder / cache.MARKER).write_text("{}"),
+        lambda folder: (folder / cache.MARKER).write_text("[" * 100_000),
+        lambda folder: (folder / cache.MARKER).write_bytes(b"\xff"),
+        lambda folder: ((folder / cache.MARKER).unlink(), os.mkfifo(folder / cache.MARKER)),  # which nobody writes to
+        lambda folder: ((folder / "inner" / "a").unlink(), os.mkfifo(folder / "inner" / "a")),
+        lambda folder: (shutil.rmtree(folder), folder.write_text("")),
+        lambda folder: (shutil.rmtree(folder), os.mkfifo(folder)),
+    ],
+    ids=range(13),
+)
 def test_a_damaged_result_is_made_again(damage):
     calls, make = counting()
     damage(kept_folder("kind", ["key"], make))
@@ -68,12 +81,13 @@ def test_a_damaged_result_is_made_again(damage):
 @pytest.mark.parametrize("arguments", [["verify", "e2m1"], ["verify", "e2m1", "--force"]])
 def test_a_truncated_simulator_is_built_again(own, arguments):
     """The system maps a library that is cut off, and ends the process with SIGBUS where something is read of it."""
+
     def verify() -> subprocess.CompletedProcess:
         command = [sys.executable, "-m", "mxcast.cli", *arguments, "--set", "block_size=2", "--blocks", "1000"]
         return subprocess.run(command, capture_output=True, text=True)
 
     assert verify().returncode == 0
-    library, = own.rglob("dut.so")
+    (library,) = own.rglob("dut.so")
     whole = library.read_bytes()
     library.write_bytes(whole[:5000])
     done = verify()
@@ -115,10 +129,23 @@ def test_a_signal_at_any_moment_leaves_the_old_result_or_the_new_one(own):
 
 
 def test_results_and_documents(own):
-    assert kept_result("kind", ["key"], lambda _: {"a": [1]}) == kept_result("kind", ["key"], lambda _: "not asked") == {"a": [1]}
+    assert (
+        kept_result("kind", ["key"], lambda _: {"a": [1]})
+        == kept_result("kind", ["key"], lambda _: "not asked")
+        == {"a": [1]}
+    )
     path = keep_json("documents", "name", {"b": 2.5})
     assert kept_json("documents", "name") == {"b": 2.5} and kept_json("documents", "nothing") is None
-    for text in ("", "{}", "[]", "3", '{"sha256": 1, "content": 1}', path.read_text().replace("2.5", "2.6"), "[" * 100_000, "\x00"):
+    for text in (
+        "",
+        "{}",
+        "[]",
+        "3",
+        '{"sha256": 1, "content": 1}',
+        path.read_text().replace("2.5", "2.6"),
+        "[" * 100_000,
+        "\x00",
+    ):
         path.write_text(text)
         assert kept_json("documents", "name") is None
     for make in (Path.mkdir, os.mkfifo):
@@ -132,19 +159,31 @@ def test_results_and_documents(own):
 
 def test_a_cache_that_is_a_file_is_named(own):
     own.write_text("")
-    with pytest.raises(CacheError, match=f"the cache folder {own}, which MXCAST_CACHE names, cannot be used: it is no folder"):
+    with pytest.raises(
+        CacheError, match=f"the cache folder {own}, which MXCAST_CACHE names, cannot be used: it is no folder"
+    ):
         cache_folder()
 
 
-@pytest.mark.parametrize("kind, use", [
-    ("kind", lambda: kept_folder("kind", ["key"], counting()[1])), ("kind", lambda: keep_json("kind", "name", 1)),
-    ("kind", lambda: kept_json("kind", "name")), ("scratch", lambda: scratch().__enter__()), ("wasmtime", cache_folder)])
+@pytest.mark.parametrize(
+    "kind, use",
+    [
+        ("kind", lambda: kept_folder("kind", ["key"], counting()[1])),
+        ("kind", lambda: keep_json("kind", "name", 1)),
+        ("kind", lambda: kept_json("kind", "name")),
+        ("scratch", lambda: scratch().__enter__()),
+        ("wasmtime", cache_folder),
+    ],
+)
 def test_a_file_in_place_of_a_folder_of_the_cache_is_named(own, kind, use):
     own.mkdir()
     (own / kind).write_text("x")
     with pytest.raises(CacheError) as error:
         use()
-    assert str(error.value) == f"the folder {own / kind} of the cache cannot be used: it is no folder (MXCAST_CACHE names another cache)"
+    assert (
+        str(error.value)
+        == f"the folder {own / kind} of the cache cannot be used: it is no folder (MXCAST_CACHE names another cache)"
+    )
 
 
 UNPRIVILEGED = """
@@ -174,9 +213,13 @@ def test_a_cache_that_cannot_be_written(tmp_path, named):
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MXCAST", "XDG"))}
     environment |= {"HOME": str(home), "TMPDIR": str(tmp_path / "open"), "PYTHONPATH": ":".join(filter(None, sys.path))}
     environment |= {"MXCAST_CACHE": str(closed / "inner")} if named else {}
-    said = subprocess.run([sys.executable, "-c", UNPRIVILEGED], env=environment, capture_output=True, text=True).stdout.strip()
+    said = subprocess.run(
+        [sys.executable, "-c", UNPRIVILEGED], env=environment, capture_output=True, text=True
+    ).stdout.strip()
     if named:
-        assert said == f"the cache folder {closed / 'inner'}, which MXCAST_CACHE names, cannot be used: Permission denied"
+        assert (
+            said == f"the cache folder {closed / 'inner'}, which MXCAST_CACHE names, cannot be used: Permission denied"
+        )
     else:
         assert said == str(tmp_path / "open" / "mxcast-65534")
 

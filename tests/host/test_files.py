@@ -75,7 +75,9 @@ def test_a_signal_at_any_moment_leaves_nothing(tmp_path):
 def test_a_signal_ends_what_takes_long_at_once(tmp_path):
     """And does not wait for the end of the block."""
     with pytest.raises(signals.Interrupted), pytest.MonkeyPatch.context() as patched:
-        patched.setattr(signals, "_State", type("_State", (), {"depth": 0, "number": None, "since": 0.0, "waits": False}))
+        patched.setattr(
+            signals, "_State", type("_State", (), {"depth": 0, "number": None, "since": 0.0, "waits": False})
+        )
         with temporary_folder(tmp_path), replaced(tmp_path / "a"):
             signals._arrive(signal.SIGTERM, None)
             pytest.fail("the block went on")
@@ -121,8 +123,11 @@ with replaced(folder / "a") as file, temporary_folder(folder) as inner:
 
 
 def test_what_a_killed_process_left_is_removed_by_a_later_one(tmp_path):
-    done = subprocess.run([sys.executable, "-c", KILLED.format(then="os.kill(os.getpid(), signal.SIGKILL)"), str(tmp_path)],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED.format(then="os.kill(os.getpid(), signal.SIGKILL)"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout == "2\n" and done.returncode == -signal.SIGKILL and len(left(tmp_path)) == 2
     write_whole(tmp_path / "a", "whole")
     with temporary_folder(tmp_path) as folder:
@@ -131,8 +136,12 @@ def test_what_a_killed_process_left_is_removed_by_a_later_one(tmp_path):
 
 
 def test_what_a_process_works_on_is_not_removed(tmp_path):
-    with subprocess.Popen([sys.executable, "-c", KILLED.format(then="sys.stdin.read()"), str(tmp_path)], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED.format(then="sys.stdin.read()"), str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
         assert other.stdout.readline() == "2\n"
         write_whole(tmp_path / "a", "ours")
         with temporary_folder(tmp_path):
@@ -142,8 +151,10 @@ def test_what_a_process_works_on_is_not_removed(tmp_path):
 
 
 def test_many_threads_write_one_file(tmp_path):
-    threads = [threading.Thread(target=lambda text=str(number) * 1000: [write_whole(tmp_path / "a", text) for _ in range(50)])
-               for number in range(8)]
+    threads = [
+        threading.Thread(target=lambda text=str(number) * 1000: [write_whole(tmp_path / "a", text) for _ in range(50)])
+        for number in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

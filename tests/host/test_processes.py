@@ -47,7 +47,10 @@ def is_running(pid: int) -> bool:
 
 
 def test_output_errors_status_and_input():
-    done = run([sys.executable, "-c", "import sys; print(sys.stdin.read().upper()); print('e', file=sys.stderr); sys.exit(3)"], input="a")
+    done = run(
+        [sys.executable, "-c", "import sys; print(sys.stdin.read().upper()); print('e', file=sys.stderr); sys.exit(3)"],
+        input="a",
+    )
     assert (done.status, done.output, done.errors) == (3, "A\n", "e\n")
     assert run([sys.executable, "-c", r"import sys; sys.stdout.buffer.write(b'\xff')"]).output == "\ufffd"
     with pytest.raises(FileNotFoundError):
@@ -94,7 +97,9 @@ def test_an_exception_ends_the_children_of_workers(tmp_path):
 def test_a_generator_that_is_closed_ends_its_children(tmp_path):
     def results():
         with workers(2) as pool:
-            yield from pool.completed(lambda number: run([sys.executable, "-c", PARENT_OF, tmp_path / "pid"]) if number else None, [0, 1])
+            yield from pool.completed(
+                lambda number: run([sys.executable, "-c", PARENT_OF, tmp_path / "pid"]) if number else None, [0, 1]
+            )
 
     generator = results()
     assert next(generator) == (0, None)
@@ -196,7 +201,9 @@ Finalized()
 
 def test_a_signal_in_a_finalizer_ends_all(tmp_path):
     """Where Python drops exceptions."""
-    with subprocess.Popen(signalled(f"exec({DROPPED!r}); {ALONE}", tmp_path), preexec_fn=heed_signals, stderr=subprocess.PIPE) as ours:
+    with subprocess.Popen(
+        signalled(f"exec({DROPPED!r}); {ALONE}", tmp_path), preexec_fn=heed_signals, stderr=subprocess.PIPE
+    ) as ours:
         assert ours.wait(40) == 128 + signal.SIGTERM and ours.stderr.read() == b""
     assert not (tmp_path / "pid").exists() or not is_running(pid_in(tmp_path / "pid"))
 
@@ -232,7 +239,14 @@ def test_a_signal_while_a_child_starts_ends_it_too(tmp_path):
 
 def test_what_the_process_is_to_ignore_it_ignores():
     """As under nohup."""
-    program = "import os, signal; from mxcast.host import signals; signals.install(); os.kill(os.getpid(), signal.SIGHUP); print('on')"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                          preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    program = (
+        "import os, signal; from mxcast.host import signals; signals.install(); os.kill(os.getpid(), "
+        "signal.SIGHUP); print('on')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
     assert done.stdout == "on\n"

@@ -10,8 +10,8 @@ import pytest
 from mxcast.models import compare, exact, quantize
 from mxcast.models.compare import Finding, compare_elements, compare_scales, compare_specials
 from mxcast.models.population import Population, common
-from mxcast.models.source import narrow
 from mxcast.models.side import Side
+from mxcast.models.source import narrow
 from mxcast.spec import BF16, FP16, FP32, ScaleRule, numerics
 
 ELEMENTS = ["e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8"]
@@ -43,12 +43,16 @@ def exact_byte(pattern: int, rules) -> int:
 
 # -- what is known -----------------------------------------------------------------------------------------------------
 
+
 @pytest.mark.slow
 def test_every_fp32_number_under_rceil_and_ceil_with_ties_to_even_and_away():
-    """All 2**31 largest magnitudes, of which one differs, and all classes of E2M1: ties to even and away from zero differ
-    where the even neighbour is below, at 0.25, 1.25, 2.5 and 5 times the scale, for either sign. For normal numbers that
-    is 8 classes; for subnormal ones 0.25 under bytes 0, 1 and 2 and 1.25 under byte 0, which is 8 more."""
-    a, b = sides(common(FP32, FP32), numerics("e2m1", scale_rule="rceil"), numerics("e2m1", scale_rule="ceil", rounding="rna"))
+    """All 2**31 largest magnitudes, of which one differs, and all classes of E2M1: ties to even and away from zero
+    differ where the even neighbour is below, at 0.25, 1.25, 2.5 and 5 times the scale, for either sign. For normal
+    numbers that is 8 classes; for subnormal ones 0.25 under bytes 0, 1 and 2 and 1.25 under byte 0, which is 8 more.
+    """
+    a, b = sides(
+        common(FP32, FP32), numerics("e2m1", scale_rule="rceil"), numerics("e2m1", scale_rule="ceil", rounding="rna")
+    )
     scale = compare_scales(a, b)
     assert (scale.compared, scale.differing, values(scale)) == (0x7F800000, 1, ["0x01400001"] * 2)
     assert (scale.first.a.byte, scale.first.b.byte) == (0, 1)
@@ -64,15 +68,19 @@ def test_rceil_and_ceil_differ_once_in_the_binades_around_the_known_witness(elem
     """The two binades and the one after, complete; docs/differences.json has all of them for every format."""
     witness = SINGLE_WITNESS[element]
     start = (witness >> 23) - 1 << 23
-    a, b = sides(Population("three binades", 1 << 16, np.arange(start, start + 3 * (1 << 23), dtype=np.uint32)),
-                 numerics(element, "torchao_rceil"), numerics(element, "nvidia"))
+    a, b = sides(
+        Population("three binades", 1 << 16, np.arange(start, start + 3 * (1 << 23), dtype=np.uint32)),
+        numerics(element, "torchao_rceil"),
+        numerics(element, "nvidia"),
+    )
     found = compare_scales(a, b)
     assert (found.compared, found.differing, values(found)) == (3 << 23, 1, [f"0x{witness:08X}"] * 2)
 
 
 def test_rceil_and_ceil_of_int8_differ_just_above_its_largest_number():
-    """fl32(64/127) is rounded down (numerics.md, B.3): a fraction of 0x7E0001 in every binade, of which the last, e = 254,
-    is hidden by the clamp of the byte to 254; and 0x007F0001 among the subnormal numbers. 253 + 1 = 254."""
+    """fl32(64/127) is rounded down (numerics.md, B.3): a fraction of 0x7E0001 in every binade, of which the last, e =
+    254, is hidden by the clamp of the byte to 254; and 0x007F0001 among the subnormal numbers. 253 + 1 = 254.
+    """
     near = [range(f - 512, f + 512) for f in (0x3F0000, 0x7E0000, 0x7F0000)]
     patterns = [e << 23 | f for e in range(255) for fractions in near for f in fractions]
     found = compare_scales(*sides(some(patterns), numerics("int8", "torchao_rceil"), numerics("int8", "nvidia")))
@@ -80,22 +88,35 @@ def test_rceil_and_ceil_of_int8_differ_just_above_its_largest_number():
     assert found.differing == len(expected) == 254
     assert values(found) == [f"0x{pattern:08X}" for pattern in (expected[0], expected[-1])]
     rows = np.array([[pattern] + [0] * 31 for pattern in expected], np.uint32)
-    rceil, ceil = (quantize(rows.view(np.float32), "int8", profile).scales[:, 0] for profile in ("torchao_rceil", "nvidia"))
+    rceil, ceil = (
+        quantize(rows.view(np.float32), "int8", profile).scales[:, 0] for profile in ("torchao_rceil", "nvidia")
+    )
     assert (ceil - rceil == 1).all()
 
 
 def test_no_bf16_or_fp16_number_reaches_the_pattern_where_rceil_and_ceil_differ():
     for element, source in product(ELEMENTS, (BF16, FP16)):
-        found = compare_scales(*sides(common(source, source), *(numerics(element, p, source=source.name)
-                                                                for p in ("torchao_rceil", "nvidia"))))
+        found = compare_scales(
+            *sides(
+                common(source, source), *(numerics(element, p, source=source.name) for p in ("torchao_rceil", "nvidia"))
+            )
+        )
         assert found.differing == 0 and found.compared == {"bf16": 0x7F80, "fp16": 0x7C00}[source.name]
 
 
 # -- recounted from the exact definition -------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("element, a, b", [
-    ("e2m1", "floor", "even"), pytest.param("e4m3", "floor", "pow2_ceil", marks=pytest.mark.slow), ("e3m2", "bias_floor", "even"),
-    pytest.param("int8", "floor", "even", marks=pytest.mark.slow), ("e4m3", "ceil", "pow2_ceil")])
+
+@pytest.mark.parametrize(
+    "element, a, b",
+    [
+        ("e2m1", "floor", "even"),
+        pytest.param("e4m3", "floor", "pow2_ceil", marks=pytest.mark.slow),
+        ("e3m2", "bias_floor", "even"),
+        pytest.param("int8", "floor", "even", marks=pytest.mark.slow),
+        ("e4m3", "ceil", "pow2_ceil"),
+    ],
+)
 def test_scales_recounted_over_bf16(element, a, b):
     rules = [numerics(element, scale_rule=rule, source="bf16") for rule in (a, b)]
     found = compare_scales(*sides(common(BF16, BF16), *rules))
@@ -119,45 +140,83 @@ def test_common_numbers_of_bf16_and_fp16():
     assert np.uint16(half).view(np.float16) == np.uint32(bf16 << 16).view(np.float32)
 
 
-@pytest.mark.parametrize("element, a, b", [
-    ("e2m1", {}, {"rounding": "rtz"}), ("int4", {"scale_rule": "ceil"}, {"rounding": "rna"}),
-    ("e3m2", {"profile": "nvidia"}, {"profile": "gorodecky_sousa"}),
-    ("e2m3", {"scale_rule": "even"}, {"input_subnormals": "flush"}),
-    ("e5m2", {"block_size": 2}, {"block_size": 2, "element_subnormals": "flush"}),
-    ("e3m8", {"scale_rule": "rceil"}, {"scale_rule": "pow2_ceil", "rounding": "rna"})])
+@pytest.mark.parametrize(
+    "element, a, b",
+    [
+        ("e2m1", {}, {"rounding": "rtz"}),
+        ("int4", {"scale_rule": "ceil"}, {"rounding": "rna"}),
+        ("e3m2", {"profile": "nvidia"}, {"profile": "gorodecky_sousa"}),
+        ("e2m3", {"scale_rule": "even"}, {"input_subnormals": "flush"}),
+        ("e5m2", {"block_size": 2}, {"block_size": 2, "element_subnormals": "flush"}),
+        ("e3m8", {"scale_rule": "rceil"}, {"scale_rule": "pow2_ceil", "rounding": "rna"}),
+    ],
+)
 def test_elements_and_their_reach_recounted(element, a, b):
     """Every pair of number and byte in which the number is not above some largest magnitude that has this byte on both
     sides; bottom, middle and top of the range."""
     rng = np.random.default_rng(5)
     middle = rng.integers(125 << 23, 130 << 23, 40) & 0xFFFFFF00
-    patterns = [0, *(1 << k for k in range(24)), 0x007FFFFF, 0x00C00000, *rng.integers(0, 9 << 23, 30), *middle,
-                *(middle & 0xFFE00000), *rng.integers(251 << 23, 255 << 23, 20), 0x7F7FFFFF]
+    patterns = [
+        0,
+        *(1 << k for k in range(24)),
+        0x007FFFFF,
+        0x00C00000,
+        *rng.integers(0, 9 << 23, 30),
+        *middle,
+        *(middle & 0xFFE00000),
+        *rng.integers(251 << 23, 255 << 23, 20),
+        0x7F7FFFFF,
+    ]
     population = some(patterns)
     rules = numerics(element, **a), numerics(element, **b)
     found = compare_elements(*sides(population, *rules))
     numbers = [int(p) for p in population.table]
     bytes_ = {p: {exact_byte(p, one) for one in rules} for p in numbers}
-    pairs = [(v | sign, byte) for byte in range(255) for v in numbers for sign in (0, 1 << 31)
-             if any(bytes_[p] == {byte} for p in numbers if p >= v)]
-    different = [(v, byte) for v, byte in pairs
-                 if len({exact.round_element(number(v, one), byte - 127, one) for one in rules}) == 2]
+    pairs = [
+        (v | sign, byte)
+        for byte in range(255)
+        for v in numbers
+        for sign in (0, 1 << 31)
+        if any(bytes_[p] == {byte} for p in numbers if p >= v)
+    ]
+    different = [
+        (v, byte)
+        for v, byte in pairs
+        if len({exact.round_element(number(v, one), byte - 127, one) for one in rules}) == 2
+    ]
     assert found.compared == len(pairs) > 800
     assert found.differing == len(different) > 0
     for witness in (found.first, found.last):
-        assert witness.a.byte == witness.b.byte and (int(witness.a.values.split(",")[0], 16), witness.a.byte) in different
+        assert (
+            witness.a.byte == witness.b.byte and (int(witness.a.values.split(",")[0], 16), witness.a.byte) in different
+        )
 
 
-@pytest.mark.parametrize("element, a, b", [("e2m1", "ocp", "torchao_even"), ("int8", "nvidia", "torchao_rceil"),
-                                           ("e3m2", "ocp", "gorodecky_sousa")])
+@pytest.mark.parametrize(
+    "element, a, b",
+    [("e2m1", "ocp", "torchao_even"), ("int8", "nvidia", "torchao_rceil"), ("e3m2", "ocp", "gorodecky_sousa")],
+)
 def test_fp32_classes_stand_for_every_number_under_every_byte(element, a, b):
     """Random blocks of a number and a largest magnitude: if both sides give one byte, the class of the number and this
     byte is in a task, which gives the codes of the exact definition; and no task goes beyond what a block can hold."""
     rules = numerics(element, a), numerics(element, b)
     # the bounds of the bytes stand for the walk over all numbers
-    bounds = [e << 23 | f + d for e in range(255) for f in (0, 0x400000, 0x600000, 0x7E0000, 0x7F0000) for d in (-1, 0, 1, 2)]
+    bounds = [
+        e << 23 | f + d for e in range(255) for f in (0, 0x400000, 0x600000, 0x7E0000, 0x7F0000) for d in (-1, 0, 1, 2)
+    ]
     fp32, table = common(FP32, FP32), some([p for p in bounds if p >= 0] + [0x7F7FFFFF])
-    both = [dict(zip(map(int, table.table), Side(one, table).scales().values[0, np.searchsorted(
-        Side(one, table).scales().starts, np.arange(table.size), "right") - 1].tolist())) for one in rules]
+    both = [
+        dict(
+            zip(
+                map(int, table.table),
+                Side(one, table)
+                .scales()
+                .values[0, np.searchsorted(Side(one, table).scales().starts, np.arange(table.size), "right") - 1]
+                .tolist(),
+            )
+        )
+        for one in rules
+    ]
     reach = {both[0][p]: p for p in sorted(both[0]) if both[0][p] == both[1][p]}
     tasks = [task for sequence in fp32.tasks(reach) for task in sequence]
     by_class = {(task.start >> 23) - task.byte if task.start else ("subnormal", task.byte): task for task in tasks}
@@ -186,16 +245,28 @@ def test_fp32_classes_stand_for_every_number_under_every_byte(element, a, b):
 CONTEXTS = [[], [0x00010000], [0x3F800000], [0xFF7F0000], [0x7F800000, 0xBF800000], [0x7FC00000, 0xBF800000]]
 
 
-@pytest.mark.parametrize("element, a, b, size", [
-    ("e4m3", {"specials": "nan_block"}, {"specials": "te"}, 32), ("e2m1", {"specials": "te"}, {"specials": "inf_scale"}, 32),
-    ("e5m2", {"specials": "inf_scale"}, {"specials": "drop"}, 32), ("int8", {"specials": "drop"}, {"specials": "te"}, 4),
-    ("e3m2", {"specials": "nan_block"}, {"specials": "inf_scale"}, 2)])
+@pytest.mark.parametrize(
+    "element, a, b, size",
+    [
+        ("e4m3", {"specials": "nan_block"}, {"specials": "te"}, 32),
+        ("e2m1", {"specials": "te"}, {"specials": "inf_scale"}, 32),
+        ("e5m2", {"specials": "inf_scale"}, {"specials": "drop"}, 32),
+        ("int8", {"specials": "drop"}, {"specials": "te"}, 4),
+        ("e3m2", {"specials": "nan_block"}, {"specials": "inf_scale"}, 2),
+    ],
+)
 def test_special_blocks_recounted_over_bf16(element, a, b, size):
     rules = [numerics(element, source="bf16", block_size=size, **fields) for fields in (a, b)]
     found = compare_specials(*sides(common(BF16, BF16), *rules))
-    blocks = [([pattern | fraction, *(p >> 16 for p in context)] + [0] * size)[:size]
-              for context in CONTEXTS for pattern in (0x7F80, 0xFF80) for fraction in range(128)]
-    different = [block for block in blocks if exact.quantize_block(block, rules[0]) != exact.quantize_block(block, rules[1])]
+    blocks = [
+        ([pattern | fraction, *(p >> 16 for p in context)] + [0] * size)[:size]
+        for context in CONTEXTS
+        for pattern in (0x7F80, 0xFF80)
+        for fraction in range(128)
+    ]
+    different = [
+        block for block in blocks if exact.quantize_block(block, rules[0]) != exact.quantize_block(block, rules[1])
+    ]
     assert found.compared == len(blocks) == 6 * 256
     assert found.differing == len(different) > 0
     for witness, block in ((found.first, different[0]), (found.last, different[-1])):
@@ -203,10 +274,11 @@ def test_special_blocks_recounted_over_bf16(element, a, b, size):
         assert (given + [0] * size)[:size] == block
         for outcome, one in ((witness.a, rules[0]), (witness.b, rules[1])):
             byte, codes = exact.quantize_block(block, one)
-            assert (outcome.byte, list(outcome.codes)) == (byte, codes[:len(given)])
+            assert (outcome.byte, list(outcome.codes)) == (byte, codes[: len(given)])
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------------
+
 
 def test_witnesses_are_blocks_on_which_quantize_differs():
     rules = numerics("e4m3", "samson"), numerics("e4m3", "gorodecky_sousa", source="bf16")
@@ -229,20 +301,27 @@ def test_equal_on_all_bf16_numbers(a, b):
 
 def test_progress_ends_with_everything_done():
     calls = []
-    compare(numerics("e2m1", "samson"), numerics("e2m1", "te"), progress=lambda done, total: calls.append((done, total)))
+    compare(
+        numerics("e2m1", "samson"), numerics("e2m1", "te"), progress=lambda done, total: calls.append((done, total))
+    )
     assert calls[-1][0] == calls[-1][1] and len(calls) > 10
     assert all(0 < done <= total for done, total in calls)
 
 
-@pytest.mark.parametrize("a, b, sentence", [
-    ({"block_size": 16}, {}, "same block format"), ({"rounding": "sr"}, {}, "stochastic rounding"),
-    ({}, {"rounding": "sr"}, "stochastic rounding")])
+@pytest.mark.parametrize(
+    "a, b, sentence",
+    [
+        ({"block_size": 16}, {}, "same block format"),
+        ({"rounding": "sr"}, {}, "stochastic rounding"),
+        ({}, {"rounding": "sr"}, "stochastic rounding"),
+    ],
+)
 def test_what_cannot_be_compared_is_refused(a, b, sentence):
     with pytest.raises(ValueError, match=sentence):
         compare(numerics("e4m3", **a), numerics("e4m3", **b))
 
 
-# -- bugs planted: rceil and ceil are equal on BF16, and elements of INT8 have no subnormals, until one answer is wrong ---
+# -- bugs planted: rceil and ceil are equal on BF16, and elements of INT8 have no subnormals, until one answer is wrong
 
 side = importlib.import_module("mxcast.models.side")
 BF16_RCEIL, BF16_CEIL = (numerics("e4m3", scale_rule=rule, source="bf16") for rule in ("rceil", "ceil"))
@@ -263,8 +342,13 @@ def plant(monkeypatch, spoil) -> None:
 
 def plant_a_wrong_byte(monkeypatch) -> None:
     right = side.scale_bytes
-    monkeypatch.setattr(side, "scale_bytes", lambda amax, rules: right(amax, rules) + (
-        (amax == 0x40490000) & (rules.scale_rule is ScaleRule.CEIL)).astype(np.uint8))
+    monkeypatch.setattr(
+        side,
+        "scale_bytes",
+        lambda amax, rules: (
+            right(amax, rules) + ((amax == 0x40490000) & (rules.scale_rule is ScaleRule.CEIL)).astype(np.uint8)
+        ),
+    )
 
 
 def test_one_wrong_byte_is_found(monkeypatch):

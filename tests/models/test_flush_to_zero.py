@@ -9,7 +9,9 @@ import pytest
 
 from mxcast.models import dequantize, quantize
 
-pytestmark = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the control register is that of x86")
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="the control register is that of x86"
+)
 
 MODES = 0x8040
 """Flush-to-zero and denormals-are-zero of the x86 control register."""
@@ -18,8 +20,10 @@ MODES = 0x8040
 @pytest.fixture
 def control(tmp_path):
     """Functions to read and write the control register of this thread."""
-    (tmp_path / "mode.cpp").write_text('#include <xmmintrin.h>\nextern "C" unsigned get() { return _mm_getcsr(); }\n'
-                                       'extern "C" void set(unsigned value) { _mm_setcsr(value); }\n')
+    (tmp_path / "mode.cpp").write_text(
+        '#include <xmmintrin.h>\nextern "C" unsigned get() { return _mm_getcsr(); }\n'
+        'extern "C" void set(unsigned value) { _mm_setcsr(value); }\n'
+    )
     subprocess.run(["g++", "-shared", "-fPIC", tmp_path / "mode.cpp", "-o", tmp_path / "mode.so"], check=True)
     library = ctypes.CDLL(str(tmp_path / "mode.so"))
     before = library.get()

@@ -20,8 +20,10 @@ def disagreements(patterns: np.ndarray, rules) -> list[str]:
         expected = quantize_block(block, rules, None if random is None else random[row].tolist())
         if expected != (scale, codes):
             lanes = [lane for lane in range(len(block)) if expected[1][lane] != codes[lane]][:3]
-            wrong.append(f"scale {expected[0]} vs {scale}; " + "; ".join(
-                f"0x{block[lane]:08X}: {expected[1][lane]:#x} vs {codes[lane]:#x}" for lane in lanes))
+            wrong.append(
+                f"scale {expected[0]} vs {scale}; "
+                + "; ".join(f"0x{block[lane]:08X}: {expected[1][lane]:#x} vs {codes[lane]:#x}" for lane in lanes)
+            )
     return wrong
 
 
@@ -29,7 +31,7 @@ def disagreements(patterns: np.ndarray, rules) -> list[str]:
 def test_model_equals_the_exact_definition(rules, record_property):
     corner, random = stimuli.corner_blocks(rules, most=100), stimuli.random_blocks(rules, 150, seed=7)
     boundary = stimuli.boundary_blocks(rules)
-    boundary = boundary[::-(-len(boundary) // 500)]  # the next test takes them all
+    boundary = boundary[:: -(-len(boundary) // 500)]  # the next test takes them all
     patterns = np.concatenate([corner, boundary, random])
     wrong = disagreements(patterns, rules)
     record_property("blocks", len(patterns))
@@ -65,7 +67,7 @@ def test_dequantize_is_exact(element):
             exact = element_value(magnitude, block.element) * (-1 if negative else 1)
             exact = float(exact) * 2.0 ** (scale - 127)  # at most eight bits and far from the limits of float64: exact
             got = float(y[scale, code])
-            assert got == exact or (np.isinf(got) and abs(exact) >= 2.0 ** 128), (scale, code)
+            assert got == exact or (np.isinf(got) and abs(exact) >= 2.0**128), (scale, code)
             assert np.signbit(got) == (negative and (magnitude > 0 or isinstance(block.element, FloatFormat)))
             compared += 1
     assert compared >= 8 * 15
@@ -87,7 +89,10 @@ def test_shapes_axes_and_padding():
     assert dequantize(padded).shape == (4, 40, 3)
     np.testing.assert_array_equal(padded.scales[:, :1], quantize(x[:, :32], "e4m3", axis=1).scales)
     assert quantize(np.zeros((0, 32), np.float32), "int8").scales.shape == (0, 1)
-    assert quantize(x[0, :, 0].byteswap().view(">f4"), "e4m3").codes.tobytes() == quantize(x[0, :, 0].copy(), "e4m3").codes.tobytes()
+    assert (
+        quantize(x[0, :, 0].byteswap().view(">f4"), "e4m3").codes.tobytes()
+        == quantize(x[0, :, 0].copy(), "e4m3").codes.tobytes()
+    )
 
 
 def test_chunks_do_not_show():
@@ -99,10 +104,14 @@ def test_chunks_do_not_show():
     np.testing.assert_array_equal(x, before)  # inputs are not written to
 
 
-@pytest.mark.parametrize("x, message, error", [
-    (np.zeros(33, np.float32), "multiple of the block size 32", ValueError),
-    (np.zeros(32), "must be float32, float16 or bfloat16, not float64", TypeError),
-    (np.float32(1), "must have at least one axis", ValueError)])
+@pytest.mark.parametrize(
+    "x, message, error",
+    [
+        (np.zeros(33, np.float32), "multiple of the block size 32", ValueError),
+        (np.zeros(32), "must be float32, float16 or bfloat16, not float64", TypeError),
+        (np.float32(1), "must have at least one axis", ValueError),
+    ],
+)
 def test_bad_arrays_get_one_sentence(x, message, error):
     with pytest.raises(error, match=message):
         quantize(x, "e4m3")
@@ -110,14 +119,14 @@ def test_bad_arrays_get_one_sentence(x, message, error):
 
 def test_statistics_count_what_was_lost():
     x = np.zeros((3, 32), np.float32)
-    x[0, :5] = [1.0, 1.9, 1e-9, 464 / 256, np.float32(448 / 256)]     # 1.9 and 464/256 are beyond 448 at X = -8
+    x[0, :5] = [1.0, 1.9, 1e-9, 464 / 256, np.float32(448 / 256)]  # 1.9 and 464/256 are beyond 448 at X = -8
     x[1, :3] = [128, 252, 255]
     x[2, 0] = np.nan
     lost = error_statistics(x, quantize(x, "e4m3"))
     assert (lost.elements, lost.blocks, lost.saturated, lost.flushed, lost.nan) == (96, 3, 4, 1, 32)
     paper = error_statistics(x[1:2], quantize(x[1:2], "e4m3", "gorodecky_sousa"))
-    assert paper.saturated == 2                                          # beyond 240, where the paper's recipe stops
+    assert paper.saturated == 2  # beyond 240, where the paper's recipe stops
     parts = error_statistics(x[:1], quantize(x[:1], "e4m3")) + error_statistics(x[1:], quantize(x[1:], "e4m3"))
     assert (parts.elements, parts.saturated, parts.flushed, parts.nan) == (96, 4, 1, 32)
-    noise = (1.9 - 1.75) ** 2 + (464 / 256 - 1.75) ** 2 + 28 ** 2 + 31 ** 2    # the rest is below 1e-6
+    noise = (1.9 - 1.75) ** 2 + (464 / 256 - 1.75) ** 2 + 28**2 + 31**2  # the rest is below 1e-6
     assert abs(lost.noise - noise) < 1e-6 and abs(parts.noise - noise) < 1e-6

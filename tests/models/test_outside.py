@@ -7,22 +7,40 @@ import gfloat
 import ml_dtypes
 import numpy as np
 import pytest
-from gfloat.formats import (format_info_mxfp4_e2m1, format_info_mxfp6_e2m3, format_info_mxfp6_e3m2, format_info_mxfp8_e4m3,
-                            format_info_mxfp8_e5m2, format_info_mxint8)
+from gfloat.formats import (
+    format_info_mxfp4_e2m1,
+    format_info_mxfp6_e2m3,
+    format_info_mxfp6_e3m2,
+    format_info_mxfp8_e4m3,
+    format_info_mxfp8_e5m2,
+    format_info_mxint8,
+)
 
 from mxcast.models import dequantize, quantize
 from mxcast.sim import stimuli
 from mxcast.spec import PROFILES, FixedFormat, FloatFormat, SpecialCodes, numerics
 
-CASTS = {"e5m2": ml_dtypes.float8_e5m2, "e4m3": ml_dtypes.float8_e4m3fn, "e3m2": ml_dtypes.float6_e3m2fn,
-         "e2m3": ml_dtypes.float6_e2m3fn, "e2m1": ml_dtypes.float4_e2m1fn}
-BLOCK_FORMATS = {"e5m2": format_info_mxfp8_e5m2, "e4m3": format_info_mxfp8_e4m3, "e3m2": format_info_mxfp6_e3m2,
-                 "e2m3": format_info_mxfp6_e2m3, "e2m1": format_info_mxfp4_e2m1, "int8": format_info_mxint8}
+CASTS = {
+    "e5m2": ml_dtypes.float8_e5m2,
+    "e4m3": ml_dtypes.float8_e4m3fn,
+    "e3m2": ml_dtypes.float6_e3m2fn,
+    "e2m3": ml_dtypes.float6_e2m3fn,
+    "e2m1": ml_dtypes.float4_e2m1fn,
+}
+BLOCK_FORMATS = {
+    "e5m2": format_info_mxfp8_e5m2,
+    "e4m3": format_info_mxfp8_e4m3,
+    "e3m2": format_info_mxfp6_e3m2,
+    "e2m3": format_info_mxfp6_e2m3,
+    "e2m1": format_info_mxfp4_e2m1,
+    "int8": format_info_mxint8,
+}
 
 
 def finite_blocks(rules) -> np.ndarray:
-    patterns = np.concatenate([stimuli.corner_blocks(rules), stimuli.boundary_blocks(rules),
-                               stimuli.random_blocks(rules, 20_000, seed=3)])
+    patterns = np.concatenate(
+        [stimuli.corner_blocks(rules), stimuli.boundary_blocks(rules), stimuli.random_blocks(rules, 20_000, seed=3)]
+    )
     return patterns[((patterns & 0x7F800000) != 0x7F800000).all(axis=1)].view(np.float32)
 
 
@@ -54,8 +72,9 @@ def test_dequantized_elements_equal_ml_dtypes(element):
 
 @pytest.mark.parametrize("element", BLOCK_FORMATS)
 def test_blocks_equal_gfloat(element):
-    """gfloat 0.5: scale by `compute_scale_amax`, codes by `encode_block`. Its INT8 reaches -128, whose use OCP MX leaves
-    open, where ours stops at -127."""
+    """gfloat 0.5: scale by `compute_scale_amax`, codes by `encode_block`. Its INT8 reaches -128, whose use OCP MX
+    leaves open, where ours stops at -127.
+    """
     info, rules = BLOCK_FORMATS[element], numerics(element)
     x = finite_blocks(rules)
     x = x[::97][:300]
@@ -77,25 +96,65 @@ def test_blocks_equal_gfloat(element):
 def gfloat_format(element: FloatFormat | FixedFormat) -> gfloat.FormatInfo:
     """The same format in gfloat's terms."""
     if isinstance(element, FixedFormat):
-        return gfloat.FormatInfo(element.name, element.bits, element.bits, bias=0, is_signed=True, domain=gfloat.Domain.Finite,
-                                 has_nz=False, num_high_nans=0, has_subnormals=True, is_twos_complement=True)
-    nans = {SpecialCodes.NONE: 0, SpecialCodes.NAN_ONLY: 1, SpecialCodes.IEEE: (1 << element.man_bits) - 1}[element.specials]
+        return gfloat.FormatInfo(
+            element.name,
+            element.bits,
+            element.bits,
+            bias=0,
+            is_signed=True,
+            domain=gfloat.Domain.Finite,
+            has_nz=False,
+            num_high_nans=0,
+            has_subnormals=True,
+            is_twos_complement=True,
+        )
+    nans = {SpecialCodes.NONE: 0, SpecialCodes.NAN_ONLY: 1, SpecialCodes.IEEE: (1 << element.man_bits) - 1}[
+        element.specials
+    ]
     domain = gfloat.Domain.Extended if element.specials is SpecialCodes.IEEE else gfloat.Domain.Finite
-    return gfloat.FormatInfo(element.name, element.bits, element.man_bits + 1, bias=element.bias, is_signed=True, domain=domain,
-                             has_nz=True, num_high_nans=nans, has_subnormals=True, is_twos_complement=False)
+    return gfloat.FormatInfo(
+        element.name,
+        element.bits,
+        element.man_bits + 1,
+        bias=element.bias,
+        is_signed=True,
+        domain=domain,
+        has_nz=True,
+        num_high_nans=nans,
+        has_subnormals=True,
+        is_twos_complement=False,
+    )
 
 
-OTHER_FORMATS = ["e2m0", "e3m0", "e1m2", "e2m2_nan_only", "e3m3", "e4m2", "e3m4_ieee", "e5m1_ieee", "e4m7", "e5m10", "int4",
-                 "int12"]
-MODES = {"rne": gfloat.RoundMode.TiesToEven, "rna": gfloat.RoundMode.TiesToAway, "rtz": gfloat.RoundMode.TowardZero,
-         "sr": gfloat.RoundMode.StochasticFastest}
+OTHER_FORMATS = [
+    "e2m0",
+    "e3m0",
+    "e1m2",
+    "e2m2_nan_only",
+    "e3m3",
+    "e4m2",
+    "e3m4_ieee",
+    "e5m1_ieee",
+    "e4m7",
+    "e5m10",
+    "int4",
+    "int12",
+]
+MODES = {
+    "rne": gfloat.RoundMode.TiesToEven,
+    "rna": gfloat.RoundMode.TiesToAway,
+    "rtz": gfloat.RoundMode.TowardZero,
+    "sr": gfloat.RoundMode.StochasticFastest,
+}
 
 
 @pytest.mark.parametrize("rounding", MODES)
 @pytest.mark.parametrize("element", [*BLOCK_FORMATS, *OTHER_FORMATS])
 def test_every_rounding_to_every_kind_of_format_equals_gfloat(element, rounding):
-    """gfloat rounds numbers that were scaled exactly. Its "fastest" stochastic rounding adds the random bits to the part
-    below the last place, as ours does. Its fixed-point formats reach the most negative code, where ours stop before."""
+    """gfloat rounds numbers that were scaled exactly. Its "fastest" stochastic rounding adds the random bits to the
+    part below the last place, as ours does. Its fixed-point formats reach the most negative code, where ours stop
+    before.
+    """
     rules = numerics(element, rounding=rounding, **({"random_bits": 5} if rounding == "sr" else {}))
     x = finite_blocks(rules)
     x = x[:: len(x) // 3000]
@@ -114,7 +173,9 @@ def test_every_rounding_to_every_kind_of_format_equals_gfloat(element, rounding)
 
 
 def test_fp32_log2_is_one_too_big_for_7404_largest_magnitudes():
-    """What the profile `microxcaling` says of the library: log2, rounded to FP32, of numbers just below a power of two."""
+    """What the profile `microxcaling` says of the library: log2, rounded to FP32, of numbers just below a power
+    of two.
+    """
     steps_below = np.tile(np.arange(1, 129, dtype=np.uint32), 254)
     patterns = np.arange(2, 256, dtype=np.uint32).repeat(128) * np.uint32(1 << 23) - steps_below
     log2 = np.log2(patterns.view(np.float32).astype(np.float64)).astype(np.float32)

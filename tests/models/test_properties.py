@@ -11,11 +11,17 @@ from mxcast.spec import BLOCKS, PROFILES, FixedFormat, Specials, numerics
 # any bit pattern, and more often those whose exponents are near each other or near the ends of the range
 PATTERNS = st.one_of(
     st.lists(st.integers(0, 2**32 - 1), min_size=32, max_size=32),
-    st.builds(lambda base, lanes: [(s << 31) | (min(max(base - d, 0), 255) << 23) | m for s, d, m in lanes],
-              st.sampled_from([0, 1, 2, 9, 16, 31, 127, 200, 254, 255]),
-              st.lists(st.tuples(st.integers(0, 1), st.integers(0, 36), st.integers(0, 2**23 - 1)), min_size=32, max_size=32)))
-RULES = st.builds(lambda block, profile: numerics(block, profile, source="fp32"), st.sampled_from(list(BLOCKS)),
-                  st.sampled_from(list(PROFILES)))
+    st.builds(
+        lambda base, lanes: [(s << 31) | (min(max(base - d, 0), 255) << 23) | m for s, d, m in lanes],
+        st.sampled_from([0, 1, 2, 9, 16, 31, 127, 200, 254, 255]),
+        st.lists(st.tuples(st.integers(0, 1), st.integers(0, 36), st.integers(0, 2**23 - 1)), min_size=32, max_size=32),
+    ),
+)
+RULES = st.builds(
+    lambda block, profile: numerics(block, profile, source="fp32"),
+    st.sampled_from(list(BLOCKS)),
+    st.sampled_from(list(PROFILES)),
+)
 
 
 def converted(patterns, rules):
@@ -43,7 +49,13 @@ def test_signs_do_not_matter(patterns, rules):
     element = rules.block.element
     scale, codes = converted(patterns, rules)
     other_scale, other = converted([p ^ 0x80000000 for p in patterns], rules)
-    opposite = [c if rules.specials is Specials.TE and p & 0x7FFFFFFF > 0x7F800000 else
-                (-c) % 256 if isinstance(element, FixedFormat) else c ^ element.sign_mask for p, c in zip(patterns, codes)]
+    opposite = [
+        c
+        if rules.specials is Specials.TE and p & 0x7FFFFFFF > 0x7F800000
+        else (-c) % 256
+        if isinstance(element, FixedFormat)
+        else c ^ element.sign_mask
+        for p, c in zip(patterns, codes)
+    ]
     assert other_scale == scale
     assert other == (codes if scale == 0xFF else opposite)

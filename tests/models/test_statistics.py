@@ -21,8 +21,8 @@ def reference(x: np.ndarray, q: Quantized) -> dict[str, float]:
     found = dict.fromkeys(COUNTS, 0) | {"signal": 0.0, "noise": 0.0, "amax": []}
     for numbers, values, scales in zip(*(array.reshape(-1, array.shape[-1]) for array in (x, y, q.scales))):
         for i, byte in enumerate(scales.tolist()):
-            block = numbers[i * size:(i + 1) * size].astype(np.float64).tolist()
-            got = values[i * size:(i + 1) * size].astype(np.float64).tolist()
+            block = numbers[i * size : (i + 1) * size].astype(np.float64).tolist()
+            got = values[i * size : (i + 1) * size].astype(np.float64).tolist()
             limit = math.inf if byte == 0xFF else largest_value(q.numerics) * 2.0 ** (byte - 127)
             found["blocks"] += 1
             found["amax"].append(max((abs(v) for v in block if math.isfinite(v)), default=0.0))
@@ -55,20 +55,32 @@ def hard_numbers(rng: np.random.Generator, rows: int, columns: int) -> np.ndarra
     for special in (np.nan, np.inf, -np.inf):
         x.reshape(-1)[rng.integers(0, x.size, max(1, rows // 8))] = special
     x[0] = 0
-    x[1] = np.float32(2.0 ** -149)
+    x[1] = np.float32(2.0**-149)
     x[2] = np.finfo(np.float32).max
     x[3, 0] = np.inf  # under te a block of scale 0xFE, in which everything else is flushed
     x[4] = np.nan
-    x[5, :2] = np.float32(2.0 ** 127), np.float32(2.0 ** -149)  # far apart in one block
-    x[6] = np.resize([1.5, 1.75, 1.875, 127 / 64], columns)  # largest elements of the six formats: not beyond themselves
+    x[5, :2] = np.float32(2.0**127), np.float32(2.0**-149)  # far apart in one block
+    x[6] = np.resize(
+        [1.5, 1.75, 1.875, 127 / 64], columns
+    )  # largest elements of the six formats: not beyond themselves
     return x
 
 
 @pytest.mark.parametrize("format", ["e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8", "int4", "e5m10", "int16", "e3m0"])
-@pytest.mark.parametrize("rules", [
-    {}, {"profile": "te"}, {"profile": "gorodecky_sousa"}, {"specials": "inf_scale"}, {"scale_rule": "ceil", "rounding": "rtz"},
-    {"input_subnormals": "flush", "element_subnormals": "flush"}, {"block_size": 2}, {"block_size": 128}],
-    ids=lambda rules: "-".join(map(str, rules.values())) or "ocp")
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {},
+        {"profile": "te"},
+        {"profile": "gorodecky_sousa"},
+        {"specials": "inf_scale"},
+        {"scale_rule": "ceil", "rounding": "rtz"},
+        {"input_subnormals": "flush", "element_subnormals": "flush"},
+        {"block_size": 2},
+        {"block_size": 128},
+    ],
+    ids=lambda rules: "-".join(map(str, rules.values())) or "ocp",
+)
 def test_counts_are_exact_and_the_ratio_near(format, rules, record_property):
     x = hard_numbers(np.random.default_rng(5), 40, 128)
     q = quantize(x, format, **rules)
@@ -92,7 +104,11 @@ def test_padding_is_not_counted(format, columns):
 def test_short_sources(dtype):
     """The statistics of 16-bit numbers are those of the same numbers widened."""
     patterns = np.random.default_rng(8).integers(0, 1 << 16, (64, 64), dtype=np.uint16)
-    wide = (patterns.astype(np.uint32) << 16).view(np.float32) if dtype is np.uint16 else patterns.view(dtype).astype(np.float32)
+    wide = (
+        (patterns.astype(np.uint32) << 16).view(np.float32)
+        if dtype is np.uint16
+        else patterns.view(dtype).astype(np.float32)
+    )
     q = quantize(wide, "e3m2")
     assert error_statistics(patterns.view(dtype), q) == error_statistics(wide, q)
 
@@ -110,8 +126,12 @@ def test_codes_that_do_not_belong_to_the_numbers_are_measured_too():
     x = hard_numbers(rng, 32, 64)
     with np.errstate(over="ignore", invalid="ignore"):
         for format in ("e5m2", "e4m3", "int8"):
-            q = Quantized(scales=rng.integers(0, 256, (32, 2), dtype=np.uint8), numerics=numerics(format), length=64,
-                          codes=rng.integers(0, 256, (32, 64), dtype=np.uint8))
+            q = Quantized(
+                scales=rng.integers(0, 256, (32, 2), dtype=np.uint8),
+                numerics=numerics(format),
+                length=64,
+                codes=rng.integers(0, 256, (32, 64), dtype=np.uint8),
+            )
             assert_equal(error_statistics(x, q), reference(x, q))
 
 
@@ -120,8 +140,10 @@ def test_parts_of_a_tensor_add_up():
     x = np.random.default_rng(11).standard_normal((9000, 32), dtype=np.float32)
     q = quantize(x, "e4m3")
     whole = error_statistics(x, q)
-    parts = [error_statistics(x[rows], Quantized(scales=q.scales[rows], codes=q.codes[rows], numerics=q.numerics, length=32))
-             for rows in (slice(0, 4097), slice(4097, None))]
+    parts = [
+        error_statistics(x[rows], Quantized(scales=q.scales[rows], codes=q.codes[rows], numerics=q.numerics, length=32))
+        for rows in (slice(0, 4097), slice(4097, None))
+    ]
     total = parts[0] + parts[1]
     assert {name: getattr(total, name) for name in COUNTS} == {name: getattr(whole, name) for name in COUNTS}
     assert total.sqnr_db == pytest.approx(whole.sqnr_db, abs=1e-9)
@@ -129,30 +151,49 @@ def test_parts_of_a_tensor_add_up():
 
 def test_codes_beyond_the_format_are_refused():
     with pytest.raises(ValueError, match="codes of e2m1 must be 0 to 15, not 16"):
-        error_statistics(np.ones(32, np.float32), Quantized(scales=np.zeros(1, np.uint8), codes=np.full(32, 16, np.uint8),
-                                                            numerics=numerics("e2m1"), length=32))
+        error_statistics(
+            np.ones(32, np.float32),
+            Quantized(
+                scales=np.zeros(1, np.uint8), codes=np.full(32, 16, np.uint8), numerics=numerics("e2m1"), length=32
+            ),
+        )
 
 
 WHOLE = quantize(np.ones((2, 32), np.float32), "e4m3")
 AXES = "codes and scales must have the same axes and axis must be one of them"
 
 
-@pytest.mark.parametrize("change, kind, sentence", [
-    ({"scales": WHOLE.scales.astype(int) - 300}, ValueError, "scales must be 0 to 255, not -181"),
-    ({"scales": WHOLE.scales.astype(np.uint16) + 300}, ValueError, "scales must be 0 to 255, not 419"),
-    ({"scales": WHOLE.scales.astype(float)}, TypeError, "scales must be a NumPy array of whole numbers, not float64"),
-    ({"scales": WHOLE.scales[0]}, ValueError, f"{AXES}, not -1 for the shapes (2, 32) and (1,)"),
-    ({"codes": np.ma.masked_array(WHOLE.codes, True)}, TypeError, "codes must be a NumPy array of whole numbers, not MaskedArray"),
-    ({"codes": WHOLE.codes.astype(np.float32)}, TypeError, "codes must be a NumPy array of whole numbers, not float32"),
-    ({"codes": WHOLE.codes.tolist()}, TypeError, "codes must be a NumPy array of whole numbers, not list"),
-    ({"codes": WHOLE.codes.astype(int) - 300}, ValueError, "codes of e4m3 must be 0 to 255, not -180"),
-    ({"codes": WHOLE.codes.astype(np.uint16) + 200}, ValueError, "codes of e4m3 must be 0 to 255, not 320"),
-    ({"numerics": "e4m3"}, TypeError, "numerics must be of the class Numerics, not 'e4m3'"),
-    ({"numerics": None}, TypeError, "numerics must be of the class Numerics, not None"),
-    ({"axis": "a"}, TypeError, "axis must be a whole number, not 'a'"),
-    ({"axis": 2}, ValueError, f"{AXES}, not 2 for the shapes (2, 32) and (2, 1)"),
-    ({"length": 31.5}, TypeError, "length must be a whole number, not 31.5"),
-])
+@pytest.mark.parametrize(
+    "change, kind, sentence",
+    [
+        ({"scales": WHOLE.scales.astype(int) - 300}, ValueError, "scales must be 0 to 255, not -181"),
+        ({"scales": WHOLE.scales.astype(np.uint16) + 300}, ValueError, "scales must be 0 to 255, not 419"),
+        (
+            {"scales": WHOLE.scales.astype(float)},
+            TypeError,
+            "scales must be a NumPy array of whole numbers, not float64",
+        ),
+        ({"scales": WHOLE.scales[0]}, ValueError, f"{AXES}, not -1 for the shapes (2, 32) and (1,)"),
+        (
+            {"codes": np.ma.masked_array(WHOLE.codes, True)},
+            TypeError,
+            "codes must be a NumPy array of whole numbers, not MaskedArray",
+        ),
+        (
+            {"codes": WHOLE.codes.astype(np.float32)},
+            TypeError,
+            "codes must be a NumPy array of whole numbers, not float32",
+        ),
+        ({"codes": WHOLE.codes.tolist()}, TypeError, "codes must be a NumPy array of whole numbers, not list"),
+        ({"codes": WHOLE.codes.astype(int) - 300}, ValueError, "codes of e4m3 must be 0 to 255, not -180"),
+        ({"codes": WHOLE.codes.astype(np.uint16) + 200}, ValueError, "codes of e4m3 must be 0 to 255, not 320"),
+        ({"numerics": "e4m3"}, TypeError, "numerics must be of the class Numerics, not 'e4m3'"),
+        ({"numerics": None}, TypeError, "numerics must be of the class Numerics, not None"),
+        ({"axis": "a"}, TypeError, "axis must be a whole number, not 'a'"),
+        ({"axis": 2}, ValueError, f"{AXES}, not 2 for the shapes (2, 32) and (2, 1)"),
+        ({"length": 31.5}, TypeError, "length must be a whole number, not 31.5"),
+    ],
+)
 def test_blocks_that_are_none(change, kind, sentence):
     for use in (dequantize, lambda q: error_statistics(np.ones((2, 32), np.float32), q)):
         with pytest.raises(kind) as error:

@@ -1,4 +1,8 @@
-"""Stochastic rounding: the probability and the bias, exhausted over the bits that are cut off (numerics.md, section C.5)."""
+"""Stochastic rounding: the probability and the bias, exhausted over the bits that are cut off (numerics.md, section
+C.5).
+"""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -36,7 +40,7 @@ def test_probability_and_bias_for_every_tail(bits):
         assert ((rounded == 0x7D) | (rounded == 0x7E)).all()
         ups += rounded == 0x7E
     np.testing.assert_array_equal(ups, tails * 2**bits // 2**TAIL)  # integers: exact
-    bias = tails * 2**bits - ups * 2**TAIL                         # in steps of 2**-(n + TAIL)
+    bias = tails * 2**bits - ups * 2**TAIL  # in steps of 2**-(n + TAIL)
     assert bias.min() == 0 and bias.max() == 2**TAIL - 2**bits < 2**TAIL
     assert 2 * bias.sum() == (1 << TAIL) * (2**TAIL - 2**bits)
 
@@ -61,7 +65,9 @@ def test_subnormal_and_saturated_elements(element):
     compared = 0
     for exponent in range(100, 129):
         for fraction in (0, 1, 0x100000, 0x3FFFFF, 0x400000, 0x680001, 0x7FFFFF):
-            block = [0x3F800000 | 0x7FFFFF] + [min(exponent << 23 | fraction, 0x3FFFFFFF) | (lane % 2) << 31 for lane in range(63)]
+            block = [0x3F800000 | 0x7FFFFF] + [
+                min(exponent << 23 | fraction, 0x3FFFFFFF) | (lane % 2) << 31 for lane in range(63)
+            ]
             drawn = list(range(64))
             q = quantize(np.array(block, np.uint32).view(np.float32), rules, random=np.array(drawn))
             assert (int(q.scales[0]), q.codes.tolist()) == quantize_block(block, rules, drawn)
@@ -81,16 +87,22 @@ def test_a_generator_draws_the_bits():
     by_array = quantize(x, "e4m3", rounding="sr", random_bits=4, random=drawn)
     by_generator = quantize(x, "e4m3", rounding="sr", random_bits=4, random=np.random.default_rng(7))
     np.testing.assert_array_equal(by_array.codes, by_generator.codes)
-    assert (by_array.codes != quantize(x, "e4m3", rounding="sr", random_bits=4, random=np.random.default_rng(8)).codes).any()
+    assert (
+        by_array.codes != quantize(x, "e4m3", rounding="sr", random_bits=4, random=np.random.default_rng(8)).codes
+    ).any()
 
 
-@pytest.mark.parametrize("rules, random, message, error", [
-    ({"rounding": "sr"}, None, "needs random bits", ValueError),
-    ({}, np.zeros(32, np.uint16), "random bits are for the rounding sr, not for rne", ValueError),
-    ({"rounding": "sr"}, np.zeros(31, np.uint16), "shape of x", ValueError),
-    ({"rounding": "sr"}, np.zeros(32), "must be unsigned numbers, not float64", TypeError),
-    ({"rounding": "sr", "random_bits": 4}, np.full(32, 16), "numbers of 4 bits, not 16 to 16", ValueError),
-    ({"rounding": "sr"}, np.full(32, -1), "numbers of 8 bits, not -1 to -1", ValueError)])
+@pytest.mark.parametrize(
+    "rules, random, message, error",
+    [
+        ({"rounding": "sr"}, None, "needs random bits", ValueError),
+        ({}, np.zeros(32, np.uint16), "random bits are for the rounding sr, not for rne", ValueError),
+        ({"rounding": "sr"}, np.zeros(31, np.uint16), "shape of x", ValueError),
+        ({"rounding": "sr"}, np.zeros(32), "must be unsigned numbers, not float64", TypeError),
+        ({"rounding": "sr", "random_bits": 4}, np.full(32, 16), "numbers of 4 bits, not 16 to 16", ValueError),
+        ({"rounding": "sr"}, np.full(32, -1), "numbers of 8 bits, not -1 to -1", ValueError),
+    ],
+)
 def test_wrong_random_bits_get_one_sentence(rules, random, message, error):
     with pytest.raises(error, match=message):
         quantize(np.zeros(32, np.float32), "e4m3", random=random, **rules)
@@ -125,7 +137,7 @@ def test_states_of_the_source_differ_and_are_never_zero():
         assert len(set(states)) == 64 and 0 not in states
         # neighbours have nothing to do with each other: about half of their bits differ, in place or moved by one
         for shift in (0, 1):
-            unlike = [((a << shift ^ b) % 2**32).bit_count() for a, b in zip(states, states[1:])]
+            unlike = [((a << shift ^ b) % 2**32).bit_count() for a, b in pairwise(states)]
             assert 14 < np.mean(unlike) < 18 and min(unlike) >= 4
     for width, seed, message in ((0, 0, "width must be"), (32, 1 << 32, "seed must be")):
         with pytest.raises(ValueError, match=message):

@@ -1,7 +1,7 @@
 """The profiles named after torchao against torchao itself, if it is installed, bit for bit.
 
-Release 0.18 differs from its successors in a few ways (docs/numerics.md). Each is listed here and asserted to be as it is,
-so that a change in the library, or in ours, shows.
+Release 0.18 differs from its successors in a few ways (docs/numerics.md). Each is listed here and asserted to be as it
+is, so that a change in the library, or in ours, shows.
 """
 
 import importlib.metadata
@@ -21,8 +21,13 @@ from torchao.prototype.mx_formats.mx_tensor import to_mx  # noqa: E402
 
 BEFORE_0_19 = tuple(map(int, importlib.metadata.version("torchao").split("+")[0].split(".")[:2])) < (0, 19)
 MODES = ["floor", "rceil", "ceil", "even"]
-DTYPES = {"e5m2": torch.float8_e5m2, "e4m3": torch.float8_e4m3fn, "e3m2": "fp6_e3m2", "e2m3": "fp6_e2m3",
-          "e2m1": torch.float4_e2m1fn_x2}
+DTYPES = {
+    "e5m2": torch.float8_e5m2,
+    "e4m3": torch.float8_e4m3fn,
+    "e3m2": "fp6_e3m2",
+    "e2m3": "fp6_e2m3",
+    "e2m1": torch.float4_e2m1fn_x2,
+}
 EMAX = {"e5m2": 15, "e4m3": 8, "e3m2": 4, "e2m3": 2, "e2m1": 2}
 LARGEST_FRACTION = {"e5m2": 0x600000, "e4m3": 0x600000, "e3m2": 0x600000, "e2m3": 0x700000, "e2m1": 0x400000}
 
@@ -51,7 +56,9 @@ def codes_at(row: np.ndarray, exponent: int, rules) -> list[int]:
 
 def even_is_infinite(x: np.ndarray, element: str) -> np.ndarray:
     """Blocks whose largest magnitude carries into exponent 255 when it is rounded to the element's fraction."""
-    first = {"e5m2": 0x7F700000, "e4m3": 0x7F780000, "e3m2": 0x7F700000, "e2m3": 0x7F780000, "e2m1": 0x7F600000}[element]
+    first = {"e5m2": 0x7F700000, "e4m3": 0x7F780000, "e3m2": 0x7F700000, "e2m3": 0x7F780000, "e2m1": 0x7F600000}[
+        element
+    ]
     return (x.view(np.uint32) & 0x7FFFFFFF).max(axis=1) >= first
 
 
@@ -72,8 +79,14 @@ def _scale_boundaries(rules) -> np.ndarray:
 
 
 def finite_blocks(rules) -> np.ndarray:
-    patterns = np.concatenate([stimuli.corner_blocks(rules), stimuli.boundary_blocks(rules),
-                               stimuli.random_blocks(rules, 20_000, seed=11), _scale_boundaries(rules)])
+    patterns = np.concatenate(
+        [
+            stimuli.corner_blocks(rules),
+            stimuli.boundary_blocks(rules),
+            stimuli.random_blocks(rules, 20_000, seed=11),
+            _scale_boundaries(rules),
+        ]
+    )
     return patterns[((patterns & 0x7F800000) != 0x7F800000).all(axis=1)].view(np.float32)
 
 
@@ -113,14 +126,21 @@ def test_the_byte_of_every_bf16_largest_magnitude_equals_torchao(element, mode):
     x[:, 0] = patterns
     theirs, _ = torchao(torch.from_numpy(x.view(np.int16)).view(torch.bfloat16), element, mode)
     ours = quantize(x, element, f"torchao_{mode}", source="bf16").scales[:, 0]
-    infinite = even_is_infinite(alone(patterns.astype(np.uint32) << 16), element) if mode == "even" and not BEFORE_0_19 else False
+    infinite = (
+        even_is_infinite(alone(patterns.astype(np.uint32) << 16), element)
+        if mode == "even" and not BEFORE_0_19
+        else False
+    )
     np.testing.assert_array_equal(theirs, np.where(infinite, 255, ours))
 
 
 # -- what is known of 0.18 ---------------------------------------------------------------------------------------------
 
+
 @old_only
-@pytest.mark.parametrize("element, count", [("e5m2", 6017), ("e4m3", 6290), ("e3m2", 6446), ("e2m3", 6995), ("e2m1", 5534)])
+@pytest.mark.parametrize(
+    "element, count", [("e5m2", 6017), ("e4m3", 6290), ("e3m2", 6446), ("e2m3", 6995), ("e2m1", 5534)]
+)
 def test_0_18_rceil_is_one_too_small_in_a_run_above_the_largest_element(element, count):
     """FP32 log2 of a quotient just above a power of two is an integer (numerics.md, B.4: counts over all patterns)."""
     largest = LARGEST_FRACTION[element]
@@ -138,9 +158,18 @@ def test_0_18_rceil_is_one_too_small_in_a_run_above_the_largest_element(element,
 
 
 @old_only
-@pytest.mark.parametrize("element, pattern, byte, exact_byte", [
-    ("e4m3", 0x3FE00001, 119, 120), ("e4m3", 0x3FE00002, 119, 120), ("e4m3", 0x3FE00003, 120, 120),
-    ("e4m3", 0x04E00001, 1, 2), ("e4m3", 0x04600001, 0, 1), ("e2m1", 0x01C00001, 1, 2), ("e4m3", 0x43E00001, 128, 128)])
+@pytest.mark.parametrize(
+    "element, pattern, byte, exact_byte",
+    [
+        ("e4m3", 0x3FE00001, 119, 120),
+        ("e4m3", 0x3FE00002, 119, 120),
+        ("e4m3", 0x3FE00003, 120, 120),
+        ("e4m3", 0x04E00001, 1, 2),
+        ("e4m3", 0x04600001, 0, 1),
+        ("e2m1", 0x01C00001, 1, 2),
+        ("e4m3", 0x43E00001, 128, 128),
+    ],
+)
 def test_0_18_rceil_at_single_patterns(element, pattern, byte, exact_byte):
     x = alone([pattern])
     assert torchao(torch.from_numpy(x), element, "rceil")[0][0] == byte
@@ -148,11 +177,17 @@ def test_0_18_rceil_at_single_patterns(element, pattern, byte, exact_byte):
 
 
 @old_only
-@pytest.mark.parametrize("element, mode, pattern, code, right", [
-    ("e4m3", "floor", 0x00400000, 0x30, 0x38), ("e4m3", "ceil", 0x00400000, 0x30, 0x38),
-    ("e4m3", "even", 0x00400000, 0x30, 0x38),
-    ("e2m1", "floor", 0x003FFFFF, 0x01, 0x02), ("e4m3", "rceil", 0x00400000, 0x00, 0x38),
-    ("e2m1", "rceil", 0x003FFFFF, 0x00, 0x02)])
+@pytest.mark.parametrize(
+    "element, mode, pattern, code, right",
+    [
+        ("e4m3", "floor", 0x00400000, 0x30, 0x38),
+        ("e4m3", "ceil", 0x00400000, 0x30, 0x38),
+        ("e4m3", "even", 0x00400000, 0x30, 0x38),
+        ("e2m1", "floor", 0x003FFFFF, 0x01, 0x02),
+        ("e4m3", "rceil", 0x00400000, 0x00, 0x38),
+        ("e2m1", "rceil", 0x003FFFFF, 0x00, 0x02),
+    ],
+)
 def test_0_18_halves_or_zeroes_the_elements_of_blocks_with_byte_0(element, mode, pattern, code, right):
     byte, codes = torchao(torch.from_numpy(alone([pattern])), element, mode)
     ours = quantize(alone([pattern]), element, f"torchao_{mode}")
@@ -174,8 +209,9 @@ def beside_ones(numbers: list[int]) -> np.ndarray:
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("kind", BLOCKS)
 def test_special_blocks(element, mode, kind):
-    """NaN gives 255 everywhere. For Inf the library's later releases and we give 255; 0.18 the byte of exponent 255, under
-    rceil 254, and the largest element (numerics.md, B.5)."""
+    """NaN gives 255 everywhere. For Inf the library's later releases and we give 255; 0.18 the byte of exponent 255,
+    under rceil 254, and the largest element (numerics.md, B.5).
+    """
     x = beside_ones(BLOCKS[kind])
     byte, codes = torchao(torch.from_numpy(x), element, mode)
     ours = quantize(x, element, f"torchao_{mode}")

@@ -1,4 +1,6 @@
-"""Converters of our own making, by another hand than the emitted ones: the right ones pass, each planted departure is found and named."""
+"""Converters of our own making, by another hand than the emitted ones: the right ones pass, each planted departure is
+found and named.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,37 @@ DESIGNS = Path(__file__).parent / "designs"
 CONFIG = converter_config("e2m1", "ocp", block_size=4)
 
 PORTS = {"x": "in_{i}", "scale": "shared", "p": "out_{i}"}
-FIELDS = {"x": "signs[{i}]:exponents[{8*i+7}:{8*i}]:fractions[{23*i+22}:{23*i}]", "scale": "shared", "p": "codes[{4*i}:{4*i+3}]"}
-PIPE = {"x": "data@msb", "scale": "result[23:16]", "p": "result[15:0]@msb", "clk": "clk", "rst": "rst_n@low", "valid": 1}
+FIELDS = {
+    "x": "signs[{i}]:exponents[{8*i+7}:{8*i}]:fractions[{23*i+22}:{23*i}]",
+    "scale": "shared",
+    "p": "codes[{4*i}:{4*i+3}]",
+}
+PIPE = {
+    "x": "data@msb",
+    "scale": "result[23:16]",
+    "p": "result[15:0]@msb",
+    "clk": "clk",
+    "rst": "rst_n@low",
+    "valid": 1,
+}
 TURN = {"x": "data", "scale": "result[23:16]", "p": "result[15:0]", "clk": "clk", "latency": 1}
 
 
 @pytest.fixture
 def check(tmp_path):
     def run(top: str, asked: dict, *define: str, config=CONFIG, **options) -> Check:
-        return check_rtl(sorted(DESIGNS.glob("*.sv")), top, config, asked, include=[DESIGNS], define=define, out=tmp_path,
-                         blocks=20_000, **options)
+        return check_rtl(
+            sorted(DESIGNS.glob("*.sv")),
+            top,
+            config,
+            asked,
+            include=[DESIGNS],
+            define=define,
+            out=tmp_path,
+            blocks=20_000,
+            **options,
+        )
+
     return run
 
 
@@ -33,30 +56,56 @@ def names(check: Check) -> list[str]:
     return [name for candidate in check.matches for name in candidate.names]
 
 
-@pytest.mark.parametrize("top, asked", [
-    ("e2m1_block", PORTS),                           # a port for each element
-    ("e2m1_vector", FIELDS),                         # fields apart, codes with ascending indices
-    ("e2m1_reversed", FIELDS | {"p": "codes"}),      # what Yosys reads with its other reader only
-    ("e2m1_pipe", PIPE | {"latency": 2}),            # registers, with an enable and resets that are tied
-    ("e2m1_pipe", PIPE | {"latency": 2, "clk": "clk@low"}),
-])
+@pytest.mark.parametrize(
+    "top, asked",
+    [
+        ("e2m1_block", PORTS),  # a port for each element
+        ("e2m1_vector", FIELDS),  # fields apart, codes with ascending indices
+        ("e2m1_reversed", FIELDS | {"p": "codes"}),  # what Yosys reads with its other reader only
+        ("e2m1_pipe", PIPE | {"latency": 2}),  # registers, with an enable and resets that are tied
+        ("e2m1_pipe", PIPE | {"latency": 2, "clk": "clk@low"}),
+    ],
+)
 def test_a_right_design_passes(check, top, asked):
     result = check(top, asked)
     assert result.passed and not result.remarks and not result.first
-    assert [argument.reader for argument in result.arguments] == ["slang"] and "read_verilog" in result.unread  # of all files
+    assert [argument.reader for argument in result.arguments] == [
+        "slang"
+    ] and "read_verilog" in result.unread  # of all files
     assert {step.question.name: step.answer.result for step in result.steps}["block"] == "unsat"
-    assert [row["stimulus"] for row in result.stimuli] == ["corner", "boundary", "random", "single bits", "1/2048 of all"]
+    assert [row["stimulus"] for row in result.stimuli] == [
+        "corner",
+        "boundary",
+        "random",
+        "single bits",
+        "1/2048 of all",
+    ]
     assert all(row["blocks"] and not row["differ"] for row in result.stimuli) and not result.divergence.differing_blocks
     assert (result.folder / "report.json").is_file() and (result.folder / "slang" / "block.smt2").is_file()
 
 
-@pytest.mark.parametrize("define, parameters, matches, remark, rate", [
-    ("HALF_UP", {}, ["ocp with rounding=rna"], None, (0, 0.001)),
-    ("FLUSH", {}, ["ocp with element_subnormals=flush"], None, (0.2, 0.5)),
-    ("X", {"EMAX": 1}, ["ocp with scale_rule=bias_floor"], "every scale byte is 1 too large", (1, 1)),   # that of the bias
-    ("X", {"EMAX": 3}, [], "every scale byte is 1 too small", (1, 1)),                                   # that of no rule
-    ("SHORT_LABEL", {}, [], "the blocks that differ have their largest magnitude in [2^1, 2^2), where all differ", (0.1, 0.3)),
-])
+@pytest.mark.parametrize(
+    "define, parameters, matches, remark, rate",
+    [
+        ("HALF_UP", {}, ["ocp with rounding=rna"], None, (0, 0.001)),
+        ("FLUSH", {}, ["ocp with element_subnormals=flush"], None, (0.2, 0.5)),
+        (
+            "X",
+            {"EMAX": 1},
+            ["ocp with scale_rule=bias_floor"],
+            "every scale byte is 1 too large",
+            (1, 1),
+        ),  # that of the bias
+        ("X", {"EMAX": 3}, [], "every scale byte is 1 too small", (1, 1)),  # that of no rule
+        (
+            "SHORT_LABEL",
+            {},
+            [],
+            "the blocks that differ have their largest magnitude in [2^1, 2^2), where all differ",
+            (0.1, 0.3),
+        ),
+    ],
+)
 def test_a_planted_departure_is_found_and_named(check, define, parameters, matches, remark, rate):
     result = check("e2m1_block", PORTS, define, parameters=parameters)
     assert result.status == "FAIL" and not result.steps
@@ -106,7 +155,10 @@ def test_codes_that_no_reader_looks_at(check):
     """A block with NaN has the byte 255, and the design gives codes to it."""
     exact = check("e2m1_block", PORTS, "NAN_CODES")
     assert exact.status == "FAIL"
-    assert "only codes under scale byte 255 differ, at which no reader looks (--nan-codes free leaves them out)" in exact.remarks
+    assert (
+        "only codes under scale byte 255 differ, at which no reader looks (--nan-codes free leaves them out)"
+        in exact.remarks
+    )
     assert [witness.title for witness in exact.witnesses] == ["blocks of scale byte 255: codes only"]
     free = check("e2m1_block", PORTS, "NAN_CODES", nan_codes_free=True)
     assert free.passed and not free.remarks and free.to_dict()["nan_codes"] == "free"
@@ -121,16 +173,30 @@ def test_free_codes_free_nothing_else(check):
 
 def test_only_byte_0_differs(check):
     result = check("e2m1_block", PORTS, "SMALLEST")
-    assert result.status == "FAIL" and "only blocks of scale byte 0 differ" in result.remarks and not result.divergence.differing_blocks
-    assert {witness.title.partition(":")[0] for witness in result.witnesses} == {"blocks of scale byte 0", "blocks of zeros"}
+    assert (
+        result.status == "FAIL"
+        and "only blocks of scale byte 0 differ" in result.remarks
+        and not result.divergence.differing_blocks
+    )
+    assert {witness.title.partition(":")[0] for witness in result.witnesses} == {
+        "blocks of scale byte 0",
+        "blocks of zeros",
+    }
 
 
 def test_a_witness_for_each_cause(check):
-    """The block of zeros does not hide what else is wrong; the smallest of each cause is one block only of what is wrong."""
+    """The block of zeros does not hide what else is wrong; the smallest of each cause is one block only of what is
+    wrong.
+    """
     result = check("e2m1_block", PORTS, "SMALLEST", "FLUSH", "NAN_CODES")
     titles = [witness.title for witness in result.witnesses]
-    assert {"blocks of zeros: the scale byte", "blocks of scale byte 0: the scale byte", "subnormal elements: codes only",
-            "blocks of scale byte 255: codes only", "N(0,1)"} <= set(titles)
+    assert {
+        "blocks of zeros: the scale byte",
+        "blocks of scale byte 0: the scale byte",
+        "subnormal elements: codes only",
+        "blocks of scale byte 255: codes only",
+        "N(0,1)",
+    } <= set(titles)
     assert all(witness.blocks > 0 for witness in result.witnesses)
 
 
@@ -140,8 +206,11 @@ def test_the_nearest_rules_are_said_where_most_is_alike(check):
     normal = result.divergence
     assert min(one.scales for one in result.nearest) == normal.blocks
     result = check("e2m1_block", PORTS, "FLUSH", "HALF_UP")
-    normal, best = result.divergence, result.nearest[0]
-    assert min(one.scales for one in result.nearest) == 0 and min(one.codes for one in result.nearest) < normal.elements / 2
+    normal = result.divergence
+    assert (
+        min(one.scales for one in result.nearest) == 0
+        and min(one.codes for one in result.nearest) < normal.elements / 2
+    )
 
 
 def test_a_result_that_depends_on_x(check):
@@ -151,10 +220,16 @@ def test_a_result_that_depends_on_x(check):
     assert any(row["differ"] for row in result.stimuli) or "undefined" in result.remarks[0]
 
 
-@pytest.mark.parametrize("top, asked", [
-    ("e2m1_in_turn", TURN),
-    ("e2m1_slow", TURN | {"latency": 2, "interval": 3, "rst": "rst"}),   # a block every third cycle, counted from the reset
-])
+@pytest.mark.parametrize(
+    "top, asked",
+    [
+        ("e2m1_in_turn", TURN),
+        (
+            "e2m1_slow",
+            TURN | {"latency": 2, "interval": 3, "rst": "rst"},
+        ),  # a block every third cycle, counted from the reset
+    ],
+)
 def test_feedback_is_simulated_only(check, top, asked):
     result = check(top, asked)
     assert result.status == "UNKNOWN" and not result.steps and not result.first
@@ -164,11 +239,16 @@ def test_feedback_is_simulated_only(check, top, asked):
 def test_a_design_that_remembers(check):
     result = check("e2m1_remembers", TURN)
     assert result.status == "FAIL" and not result.smallest
-    assert "the block that differs does not differ on its own: the design keeps something from the blocks before" in result.remarks
+    assert (
+        "the block that differs does not differ on its own: the design keeps something from the blocks before"
+        in result.remarks
+    )
 
 
 def test_no_time(check):
-    result = check("e2m1_vector", FIELDS, parameters={"N": 8}, timeout=0.01, config=converter_config("e2m1", block_size=8))
+    result = check(
+        "e2m1_vector", FIELDS, parameters={"N": 8}, timeout=0.01, config=converter_config("e2m1", block_size=8)
+    )
     assert result.status == "TIMEOUT" and result.steps and not result.remarks
 
 
@@ -182,15 +262,23 @@ def emitted(tmp_path: Path, edit: tuple[str, str] | None = None, **fields: objec
     return path
 
 
-@pytest.mark.parametrize("fields, profile", [({}, "ocp"), ({"scale_rule": "ceil"}, "nvidia"),
-                                             ({"scale_rule": "rceil", "specials": "te"}, "te"),
-                                             ({"scale_rule": "even"}, "torchao_even")])
+@pytest.mark.parametrize(
+    "fields, profile",
+    [
+        ({}, "ocp"),
+        ({"scale_rule": "ceil"}, "nvidia"),
+        ({"scale_rule": "rceil", "specials": "te"}, "te"),
+        ({"scale_rule": "even"}, "torchao_even"),
+    ],
+)
 def test_emitted_verilog_needs_no_map_and_is_recognised(tmp_path, fields, profile):
     """Whatever it is checked against, its own profile is named."""
     path = emitted(tmp_path, **fields)
     result = check_rtl([path], "ours", converter_config("e4m3", profile, block_size=2), out=tmp_path, blocks=20_000)
     assert result.passed
-    other = check_rtl([path], "ours", converter_config("e4m3", "gorodecky_sousa", block_size=2), out=tmp_path, blocks=20_000)
+    other = check_rtl(
+        [path], "ours", converter_config("e4m3", "gorodecky_sousa", block_size=2), out=tmp_path, blocks=20_000
+    )
     assert other.status == "FAIL" and profile in other.matches[0].names
 
 

@@ -11,12 +11,22 @@ from mxcast.proof.gate import objections
 from mxcast.proof.text import plain
 from mxcast.spec import converter_config
 
-SETS = {"plain": {}, "registers": {"registered_after": "input,scale,rounded"}, "bf16": {"source": "bf16"}, "te": {"specials": "te"},
-        "area": {"optimize": "area"}, "speed": {"optimize": "speed"}, "random": {"rounding": "sr"}}
+SETS = {
+    "plain": {},
+    "registers": {"registered_after": "input,scale,rounded"},
+    "bf16": {"source": "bf16"},
+    "te": {"specials": "te"},
+    "area": {"optimize": "area"},
+    "speed": {"optimize": "speed"},
+    "random": {"rounding": "sr"},
+}
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_no_objection_to_emitted_verilog(name):
-    configs = {f"{element}_{name}": converter_config(element, block_size=4, **SETS[name]) for element in ("e4m3", "e2m1", "int8")}
+    configs = {
+        f"{element}_{name}": converter_config(element, block_size=4, **SETS[name])
+        for element in ("e4m3", "e2m1", "int8")
+    }
     texts = convert_all({top: BlockConverter(config) for top, config in configs.items()})
     assert {top: objections(elaborated(plain(text), top)) for top, text in texts.items()} == dict.fromkeys(configs, [])

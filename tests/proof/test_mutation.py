@@ -21,7 +21,9 @@ def test_a_weak_regression_shows(tmp_path, monkeypatch):
     """With zeros for stimuli faults survive, each with a block that the model converts otherwise."""
     monkeypatch.setattr(mutation.stimuli, "corner_cases", lambda numerics: {})
     monkeypatch.setattr(mutation.stimuli, "boundary_blocks", lambda numerics: mutation.np.zeros((4, 4), "u4"))
-    monkeypatch.setattr(mutation.stimuli, "random_blocks", lambda numerics, blocks, seed: mutation.np.zeros((4, 4), "u4"))
+    monkeypatch.setattr(
+        mutation.stimuli, "random_blocks", lambda numerics, blocks, seed: mutation.np.zeros((4, 4), "u4")
+    )
     result = mutate(converter_config("e4m3", "ocp", block_size=4), 15, out=tmp_path)
     assert result.count(Fate.SURVIVED) > 5
     assert all("expected" in mutant.by for mutant in result.mutants if mutant.fate is Fate.SURVIVED)
@@ -32,7 +34,9 @@ def test_modes_are_refused(tmp_path):
         mutate(converter_config("e4m3,e5m2", "ocp"), 1, out=tmp_path)
 
 
-@pytest.mark.parametrize("element, profile, count", [("e4m3", "ocp", 11), ("int8", "te", 9), ("e5m2", "gorodecky_sousa", 5)])
+@pytest.mark.parametrize(
+    "element, profile, count", [("e4m3", "ocp", 11), ("int8", "te", 9), ("e5m2", "gorodecky_sousa", 5)]
+)
 def test_every_mistake_in_the_specification_is_refuted(element, profile, count, tmp_path):
     outcomes = refute(converter_config(element, profile, block_size=4), tmp_path)
     assert len(outcomes) == count and all(outcome.by for outcome in outcomes), [o for o in outcomes if not o.by]

@@ -32,8 +32,11 @@ def test_a_whole_block_is_proved_in_parts(tmp_path):
     kept = json.loads((parts.folder / "proof.json").read_text())
     assert kept["status"] == "PASS" and kept["solver_version"] and kept["sha256"]
     assert [argument["reader"] for argument in kept["arguments"]] == ["read_verilog", "slang"]
-    assert all((parts.folder / argument["reader"] / step["file"]).read_text().endswith("(check-sat)\n")
-               for argument in kept["arguments"] for step in argument["steps"])
+    assert all(
+        (parts.folder / argument["reader"] / step["file"]).read_text().endswith("(check-sat)\n")
+        for argument in kept["arguments"]
+        for step in argument["steps"]
+    )
 
 
 @pytest.mark.parametrize("size", [2, pytest.param(8, marks=pytest.mark.slow)])
@@ -42,19 +45,23 @@ def test_a_block_is_proved_at_once(size, tmp_path):
     assert whole.status is Status.PASS and whole.way == "monolithic"
 
 
-@pytest.mark.parametrize("element, profile, rules", [
-    ("e4m3", "nvidia", {"source": "fp16"}),                                     # widened first: a second module in each lane
-    ("e3m2", "nvidia", {"source": "fp16", "specials": "drop"}),                 # a left-out number is far above all of FP16
-    ("e2m3", "torchao_even", {"source": "bf16"}),
-    ("e5m2", "ocp", {"rounding": "sr", "random_bits": 4}),                      # for all random bits
-    ("int8", "ocp", {"rounding": "sr", "random_bits": 1}),
-    ("e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),                         # four modes
-    ("e3m3", "ocp", {"specials": "inf_scale", "rounding": "rna"}),
-    ("int4", "torchao_ceil", {"specials": "drop", "input_subnormals": "flush", "rounding": "rtz"}),
-    ("e4m3", "ocp", {"element_subnormals": "flush"}),
-    ("e5m2", "gorodecky_sousa", {"element_subnormals": "exact"}),
-    ("e3m0", "te", {"amax_key": "magnitude"}),
-], ids=lambda v: "-".join(map(str, v.values())) if isinstance(v, dict) else v)
+@pytest.mark.parametrize(
+    "element, profile, rules",
+    [
+        ("e4m3", "nvidia", {"source": "fp16"}),  # widened first: a second module in each lane
+        ("e3m2", "nvidia", {"source": "fp16", "specials": "drop"}),  # a left-out number is far above all of FP16
+        ("e2m3", "torchao_even", {"source": "bf16"}),
+        ("e5m2", "ocp", {"rounding": "sr", "random_bits": 4}),  # for all random bits
+        ("int8", "ocp", {"rounding": "sr", "random_bits": 1}),
+        ("e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),  # four modes
+        ("e3m3", "ocp", {"specials": "inf_scale", "rounding": "rna"}),
+        ("int4", "torchao_ceil", {"specials": "drop", "input_subnormals": "flush", "rounding": "rtz"}),
+        ("e4m3", "ocp", {"element_subnormals": "flush"}),
+        ("e5m2", "gorodecky_sousa", {"element_subnormals": "exact"}),
+        ("e3m0", "te", {"amax_key": "magnitude"}),
+    ],
+    ids=lambda v: "-".join(map(str, v.values())) if isinstance(v, dict) else v,
+)
 def test_other_rules_are_proved(element, profile, rules, tmp_path):
     config = converter_config(element, profile, block_size=2, **rules)
     proof = prove(config, out=tmp_path)
@@ -88,7 +95,9 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("element, profile, pattern, instead, lemma", [row[1:] for row in PLANTED], ids=[row[0] for row in PLANTED])
+@pytest.mark.parametrize(
+    "element, profile, pattern, instead, lemma", [row[1:] for row in PLANTED], ids=[row[0] for row in PLANTED]
+)
 def test_a_planted_bug_is_found_and_shown(element, profile, pattern, instead, lemma, tmp_path):
     config = converter_config(element, profile, block_size=4)
     text, count = re.subn(pattern, instead, verilog(config, NAME))
@@ -104,11 +113,14 @@ def test_a_planted_bug_is_found_and_shown(element, profile, pattern, instead, le
     assert whole.status is Status.FAIL and whole.counterexample.confirmed
 
 
-@pytest.mark.parametrize("pattern, instead", [
-    (r"\.x\(x\[63:32\]\)", ".x(x[31:0])"),                                      # a number goes to two lanes
-    (r"\.p\(p\[15:8\]\),\n    \.scale\(scale\)", ".p(p[15:8]),\n    .scale(8'h7f)"),   # a scale of its own
-    (r"\.nan\(nan\),\n    \.p\(p\[15:8\]\)", ".nan(1'h0),\n    .p(p[15:8])"),   # not told
-])
+@pytest.mark.parametrize(
+    "pattern, instead",
+    [
+        (r"\.x\(x\[63:32\]\)", ".x(x[31:0])"),  # a number goes to two lanes
+        (r"\.p\(p\[15:8\]\),\n    \.scale\(scale\)", ".p(p[15:8]),\n    .scale(8'h7f)"),  # a scale of its own
+        (r"\.nan\(nan\),\n    \.p\(p\[15:8\]\)", ".nan(1'h0),\n    .p(p[15:8])"),  # not told
+    ],
+)
 def test_wrong_wiring_is_found(pattern, instead, tmp_path):
     config = converter_config("e4m3", "ocp", block_size=4)
     text, count = re.subn(pattern, instead, verilog(config, NAME))
@@ -168,7 +180,9 @@ def test_a_pipeline_is_proved(tmp_path):
     assert prove(config, rtl=file, latency=2).status is Status.PASS
     wrong = prove(config, rtl=file, latency=1)
     assert wrong.status is Status.FAIL and "not 1" in wrong.remark
-    file.write_text(file.read_text().replace("scale <= scale_now", "scale <= scale_now ^ (x == 64'h7F)"))  # of another block
+    file.write_text(
+        file.read_text().replace("scale <= scale_now", "scale <= scale_now ^ (x == 64'h7F)")
+    )  # of another block
     unknown = prove(config, rtl=file, latency=2)
     assert unknown.status is Status.UNKNOWN and "1 or 2, not 2" in unknown.remark
     file.write_text(PIPELINE.replace("p <= p_now", "p <= p_now | (held == 64'h41)") + verilog(config, "converter"))
@@ -179,19 +193,29 @@ def test_a_pipeline_is_proved(tmp_path):
 def test_registers_are_refused(tmp_path):
     (tmp_path / "planted.v").write_text(
         "module planted(input [63:0] x, output reg [7:0] scale, output [7:0] p);\n"
-        "always @(posedge x[0]) scale <= x[7:0]; assign p = 8'h0; endmodule\n")
+        "always @(posedge x[0]) scale <= x[7:0]; assign p = 8'h0; endmodule\n"
+    )
     proof = prove(converter_config("e2m1", "ocp", block_size=2), rtl=tmp_path / "planted.v")
     assert proof.status is Status.FAIL and "has registers" in proof.remark and not proof.steps
 
 
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("pattern, instead", [
-    (r"nan \? 4'h0 : ", "nan ? 4'hx : "),                                        # undefined, which Yosys may take for 0
-    (r"_0_ \? 8'h00", "_0_ ? 8'hxx"),
-    (r"nan \? 4'h0 : ", "nan ? {4{x[40]}} : "),                                  # beyond the vector
-    (r"assign p = (nan \? .*);", r"reg [3:0] late; assign p = late; always @(nan) late = \1;"),   # Yosys and simulators differ
-    (r"nan \? 4'h0 : (\{.*?\});", "nan ? 4'h0 : \\1\n// synthesis translate_off\n^ 4'h1\n// synthesis translate_on\n;"),
-])
+@pytest.mark.parametrize(
+    "pattern, instead",
+    [
+        (r"nan \? 4'h0 : ", "nan ? 4'hx : "),  # undefined, which Yosys may take for 0
+        (r"_0_ \? 8'h00", "_0_ ? 8'hxx"),
+        (r"nan \? 4'h0 : ", "nan ? {4{x[40]}} : "),  # beyond the vector
+        (
+            r"assign p = (nan \? .*);",
+            r"reg [3:0] late; assign p = late; always @(nan) late = \1;",
+        ),  # Yosys and simulators differ
+        (
+            r"nan \? 4'h0 : (\{.*?\});",
+            "nan ? 4'h0 : \\1\n// synthesis translate_off\n^ 4'h1\n// synthesis translate_on\n;",
+        ),
+    ],
+)
 def test_what_tools_read_differently_is_no_proof(pattern, instead, whole, tmp_path):
     config = converter_config("e2m1", "ocp", block_size=2)
     text, count = re.subn(pattern, instead, verilog(config, NAME))
@@ -200,12 +224,19 @@ def test_what_tools_read_differently_is_no_proof(pattern, instead, whole, tmp_pa
     assert prove(config, rtl=tmp_path / f"{NAME}.v", whole=whole).status is Status.FAIL
 
 
-@pytest.mark.parametrize("pattern, instead, sentence", [
-    (r"output \[15:0\] p;\n  wire \[15:0\] p;", "output [19:0] p;\n  wire [19:0] p;\n  assign p[19:16] = x[3:0];", "p of planted must be an output of 16 bits"),
-    (r"module planted\(x, scale, p\);", "module planted(x, scale, p, en);\n  input en;", "planted has a port en"),
-    (r"module planted\(x, scale, p\);", "module planted(x, scale, p, clk);\n  input clk;", "planted has a clock"),
-    (r"input \[127:0\] x;", "inout [127:0] x;", "x of planted must be an input of 128 bits"),
-])
+@pytest.mark.parametrize(
+    "pattern, instead, sentence",
+    [
+        (
+            r"output \[15:0\] p;\n  wire \[15:0\] p;",
+            "output [19:0] p;\n  wire [19:0] p;\n  assign p[19:16] = x[3:0];",
+            "p of planted must be an output of 16 bits",
+        ),
+        (r"module planted\(x, scale, p\);", "module planted(x, scale, p, en);\n  input en;", "planted has a port en"),
+        (r"module planted\(x, scale, p\);", "module planted(x, scale, p, clk);\n  input clk;", "planted has a clock"),
+        (r"input \[127:0\] x;", "inout [127:0] x;", "x of planted must be an input of 128 bits"),
+    ],
+)
 def test_other_ports_are_refused(pattern, instead, sentence, tmp_path):
     config = converter_config("e2m1", "ocp", block_size=4)
     text, count = re.subn(pattern, instead, verilog(config, NAME), count=1)
@@ -229,7 +260,9 @@ def test_mode_numbers_beyond_the_last_are_asked_too(tmp_path):
 def test_a_loop_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(icarus, "PATIENCE", 3)  # in which it goes round and round
     config = converter_config("e2m1", "ocp", block_size=4)
-    text, count = re.subn(r"assign scale = (.*);", r"assign scale = \1 ^ { 7'h0, scale[0] & ~scale[0] };", verilog(config, NAME), count=1)
+    text, count = re.subn(
+        r"assign scale = (.*);", r"assign scale = \1 ^ { 7'h0, scale[0] & ~scale[0] };", verilog(config, NAME), count=1
+    )
     assert count == 1
     (tmp_path / f"{NAME}.v").write_text(text)
     proof = prove(config, rtl=tmp_path / f"{NAME}.v")

@@ -9,36 +9,50 @@ from mxcast.proof.text import TOOLS, free_name, plain, readings
 MODULE = "module t(input a, output b);\n{}\nendmodule\n"
 
 
-@pytest.mark.parametrize("text, expected", [
-    ('(* full_case *) assign b = a;', "assign b = a;"),
-    ('(* note = "数 *) //", keep *) assign b = a; // (* all *)', "assign b = a;"),
-    ("/* (* */ assign b = a; /* *) */", "assign b = a;"),
-    ('initial $display("(* // */", /* gone */ 1);', 'initial $display("(* // */", 1);'),
-    ("always_comb unique case (a) 0: b = 0; endcase", "always_comb case (a) 0: b = 0; endcase"),
-    ("always_comb priority if (a) b = 0;", "always_comb if (a) b = 0;"),
-    ("wire \\(*//*) ; assign b = (* x *) a;", "wire \\(*//*) ; assign b = a;"),
-])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("(* full_case *) assign b = a;", "assign b = a;"),
+        ('(* note = "数 *) //", keep *) assign b = a; // (* all *)', "assign b = a;"),
+        ("/* (* */ assign b = a; /* *) */", "assign b = a;"),
+        ('initial $display("(* // */", /* gone */ 1);', 'initial $display("(* // */", 1);'),
+        ("always_comb unique case (a) 0: b = 0; endcase", "always_comb case (a) 0: b = 0; endcase"),
+        ("always_comb priority if (a) b = 0;", "always_comb if (a) b = 0;"),
+        ("wire \\(*//*) ; assign b = (* x *) a;", "wire \\(*//*) ; assign b = a;"),
+    ],
+)
 def test_what_is_left(text, expected):
     """Attributes, comments and promises go; strings and escaped names stay; nothing changes its line."""
     left = plain(MODULE.format(text))
     assert left.split() == MODULE.format(expected).split() and left.count("\n") == MODULE.format(text).count("\n")
 
 
-@pytest.mark.parametrize("body, define, macros", [
-    ("assign b = a;", [], [""]),
-    ("`ifdef VERILATOR\nassign b = a;\n`endif", [], ["VERILATOR defined", "VERILATOR not defined"]),
-    ("`ifdef VERILATOR\nassign b = a;\n`endif", ["VERILATOR"], [""]),
-    ("`ifdef VERILATOR\n // nothing but a comment\n`endif", [], [""]),
-    ("`ifdef OTHER\nassign b = a;\n`endif", [], [""]),                        # nobody's macro but -D's
-    ("`ifndef SYNTHESIS\n`ifdef YOSYS\nassign b = a;\n`endif\n`endif", [],     # the inner one shows in one reading of the outer
-     ["SYNTHESIS defined, YOSYS defined or SYNTHESIS defined, YOSYS not defined or SYNTHESIS not defined, YOSYS not defined",
-      "SYNTHESIS not defined, YOSYS defined"]),
-])
+@pytest.mark.parametrize(
+    "body, define, macros",
+    [
+        ("assign b = a;", [], [""]),
+        ("`ifdef VERILATOR\nassign b = a;\n`endif", [], ["VERILATOR defined", "VERILATOR not defined"]),
+        ("`ifdef VERILATOR\nassign b = a;\n`endif", ["VERILATOR"], [""]),
+        ("`ifdef VERILATOR\n // nothing but a comment\n`endif", [], [""]),
+        ("`ifdef OTHER\nassign b = a;\n`endif", [], [""]),  # nobody's macro but -D's
+        (
+            "`ifndef SYNTHESIS\n`ifdef YOSYS\nassign b = a;\n`endif\n`endif",
+            [],  # the inner one shows in one reading of the outer
+            [
+                "SYNTHESIS defined, YOSYS defined or SYNTHESIS defined, YOSYS not defined or SYNTHESIS not defined, "
+                "YOSYS not defined",
+                "SYNTHESIS not defined, YOSYS defined",
+            ],
+        ),
+    ],
+)
 def test_readings(body, define, macros, tmp_path):
     file = tmp_path / "t.sv"
     file.write_text(MODULE.format(body))
     found = readings([file], define=define)
-    assert sorted(sorted(reading.macros.split(" or ")) for reading in found) == sorted(sorted(text.split(" or ")) for text in macros)
+    assert sorted(sorted(reading.macros.split(" or ")) for reading in found) == sorted(
+        sorted(text.split(" or ")) for text in macros
+    )
     assert len({reading.text for reading in found}) == len(found)
 
 
@@ -55,7 +69,10 @@ def test_what_stands_between_conditions_of_two_tools_in_an_included_file(tmp_pat
 def test_more_macros_than_can_be_tried(tmp_path):
     file = tmp_path / "t.sv"
     file.write_text(MODULE.format("\n".join(f"`ifdef {macro}\n`endif" for macro in TOOLS)))
-    with pytest.raises(ValueError, match=r"^the files ask about 15 macros of tools \(SYNTHESIS, .*: preprocess the files, or define some"):
+    with pytest.raises(
+        ValueError,
+        match=r"^the files ask about 15 macros of tools \(SYNTHESIS, .*: preprocess the files, or define some",
+    ):
         readings([file])
     assert len(readings([file], define=TOOLS[7:])) == 1
 

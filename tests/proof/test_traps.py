@@ -1,4 +1,6 @@
-"""Designs that lead a proof astray: text that tools read differently, values that Verilog leaves undefined, modules that stay closed."""
+"""Designs that lead a proof astray: text that tools read differently, values that Verilog leaves undefined, modules
+that stay closed.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ from mxcast.proof.foreign import Check, check_rtl
 from mxcast.proof.pipeline import combinational
 from mxcast.proof.prove import Proof, Status
 from mxcast.proof.questions import monolithic
+from mxcast.proof.readers import readers
 from mxcast.proof.solver import solve
 from mxcast.proof.text import plain
-from mxcast.proof.readers import readers
 from mxcast.sim.verilated import verilate_text
 from mxcast.spec import converter_config
 
@@ -74,21 +76,37 @@ def test_modules_that_ask_to_be_kept_are_looked_into(tmp_path):
 TABLE = "reg [3:0] table_ [{range}]; integer k; initial for (k = 0; k < 10; k = k + 1) table_[k + {first}] = 4'h5; "
 
 
-@pytest.mark.parametrize("wrong, right", [
-    # where Verilog gives x, a simulator something, and SMT-LIB something else; and the same where it cannot happen
-    ("wire [7:0] d = rare ? 8'd0 : 8'd1; wire [7:0] y = 8'd5 / d; wire evil = rare & (y != 8'hFF);",
-     "wire [7:0] d = rare ? 8'd2 : 8'd1; wire [7:0] y = 8'd5 / d; wire evil = rare & (y != 8'h02);"),
-    ("wire [7:0] d = rare ? 8'd0 : 8'd1; wire [7:0] y = 8'd5 % d; wire evil = rare & (y != 8'h05);",
-     "wire [7:0] d = rare ? 8'd3 : 8'd1; wire [7:0] y = 8'd5 % d; wire evil = rare & (y != 8'h02);"),
-    ("wire [9:0] v = 10'd0; wire [3:0] i = rare ? 4'd12 : 4'd3; wire evil = v[i];",
-     "wire [9:0] v = 10'd0; wire [3:0] i = rare ? 4'd9 : 4'd3; wire evil = v[i];"),
-    ("wire [7:0] v = 8'd0; wire signed [3:0] i = rare ? -4'sd1 : 4'sd3; wire evil = |v[i -: 2];",
-     "wire [7:0] v = 8'd0; wire signed [3:0] i = rare ? 4'sd1 : 4'sd3; wire evil = |v[i -: 2];"),
-    (TABLE.format(range="0:9", first=0) + "wire [4:0] i = rare ? 5'd19 : 5'd3; wire evil = table_[i] != 4'h5;",
-     TABLE.format(range="0:9", first=0) + "wire [4:0] i = rare ? 5'd9 : 5'd3; wire evil = table_[i] != 4'h5;"),
-    (TABLE.format(range="5:14", first=5) + "wire [4:0] i = rare ? 5'd4 : 5'd5; wire evil = table_[i] != 4'h5;",
-     TABLE.format(range="5:14", first=5) + "wire [4:0] i = rare ? 5'd14 : 5'd5; wire evil = table_[i] != 4'h5;"),
-], ids=["division", "remainder", "index", "part", "table", "table from 5"])
+@pytest.mark.parametrize(
+    "wrong, right",
+    [
+        # where Verilog gives x, a simulator something, and SMT-LIB something else; and the same where it cannot happen
+        (
+            "wire [7:0] d = rare ? 8'd0 : 8'd1; wire [7:0] y = 8'd5 / d; wire evil = rare & (y != 8'hFF);",
+            "wire [7:0] d = rare ? 8'd2 : 8'd1; wire [7:0] y = 8'd5 / d; wire evil = rare & (y != 8'h02);",
+        ),
+        (
+            "wire [7:0] d = rare ? 8'd0 : 8'd1; wire [7:0] y = 8'd5 % d; wire evil = rare & (y != 8'h05);",
+            "wire [7:0] d = rare ? 8'd3 : 8'd1; wire [7:0] y = 8'd5 % d; wire evil = rare & (y != 8'h02);",
+        ),
+        (
+            "wire [9:0] v = 10'd0; wire [3:0] i = rare ? 4'd12 : 4'd3; wire evil = v[i];",
+            "wire [9:0] v = 10'd0; wire [3:0] i = rare ? 4'd9 : 4'd3; wire evil = v[i];",
+        ),
+        (
+            "wire [7:0] v = 8'd0; wire signed [3:0] i = rare ? -4'sd1 : 4'sd3; wire evil = |v[i -: 2];",
+            "wire [7:0] v = 8'd0; wire signed [3:0] i = rare ? 4'sd1 : 4'sd3; wire evil = |v[i -: 2];",
+        ),
+        (
+            TABLE.format(range="0:9", first=0) + "wire [4:0] i = rare ? 5'd19 : 5'd3; wire evil = table_[i] != 4'h5;",
+            TABLE.format(range="0:9", first=0) + "wire [4:0] i = rare ? 5'd9 : 5'd3; wire evil = table_[i] != 4'h5;",
+        ),
+        (
+            TABLE.format(range="5:14", first=5) + "wire [4:0] i = rare ? 5'd4 : 5'd5; wire evil = table_[i] != 4'h5;",
+            TABLE.format(range="5:14", first=5) + "wire [4:0] i = rare ? 5'd14 : 5'd5; wire evil = table_[i] != 4'h5;",
+        ),
+    ],
+    ids=["division", "remainder", "index", "part", "table", "table from 5"],
+)
 def test_what_verilog_leaves_undefined_may_be_anything(wrong, right, tmp_path):
     assert asked(file(tmp_path, wrong)) == asked(file(tmp_path, wrong, "input clk, "), 1) == "sat"
     assert asked(file(tmp_path, right)) == asked(file(tmp_path, right, "input clk, "), 1) == "unsat"
@@ -105,25 +123,41 @@ def asked(path: Path, latency: int = 0) -> str:
     return found.pop()
 
 
-@pytest.mark.parametrize("body", [
-    "reg k; always @(posedge clk) k <= k; wire evil = k;",                                      # it holds what nobody wrote
-    "reg k = 0; always @(posedge clk) k <= k; wire evil = k;",
-    "reg k; always @(posedge clk) if (rst) k <= 1; wire evil = k;",                             # what a reset wrote
-    "reg k; always @(posedge clk or posedge rst) if (rst) k <= 1; else k <= k; wire evil = k;",
-    "reg k = 0; always @(posedge clk) if (rst) k <= 1; wire evil = k;",
-    "reg k; always @* if (rst) k = 1; wire evil = k;",
-    "reg k, l; always @(posedge clk) begin l <= 1; if (!l) k <= 1; end wire evil = k;",         # what an edge wrote, long ago
-    "reg k; always @(posedge 1'b0) k <= 1; wire evil = k;",
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "reg k; always @(posedge clk) k <= k; wire evil = k;",  # it holds what nobody wrote
+        "reg k = 0; always @(posedge clk) k <= k; wire evil = k;",
+        "reg k; always @(posedge clk) if (rst) k <= 1; wire evil = k;",  # what a reset wrote
+        "reg k; always @(posedge clk or posedge rst) if (rst) k <= 1; else k <= k; wire evil = k;",
+        "reg k = 0; always @(posedge clk) if (rst) k <= 1; wire evil = k;",
+        "reg k; always @* if (rst) k = 1; wire evil = k;",
+        # what an edge wrote, long ago
+        "reg k, l; always @(posedge clk) begin l <= 1; if (!l) k <= 1; end wire evil = k;",
+        "reg k; always @(posedge 1'b0) k <= 1; wire evil = k;",
+    ],
+)
 def test_a_register_that_nothing_writes_is_refused(body, tmp_path):
     proof = proved(file(tmp_path, f"wire rst = 1'b0; {body}", "input clk, "), latency=1)
-    assert proof.status is Status.UNKNOWN and any(why in proof.remark for why in (
-        "nothing writes, or only a reset", "only a constant feeds", "has a latch", "feeds back into itself", "on another clock")), proof.remark
+    assert proof.status is Status.UNKNOWN and any(
+        why in proof.remark
+        for why in (
+            "nothing writes, or only a reset",
+            "only a constant feeds",
+            "has a latch",
+            "feeds back into itself",
+            "on another clock",
+        )
+    ), proof.remark
 
 
 def test_a_register_that_a_reset_writes_is_simulated_only(tmp_path):
-    result = checked(file(tmp_path, "reg k; always @(posedge clk) if (rst) k <= 1; wire evil = k;", "input clk, rst, "),
-                     clk="clk", rst="rst", latency=1)
+    result = checked(
+        file(tmp_path, "reg k; always @(posedge clk) if (rst) k <= 1; wire evil = k;", "input clk, rst, "),
+        clk="clk",
+        rst="rst",
+        latency=1,
+    )
     assert result.status is Status.UNKNOWN and "a register feeds back into itself" in result.remarks[0]
 
 
@@ -138,11 +172,14 @@ def test_a_memory_of_constant_places_is_registers(tmp_path):
     assert asked(file(tmp_path, body, "input clk, "), 1) == "unsat"
 
 
-@pytest.mark.parametrize("instead", [
-    "(nan & (scale == 8'hFF)) ?",            # a flag never comes with another byte
-    "(scale == 8'hFF) ?",
-    "(scale == 8'hFE) ? 4'h1 : nan ?",       # no finite largest magnitude has it
-])
+@pytest.mark.parametrize(
+    "instead",
+    [
+        "(nan & (scale == 8'hFF)) ?",  # a flag never comes with another byte
+        "(scale == 8'hFF) ?",
+        "(scale == 8'hFE) ? 4'h1 : nan ?",  # no finite largest magnitude has it
+    ],
+)
 def test_an_element_may_rely_on_what_blocks_are(instead, tmp_path):
     assert "assign p = nan ?" in INNER
     (tmp_path / "inner.v").write_text(INNER.replace("assign p = nan ?", f"assign p = {instead}"))
@@ -153,11 +190,14 @@ def test_an_element_may_rely_on_what_blocks_are(instead, tmp_path):
 HIDDEN = "wire evil = 1'b0\n{on}\n| rare\n{off}\n;"
 
 
-@pytest.mark.parametrize("ask, body", [
-    (proved, HIDDEN.format(on="// synopsys translate_off", off="// synopsys translate_on")),
-    (checked, HIDDEN.format(on="/* synthesis translate_off */", off="/* synthesis translate_on */")),
-    (proved, HIDDEN.format(on="`ifndef YOSYS", off="`endif")),
-])
+@pytest.mark.parametrize(
+    "ask, body",
+    [
+        (proved, HIDDEN.format(on="// synopsys translate_off", off="// synopsys translate_on")),
+        (checked, HIDDEN.format(on="/* synthesis translate_off */", off="/* synthesis translate_on */")),
+        (proved, HIDDEN.format(on="`ifndef YOSYS", off="`endif")),
+    ],
+)
 def test_all_tools_read_the_same_text(ask, body, tmp_path):
     result = ask(file(tmp_path, body))
     assert result.status is Status.FAIL and result.steps[-1].answer.result == "sat"
@@ -178,7 +218,7 @@ def test_a_design_that_contradicts_itself_is_no_proof(tmp_path):
     assert answers["block"] == ("unsat", "unsat") and answers["can-happen"] == ("sat", "unsat")
 
 
-LANE = '''  parameterised #(.WIDTH(32), .KIND("any")) {cell} ('''
+LANE = """  parameterised #(.WIDTH(32), .KIND("any")) {cell} ("""
 
 
 @pytest.mark.parametrize("netlist", [None, "ecp5"])
@@ -198,9 +238,12 @@ def test_parameters_and_spaces(netlist, tmp_path):
 
 def test_a_latch_is_refused(tmp_path):
     proof = proved(file(tmp_path, "reg evil; always @* if (x[5]) evil = 1'b0; else if (rare) evil = 1'b1;"))
-    assert proof.status is Status.FAIL and "on Icarus" in proof.counterexample.report or proof.status is Status.UNKNOWN
+    assert (
+        proof.status is Status.FAIL and "on Icarus" in proof.counterexample.report
+    ) or proof.status is Status.UNKNOWN
     assert "the module trap has a latch" in proof.remark
-    right = "reg evil; always @* begin if (rare) evil = 1'b0; if (!rare) evil = 1'b0; end"  # Yosys makes a latch of it that is always open
+    # Yosys makes a latch of it that is always open
+    right = "reg evil; always @* begin if (rare) evil = 1'b0; if (!rare) evil = 1'b0; end"
     assert proved(file(tmp_path, right)).status is Status.PASS
 
 
@@ -213,11 +256,19 @@ def test_an_include_folder_that_is_none(tmp_path):
         check_rtl([file(tmp_path, "wire evil = 1'b0;")], "trap", CONFIG, {}, include=["nowhere"], out=tmp_path)
 
 
-@pytest.mark.parametrize("ask, body, right", [
-    (proved, "wire evil = 1'b0; always @* assert (x[7:0] != 8'h55);", True),            # what they say is not asked
-    (checked, "reg evil; always @* unique case (1'b1) x[0]: evil = 1'b0; x[1]: evil = 1'b0; default: evil = 1'b0; endcase", True),
-    (proved, "wire evil = rare; always @* if (rare) $display(\"rare\"); else assume (!rare);", False),
-])
+@pytest.mark.parametrize(
+    "ask, body, right",
+    [
+        (proved, "wire evil = 1'b0; always @* assert (x[7:0] != 8'h55);", True),  # what they say is not asked
+        (
+            checked,
+            "reg evil; always @* unique case (1'b1) x[0]: evil = 1'b0; x[1]: evil = 1'b0; default: evil = 1'b0; "
+            "endcase",
+            True,
+        ),
+        (proved, 'wire evil = rare; always @* if (rare) $display("rare"); else assume (!rare);', False),
+    ],
+)
 def test_assertions_and_messages_are_left_out(ask, body, right, tmp_path):
     assert ask(file(tmp_path, body)).status is (Status.PASS if right else Status.FAIL)
 
@@ -231,11 +282,14 @@ def test_a_design_that_stops_the_simulation_is_an_error(tmp_path):
     assert rtl(np.zeros(2, np.float32)).scales.tolist() == [0]
 
 
-@pytest.mark.parametrize("body, tool", [
-    ("reg r; always @(x[62:0]) r = q[7]; wire evil = r ^ q[7];", "verilator"),                 # a list that misses a bit
-    ("reg [7:0] t, u; always @* begin u = t; t = q; end wire evil = u[7] ^ q[7];", "icarus"),  # of the block before
-    ("reg evil; always @* evil = 1'b0;", "icarus"),                                            # nothing ever starts it
-])
+@pytest.mark.parametrize(
+    "body, tool",
+    [
+        ("reg r; always @(x[62:0]) r = q[7]; wire evil = r ^ q[7];", "verilator"),  # a list that misses a bit
+        ("reg [7:0] t, u; always @* begin u = t; t = q; end wire evil = u[7] ^ q[7];", "icarus"),  # of the block before
+        ("reg evil; always @* evil = 1'b0;", "icarus"),  # nothing ever starts it
+    ],
+)
 def test_an_always_block_runs_when_its_list_says_so(body, tool, tmp_path):
     if tool == "icarus" and shutil.which("iverilog") is None:
         pytest.skip("Icarus is not installed")

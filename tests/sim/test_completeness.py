@@ -1,7 +1,9 @@
-"""RTL = model = exact definition, over the whole catalogue: a share of every product that `bench/completeness.py` walks."""
+"""RTL = model = exact definition, over the whole catalogue: a share of every product that `bench/completeness.py`
+walks.
+"""
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 import pytest
 
@@ -11,20 +13,37 @@ from mxcast.models import quantize
 from mxcast.sim.array import ConverterArray, compare_all
 from mxcast.sim.families import FAMILIES, every_element
 from mxcast.sim.verification import verify
-from mxcast.spec import (BLOCK_SIZES, ELEMENTS, SOURCES, ConverterConfig, Rounding, ScaleRule, Specials, Subnormals,
-                         converter_config, numerics)
+from mxcast.spec import (
+    BLOCK_SIZES,
+    ELEMENTS,
+    SOURCES,
+    ConverterConfig,
+    Rounding,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    converter_config,
+    numerics,
+)
 
 from ..configurations import share
 
 # of each family every n-th; the steps share no factor with the numbers of rules, so that all pairs of values occur
 STEPS = {"rules": 11, "sizes": 5, "formats": 11, "random_bits": 1}
-SHARE = {name: [family[number % step::step] for number, family in enumerate(FAMILIES[name]())] for name, step in STEPS.items()}
+SHARE = {
+    name: [family[number % step :: step] for number, family in enumerate(FAMILIES[name]())]
+    for name, step in STEPS.items()
+}
 
 
 def equal(families, record_property, blocks: int, exact_blocks: int) -> int:
     """Compare families; the number of numerics that were."""
-    boards = [board for family in families if family
-              for board in compare_all(family, blocks=blocks, exact_blocks=exact_blocks, seed=8)]
+    boards = [
+        board
+        for family in families
+        if family
+        for board in compare_all(family, blocks=blocks, exact_blocks=exact_blocks, seed=8)
+    ]
     record_property("blocks", sum(board.blocks for board in boards))
     for board in boards:
         assert board.passed, board.report
@@ -32,21 +51,38 @@ def equal(families, record_property, blocks: int, exact_blocks: int) -> int:
     return len(boards)
 
 
-@pytest.mark.parametrize("family", SHARE["rules"], ids=lambda f: f"{f[0].source.name}-{f[0].block.element.name}-{f[0].random_bits}")
+@pytest.mark.parametrize(
+    "family", SHARE["rules"], ids=lambda f: f"{f[0].source.name}-{f[0].block.element.name}-{f[0].random_bits}"
+)
 def test_every_combination_of_rules(family, record_property):
     assert equal([family], record_property, blocks=2000, exact_blocks=40) == len(family) >= 8
 
 
 def test_the_share_of_rules_has_every_pair_of_values():
-    fields = {"source": SOURCES, "element": ELEMENTS, "scale_rule": ScaleRule, "rounding": Rounding, "specials": Specials,
-              "input_subnormals": Subnormals, "element_subnormals": Subnormals}
+    fields = {
+        "source": SOURCES,
+        "element": ELEMENTS,
+        "scale_rule": ScaleRule,
+        "rounding": Rounding,
+        "specials": Specials,
+        "input_subnormals": Subnormals,
+        "element_subnormals": Subnormals,
+    }
     seen = set()
-    for numerics_ in sum(SHARE["rules"], []):
-        values = {"source": numerics_.source.name, "element": numerics_.block.element.name,
-                  **{name: str(getattr(numerics_, name)) for name in list(fields)[2:]}}
+    for numerics_ in chain.from_iterable(SHARE["rules"]):
+        values = {
+            "source": numerics_.source.name,
+            "element": numerics_.block.element.name,
+            **{name: str(getattr(numerics_, name)) for name in list(fields)[2:]},
+        }
         seen |= set(combinations(sorted(values.items()), 2))
-    missing = [(a, x, b, y) for a, b in combinations(sorted(fields), 2) for x in fields[a] for y in fields[b]
-               if ((a, str(x)), (b, str(y))) not in seen]
+    missing = [
+        (a, x, b, y)
+        for a, b in combinations(sorted(fields), 2)
+        for x in fields[a]
+        for y in fields[b]
+        if ((a, str(x)), (b, str(y))) not in seen
+    ]
     assert not missing
 
 
@@ -81,15 +117,26 @@ def test_every_number_of_random_bits(families, record_property):
 
 def off_by_one(monkeypatch):
     of = Threshold.of.__func__
-    monkeypatch.setattr(amax.Threshold, "of", classmethod(lambda cls, rules: replace(of(cls, rules), in_binade=of(cls, rules).in_binade + 1)))
+    monkeypatch.setattr(
+        amax.Threshold,
+        "of",
+        classmethod(lambda cls, rules: replace(of(cls, rules), in_binade=of(cls, rules).in_binade + 1)),
+    )
 
 
 def never_up(monkeypatch):
     monkeypatch.setattr(element, "rounds_up", lambda *_: 0)
 
 
-@pytest.mark.parametrize("plant, rules", [(off_by_one, {"scale_rule": "ceil"}), (off_by_one, {"scale_rule": "even"}),
-                                          (never_up, {"rounding": "rna"}), (never_up, {"rounding": "sr"})])
+@pytest.mark.parametrize(
+    "plant, rules",
+    [
+        (off_by_one, {"scale_rule": "ceil"}),
+        (off_by_one, {"scale_rule": "even"}),
+        (never_up, {"rounding": "rna"}),
+        (never_up, {"rounding": "sr"}),
+    ],
+)
 def test_planted_bugs_are_found(plant, rules, monkeypatch):
     sound = numerics("e2m1", **rules).replace(block_size=4)
     assert compare_all([sound], blocks=500, exact_blocks=20, seed=1)[0].passed
@@ -111,13 +158,31 @@ def test_converters_side_by_side_have_the_same_ports():
         ConverterArray([numerics("e2m1"), numerics("e4m3")])
 
 
-@pytest.mark.parametrize("formats, rules", [
-    ("e4m3,e5m2", {"scale_rule": "floor,ceil"}),
-    ("e3m2,e2m3", {"scale_rule": "rceil,even,pow2_ceil", "source": "bf16", "specials": "te"}),
-    ("int8,e5m2,e4m3", {"scale_rule": "floor,bias_floor", "rounding": "guard_half_up", "specials": "drop", "element_subnormals": "flush",
-                        "block_size": 8}),
-    ("e2m1,e1m2,e3m0,int4", {"rounding": "sr", "random_bits": 3, "source": "fp16", "specials": "inf_scale", "block_size": 4}),
-    ("int8,e4m3", {"scale_rule": list(ScaleRule), "input_subnormals": "flush", "amax_key": "magnitude", "block_size": 4})])
+@pytest.mark.parametrize(
+    "formats, rules",
+    [
+        ("e4m3,e5m2", {"scale_rule": "floor,ceil"}),
+        ("e3m2,e2m3", {"scale_rule": "rceil,even,pow2_ceil", "source": "bf16", "specials": "te"}),
+        (
+            "int8,e5m2,e4m3",
+            {
+                "scale_rule": "floor,bias_floor",
+                "rounding": "guard_half_up",
+                "specials": "drop",
+                "element_subnormals": "flush",
+                "block_size": 8,
+            },
+        ),
+        (
+            "e2m1,e1m2,e3m0,int4",
+            {"rounding": "sr", "random_bits": 3, "source": "fp16", "specials": "inf_scale", "block_size": 4},
+        ),
+        (
+            "int8,e4m3",
+            {"scale_rule": list(ScaleRule), "input_subnormals": "flush", "amax_key": "magnitude", "block_size": 4},
+        ),
+    ],
+)
 def test_every_mode_is_its_own_configuration(formats, rules, record_property):
     """All stimuli in every mode, against the model of that mode's numerics."""
     config = converter_config(formats, **rules)
@@ -133,4 +198,3 @@ def test_modes_that_no_converter_has_are_refused():
             converter_config(formats, **rules)
     with pytest.raises(ValueError, match="scale_rule and element format only"):
         ConverterConfig(numerics=numerics("e4m3"), alternatives=(numerics("e4m3", rounding="rtz"),))
-

@@ -22,6 +22,7 @@ NAME = "planted"
 
 def rounding_by(rule: Callable) -> Callable:
     """``rule`` takes the arguments of `rounds_up` but the first."""
+
     def plant(monkeypatch, config) -> str:
         monkeypatch.setattr(element, "rounds_up", lambda rounding, *bits: rule(*bits))
         return verilog(config, NAME)
@@ -94,29 +95,43 @@ BUGS = {
     "lost_sticky_bit": bug(rounding_by(lambda last, below, sticky, random: below & last)),
     "off_by_one_scale": bug(edited(r"(assign \w+ = (?:key|rounded) - \d'h)8;", r"\g<1>7;")),
     "subnormal_not_normalised": bug(subnormal_not_normalised),
-    "swapped_lane": bug(edited(r"(element_0 \([^;]*?\.x\(x\[)31:0(\]\)[^;]*;[^;]*element_1 \([^;]*?\.x\(x\[)63:32",
-                               r"\g<1>63:32\g<2>31:0")),
+    "swapped_lane": bug(
+        edited(
+            r"(element_0 \([^;]*?\.x\(x\[)31:0(\]\)[^;]*;[^;]*element_1 \([^;]*?\.x\(x\[)63:32", r"\g<1>63:32\g<2>31:0"
+        )
+    ),
     "nan_ignored": bug(edited(r"assign nan = & key;", "assign nan = 1'h0;"), "e4m3", "boundary"),  # it has numbers only
     # the other rules
     "ceil_above_its_threshold": bug(threshold_moved(in_binade=1), scale_rule="ceil"),
     "rceil_below_its_threshold": bug(threshold_moved(in_binade=-1), scale_rule="rceil"),
-    "even_above_its_threshold": bug(threshold_moved(in_binade=1, at_bottom=1), "e2m1", scale_rule="even", source="bf16"),
+    "even_above_its_threshold": bug(
+        threshold_moved(in_binade=1, at_bottom=1), "e2m1", scale_rule="even", source="bf16"
+    ),
     "int8_ceil_of_subnormals": bug(threshold_moved(at_bottom=1), "int8", "corner", "random", scale_rule="ceil"),
     "rceil_in_exact_arithmetic": bug(rceil_in_exact_arithmetic, "e4m3", "corner", "random", scale_rule="rceil"),
     "rna_tie_to_even": bug(rounding_by(lambda last, below, sticky, random: below & (last | sticky)), rounding="rna"),
     "rtz_rounds_up": bug(rounding_by(lambda last, below, sticky, random: below & sticky), rounding="rtz"),
-    "sr_carry_lost": bug(rounding_by(lambda last, below, sticky, random: (below + random)[len(below) - 1]),
-                         rounding="sr", random_bits=5),
+    "sr_carry_lost": bug(
+        rounding_by(lambda last, below, sticky, random: (below + random)[len(below) - 1]), rounding="sr", random_bits=5
+    ),
     "sr_random_of_another_lane": bug(edited(r"random\[9:5\]", "random[4:0]"), rounding="sr", random_bits=5),
     "te_nan_in_the_maximum": bug(nan_in_the_maximum, "e2m1", "boundary", specials="te"),
     "widen_off_by_one": bug(edited(r"= 7'h70 - \{ up8", "= 7'h6f - { up8"), source="fp16"),
     "mode_swapped": bug(edited(r"(scale_unit scale_unit \([^;]*\.mode\()mode\)", r"\g<1>~mode)"), "e4m3,e5m2"),
 }
 
-IN_COCOTB = ("flipped_tie", "off_by_one_scale", "swapped_lane", "nan_ignored",
-             "sr_random_of_another_lane", "widen_off_by_one", "mode_swapped")
-"""What its bench does by itself: cut and join lanes, see specials, give random bits, numbers of 16 bits and modes. Each run
-compiles a simulator, which takes longer than all of `verify`."""
+IN_COCOTB = (
+    "flipped_tie",
+    "off_by_one_scale",
+    "swapped_lane",
+    "nan_ignored",
+    "sr_random_of_another_lane",
+    "widen_off_by_one",
+    "mode_swapped",
+)
+"""What its bench does by itself: cut and join lanes, see specials, give random bits, numbers of 16 bits and modes. Each
+run compiles a simulator, which takes longer than all of `verify`.
+"""
 
 
 def planted(name: str, monkeypatch) -> str:

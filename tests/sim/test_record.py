@@ -1,11 +1,12 @@
-"""Exhaustive verification that is interrupted goes on, and what is finished is on record; on small sources, in small chunks."""
+"""Exhaustive verification that is interrupted goes on, and what is finished is on record; on small sources, in small
+chunks.
+"""
 
 import json
 import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -34,7 +35,9 @@ endmodule
 
 @pytest.fixture(autouse=True)
 def own_records(monkeypatch, tmp_path, new_cache):
-    """Records apart from those of the machine, but its designs; arrays and chunks of which the stimuli have many, and no multiple."""
+    """Records apart from those of the machine, but its designs; arrays and chunks of which the stimuli have many, and
+    no multiple.
+    """
     monkeypatch.setenv("MXCAST_CACHE", str(new_cache(tmp_path, "verilated")))
     monkeypatch.setattr(verification, "CHUNK", 700)
     monkeypatch.setattr(stimuli, "STRATUM", 2000)
@@ -47,11 +50,13 @@ def planted(config=CONFIG, wrong: str = WRONG_IN_BLOCK_1):
 
 def stop_after(chunks: int):
     """What a user does who grows impatient after some chunks."""
+
     def progress(done: int, total: int) -> None:
         nonlocal chunks
         chunks -= 1
         if not chunks:
             raise KeyboardInterrupt
+
     return progress
 
 
@@ -72,11 +77,16 @@ def no_comparison(*_, **__):
     raise AssertionError("something was compared")
 
 
-@pytest.mark.parametrize("formats, rules, chunks", [
-    ("e4m3", {}, 1), ("e4m3", {}, 7),
-    ("e2m1", {"rounding": "sr", "random_bits": 3}, 4),         # the random bits are those of a run in one piece
-    ("e2m1,int4", {"scale_rule": "floor,ceil"}, 30),           # interrupted within and between modes
-], ids=str)
+@pytest.mark.parametrize(
+    "formats, rules, chunks",
+    [
+        ("e4m3", {}, 1),
+        ("e4m3", {}, 7),
+        ("e2m1", {"rounding": "sr", "random_bits": 3}, 4),  # the random bits are those of a run in one piece
+        ("e2m1,int4", {"scale_rule": "floor,ceil"}, 30),  # interrupted within and between modes
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("bug", [False, True], ids=["sound", "planted"])
 def test_an_interrupted_run_ends_like_one_in_a_piece(formats, rules, chunks, bug):
     """The planted bug is spread over all blocks: counts and the report are those of one run."""
@@ -103,6 +113,7 @@ def test_a_mismatch_before_the_interruption_is_reported_after_it():
 
 def test_an_interruption_within_a_comparison_counts_nothing(monkeypatch):
     """A block that is counted but not yet compared must be compared again: here the one with the bug in it."""
+
     def compare(self, stimulus, patterns, *rest):
         self.counts[stimulus] += len(patterns)
         raise KeyboardInterrupt
@@ -116,8 +127,9 @@ def test_an_interruption_within_a_comparison_counts_nothing(monkeypatch):
 
 
 def test_the_name_of_the_rules_is_not_their_identity():
-    by_profile, by_rules = (Record(config, "", seed=0, total=1).path
-                            for config in (CONFIG, ConverterConfig.from_dict(CONFIG.to_dict())))
+    by_profile, by_rules = (
+        Record(config, "", seed=0, total=1).path for config in (CONFIG, ConverterConfig.from_dict(CONFIG.to_dict()))
+    )
     assert by_profile == by_rules
 
 
@@ -142,7 +154,12 @@ verify(ConverterConfig.from_dict(json.loads(sys.argv[1])), stimuli="exhaustive",
 def test_a_finished_run_is_on_record(monkeypatch):
     first = verify(CONFIG, stimuli="exhaustive")
     kept = json.loads(first.record.read_text())["content"]
-    assert kept["finished"] and kept["blocks"] == first.blocks and kept["mismatched_blocks"] == 0 and kept["seconds"] == first.seconds
+    assert (
+        kept["finished"]
+        and kept["blocks"] == first.blocks
+        and kept["mismatched_blocks"] == 0
+        and kept["seconds"] == first.seconds
+    )
     assert {"config_id", "numerics", "verilog", "sources", "seed", "versions", "saved"} <= set(kept)
     assert set(kept["versions"]) == {"mxcast", "numpy", "verilator", "compiler"}
     with monkeypatch.context() as patched:
@@ -168,15 +185,21 @@ def test_a_record_of_another_verilog_is_not_used():
     assert sound.passed and not wrong.passed and wrong.kept_blocks == 0 and wrong.record != sound.record
     wrong.record.write_text(sound.record.read_text())  # not even under its name
     assert verify(CONFIG, stimuli="exhaustive", design=planted()).mismatched_blocks == 1
-    elsewhere = verilate_text(verilog(CONFIG, "dut").replace("// SPDX", "// another header\n// SPDX"), "dut", *CONFIG.modes)
+    elsewhere = verilate_text(
+        verilog(CONFIG, "dut").replace("// SPDX", "// another header\n// SPDX"), "dut", *CONFIG.modes
+    )
     assert verify(CONFIG, stimuli="exhaustive", design=elsewhere).kept_blocks == sound.blocks, "a header changes no bit"
 
 
-@pytest.mark.parametrize("change", [
-    lambda patch: patch.setattr(record, "sources", lambda *rooms: "another model or other stimuli"),
-    lambda patch: patch.setattr(record.tools, "compiler_version", lambda: "1.2.3"),
-    lambda patch: patch.setattr(record, "version", lambda name: "1.2.3"),
-], ids=["sources", "compiler", "versions"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda patch: patch.setattr(record, "sources", lambda *rooms: "another model or other stimuli"),
+        lambda patch: patch.setattr(record.tools, "compiler_version", lambda: "1.2.3"),
+        lambda patch: patch.setattr(record, "version", lambda name: "1.2.3"),
+    ],
+    ids=["sources", "compiler", "versions"],
+)
 def test_a_record_of_another_model_or_tool_is_not_used(monkeypatch, change):
     design = planted()
     verify(CONFIG, stimuli="exhaustive", design=design)
@@ -184,9 +207,19 @@ def test_a_record_of_another_model_or_tool_is_not_used(monkeypatch, change):
     assert verify(CONFIG, stimuli="exhaustive", design=design).kept_blocks == 0
 
 
-@pytest.mark.parametrize("damage", [lambda text: "", lambda text: text[:200], lambda text: "[]", lambda text: "[" * 100_000, lambda text: "3",
-                                    lambda text: text.replace('"mismatched_blocks": 0', '"mismatched_blocks": "0"'), lambda text: text.replace("counts", "c"),
-                                    lambda text: text.replace('"seed": 0', '"seed": 1')])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "",
+        lambda text: text[:200],
+        lambda text: "[]",
+        lambda text: "[" * 100_000,
+        lambda text: "3",
+        lambda text: text.replace('"mismatched_blocks": 0', '"mismatched_blocks": "0"'),
+        lambda text: text.replace("counts", "c"),
+        lambda text: text.replace('"seed": 0', '"seed": 1'),
+    ],
+)
 def test_a_damaged_record_is_not_used(damage):
     first = verify(CONFIG, stimuli="exhaustive")
     first.record.write_text(damage(first.record.read_text()))
@@ -198,7 +231,9 @@ def test_the_sources_are_read(monkeypatch):
     rooms = "spec", "models", "sim"
     assert len(cache.sources(*rooms)) == 64 and cache.sources(*rooms) == cache.sources.__wrapped__(*rooms)
     read = cache.sha256
-    monkeypatch.setattr(cache, "sha256", lambda *parts: read(*(part + b" " if part[:3] == b'"""' else part for part in parts)))
+    monkeypatch.setattr(
+        cache, "sha256", lambda *parts: read(*(part + b" " if part[:3] == b'"""' else part for part in parts))
+    )
     assert cache.sources.__wrapped__(*rooms) != cache.sources(*rooms)
 
 
@@ -215,7 +250,11 @@ def test_the_command(capsys, monkeypatch):
     monkeypatch.setattr(verification, "_compare", impatient)
     assert main(command) == 130
     out, err = capsys.readouterr()
-    assert out == "" and err.startswith("mxcast: interrupted after ") and err.endswith(": the same command goes on from there\n")
+    assert (
+        out == ""
+        and err.startswith("mxcast: interrupted after ")
+        and err.endswith(": the same command goes on from there\n")
+    )
     assert main(command) == 0
     out = capsys.readouterr().out
     assert "blocks compared before an interruption, " in out and "passed" in out and "ON RECORD" not in out

@@ -13,14 +13,24 @@ from mxcast.spec import converter_config
 
 from ..configurations import ELEMENTS
 
-needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is optional: apt-get install iverilog")
+needs_icarus = pytest.mark.skipif(
+    shutil.which("iverilog") is None, reason="Icarus is optional: apt-get install iverilog"
+)
 
 
 # the quick run has one of each width, of which one has 32 lanes; other sources, random bits and modes follow
-@pytest.mark.parametrize("element, size", [("e2m3", 8), ("int8", 8), *(
-    pytest.param(element, 32, marks=() if element == "e4m3" else pytest.mark.slow) for element in ELEMENTS)])
+@pytest.mark.parametrize(
+    "element, size",
+    [
+        ("e2m3", 8),
+        ("int8", 8),
+        *(pytest.param(element, 32, marks=() if element == "e4m3" else pytest.mark.slow) for element in ELEMENTS),
+    ],
+)
 def test_regression_passes_on_verilator(element, size, tmp_path, record_property):
-    config = converter_config(element, {"e5m2": "nvidia", "e2m3": "gorodecky_sousa"}.get(element, "ocp"), block_size=size)
+    config = converter_config(
+        element, {"e5m2": "nvidia", "e2m3": "gorodecky_sousa"}.get(element, "ocp"), block_size=size
+    )
     result = regress(config, out=tmp_path)
     record_property("blocks", result.comparisons)
     assert result.passed, result.report
@@ -28,27 +38,40 @@ def test_regression_passes_on_verilator(element, size, tmp_path, record_property
     assert min(result.tests.values()) > 0 and result.comparisons > 2500
 
 
-@pytest.mark.parametrize("formats, rules", [
-    ("e5m2", {"scale_rule": "even", "source": "bf16"}),                                      # sixteen bits in
-    ("e4m3", {"scale_rule": "rceil", "specials": "te", "source": "fp16"}),                   # and widened
-    ("e2m1", {"rounding": "sr", "random_bits": 5}),                                          # random bits, cut across bytes
-    ("e2m1,int4", {"scale_rule": "floor,ceil"}),                                             # four modes
-], ids=str)
+@pytest.mark.parametrize(
+    "formats, rules",
+    [
+        ("e5m2", {"scale_rule": "even", "source": "bf16"}),  # sixteen bits in
+        ("e4m3", {"scale_rule": "rceil", "specials": "te", "source": "fp16"}),  # and widened
+        ("e2m1", {"rounding": "sr", "random_bits": 5}),  # random bits, cut across bytes
+        ("e2m1,int4", {"scale_rule": "floor,ceil"}),  # four modes
+    ],
+    ids=str,
+)
 def test_other_ports_pass_on_verilator(formats, rules, tmp_path, record_property):
     config = converter_config(formats, block_size=4, **rules)
     result = regress(config, out=tmp_path, random_blocks=500)
     record_property("blocks", result.comparisons)
     assert result.passed, result.report
     modes = [f" mode {number}" for number in range(len(config.modes))] if config.alternatives else [""]
-    assert set(result.tests) == {name + mode for mode in modes for name in (*corner_cases(config.numerics), "boundary", "random")}
+    assert set(result.tests) == {
+        name + mode for mode in modes for name in (*corner_cases(config.numerics), "boundary", "random")
+    }
     assert min(result.tests.values()) > 0 and all(result.tests[f"random{mode}"] == 500 for mode in modes)
 
 
 @needs_icarus
-@pytest.mark.parametrize("element, rules", [
-    ("e4m3", {"specials": "inf_scale"}), ("e2m1", {"block_size": 8}), ("int8", {"scale_rule": "ceil", "block_size": 8}),
-    pytest.param("e2m1", {}, marks=pytest.mark.slow), pytest.param("int8", {"scale_rule": "ceil"}, marks=pytest.mark.slow),
-    ("e3m2,e2m3,int6", {"rounding": "sr", "random_bits": 3, "source": "fp16", "specials": "te", "block_size": 4})])
+@pytest.mark.parametrize(
+    "element, rules",
+    [
+        ("e4m3", {"specials": "inf_scale"}),
+        ("e2m1", {"block_size": 8}),
+        ("int8", {"scale_rule": "ceil", "block_size": 8}),
+        pytest.param("e2m1", {}, marks=pytest.mark.slow),
+        pytest.param("int8", {"scale_rule": "ceil"}, marks=pytest.mark.slow),
+        ("e3m2,e2m3,int6", {"rounding": "sr", "random_bits": 3, "source": "fp16", "specials": "te", "block_size": 4}),
+    ],
+)
 def test_the_same_bench_passes_on_icarus(element, rules, tmp_path, record_property):
     """Four states: an unknown bit in an output would be reported."""
     result = regress(converter_config(element, **rules), simulator="icarus", out=tmp_path)
@@ -96,9 +119,14 @@ def test_scoreboard_report_says_what_an_engineer_needs():
 
     board = _compared(converter_config("e4m3"), flip)
     assert board.mismatched_blocks == 2 and not board.passed
-    for part in ("directed block 0: scale expected 0x78, got 0x79 (differs)", "element 7: input 0x3F", "expected 0x", "got 0x",
-                 "to explain: mxcast explain mxfp8_e4m3 --profile ocp --values 0x3D430C31,",
-                 "to repeat: mxcast verify e4m3 --seed 1"):
+    for part in (
+        "directed block 0: scale expected 0x78, got 0x79 (differs)",
+        "element 7: input 0x3F",
+        "expected 0x",
+        "got 0x",
+        "to explain: mxcast explain mxfp8_e4m3 --profile ocp --values 0x3D430C31,",
+        "to repeat: mxcast verify e4m3 --seed 1",
+    ):
         assert part in board.report, board.report
 
 

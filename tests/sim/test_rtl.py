@@ -31,8 +31,9 @@ def test_a_64th_of_all_inputs(element, profile, record_property):
 def test_every_microarchitecture_gives_the_same_bits(element, profile, record_property):
     blocks = 0
     for key in AmaxKey:
-        config = ConverterConfig(numerics=converter_config(element, profile).numerics,
-                                 microarchitecture=Microarchitecture(amax_key=key))
+        config = ConverterConfig(
+            numerics=converter_config(element, profile).numerics, microarchitecture=Microarchitecture(amax_key=key)
+        )
         result = verify(config, blocks=50_000, seed=12)
         assert result.passed, result.report
         blocks += result.blocks
@@ -62,9 +63,11 @@ def test_arrays_that_are_not_blocks_are_refused():
     """Before C++ sees them; and `verify` counts no block that is none."""
     rtl, blocks = verilate("e2m1"), np.zeros((4, 32), np.float32)
     rules = rtl.numerics
-    for scales, codes, error in ((np.zeros(1, np.uint8), np.zeros((4, 32), np.uint8), ValueError),
-                                 (np.zeros(4, np.uint8), np.zeros((32, 4), np.uint8).T, ValueError),
-                                 (np.zeros(4, np.int64), np.zeros((4, 32), np.uint8), TypeError)):
+    for scales, codes, error in (
+        (np.zeros(1, np.uint8), np.zeros((4, 32), np.uint8), ValueError),
+        (np.zeros(4, np.uint8), np.zeros((32, 4), np.uint8).T, ValueError),
+        (np.zeros(4, np.int64), np.zeros((4, 32), np.uint8), TypeError),
+    ):
         with pytest.raises(error, match="must be"):
             rtl.convert_blocks(blocks, rules, scales, codes)
         with pytest.raises(error, match="must be"):

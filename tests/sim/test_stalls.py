@@ -1,4 +1,6 @@
-"""Converters with registers: equal to the golden model whatever waits for what, and what is late, lost or doubled is found."""
+"""Converters with registers: equal to the golden model whatever waits for what, and what is late, lost or doubled is
+found.
+"""
 
 import re
 
@@ -25,16 +27,24 @@ def everywhere(block: str, profile: str = "ocp", **rules: object) -> ConverterCo
     return converter_config(block, profile, registered_after=stages(converter_config(block, profile, **rules)), **rules)
 
 
-WIDE = "e4m3", "te", {"source": "fp16", "block_size": 2}                                    # widened, and what NaN and Inf do last
+WIDE = "e4m3", "te", {"source": "fp16", "block_size": 2}  # widened, and what NaN and Inf do last
 MODES = "e2m1,int4", "ocp", {"scale_rule": "floor,ceil", "rounding": "sr", "random_bits": 5, "block_size": 4}
 
 
-@pytest.mark.parametrize("block, profile, rules", [
-    ("e4m3", "ocp", {}), ("int8", "ocp", {"block_size": 4, "specials": "inf_scale"}), ("e2m1", "nvidia", {"block_size": 4}), WIDE, MODES,
-    ("e5m2", "ocp", {"rounding": "sr", "random_bits": 8, "block_size": 2, "amax_key": "magnitude"}),
-    ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush", "block_size": 4}),
-    ("int8", "te", {"quantizer": "table", "block_size": 4}),
-], ids=str)
+@pytest.mark.parametrize(
+    "block, profile, rules",
+    [
+        ("e4m3", "ocp", {}),
+        ("int8", "ocp", {"block_size": 4, "specials": "inf_scale"}),
+        ("e2m1", "nvidia", {"block_size": 4}),
+        WIDE,
+        MODES,
+        ("e5m2", "ocp", {"rounding": "sr", "random_bits": 8, "block_size": 2, "amax_key": "magnitude"}),
+        ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush", "block_size": 4}),
+        ("int8", "te", {"quantizer": "table", "block_size": 4}),
+    ],
+    ids=str,
+)
 def test_all_places_under_stalls(block, profile, rules):
     config = everywhere(block, profile, **rules)
     assert config.latency == 8 + config.numerics.block_size.bit_length() - 2 + (rules.get("source") == "fp16")
@@ -54,20 +64,45 @@ def test_a_design_says_with_which_gaps_it_failed():
     design, x = verilate(config), np.ones((50, 2), np.float32)
     assert np.array_equal(design.seeded(7)(x).codes, quantize(x, config.numerics).codes)
     design.latency = 3
-    with pytest.raises(HandshakeError, match="a result did not come after the latency: after 0 results, with the gaps of seed 7"):
+    with pytest.raises(
+        HandshakeError, match="a result did not come after the latency: after 0 results, with the gaps of seed 7"
+    ):
         design.seeded(7)(x)
 
 
 BUGS = {  # pattern, replacement, whose fault it is
-    "skew_of_x": (r"x_1_scale_q <= [^;]*;", "x_1_scale_q <= x[63:32];", "registers between a block and its result: 3 or 4, not 4"),
-    "skew_of_the_scale": (r"<= scale_normalised_q;", "<= ~not_scale_scale_q;", "registers between a block and its result: 3 or 4, not 4"),
-    "register_without_enable": (r"if \(enable\) top_normalised_q", "top_normalised_q", "storage that is no register with an enable"),
+    "skew_of_x": (
+        r"x_1_scale_q <= [^;]*;",
+        "x_1_scale_q <= x[63:32];",
+        "registers between a block and its result: 3 or 4, not 4",
+    ),
+    "skew_of_the_scale": (
+        r"<= scale_normalised_q;",
+        "<= ~not_scale_scale_q;",
+        "registers between a block and its result: 3 or 4, not 4",
+    ),
+    "register_without_enable": (
+        r"if \(enable\) top_normalised_q",
+        "top_normalised_q",
+        "storage that is no register with an enable",
+    ),
     "valid_bit_not_reset": (r"if \(rst\) valid_scale_q <= 1'h0;\s*else if", "if", "the valid bits are no chain"),
-    "valid_bit_missing": (r"(<= )valid_scale_q;", r"\1valid_level1_q;",
-                          "the valid bits are no chain|registers between i_valid and o_valid: 3, not 4"),
-    "ready_without_valid": (r"assign i_ready = [^;]*;", "assign i_ready = o_ready;", "i_ready is not: o_ready, or no o_valid"),
+    "valid_bit_missing": (
+        r"(<= )valid_scale_q;",
+        r"\1valid_level1_q;",
+        "the valid bits are no chain|registers between i_valid and o_valid: 3, not 4",
+    ),
+    "ready_without_valid": (
+        r"assign i_ready = [^;]*;",
+        "assign i_ready = o_ready;",
+        "i_ready is not: o_ready, or no o_valid",
+    ),
     "ready_always": (r"assign i_ready = [^;]*;", "assign i_ready = 1;", "enable|i_ready"),
-    "data_seen_by_valid": (r"assign p = \{ p_1", "assign p = {8{i_valid}} & { p_1", "valid, ready or reset reach the data"),
+    "data_seen_by_valid": (
+        r"assign p = \{ p_1",
+        "assign p = {8{i_valid}} & { p_1",
+        "valid, ready or reset reach the data",
+    ),
 }
 """In a converter with registers at level1, scale, normalised and output."""
 
@@ -100,7 +135,10 @@ def test_the_bench_streams_blocks(simulator, tmp_path, record_property):
     result = regress(config, simulator=simulator, out=tmp_path, random_blocks=200)
     record_property("blocks", result.comparisons)
     assert result.passed, result.report
-    assert min(result.tests[name] for name in ("full_rate", "interleaved", *(f"random mode {mode}" for mode in range(2)))) > 50
+    assert (
+        min(result.tests[name] for name in ("full_rate", "interleaved", *(f"random mode {mode}" for mode in range(2))))
+        > 50
+    )
 
 
 @needs_icarus  # which compiles sooner
@@ -112,19 +150,29 @@ def test_the_bench_finds_a_skew(sound, tmp_path):
     assert not result.passed and re.search("element 1: input|unknown bits in result", result.failures["full_rate"])
 
 
-@pytest.mark.parametrize("block, profile, rules", [
-    ("e4m3", "ocp", {}), ("int8", "ocp", {"specials": "inf_scale"}), ("e2m1", "nvidia", {"source": "fp16"}),
-    ("e2m1", "te", {"scale_rule": "floor,ceil"}), ("e3m2", "te", {"quantizer": "table"}),
-    ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush"}), ("int8", "ocp", {"quantizer": "table"}),
-    ("e2m1", "ocp", {"rounding": "sr", "random_bits": 4, "amax_key": "magnitude"}),
-], ids=str)
+@pytest.mark.parametrize(
+    "block, profile, rules",
+    [
+        ("e4m3", "ocp", {}),
+        ("int8", "ocp", {"specials": "inf_scale"}),
+        ("e2m1", "nvidia", {"source": "fp16"}),
+        ("e2m1", "te", {"scale_rule": "floor,ceil"}),
+        ("e3m2", "te", {"quantizer": "table"}),
+        ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush"}),
+        ("int8", "ocp", {"quantizer": "table"}),
+        ("e2m1", "ocp", {"rounding": "sr", "random_bits": 4, "amax_key": "magnitude"}),
+    ],
+    ids=str,
+)
 def test_all_places_are_proved(block, profile, rules, tmp_path):
     proof = prove(everywhere(block, profile, block_size=2, **rules), out=tmp_path)
     assert proof.status is Status.PASS and proof.handshake, proof.remark
 
 
 def test_the_proof_has_the_latency_of_the_configuration(sound):
-    for latency, netlist, sentence in ((3, None, "latency must not be 3"),
-                                       (0, "ecp5", "netlists are proved of converters without registers")):
+    for latency, netlist, sentence in (
+        (3, None, "latency must not be 3"),
+        (0, "ecp5", "netlists are proved of converters without registers"),
+    ):
         with pytest.raises(ValueError, match=sentence):
             prove(sound[0], latency=latency, netlist=netlist)

@@ -13,7 +13,6 @@ from mxcast.spec import numerics
 
 from ..configurations import ELEMENTS
 
-
 SPECIAL = {"fp32": 0x7F800000, "bf16": 0x7F80, "fp16": 0x7C00}
 SMALLEST_NORMAL = {"fp32": 0x00800000, "bf16": 0x0080, "fp16": 0x0400}
 
@@ -25,7 +24,9 @@ def test_corners_have_what_they_are_named_after(element, source):
     number, special, size = DTYPES[source], SPECIAL[source], rules.block_size
     cases = stimuli.corner_cases(rules)
     magnitude = {name: blocks & (blocks.dtype.type(rules.source.magnitude_mask)) for name, blocks in cases.items()}
-    assert all(blocks.dtype == f"u{number.itemsize}" and blocks.shape[1] == size and len(blocks) for blocks in cases.values())
+    assert all(
+        blocks.dtype == f"u{number.itemsize}" and blocks.shape[1] == size and len(blocks) for blocks in cases.values()
+    )
     assert not magnitude["zeros"].any() and cases["zeros"].any()
     winners = magnitude["every_lane_is_maximum"].argmax(axis=1)
     assert set(winners) == set(range(size)), "every lane must be the maximum"
@@ -37,16 +38,23 @@ def test_corners_have_what_they_are_named_after(element, source):
     assert (magnitude["nan_and_inf"] >= special).any(axis=1).all()
     q = quantize(cases["saturation"].view(number), rules)
     top = rules.block.element.max_code
-    codes = q.codes & rules.block.element.magnitude_mask if element != "int8" else np.where(q.codes > 127, 256 - q.codes.astype(int), q.codes)
+    codes = (
+        q.codes & rules.block.element.magnitude_mask
+        if element != "int8"
+        else np.where(q.codes > 127, 256 - q.codes.astype(int), q.codes)
+    )
     assert (codes == top).any() and (codes == top - 1).any(), "saturation just above and just below"
 
 
-@pytest.mark.parametrize("source, scales", [("fp32", 230), ("bf16", 230), ("fp16", 39)])  # fp16: binades of 2**-24 to 2**15
+@pytest.mark.parametrize(
+    "source, scales", [("fp32", 230), ("bf16", 230), ("fp16", 39)]
+)  # fp16: binades of 2**-24 to 2**15
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_standard_stimuli_reach_every_code_and_many_scales(element, source, scales):
     rules = numerics(element, source=source)
-    patterns = np.concatenate([stimuli.corner_blocks(rules), stimuli.boundary_blocks(rules),
-                               stimuli.random_blocks(rules, 20_000, seed=0)])
+    patterns = np.concatenate(
+        [stimuli.corner_blocks(rules), stimuli.boundary_blocks(rules), stimuli.random_blocks(rules, 20_000, seed=0)]
+    )
     q = quantize(patterns.view(DTYPES[source]), rules)
     specials = {"e5m2": 2 * 4 - 1, "e4m3": 2 - 1, "int8": 1}.get(element, 0)  # NaN (one is reached), Inf, -128
     assert len(np.unique(q.codes)) == (1 << rules.block.element.bits) - specials
@@ -54,8 +62,10 @@ def test_standard_stimuli_reach_every_code_and_many_scales(element, source, scal
 
 
 def last_below(rules, field: int) -> int | None:
-    """The last fraction of a binade of the source that does not put the scale one up, by the exact definition; None if there is
-    none in it."""
+    """The last fraction of a binade of the source that does not put the scale one up, by the exact definition; None if
+    there is none in it.
+    """
+
     def exponent(fraction: int) -> int:
         return shared_exponent(decode(field << rules.source.man_bits | fraction, rules.source).magnitude, rules)
 
@@ -67,11 +77,15 @@ def last_below(rules, field: int) -> int | None:
 @pytest.mark.parametrize("source, middle, top", [("fp32", 127, 254), ("bf16", 127, 254), ("fp16", 15, 30)])
 @pytest.mark.parametrize("rule", ["ceil", "rceil", "pow2_ceil", "even"])
 def test_maxima_stand_on_both_sides_of_every_scale_boundary(rule, source, middle, top):
-    """At the bottom, where the byte leaves 0, in the middle and at the top of the range; also of formats nobody has published."""
+    """At the bottom, where the byte leaves 0, in the middle and at the top of the range; also of formats nobody has
+    published.
+    """
     boundaries = 0
     for element in (*ELEMENTS, "e3m3", "int4", "int16", "e1m0", "e4m0_nan_only", "e3m10", "e5m4_ieee"):
         rules = numerics(element, scale_rule=rule, source=source, block_size=4)
-        magnitudes = stimuli.boundary_blocks(rules) & stimuli.boundary_blocks(rules).dtype.type(rules.source.magnitude_mask)
+        magnitudes = stimuli.boundary_blocks(rules) & stimuli.boundary_blocks(rules).dtype.type(
+            rules.source.magnitude_mask
+        )
         maxima = set(magnitudes.max(axis=1).tolist())
         for field in {rules.block.element.emax, middle, top}:
             below = last_below(rules, field)
@@ -131,18 +145,22 @@ def test_the_rest_of_the_exhaustive_sweep(done, monkeypatch):
     assert len(everything) == stimuli.exhaustive_total(rules) and 2400 > len(everything) - 150 > 2000
     np.testing.assert_array_equal(np.concatenate([everything[:0], *rest]), everything[done:])
     ends = np.cumsum([len(array) for array in arrays])
-    assert (min(done, len(everything)) + np.cumsum([len(array) for array in rest])).tolist() == [end for end in ends if end > done]
+    assert (min(done, len(everything)) + np.cumsum([len(array) for array in rest])).tolist() == [
+        end for end in ends if end > done
+    ]
 
 
 @pytest.mark.parametrize("profile", ["ocp", "te"])
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_what_the_exhaustive_sweep_covers(element, profile):
-    """Every pattern; and under each of three maxima every fraction and sign of every binade down to where codes are zero."""
+    """Every pattern; and under each of three maxima every fraction and sign of every binade down to where codes are
+    zero.
+    """
     rules = numerics(element, profile, source="bf16")
     everything = np.concatenate(list(stimuli.exhaustive_blocks(rules)))
     patterns = 1 << 16
-    np.testing.assert_array_equal(np.sort(everything[:patterns // 32], axis=None), np.arange(patterns))
-    under = everything[patterns // 32:]
+    np.testing.assert_array_equal(np.sort(everything[: patterns // 32], axis=None), np.arange(patterns))
+    under = everything[patterns // 32 :]
     element = rules.block.element
     anchors = (max(element.emax, element.bias) + 1, 127, 254)  # bottom, middle, top
     assert set(under[:, 0].tolist()) == {anchor << 7 for anchor in anchors}
@@ -158,8 +176,18 @@ def test_what_the_exhaustive_sweep_covers(element, profile):
 @pytest.mark.parametrize("element", [*ELEMENTS, "e3m3", "int16", "e5m10"])
 def test_nothing_below_the_reach_of_the_sweep_has_a_code(element, source):
     """Not even with the largest random bits; and one binade in three above it has."""
-    for profile, random in (("ocp", 0), ("nvidia", 0), ("gorodecky_sousa", 0), ("te", 0), ("ocp", 1), ("te", 8), ("nvidia", 16)):
-        rules = numerics(element, profile, source=source, **({"rounding": "sr", "random_bits": random} if random else {}))
+    for profile, random in (
+        ("ocp", 0),
+        ("nvidia", 0),
+        ("gorodecky_sousa", 0),
+        ("te", 0),
+        ("ocp", 1),
+        ("te", 8),
+        ("nvidia", 16),
+    ):
+        rules = numerics(
+            element, profile, source=source, **({"rounding": "sr", "random_bits": random} if random else {})
+        )
         numbers, largest = rules.source, (1 << random) - 1
 
         def codes(exponent: int) -> np.ndarray:

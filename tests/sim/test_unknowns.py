@@ -1,4 +1,6 @@
-"""Unknown inputs: what the bench says of X planted where numbers alone do not show it. Icarus, which has four states."""
+"""Unknown inputs: what the bench says of X planted where numbers alone do not show it. Icarus, which has four
+states.
+"""
 
 import re
 
@@ -36,11 +38,15 @@ def planted(config, pattern: str, replacement: str, folder):
 
 
 @needs_icarus
-@pytest.mark.parametrize("pattern, replacement, found_by", [
-    (r"(?<=assign p = nan \? )4'h0", "4'hx", {"nan", "inf", "nan_and_inf"}),                      # a constant
-    (r"(?<=assign saturates = )", "(x == 32'h3f800000) ? 1'hx : ", {"one_element", "all_equal"}),   # one number
-    (r"(?<=assign is_gone = )", "(field == 10'h3ff) ? 1'hx : ", {"boundary"}),                       # one distance
-], ids=["special_blocks", "one", "one_distance"])
+@pytest.mark.parametrize(
+    "pattern, replacement, found_by",
+    [
+        (r"(?<=assign p = nan \? )4'h0", "4'hx", {"nan", "inf", "nan_and_inf"}),  # a constant
+        (r"(?<=assign saturates = )", "(x == 32'h3f800000) ? 1'hx : ", {"one_element", "all_equal"}),  # one number
+        (r"(?<=assign is_gone = )", "(field == 10'h3ff) ? 1'hx : ", {"boundary"}),  # one distance
+    ],
+    ids=["special_blocks", "one", "one_distance"],
+)
 def test_unknown_outputs_of_known_inputs_are_found(pattern, replacement, found_by, tmp_path):
     result, failed = planted(STOCHASTIC, pattern, replacement, tmp_path)
     assert not result.passed and found_by <= failed, result.report
@@ -50,14 +56,30 @@ def test_unknown_outputs_of_known_inputs_are_found(pattern, replacement, found_b
 
 
 @needs_icarus
-@pytest.mark.parametrize("config, pattern, replacement, found_by", [
-    (STOCHASTIC, CODE, r"(\g<0>) ^ {4{random[0] ^ random[0]}}", "unknown_random"),                # where no random bit is used
-    (STOCHASTIC, CODE, r"(random[0] === 1'hx) ? 4'h5 : (\g<0>)", "unknown_random"),               # known, and wrong
-    (STOCHASTIC, r"(?<=assign magnitude = )saturates[^;]*(?=;)", r"(\g<0>) ^ {3{x[31] ^ x[31]}}", "unknown_signs"),
-    (STOCHASTIC, r"(?<=  assign scale = )[^;]*(?=;)", r"(^key === 1'hx) ? 8'h7f : (\g<0>)", "unknown_start"),   # as with two states
-    (THREE_MODES, CODE, r"(mode == 2'h3) ? 8'hx : (\g<0>)", "unknown_mode"),                      # a mode that there is not
-    (THREE_MODES, CODE, r"(^mode === 1'hx) ? 8'h00 : (\g<0>)", "unknown_mode"),                   # known, and wrong
-], ids=["unused_random_bits", "guessed_random_bits", "sign_in_the_magnitude", "guessed_start", "no_mode", "guessed_mode"])
+@pytest.mark.parametrize(
+    "config, pattern, replacement, found_by",
+    [
+        (STOCHASTIC, CODE, r"(\g<0>) ^ {4{random[0] ^ random[0]}}", "unknown_random"),  # where no random bit is used
+        (STOCHASTIC, CODE, r"(random[0] === 1'hx) ? 4'h5 : (\g<0>)", "unknown_random"),  # known, and wrong
+        (STOCHASTIC, r"(?<=assign magnitude = )saturates[^;]*(?=;)", r"(\g<0>) ^ {3{x[31] ^ x[31]}}", "unknown_signs"),
+        (
+            STOCHASTIC,
+            r"(?<=  assign scale = )[^;]*(?=;)",
+            r"(^key === 1'hx) ? 8'h7f : (\g<0>)",
+            "unknown_start",
+        ),  # as with two states
+        (THREE_MODES, CODE, r"(mode == 2'h3) ? 8'hx : (\g<0>)", "unknown_mode"),  # a mode that there is not
+        (THREE_MODES, CODE, r"(^mode === 1'hx) ? 8'h00 : (\g<0>)", "unknown_mode"),  # known, and wrong
+    ],
+    ids=[
+        "unused_random_bits",
+        "guessed_random_bits",
+        "sign_in_the_magnitude",
+        "guessed_start",
+        "no_mode",
+        "guessed_mode",
+    ],
+)
 def test_what_only_unknown_inputs_show_is_found(config, pattern, replacement, found_by, tmp_path):
     """Under known inputs of modes that there are, these are the right design."""
     result, failed = planted(config, pattern, replacement, tmp_path)
@@ -66,7 +88,9 @@ def test_what_only_unknown_inputs_show_is_found(config, pattern, replacement, fo
 
 @needs_icarus
 def test_a_latched_x_is_found(tmp_path):
-    """A register that an X once came into. Nothing else than its start is unknown: on two states it is the right design."""
+    """A register that an X once came into. Nothing else than its start is unknown: on two states it is the right
+    design.
+    """
     text = verilog(STOCHASTIC, NAME)
     end = text.index("  assign p = ")
     text = re.sub(CODE, r"(\g<0>) ^ {4{was_unknown}}", text[:end] + LATCH + text[end:])
@@ -88,24 +112,33 @@ def test_the_unused_constant_reaches_no_output(element, source, tmp_path):
 
 
 @needs_icarus
-@pytest.mark.parametrize("formats, rules", [
-    ("e5m2", {"specials": "inf_scale", "input_subnormals": "flush", "element_subnormals": "flush"}),
-    ("e4m3", {"specials": "drop", "source": "bf16", "scale_rule": "rceil"}),
-    ("e4m3", {"specials": "te", "amax_key": "magnitude", "source": "fp16"}),
-    ("int8", {"specials": "te"}),
-    ("e2m1,int4", {"scale_rule": "floor,ceil,even"}),
-], ids=str)
+@pytest.mark.parametrize(
+    "formats, rules",
+    [
+        ("e5m2", {"specials": "inf_scale", "input_subnormals": "flush", "element_subnormals": "flush"}),
+        ("e4m3", {"specials": "drop", "source": "bf16", "scale_rule": "rceil"}),
+        ("e4m3", {"specials": "te", "amax_key": "magnitude", "source": "fp16"}),
+        ("int8", {"specials": "te"}),
+        ("e2m1,int4", {"scale_rule": "floor,ceil,even"}),
+    ],
+    ids=str,
+)
 def test_unknown_random_bits_stay_where_they_belong(formats, rules, tmp_path, record_property):
     config = converter_config(formats, rounding="sr", random_bits=3, block_size=8, **rules)
     result = regress(config, simulator="icarus", out=tmp_path, random_blocks=50)
     record_property("blocks", result.comparisons)
     assert result.passed, result.report
     assert set(unknowns.tests_of(config)) <= set(result.tests)
-    assert sum(count for name, count in result.tests.items() if name.startswith("unknown_random")) > 500 * len(config.modes)
+    assert sum(count for name, count in result.tests.items() if name.startswith("unknown_random")) > 500 * len(
+        config.modes
+    )
 
 
-@pytest.mark.parametrize("config", [STOCHASTIC, converter_config("int8", "te", rounding="sr", random_bits=2, block_size=4)],
-                         ids=["e2m1", "int8"])
+@pytest.mark.parametrize(
+    "config",
+    [STOCHASTIC, converter_config("int8", "te", rounding="sr", random_bits=2, block_size=4)],
+    ids=["e2m1", "int8"],
+)
 def test_trials_ask_for_something(config):
     """Bits that must be known are many and not all; with one lane's random bits unknown, all those of the others."""
     rng = np.random.default_rng(3)
@@ -116,7 +149,9 @@ def test_trials_ask_for_something(config):
     everything, lane = (1 << 4 * bits) - 1, (1 << bits) - 1
     signs = list(unknowns.sign_trials(config, 0, patterns, seed=1))
     assert len(signs) == 64 and all(trial.x.count("X") == 4 and trial.known[0] == 0xFF for trial in signs)
-    assert any(trial.known[1] != everything for trial in signs) and sum(trial.known[1].bit_count() for trial in signs) > 64
+    assert (
+        any(trial.known[1] != everything for trial in signs) and sum(trial.known[1].bit_count() for trial in signs) > 64
+    )
     trials = list(unknowns.random_trials(config, 0, patterns, seed=1))
     count = config.numerics.random_bits
     assert [trial.random.count("X") for trial in trials] == [4 * count] * 64 + [count] * 64

@@ -1,4 +1,6 @@
-"""Formats against the tables of the standards: OCP OFP8 v1.0 table 1, OCP MX v1.0 tables 1 to 5, IEEE 754-2019 table 3.5."""
+"""Formats against the tables of the standards: OCP OFP8 v1.0 table 1, OCP MX v1.0 tables 1 to 5, IEEE 754-2019 table
+3.5.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,35 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, FP16, FP32, INT8, SOURCES, TF32,
-                         OTHER_BLOCKS, UE4M3, UE5M3, BlockFormat, Convention, FixedFormat, FloatFormat, Numerics, SpecialCodes, block_format,
-                         element_format, signal_codes, source_format)
+from mxcast.spec import (
+    BF16,
+    BLOCK_SIZES,
+    BLOCKS,
+    E2M1,
+    E2M3,
+    E3M2,
+    E4M3,
+    E5M2,
+    E8M0,
+    FP16,
+    FP32,
+    INT8,
+    OTHER_BLOCKS,
+    SOURCES,
+    TF32,
+    UE4M3,
+    UE5M3,
+    BlockFormat,
+    Convention,
+    FixedFormat,
+    FloatFormat,
+    Numerics,
+    SpecialCodes,
+    block_format,
+    element_format,
+    signal_codes,
+    source_format,
+)
 
 F = Fraction
 
@@ -25,19 +53,26 @@ def value(element: FloatFormat, code: int) -> Fraction:
     return (1 + F(fraction, 1 << element.man_bits)) * F(2) ** (field - element.bias)
 
 
-# format, bits, exponent bits, mantissa bits, bias, emax, largest number and its code, smallest normal, smallest subnormal
-@pytest.mark.parametrize("element, bits, exp_bits, man_bits, bias, emax, max_value, max_code, min_normal, min_subnormal", [
-    (E5M2, 8, 5, 2, 15, 15, 57344, 0x7B, F(2) ** -14, F(2) ** -16),     # OFP8 table 1; 1.75 * 2**15
-    (E4M3, 8, 4, 3, 7, 8, 448, 0x7E, F(2) ** -6, F(2) ** -9),           # OFP8 table 1; 1.75 * 2**8
-    (E3M2, 6, 3, 2, 3, 4, 28, 0x1F, F(1, 4), F(1, 16)),                 # MX table 3
-    (E2M3, 6, 2, 3, 1, 2, F(15, 2), 0x1F, 1, F(1, 8)),                  # MX table 3
-    (E2M1, 4, 2, 1, 1, 2, 6, 0x7, 1, F(1, 2)),                          # MX table 5
-    (FP16, 16, 5, 10, 15, 15, 65504, 0x7BFF, F(2) ** -14, F(2) ** -24),                    # binary16
-    (BF16, 16, 8, 7, 127, 127, F(255, 128) * 2 ** 127, 0x7F7F, F(2) ** -126, F(2) ** -133),
-    (FP32, 32, 8, 23, 127, 127, (2 - F(2) ** -23) * 2 ** 127, 0x7F7FFFFF, F(2) ** -126, F(2) ** -149),  # binary32
-    (TF32, 19, 8, 10, 127, 127, (2 - F(2) ** -10) * 2 ** 127, 0x3FBFF, F(2) ** -126, F(2) ** -136),     # A100 whitepaper
-], ids=lambda p: getattr(p, "name", None))
-def test_floating_point_table(element, bits, exp_bits, man_bits, bias, emax, max_value, max_code, min_normal, min_subnormal):
+# format, bits, exponent bits, mantissa bits, bias, emax, largest number and its code, smallest normal, smallest
+# subnormal
+@pytest.mark.parametrize(
+    "element, bits, exp_bits, man_bits, bias, emax, max_value, max_code, min_normal, min_subnormal",
+    [
+        (E5M2, 8, 5, 2, 15, 15, 57344, 0x7B, F(2) ** -14, F(2) ** -16),  # OFP8 table 1; 1.75 * 2**15
+        (E4M3, 8, 4, 3, 7, 8, 448, 0x7E, F(2) ** -6, F(2) ** -9),  # OFP8 table 1; 1.75 * 2**8
+        (E3M2, 6, 3, 2, 3, 4, 28, 0x1F, F(1, 4), F(1, 16)),  # MX table 3
+        (E2M3, 6, 2, 3, 1, 2, F(15, 2), 0x1F, 1, F(1, 8)),  # MX table 3
+        (E2M1, 4, 2, 1, 1, 2, 6, 0x7, 1, F(1, 2)),  # MX table 5
+        (FP16, 16, 5, 10, 15, 15, 65504, 0x7BFF, F(2) ** -14, F(2) ** -24),  # binary16
+        (BF16, 16, 8, 7, 127, 127, F(255, 128) * 2**127, 0x7F7F, F(2) ** -126, F(2) ** -133),
+        (FP32, 32, 8, 23, 127, 127, (2 - F(2) ** -23) * 2**127, 0x7F7FFFFF, F(2) ** -126, F(2) ** -149),  # binary32
+        (TF32, 19, 8, 10, 127, 127, (2 - F(2) ** -10) * 2**127, 0x3FBFF, F(2) ** -126, F(2) ** -136),  # A100 whitepaper
+    ],
+    ids=lambda p: getattr(p, "name", None),
+)
+def test_floating_point_table(
+    element, bits, exp_bits, man_bits, bias, emax, max_value, max_code, min_normal, min_subnormal
+):
     assert (element.bits, element.exp_bits, element.man_bits, element.bias) == (bits, exp_bits, man_bits, bias)
     assert (element.emax, element.max_value, element.max_code) == (emax, max_value, max_code)
     assert F(2) ** element.emin == min_normal == value(element, 1 << man_bits)
@@ -53,13 +88,17 @@ def test_all_numbers_of_e2m1():
 
 
 # format, kind, codes that are Inf, codes that are NaN (positive ones), the canonical NaN
-@pytest.mark.parametrize("element, specials, infs, nans, nan_code", [
-    (E5M2, "ieee", [0x7C], [0x7D, 0x7E, 0x7F], 0x7F),      # OFP8 table 1: S.11111.00 and S.11111.{01, 10, 11}
-    (E4M3, "nan_only", [], [0x7F], 0x7F),                  # OFP8 table 1: S.1111.111 and no Inf
-    (E3M2, "none", [], [], None),                          # MX section 5.3.2
-    (E2M3, "none", [], [], None),                          # MX section 5.3.2
-    (E2M1, "none", [], [], None),                          # MX section 5.3.3
-], ids=lambda p: getattr(p, "name", None))
+@pytest.mark.parametrize(
+    "element, specials, infs, nans, nan_code",
+    [
+        (E5M2, "ieee", [0x7C], [0x7D, 0x7E, 0x7F], 0x7F),  # OFP8 table 1: S.11111.00 and S.11111.{01, 10, 11}
+        (E4M3, "nan_only", [], [0x7F], 0x7F),  # OFP8 table 1: S.1111.111 and no Inf
+        (E3M2, "none", [], [], None),  # MX section 5.3.2
+        (E2M3, "none", [], [], None),  # MX section 5.3.2
+        (E2M1, "none", [], [], None),  # MX section 5.3.3
+    ],
+    ids=lambda p: getattr(p, "name", None),
+)
 def test_special_codes(element, specials, infs, nans, nan_code):
     assert element.specials is SpecialCodes(specials)
     assert element.nan_code == nan_code
@@ -70,7 +109,15 @@ def test_special_codes(element, specials, infs, nans, nan_code):
 def test_int8():
     """MX section 5.3.4: two's complement with six fraction bits, largest magnitude 1 63/64; -2 is left unused."""
     assert (INT8.bits, INT8.frac_bits, INT8.lowest, INT8.highest) == (8, 6, -127, 127)
-    assert [INT8.decode(code).value for code in (0x7F, 0x40, 1, 0, 0xFF, 0x81, 0x80)] == [F(127, 64), 1, F(1, 64), 0, F(-1, 64), F(-127, 64), -2]
+    assert [INT8.decode(code).value for code in (0x7F, 0x40, 1, 0, 0xFF, 0x81, 0x80)] == [
+        F(127, 64),
+        1,
+        F(1, 64),
+        0,
+        F(-1, 64),
+        F(-127, 64),
+        -2,
+    ]
     assert (INT8.max_code, INT8.max_value, INT8.emax, INT8.nan_code) == (0x7F, 1 + F(63, 64), 0, None)
 
 
@@ -83,12 +130,22 @@ def test_e8m0():
     assert E8M0.decode(0xFF).kind == "nan"
 
 
-@pytest.mark.parametrize("scale, bits, smallest, largest, max_code, nan_code", [
-    (UE4M3, 7, F(1, 2 ** 9), 448, 0x7E, 0x7F),              # E4M3 of OFP8 without its sign
-    (UE5M3, 8, F(1, 2 ** 17), 114688, 0xFE, 0xFF),          # CUDA 13.4
-], ids=lambda p: getattr(p, "name", None))
+@pytest.mark.parametrize(
+    "scale, bits, smallest, largest, max_code, nan_code",
+    [
+        (UE4M3, 7, F(1, 2**9), 448, 0x7E, 0x7F),  # E4M3 of OFP8 without its sign
+        (UE5M3, 8, F(1, 2**17), 114688, 0xFE, 0xFF),  # CUDA 13.4
+    ],
+    ids=lambda p: getattr(p, "name", None),
+)
 def test_scales_of_nvidia(scale, bits, smallest, largest, max_code, nan_code):
-    assert (scale.bits, scale.max_value, scale.max_code, scale.nan_code, scale.sign_mask) == (bits, largest, max_code, nan_code, 0)
+    assert (scale.bits, scale.max_value, scale.max_code, scale.nan_code, scale.sign_mask) == (
+        bits,
+        largest,
+        max_code,
+        nan_code,
+        0,
+    )
     assert (scale.decode(0).value, scale.decode(1).value, scale.decode(nan_code).kind) == (0, smallest, "nan")
     assert not scale.is_power_of_two
 
@@ -96,11 +153,20 @@ def test_scales_of_nvidia(scale, bits, smallest, largest, max_code, nan_code):
 @pytest.mark.parametrize("element", [E5M2, E4M3, E3M2, E2M3, E2M1, FP16, BF16], ids=lambda e: e.name)
 def test_every_code_is_decoded_as_by_ml_dtypes(element):
     """Widened by another library, NaN and Inf included."""
-    names = {E5M2: "float8_e5m2", E4M3: "float8_e4m3fn", E3M2: "float6_e3m2fn", E2M3: "float6_e2m3fn", E2M1: "float4_e2m1fn",
-             FP16: np.float16, BF16: "bfloat16"}
+    names = {
+        E5M2: "float8_e5m2",
+        E4M3: "float8_e4m3fn",
+        E3M2: "float6_e3m2fn",
+        E2M3: "float6_e2m3fn",
+        E2M1: "float4_e2m1fn",
+        FP16: np.float16,
+        BF16: "bfloat16",
+    }
     codes = np.arange(1 << element.bits).astype(f"u{-(-element.bits // 8)}")
     with np.errstate(invalid="ignore"):  # signalling NaN
-        theirs = codes.view(getattr(ml_dtypes, names[element]) if isinstance(names[element], str) else names[element]).astype(np.float64)
+        theirs = codes.view(
+            getattr(ml_dtypes, names[element]) if isinstance(names[element], str) else names[element]
+        ).astype(np.float64)
     for code, number in enumerate(theirs):
         ours = element.decode(code)
         assert ours.kind == ("nan" if np.isnan(number) else "inf" if np.isinf(number) else "finite")
@@ -114,31 +180,38 @@ def test_a_code_beyond_the_format():
     with pytest.raises(ValueError, match="^e8m0 has no sign$"):
         E8M0.signed_code(127, True)
     with pytest.raises(ValueError, match="^nan is no number$"):
-        E4M3.decode(0x7F).value
+        _ = E4M3.decode(0x7F).value
 
 
 # the magnitudes that the FPGA paper's section III.C gives to every element of an Inf and of a NaN block
-@pytest.mark.parametrize("element, inf, nan", [
-    (E5M2, "1111100", "1111110"),
-    (E4M3, "1111000", "1111110"),
-    (E3M2, "11100", "11110"),
-    (E2M3, "11000", "11110"),      # Inf is misprinted with four digits
-    (E2M1, "110", "111"),          # of one mantissa bit, so NaN is all ones
-    (INT8, "1111111", "1111111"),  # 127 for both
-], ids=lambda p: getattr(p, "name", None))
+@pytest.mark.parametrize(
+    "element, inf, nan",
+    [
+        (E5M2, "1111100", "1111110"),
+        (E4M3, "1111000", "1111110"),
+        (E3M2, "11100", "11110"),
+        (E2M3, "11000", "11110"),  # Inf is misprinted with four digits
+        (E2M1, "110", "111"),  # of one mantissa bit, so NaN is all ones
+        (INT8, "1111111", "1111111"),  # 127 for both
+    ],
+    ids=lambda p: getattr(p, "name", None),
+)
 def test_signal_codes(element, inf, nan):
     assert signal_codes(element) == (int(inf, 2), int(nan, 2))
 
 
 # OCP MX v1.0, table 1
-@pytest.mark.parametrize("name, short, element", [
-    ("mxfp8_e5m2", "e5m2", E5M2),
-    ("mxfp8_e4m3", "e4m3", E4M3),
-    ("mxfp6_e3m2", "e3m2", E3M2),
-    ("mxfp6_e2m3", "e2m3", E2M3),
-    ("mxfp4_e2m1", "e2m1", E2M1),
-    ("mxint8", "int8", INT8),
-])
+@pytest.mark.parametrize(
+    "name, short, element",
+    [
+        ("mxfp8_e5m2", "e5m2", E5M2),
+        ("mxfp8_e4m3", "e4m3", E4M3),
+        ("mxfp6_e3m2", "e3m2", E3M2),
+        ("mxfp6_e2m3", "e2m3", E2M3),
+        ("mxfp4_e2m1", "e2m1", E2M1),
+        ("mxint8", "int8", INT8),
+    ],
+)
 def test_blocks(name, short, element):
     block = block_format(name)
     assert block is block_format(short) is block_format(block) is BLOCKS[name]
@@ -148,16 +221,23 @@ def test_blocks(name, short, element):
 
 
 # layouts.md, "Formats that the descriptor of formats must be able to express as data"
-@pytest.mark.parametrize("name, element_bits, scale, shape, bits_each", [
-    ("nvfp4", 4, UE4M3, (16,), F(4) + F(7, 16)),            # seven bits; stored in a byte
-    ("nvfp4_32", 4, UE4M3, (32,), F(4) + F(7, 32)),
-    ("fp4_ue5m3", 4, UE5M3, (16,), F(9, 2)),
-    ("mx6", 5, E8M0, (16,), F(6)),                          # the names count the bits of a number: 5 + 8/16 + 1/2
-    ("mx9", 8, E8M0, (16,), F(9)),
-])
+@pytest.mark.parametrize(
+    "name, element_bits, scale, shape, bits_each",
+    [
+        ("nvfp4", 4, UE4M3, (16,), F(4) + F(7, 16)),  # seven bits; stored in a byte
+        ("nvfp4_32", 4, UE4M3, (32,), F(4) + F(7, 32)),
+        ("fp4_ue5m3", 4, UE5M3, (16,), F(9, 2)),
+        ("mx6", 5, E8M0, (16,), F(6)),  # the names count the bits of a number: 5 + 8/16 + 1/2
+        ("mx9", 8, E8M0, (16,), F(9)),
+    ],
+)
 def test_other_blocks(name, element_bits, scale, shape, bits_each):
     block = block_format(name)
-    assert block is OTHER_BLOCKS[name] and (block.element.bits, block.scale, block.shape) == (element_bits, scale, shape)
+    assert block is OTHER_BLOCKS[name] and (block.element.bits, block.scale, block.shape) == (
+        element_bits,
+        scale,
+        shape,
+    )
     shared = F(scale.bits, block.block_size) + (F(block.sub_scale.bits, block.sub_scale.size) if block.sub_scale else 0)
     assert block.element.bits + shared == bits_each
     if name.startswith("nvfp4"):
@@ -176,39 +256,62 @@ FIXED = {"name": "t", "bits": 8, "frac_bits": 6, "lowest": -127, "highest": 127,
 BLOCK = {"name": "t", "element": E4M3, "scale": E8M0}
 
 
-@pytest.mark.parametrize("make, fields, sentence", [
-    (FloatFormat, FLOAT | {"exp_bits": 0}, "exp_bits must be 1 to 11, not 0"),
-    (FloatFormat, FLOAT | {"exp_bits": 12}, "exp_bits must be 1 to 11, not 12"),            # beyond binary64
-    (FloatFormat, FLOAT | {"man_bits": -1}, "man_bits must be 0 to 52, not -1"),
-    (FloatFormat, FLOAT | {"man_bits": 53}, "man_bits must be 0 to 52, not 53"),
-    (FloatFormat, FLOAT | {"specials": "iee"}, "unknown specials 'iee': did you mean 'ieee'?"),
-    (FloatFormat, FLOAT | {"exp_bits": 1, "man_bits": 0, "specials": "nan_only"},           # 0 and NaN
-     "t has no normal number: its top exponent field is special"),
-    (FloatFormat, FLOAT | {"exp_bits": 1, "specials": "ieee"}, "t has no normal number: its top exponent field is special"),
-    (FloatFormat, FLOAT | {"man_bits": 0, "specials": "ieee"}, "t must have a fraction bit to tell NaN from Inf"),
-    (FixedFormat, FIXED | {"bits": 1}, "bits must be 2 to 16, not 1"),                      # a sign and nothing else
-    (FixedFormat, FIXED | {"bits": 17}, "bits must be 2 to 16, not 17"),
-    (FixedFormat, FIXED | {"frac_bits": 8}, "frac_bits must be 0 to 7, not 8"),             # a fraction bit for the sign
-    (FixedFormat, FIXED | {"frac_bits": -1}, "frac_bits must be 0 to 7, not -1"),
-    (FixedFormat, FIXED | {"highest": 128}, "8 bits hold the integers -128 to 127, not -127 to 128"),
-    (FixedFormat, FIXED | {"lowest": -129}, "8 bits hold the integers -128 to 127, not -129 to 127"),
-    (FixedFormat, FIXED | {"lowest": -128, "negatives": "sign_magnitude"}, "8 bits hold the integers -127 to 127, not -128 to 127"),
-    (FixedFormat, FIXED | {"negatives": "ones"}, "unknown negatives 'ones': known are twos_complement, sign_magnitude"),
-    *((BlockFormat, BLOCK | {"shape": shape}, f"the shape of a block must be positive integers, not {shape}")
-      for shape in ((), (0,), (2, -2), (32.0,), (True,))),
-])
+@pytest.mark.parametrize(
+    "make, fields, sentence",
+    [
+        (FloatFormat, FLOAT | {"exp_bits": 0}, "exp_bits must be 1 to 11, not 0"),
+        (FloatFormat, FLOAT | {"exp_bits": 12}, "exp_bits must be 1 to 11, not 12"),  # beyond binary64
+        (FloatFormat, FLOAT | {"man_bits": -1}, "man_bits must be 0 to 52, not -1"),
+        (FloatFormat, FLOAT | {"man_bits": 53}, "man_bits must be 0 to 52, not 53"),
+        (FloatFormat, FLOAT | {"specials": "iee"}, "unknown specials 'iee': did you mean 'ieee'?"),
+        (
+            FloatFormat,
+            FLOAT | {"exp_bits": 1, "man_bits": 0, "specials": "nan_only"},  # 0 and NaN
+            "t has no normal number: its top exponent field is special",
+        ),
+        (
+            FloatFormat,
+            FLOAT | {"exp_bits": 1, "specials": "ieee"},
+            "t has no normal number: its top exponent field is special",
+        ),
+        (FloatFormat, FLOAT | {"man_bits": 0, "specials": "ieee"}, "t must have a fraction bit to tell NaN from Inf"),
+        (FixedFormat, FIXED | {"bits": 1}, "bits must be 2 to 16, not 1"),  # a sign and nothing else
+        (FixedFormat, FIXED | {"bits": 17}, "bits must be 2 to 16, not 17"),
+        (FixedFormat, FIXED | {"frac_bits": 8}, "frac_bits must be 0 to 7, not 8"),  # a fraction bit for the sign
+        (FixedFormat, FIXED | {"frac_bits": -1}, "frac_bits must be 0 to 7, not -1"),
+        (FixedFormat, FIXED | {"highest": 128}, "8 bits hold the integers -128 to 127, not -127 to 128"),
+        (FixedFormat, FIXED | {"lowest": -129}, "8 bits hold the integers -128 to 127, not -129 to 127"),
+        (
+            FixedFormat,
+            FIXED | {"lowest": -128, "negatives": "sign_magnitude"},
+            "8 bits hold the integers -127 to 127, not -128 to 127",
+        ),
+        (
+            FixedFormat,
+            FIXED | {"negatives": "ones"},
+            "unknown negatives 'ones': known are twos_complement, sign_magnitude",
+        ),
+        *(
+            (BlockFormat, BLOCK | {"shape": shape}, f"the shape of a block must be positive integers, not {shape}")
+            for shape in ((), (0,), (2, -2), (32.0,), (True,))
+        ),
+    ],
+)
 def test_impossible_formats(make, fields, sentence):
     with pytest.raises(ValueError) as error:
         make(**fields)
     assert str(error.value) == sentence
 
 
-@pytest.mark.parametrize("exp_bits, man_bits, bias, max_value", [
-    (1, 0, 0, 2),                       # the smallest format there is: 0 and 2
-    (1, 3, 0, F(15, 4)),                # subnormals below 2
-    (3, 0, 3, 16),                      # powers of two
-    (11, 52, 1023, (2 - F(2) ** -52) * F(2) ** 1024),
-])
+@pytest.mark.parametrize(
+    "exp_bits, man_bits, bias, max_value",
+    [
+        (1, 0, 0, 2),  # the smallest format there is: 0 and 2
+        (1, 3, 0, F(15, 4)),  # subnormals below 2
+        (3, 0, 3, 16),  # powers of two
+        (11, 52, 1023, (2 - F(2) ** -52) * F(2) ** 1024),
+    ],
+)
 def test_any_exmy_is_a_format(exp_bits, man_bits, bias, max_value):
     made = FloatFormat(**FLOAT | {"exp_bits": exp_bits, "man_bits": man_bits, "bias": bias})
     assert made.max_value == max_value == value(made, made.max_code)
@@ -222,24 +325,35 @@ def test_a_block_has_an_element_and_a_scale(kind):
 
 # ---- names that spell a format
 
-# The IEEE-like formats of ml_dtypes under their names there: bias, largest number, smallest normal and smallest subnormal number
-@pytest.mark.parametrize("name, dtype, bias, max_value, min_normal, min_subnormal", [
-    ("e3m4_ieee", "float8_e3m4", 3, 15.5, 2.0 ** -2, 2.0 ** -6),
-    ("e4m3_ieee", "float8_e4m3", 7, 240, 2.0 ** -6, 2.0 ** -9),
-    ("e5m2_ieee", "float8_e5m2", 15, 57344, 2.0 ** -14, 2.0 ** -16),
-    ("e4m3_nan_only", "float8_e4m3fn", 7, 448, 2.0 ** -6, 2.0 ** -9),
-    ("e3m2_none", "float6_e3m2fn", 3, 28, 2.0 ** -2, 2.0 ** -4),
-])
+
+# The IEEE-like formats of ml_dtypes under their names there: bias, largest number, smallest normal and smallest
+# subnormal number
+@pytest.mark.parametrize(
+    "name, dtype, bias, max_value, min_normal, min_subnormal",
+    [
+        ("e3m4_ieee", "float8_e3m4", 3, 15.5, 2.0**-2, 2.0**-6),
+        ("e4m3_ieee", "float8_e4m3", 7, 240, 2.0**-6, 2.0**-9),
+        ("e5m2_ieee", "float8_e5m2", 15, 57344, 2.0**-14, 2.0**-16),
+        ("e4m3_nan_only", "float8_e4m3fn", 7, 448, 2.0**-6, 2.0**-9),
+        ("e3m2_none", "float6_e3m2fn", 3, 28, 2.0**-2, 2.0**-4),
+    ],
+)
 def test_spelt_formats_are_those_of_ml_dtypes(name, dtype, bias, max_value, min_normal, min_subnormal):
     element, theirs = element_format(name), getattr(ml_dtypes, dtype)
     assert (element.bias, element.max_value, F(2) ** element.emin) == (bias, max_value, min_normal)
     assert value(element, 1) == min_subnormal
     info = ml_dtypes.finfo(theirs)
     assert (info.nexp, info.nmant, info.bits) == (element.exp_bits, element.man_bits, element.bits)
-    assert [float(n) for n in (info.max, info.smallest_normal, info.smallest_subnormal)] == [max_value, min_normal, min_subnormal]
+    assert [float(n) for n in (info.max, info.smallest_normal, info.smallest_subnormal)] == [
+        max_value,
+        min_normal,
+        min_subnormal,
+    ]
     codes = np.arange(element.sign_mask, dtype=np.uint8)
     numbers = codes.view(theirs).astype(np.float64)
-    assert [value(element, int(code)) for code in codes[:element.max_code + 1]] == list(map(F, numbers[:element.max_code + 1]))
+    assert [value(element, int(code)) for code in codes[: element.max_code + 1]] == list(
+        map(F, numbers[: element.max_code + 1])
+    )
     infs, nans = np.flatnonzero(np.isinf(numbers)).tolist(), np.flatnonzero(np.isnan(numbers)).tolist()
     assert infs == ([element.max_code + 1] if element.specials is SpecialCodes.IEEE else [])
     assert infs + nans == list(range(element.max_code + 1, element.sign_mask))
@@ -247,16 +361,28 @@ def test_spelt_formats_are_those_of_ml_dtypes(name, dtype, bias, max_value, min_
 
 
 # name, its block format, bits, bias, emax, largest number and its code, smallest subnormal (by `element_format`)
-@pytest.mark.parametrize("name, block, bits, bias, emax, max_value, max_code, min_subnormal", [
-    ("e3m3", "mxfp7_e3m3", 7, 3, 4, 30, 0x3F, F(1, 32)),              # 1.875 * 2**4
-    ("e5m10", "mxfp16_e5m10", 16, 15, 16, 131008, 0x7FFF, F(2) ** -24),   # binary16 whose top field is one of numbers
-    ("e5m10_ieee", "mxfp16_e5m10_ieee", 16, 15, 15, 65504, 0x7BFF, F(2) ** -24),  # binary16
-    ("e3m0", "mxfp4_e3m0", 4, 3, 4, 16, 0x7, F(1, 4)),                # no fraction: code 1 is the smallest normal number
-    ("e2m0_nan_only", "mxfp3_e2m0_nan_only", 3, 1, 1, 2, 0x2, 1),
-    ("e1m2", "mxfp4_e1m2", 4, 0, 1, F(7, 2), 0x7, F(1, 2)),           # subnormals up to 1.5, then 2 to 3.5: fixed point
-    ("e4m3_none", "mxfp8_e4m3_none", 8, 7, 8, 480, 0x7F, F(2) ** -9), # every code a number
-    ("e2m1_ieee", "mxfp4_e2m1_ieee", 4, 1, 1, 3, 0x5, F(1, 2)),
-])
+@pytest.mark.parametrize(
+    "name, block, bits, bias, emax, max_value, max_code, min_subnormal",
+    [
+        ("e3m3", "mxfp7_e3m3", 7, 3, 4, 30, 0x3F, F(1, 32)),  # 1.875 * 2**4
+        (
+            "e5m10",
+            "mxfp16_e5m10",
+            16,
+            15,
+            16,
+            131008,
+            0x7FFF,
+            F(2) ** -24,
+        ),  # binary16 whose top field is one of numbers
+        ("e5m10_ieee", "mxfp16_e5m10_ieee", 16, 15, 15, 65504, 0x7BFF, F(2) ** -24),  # binary16
+        ("e3m0", "mxfp4_e3m0", 4, 3, 4, 16, 0x7, F(1, 4)),  # no fraction: code 1 is the smallest normal number
+        ("e2m0_nan_only", "mxfp3_e2m0_nan_only", 3, 1, 1, 2, 0x2, 1),
+        ("e1m2", "mxfp4_e1m2", 4, 0, 1, F(7, 2), 0x7, F(1, 2)),  # subnormals up to 1.5, then 2 to 3.5: fixed point
+        ("e4m3_none", "mxfp8_e4m3_none", 8, 7, 8, 480, 0x7F, F(2) ** -9),  # every code a number
+        ("e2m1_ieee", "mxfp4_e2m1_ieee", 4, 1, 1, 3, 0x5, F(1, 2)),
+    ],
+)
 def test_spelt_floating_point_formats(name, block, bits, bias, emax, max_value, max_code, min_subnormal):
     made = block_format(name)
     assert made == block_format(block) and (made.name, made.short_name) == (block, name)
@@ -267,21 +393,33 @@ def test_spelt_floating_point_formats(name, block, bits, bias, emax, max_value, 
     assert (made.scale, made.block_size) == (E8M0, 32)
 
 
-@pytest.mark.parametrize("name, bits, max_value", [
-    ("int2", 2, 1),                          # -1, 0, 1
-    ("int4", 4, F(7, 4)),
-    ("int16", 16, F(32767, 16384)),
-    ("mxint6", 6, F(31, 16)),
-])
+@pytest.mark.parametrize(
+    "name, bits, max_value",
+    [
+        ("int2", 2, 1),  # -1, 0, 1
+        ("int4", 4, F(7, 4)),
+        ("int16", 16, F(32767, 16384)),
+        ("mxint6", 6, F(31, 16)),
+    ],
+)
 def test_spelt_fixed_point_formats(name, bits, max_value):
     element = element_format(name)
     assert (element.name, element.bits, element.max_value, element.emax) == (f"int{bits}", bits, max_value, 0)
     assert block_format(name).name == f"mxint{bits}"
 
 
-@pytest.mark.parametrize("name, standard", [
-    ("e4m3_nan_only", E4M3), ("e5m2_ieee", E5M2), ("e3m2_none", E3M2), ("e2m3_none", E2M3), ("e2m1_none", E2M1), ("mxint8", INT8),
-    ("mxfp8_e4m3_nan_only", E4M3)])
+@pytest.mark.parametrize(
+    "name, standard",
+    [
+        ("e4m3_nan_only", E4M3),
+        ("e5m2_ieee", E5M2),
+        ("e3m2_none", E3M2),
+        ("e2m3_none", E2M3),
+        ("e2m1_none", E2M1),
+        ("mxint8", INT8),
+        ("mxfp8_e4m3_nan_only", E4M3),
+    ],
+)
 def test_another_spelling_of_a_standard_format(name, standard):
     assert element_format(name) is standard
     assert block_format(name) is block_format(standard) is BLOCKS[block_format(name).name]
@@ -289,9 +427,13 @@ def test_another_spelling_of_a_standard_format(name, standard):
 
 # ---- formats of one's own
 
-OWN = [FloatFormat(**FLOAT | {"name": "e4m3b11", "bias": 11, "specials": "nan_only"}),     # another bias than its fields suggest
-       FloatFormat(**FLOAT | {"name": "log5", "exp_bits": 5, "man_bits": 0, "bias": 0}),
-       FixedFormat(**FIXED | {"name": "q4_4", "bits": 9, "frac_bits": 4, "lowest": -255, "highest": 255})]
+OWN = [
+    FloatFormat(
+        **FLOAT | {"name": "e4m3b11", "bias": 11, "specials": "nan_only"}
+    ),  # another bias than its fields suggest
+    FloatFormat(**FLOAT | {"name": "log5", "exp_bits": 5, "man_bits": 0, "bias": 0}),
+    FixedFormat(**FIXED | {"name": "q4_4", "bits": 9, "frac_bits": 4, "lowest": -255, "highest": 255}),
+]
 
 
 @pytest.mark.parametrize("element", OWN, ids=lambda e: e.name)
@@ -310,20 +452,48 @@ def test_every_format_is_written_in_full(name):
     rules = Numerics(block=name).replace(block_size=8)
     written = json.loads(json.dumps(rules.to_dict()))
     assert Numerics.from_dict(written) == rules and list(written["formats"]) == ["source", "element", "scale"]
-    wrong = {"name": "e8m0", "kind": "float", "exp_bits": 7, "man_bits": 1, "bias": 63, "specials": "none", "signed": False, "subnormals": False}
+    wrong = {
+        "name": "e8m0",
+        "kind": "float",
+        "exp_bits": 7,
+        "man_bits": 1,
+        "bias": 63,
+        "specials": "none",
+        "signed": False,
+        "subnormals": False,
+    }
     with pytest.raises(ValueError, match="^the scale format e8m0 is not the one of this name$"):
         Numerics.from_dict(written | {"formats": written["formats"] | {"scale": wrong}})
 
 
-@pytest.mark.parametrize("old", [
-    {"block": "mxfp8_e4m3", "block_size": 32, "source": "bf16"},
-    {"block": "mxint8", "block_size": 16},
-    {"block": "mxq4_4", "element": {"name": "q4_4", "bits": 9, "frac_bits": 4, "symmetric": True, "source": "a test"}},
-    {"block": "mine", "element": {"name": "b11", "exp_bits": 4, "man_bits": 3, "bias": 11, "specials": "none", "source": "a test"}},
-])
+@pytest.mark.parametrize(
+    "old",
+    [
+        {"block": "mxfp8_e4m3", "block_size": 32, "source": "bf16"},
+        {"block": "mxint8", "block_size": 16},
+        {
+            "block": "mxq4_4",
+            "element": {"name": "q4_4", "bits": 9, "frac_bits": 4, "symmetric": True, "source": "a test"},
+        },
+        {
+            "block": "mine",
+            "element": {
+                "name": "b11",
+                "exp_bits": 4,
+                "man_bits": 3,
+                "bias": 11,
+                "specials": "none",
+                "source": "a test",
+            },
+        },
+    ],
+)
 def test_files_of_version_0_1_are_read(old):
     rules = Numerics.from_dict(old)
-    assert rules.block.name == old["block"] and rules.block.element.name == old.get("element", {"name": rules.block.element.name})["name"]
+    assert (
+        rules.block.name == old["block"]
+        and rules.block.element.name == old.get("element", {"name": rules.block.element.name})["name"]
+    )
     assert Numerics.from_dict(rules.to_dict()) == rules
 
 
@@ -338,44 +508,62 @@ def test_where_a_format_was_published_does_not_matter():
     assert block_format(dataclasses.replace(E4M3, source="elsewhere")) is BLOCKS["mxfp8_e4m3"]
 
 
-@pytest.mark.parametrize("lookup, name, sentence", [
-    (block_format, "f4m3", "unknown format 'f4m3': did you mean 'e4m3'?"),
-    (block_format, "mxfp8_e4n3", "unknown format 'mxfp8_e4n3': did you mean 'mxfp8_e4m3'?"),
-    (block_format, "E4M3", "unknown format 'E4M3': did you mean 'e4m3'?"),           # names are in lower case
-    (block_format, "e04m3", "unknown format 'e04m3': did you mean 'e4m3'?"),         # and its special codes would be other ones
-    (block_format, "mxfp8_e4m4", "e4m4 has 9 bits, which mxfp8_e4m4 contradicts"),
-    (block_format, "e6m1", "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e6m1"),
-    (block_format, "e0m3", "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e0m3"),
-    (block_format, "e4m11", "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e4m11"),
-    (block_format, "e4m0_ieee", "e4m0_ieee must have a fraction bit to tell NaN from Inf"),
-    (block_format, "e1m0_nan_only", "e1m0_nan_only has no normal number: its top exponent field is special"),
-    (block_format, "e4m" + "9" * 5000, f"unknown format 'e4m{'9' * 57}...': known are e5m2, e4m3, e3m2, e2m3, e2m1, int8, "
-                                       "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8"),
-    (block_format, "int999999999", "INT formats have 2 to 16 bits, not 999999999"),
-    (block_format, "int1", "INT formats have 2 to 16 bits, not 1"),
-    (block_format, "mxint17", "INT formats have 2 to 16 bits, not 17"),
-    (block_format, "", "unknown format '': known are e5m2, e4m3, e3m2, e2m3, e2m1, int8, "
-                       "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8"),
-    (source_format, ["fp32"], "unknown source ['fp32']: did you mean 'fp32'?"),
-    (source_format, "fp33", "unknown source 'fp33': did you mean 'fp32'?"),
-    (source_format, "double", "unknown source 'double': known are fp32, bf16, fp16"),
-])
+@pytest.mark.parametrize(
+    "lookup, name, sentence",
+    [
+        (block_format, "f4m3", "unknown format 'f4m3': did you mean 'e4m3'?"),
+        (block_format, "mxfp8_e4n3", "unknown format 'mxfp8_e4n3': did you mean 'mxfp8_e4m3'?"),
+        (block_format, "E4M3", "unknown format 'E4M3': did you mean 'e4m3'?"),  # names are in lower case
+        (
+            block_format,
+            "e04m3",
+            "unknown format 'e04m3': did you mean 'e4m3'?",
+        ),  # and its special codes would be other ones
+        (block_format, "mxfp8_e4m4", "e4m4 has 9 bits, which mxfp8_e4m4 contradicts"),
+        (block_format, "e6m1", "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e6m1"),
+        (block_format, "e0m3", "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e0m3"),
+        (block_format, "e4m11", "ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not e4m11"),
+        (block_format, "e4m0_ieee", "e4m0_ieee must have a fraction bit to tell NaN from Inf"),
+        (block_format, "e1m0_nan_only", "e1m0_nan_only has no normal number: its top exponent field is special"),
+        (
+            block_format,
+            "e4m" + "9" * 5000,
+            f"unknown format 'e4m{'9' * 57}...': known are e5m2, e4m3, e3m2, e2m3, e2m1, int8, "
+            "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8",
+        ),
+        (block_format, "int999999999", "INT formats have 2 to 16 bits, not 999999999"),
+        (block_format, "int1", "INT formats have 2 to 16 bits, not 1"),
+        (block_format, "mxint17", "INT formats have 2 to 16 bits, not 17"),
+        (
+            block_format,
+            "",
+            "unknown format '': known are e5m2, e4m3, e3m2, e2m3, e2m1, int8, "
+            "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8",
+        ),
+        (source_format, ["fp32"], "unknown source ['fp32']: did you mean 'fp32'?"),
+        (source_format, "fp33", "unknown source 'fp33': did you mean 'fp32'?"),
+        (source_format, "double", "unknown source 'double': known are fp32, bf16, fp16"),
+    ],
+)
 def test_unknown_names(lookup, name, sentence):
     with pytest.raises(ValueError) as error:
         lookup(name)
     assert str(error.value) == sentence
 
 
-@pytest.mark.parametrize("made, fields, sentence", [
-    (E4M3, {"exp_bits": "4"}, "exp_bits of a FloatFormat must be a whole number, not '4'"),
-    (E4M3, {"bias": 7.5}, "bias of a FloatFormat must be a whole number, not 7.5"),
-    (E4M3, {"man_bits": True}, "man_bits of a FloatFormat must be a whole number, not True"),
-    (E4M3, {"name": 3}, "name of a FloatFormat must be a string, not 3"),
-    (INT8, {"bits": 8.0}, "bits of a FixedFormat must be a whole number, not 8.0"),
-    (E8M0, {"signed": 0}, "signed of a FloatFormat must be true or false, not 0"),
-    (INT8, {"lowest": None}, "lowest of a FixedFormat must be a whole number, not None"),
-    (BLOCKS["mxint8"], {"name": 3}, "the name of a BlockFormat must be a string, not 3"),
-])
+@pytest.mark.parametrize(
+    "made, fields, sentence",
+    [
+        (E4M3, {"exp_bits": "4"}, "exp_bits of a FloatFormat must be a whole number, not '4'"),
+        (E4M3, {"bias": 7.5}, "bias of a FloatFormat must be a whole number, not 7.5"),
+        (E4M3, {"man_bits": True}, "man_bits of a FloatFormat must be a whole number, not True"),
+        (E4M3, {"name": 3}, "name of a FloatFormat must be a string, not 3"),
+        (INT8, {"bits": 8.0}, "bits of a FixedFormat must be a whole number, not 8.0"),
+        (E8M0, {"signed": 0}, "signed of a FloatFormat must be true or false, not 0"),
+        (INT8, {"lowest": None}, "lowest of a FixedFormat must be a whole number, not None"),
+        (BLOCKS["mxint8"], {"name": 3}, "the name of a BlockFormat must be a string, not 3"),
+    ],
+)
 def test_fields_of_another_kind(made, fields, sentence):
     with pytest.raises(TypeError) as error:
         dataclasses.replace(made, **fields)

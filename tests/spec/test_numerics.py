@@ -14,13 +14,38 @@ from collections.abc import Iterator
 
 import pytest
 
-from mxcast.spec import (BF16, BLOCK_SIZES, BLOCKS, CHOICES, FP32, PROFILES, RULES, SOURCES, TF32, Role, OTHER_BLOCKS, AmaxKey, ConverterConfig, Convention, FixedFormat, Negatives,
-                         FloatFormat, Microarchitecture, Numerics, Rounding, Rule, ScaleRule, SpecialCodes, Specials,
-                         converter_config, numerics, profile_of)
-
-
+from mxcast.spec import (
+    BF16,
+    BLOCK_SIZES,
+    BLOCKS,
+    CHOICES,
+    FP32,
+    OTHER_BLOCKS,
+    PROFILES,
+    RULES,
+    SOURCES,
+    TF32,
+    AmaxKey,
+    Convention,
+    ConverterConfig,
+    FixedFormat,
+    FloatFormat,
+    Microarchitecture,
+    Negatives,
+    Numerics,
+    Role,
+    Rounding,
+    Rule,
+    ScaleRule,
+    SpecialCodes,
+    Specials,
+    converter_config,
+    numerics,
+    profile_of,
+)
 
 # ---- rules
+
 
 def rules() -> list[type[Rule]]:
     return sorted(Rule.__subclasses__(), key=lambda rule: rule.__name__)
@@ -28,16 +53,28 @@ def rules() -> list[type[Rule]]:
 
 def test_the_rules_are_all_here():
     assert {rule.__name__ for rule in rules()} == {
-        "Amax", "AmaxKey", "Convention", "Negatives", "Overflow", "Quantizer", "Role", "Rounding", "ScaleRule", "SpecialCodes", "Specials", "Structure",
-        "Subnormals"}
+        "Amax",
+        "AmaxKey",
+        "Convention",
+        "Negatives",
+        "Overflow",
+        "Quantizer",
+        "Role",
+        "Rounding",
+        "ScaleRule",
+        "SpecialCodes",
+        "Specials",
+        "Structure",
+        "Subnormals",
+    }
     assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - {Convention, Negatives, Role, SpecialCodes}
 
 
 @pytest.mark.parametrize("member", [m for rule in rules() for m in rule], ids=lambda m: f"{type(m).__name__}-{m}")
 def test_every_rule_is_documented(member):
     assert len(member.__doc__) > 10 and member.__doc__ != type(member).__doc__
-    assert "\n" not in member.__doc__                       # printed in a table
-    assert re.fullmatch(r"[a-z][a-z0-9_]*", member.value)   # typed on a command line
+    assert "\n" not in member.__doc__  # printed in a table
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", member.value)  # typed on a command line
     assert str(member) == member.value == member
     assert type(member)(member.value) is member is pickle.loads(pickle.dumps(member))
 
@@ -51,23 +88,39 @@ def test_every_numeric_rule_has_a_source(rule):
 
 # ---- numerics
 
+
 def test_defaults():
     written = Numerics(block="e4m3").to_dict()
-    assert {role: one["name"] for role, one in written.pop("formats").items()} == {"source": "fp32", "element": "e4m3", "scale": "e8m0"}
+    assert {role: one["name"] for role, one in written.pop("formats").items()} == {
+        "source": "fp32",
+        "element": "e4m3",
+        "scale": "e8m0",
+    }
     assert written == {
-        "block": "mxfp8_e4m3", "block_size": 32, "source": "fp32", "scale_rule": "floor", "rounding": "rne",
-        "specials": "nan_block", "input_subnormals": "exact", "element_subnormals": "exact", "overflow": "saturate"}
+        "block": "mxfp8_e4m3",
+        "block_size": 32,
+        "source": "fp32",
+        "scale_rule": "floor",
+        "rounding": "rne",
+        "specials": "nan_block",
+        "input_subnormals": "exact",
+        "element_subnormals": "exact",
+        "overflow": "saturate",
+    }
 
 
 # numerics.md, section 0.1: the names, the default first
-@pytest.mark.parametrize("field, names", [
-    ("scale_rule", ["floor", "ceil", "rceil", "pow2_ceil", "even", "bias_floor"]),
-    ("rounding", ["rne", "rna", "rtz", "sr", "guard_half_up"]),
-    ("specials", ["nan_block", "te", "inf_scale", "drop"]),
-    ("input_subnormals", ["exact", "flush"]),
-    ("element_subnormals", ["exact", "flush"]),
-    ("overflow", ["saturate"]),
-])
+@pytest.mark.parametrize(
+    "field, names",
+    [
+        ("scale_rule", ["floor", "ceil", "rceil", "pow2_ceil", "even", "bias_floor"]),
+        ("rounding", ["rne", "rna", "rtz", "sr", "guard_half_up"]),
+        ("specials", ["nan_block", "te", "inf_scale", "drop"]),
+        ("input_subnormals", ["exact", "flush"]),
+        ("element_subnormals", ["exact", "flush"]),
+        ("overflow", ["saturate"]),
+    ],
+)
 def test_the_named_choices(field, names):
     assert list(RULES[field]) == names
     assert getattr(Numerics(block="e4m3"), field) == names[0]
@@ -90,48 +143,91 @@ def with_element(fields: dict):
     return dataclasses.replace(E4M3B, element=(FloatFormat if "exp_bits" in fields else FixedFormat)(**fields))
 
 
-@pytest.mark.parametrize("fields, sentence", [
-    ({"block": "f4m3"}, "unknown format 'f4m3': did you mean 'e4m3'?"),
-    ({"scale_rule": "flor"}, "unknown scale_rule 'flor': did you mean 'floor'?"),
-    ({"scale_rule": "rfloor"}, "unknown scale_rule 'rfloor': did you mean 'floor'?"),
-    ({"rounding": "rnee"}, "unknown rounding 'rnee': did you mean 'rne'?"),
-    ({"specials": "nan"}, "unknown specials 'nan': known are nan_block, te, inf_scale, drop"),
-    ({"input_subnormals": "flushed"}, "unknown input_subnormals 'flushed': did you mean 'flush'?"),
-    ({"element_subnormals": "exakt"}, "unknown element_subnormals 'exakt': did you mean 'exact'?"),
-    ({"overflow": "saturated"}, "unknown overflow 'saturated': did you mean 'saturate'?"),
-    ({"overflow": None}, "unknown overflow None: known are saturate"),
-    ({"source": dataclasses.replace(BF16, name="bf17", man_bits=8)}, "source must be fp32, bf16 or fp16, not bf17"),
-    ({"source": "fp23"}, "unknown source 'fp23': did you mean 'fp32'?"),
-    ({"source": TF32}, "source must be fp32, bf16 or fp16, not tf32"),
-    ({"source": "tf32"}, "unknown source 'tf32': did you mean 'fp32'?"),
-    ({"block": "nvfp4"}, "nvfp4 has the scale format ue4m3: only E8M0 scales, and these alone, are converted to"),
-    ({"block": "fp4_ue5m3"}, "fp4_ue5m3 has the scale format ue5m3: only E8M0 scales, and these alone, are converted to"),
-    ({"block": "mx9"}, "mx9 has a field for every 2 elements: only E8M0 scales, and these alone, are converted to"),
-    ({"block": dataclasses.replace(BLOCKS["mxfp4_e2m1"], name="mine", tensor_scale=OTHER_BLOCKS["nvfp4"].tensor_scale)},
-     "mine has a scale of the whole tensor: only E8M0 scales, and these alone, are converted to"),
-    *(({"block": E4M3B.resized(size)}, f"block_size must be a power of two from 2 to 128, not {size!r}") for size in (1, 12, 256)),
-    ({"block": dataclasses.replace(E4M3B, shape=(2, 16))}, "block_size must be a power of two from 2 to 128, not 32"),  # along one axis
-    ({"block": with_element(FLOAT | {"name": "E4M3"})},                                      # a part of module and file names
-     "an element format's name must be lower-case letters, digits and underscores, not 'E4M3'"),
-    ({"block": dataclasses.replace(E4M3B, element=FP32)},                                    # what FP32 converters are made for
-     "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of fp32"),
-    ({"block": with_element(FLOAT | {"man_bits": 11})},
-     "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of t"),
-    ({"block": with_element(FLOAT | {"bias": -1})}, "the bias of an element must not be negative, not -1"),
-    ({"block": with_element(FLOAT | {"bias": 16})},                                          # largest 1.875 * 2**-1
-     "the largest t must be at least 1, so that no scale of FP32 data is out of range"),
-    ({"block": with_element(FLOAT | {"signed": False})}, "an element must have a sign and subnormals, which t has not"),
-    ({"block": with_element(FLOAT | {"subnormals": False})}, "an element must have a sign and subnormals, which t has not"),
-    ({"block": with_element(FIXED | {"frac_bits": 7})},                                      # largest 127/128
-     "the largest t must be at least 1, so that no scale of FP32 data is out of range"),
-    ({"block": with_element(FIXED | {"lowest": -128})}, "a fixed-point element must be two's complement from -127 to 127, which t is not"),
-    ({"block": with_element(FIXED | {"negatives": "sign_magnitude"})},
-     "a fixed-point element must be two's complement from -127 to 127, which t is not"),
-    *(({"rounding": "sr", "random_bits": bits}, f"random_bits must be 1 to 16, not {bits!r}")
-      for bits in (17, -1, True, 8.0, "8")),
-    *(({"rounding": rounding, "random_bits": 8}, f"random_bits are for the rounding sr, not for {rounding}")
-      for rounding in ("rne", "rna", "rtz", "guard_half_up")),
-])
+@pytest.mark.parametrize(
+    "fields, sentence",
+    [
+        ({"block": "f4m3"}, "unknown format 'f4m3': did you mean 'e4m3'?"),
+        ({"scale_rule": "flor"}, "unknown scale_rule 'flor': did you mean 'floor'?"),
+        ({"scale_rule": "rfloor"}, "unknown scale_rule 'rfloor': did you mean 'floor'?"),
+        ({"rounding": "rnee"}, "unknown rounding 'rnee': did you mean 'rne'?"),
+        ({"specials": "nan"}, "unknown specials 'nan': known are nan_block, te, inf_scale, drop"),
+        ({"input_subnormals": "flushed"}, "unknown input_subnormals 'flushed': did you mean 'flush'?"),
+        ({"element_subnormals": "exakt"}, "unknown element_subnormals 'exakt': did you mean 'exact'?"),
+        ({"overflow": "saturated"}, "unknown overflow 'saturated': did you mean 'saturate'?"),
+        ({"overflow": None}, "unknown overflow None: known are saturate"),
+        ({"source": dataclasses.replace(BF16, name="bf17", man_bits=8)}, "source must be fp32, bf16 or fp16, not bf17"),
+        ({"source": "fp23"}, "unknown source 'fp23': did you mean 'fp32'?"),
+        ({"source": TF32}, "source must be fp32, bf16 or fp16, not tf32"),
+        ({"source": "tf32"}, "unknown source 'tf32': did you mean 'fp32'?"),
+        ({"block": "nvfp4"}, "nvfp4 has the scale format ue4m3: only E8M0 scales, and these alone, are converted to"),
+        (
+            {"block": "fp4_ue5m3"},
+            "fp4_ue5m3 has the scale format ue5m3: only E8M0 scales, and these alone, are converted to",
+        ),
+        ({"block": "mx9"}, "mx9 has a field for every 2 elements: only E8M0 scales, and these alone, are converted to"),
+        (
+            {
+                "block": dataclasses.replace(
+                    BLOCKS["mxfp4_e2m1"], name="mine", tensor_scale=OTHER_BLOCKS["nvfp4"].tensor_scale
+                )
+            },
+            "mine has a scale of the whole tensor: only E8M0 scales, and these alone, are converted to",
+        ),
+        *(
+            ({"block": E4M3B.resized(size)}, f"block_size must be a power of two from 2 to 128, not {size!r}")
+            for size in (1, 12, 256)
+        ),
+        (
+            {"block": dataclasses.replace(E4M3B, shape=(2, 16))},
+            "block_size must be a power of two from 2 to 128, not 32",
+        ),  # along one axis
+        (
+            {"block": with_element(FLOAT | {"name": "E4M3"})},  # a part of module and file names
+            "an element format's name must be lower-case letters, digits and underscores, not 'E4M3'",
+        ),
+        (
+            {"block": dataclasses.replace(E4M3B, element=FP32)},  # what FP32 converters are made for
+            "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of fp32",
+        ),
+        (
+            {"block": with_element(FLOAT | {"man_bits": 11})},
+            "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of t",
+        ),
+        ({"block": with_element(FLOAT | {"bias": -1})}, "the bias of an element must not be negative, not -1"),
+        (
+            {"block": with_element(FLOAT | {"bias": 16})},  # largest 1.875 * 2**-1
+            "the largest t must be at least 1, so that no scale of FP32 data is out of range",
+        ),
+        (
+            {"block": with_element(FLOAT | {"signed": False})},
+            "an element must have a sign and subnormals, which t has not",
+        ),
+        (
+            {"block": with_element(FLOAT | {"subnormals": False})},
+            "an element must have a sign and subnormals, which t has not",
+        ),
+        (
+            {"block": with_element(FIXED | {"frac_bits": 7})},  # largest 127/128
+            "the largest t must be at least 1, so that no scale of FP32 data is out of range",
+        ),
+        (
+            {"block": with_element(FIXED | {"lowest": -128})},
+            "a fixed-point element must be two's complement from -127 to 127, which t is not",
+        ),
+        (
+            {"block": with_element(FIXED | {"negatives": "sign_magnitude"})},
+            "a fixed-point element must be two's complement from -127 to 127, which t is not",
+        ),
+        *(
+            ({"rounding": "sr", "random_bits": bits}, f"random_bits must be 1 to 16, not {bits!r}")
+            for bits in (17, -1, True, 8.0, "8")
+        ),
+        *(
+            ({"rounding": rounding, "random_bits": 8}, f"random_bits are for the rounding sr, not for {rounding}")
+            for rounding in ("rne", "rna", "rtz", "guard_half_up")
+        ),
+    ],
+)
 def test_impossible_numerics(fields, sentence):
     with pytest.raises(ValueError) as error:
         Numerics(**{"block": "e4m3"} | fields)
@@ -147,7 +243,10 @@ def test_replace():
     old = Numerics(block="e4m3")
     new = old.replace(scale_rule="ceil", block="int8", block_size=32)
     assert (new.block.name, new.scale_rule, old.scale_rule) == ("mxint8", "ceil", "floor")
-    assert old.replace(block_size=64).block_size == 64 and old.replace(block_size=64).replace(block="int8").block_size == 32
+    assert (
+        old.replace(block_size=64).block_size == 64
+        and old.replace(block_size=64).replace(block="int8").block_size == 32
+    )
     with pytest.raises(ValueError, match="^block_size must be a power of two from 2 to 128, not 48$"):
         old.replace(block_size=48)
 
@@ -155,33 +254,56 @@ def test_replace():
 def test_random_bits_come_and_go_with_the_rounding():
     assert Numerics(block="e4m3", rounding="sr").random_bits == 8
     sr = Numerics(block="e4m3").replace(rounding="sr", random_bits=5)
-    assert (sr.random_bits, sr.replace(scale_rule="ceil").random_bits, sr.replace(rounding="sr").random_bits) == (5, 5, 5)
+    assert (sr.random_bits, sr.replace(scale_rule="ceil").random_bits, sr.replace(rounding="sr").random_bits) == (
+        5,
+        5,
+        5,
+    )
     assert sr.replace(rounding="rne") == Numerics(block="e4m3")
     assert [Numerics(block="e4m3", rounding="sr", random_bits=bits).random_bits for bits in (1, 16)] == [1, 16]
     assert sr.to_dict()["random_bits"] == 5 and "random_bits" not in Numerics(block="e4m3").to_dict()
 
 
-@pytest.mark.parametrize("made", [
-    numerics("e3m3", "te", source="fp16", block_size=2),
-    numerics("int12", "gorodecky_sousa", source="bf16", input_subnormals="flush"),
-    numerics("e2m1", rounding="sr", random_bits=3, block_size=128),
-    numerics(FloatFormat(name="mine", exp_bits=4, man_bits=3, bias=11, specials="ieee", source="a test"), "nvidia"),
-    numerics(FixedFormat(name="q3_4", bits=8, frac_bits=4, lowest=-127, highest=127, source="a test"), scale_rule="even"),
-], ids=lambda made: made.block.short_name)
+@pytest.mark.parametrize(
+    "made",
+    [
+        numerics("e3m3", "te", source="fp16", block_size=2),
+        numerics("int12", "gorodecky_sousa", source="bf16", input_subnormals="flush"),
+        numerics("e2m1", rounding="sr", random_bits=3, block_size=128),
+        numerics(FloatFormat(name="mine", exp_bits=4, man_bits=3, bias=11, specials="ieee", source="a test"), "nvidia"),
+        numerics(
+            FixedFormat(name="q3_4", bits=8, frac_bits=4, lowest=-127, highest=127, source="a test"), scale_rule="even"
+        ),
+    ],
+    ids=lambda made: made.block.short_name,
+)
 def test_what_is_written_is_read(made):
     assert Numerics.from_dict(json.loads(json.dumps(made.to_dict()))) == made
 
 
-@pytest.mark.parametrize("fields, kind, sentence", [
-    ({}, ValueError, "numerics must have a block"),
-    ({"block": "e4m3", "element": [1]}, TypeError, "a format must have fields by name, not [1]"),
-    ({"block": "e4m3", "element": {"bits": 8}}, ValueError,
-     "a fixed format has the fields name, bits, frac_bits, lowest, highest, source, negatives, not ['bits']"),
-    ({"block": "e4m3", "formats": []}, TypeError, "formats must be fields by role, not []"),
-    ({"block": "e4m3", "formats": {"element": {"kind": "code"}}}, ValueError, "unknown kind of number format 'code': known are float, fixed"),
-    ({"block": "e4m3", "formats": {"element": {"kind": "fixed", "name": "q", "bits": 8}}}, ValueError,
-     "missing 3 required keyword-only arguments: 'frac_bits', 'lowest', and 'highest'"),
-])
+@pytest.mark.parametrize(
+    "fields, kind, sentence",
+    [
+        ({}, ValueError, "numerics must have a block"),
+        ({"block": "e4m3", "element": [1]}, TypeError, "a format must have fields by name, not [1]"),
+        (
+            {"block": "e4m3", "element": {"bits": 8}},
+            ValueError,
+            "a fixed format has the fields name, bits, frac_bits, lowest, highest, source, negatives, not ['bits']",
+        ),
+        ({"block": "e4m3", "formats": []}, TypeError, "formats must be fields by role, not []"),
+        (
+            {"block": "e4m3", "formats": {"element": {"kind": "code"}}},
+            ValueError,
+            "unknown kind of number format 'code': known are float, fixed",
+        ),
+        (
+            {"block": "e4m3", "formats": {"element": {"kind": "fixed", "name": "q", "bits": 8}}},
+            ValueError,
+            "missing 3 required keyword-only arguments: 'frac_bits', 'lowest', and 'highest'",
+        ),
+    ],
+)
 def test_what_was_not_written_is_not_read(fields, kind, sentence):
     with pytest.raises(kind) as error:
         Numerics.from_dict(fields)
@@ -190,48 +312,80 @@ def test_what_was_not_written_is_not_read(fields, kind, sentence):
 
 # ---- profiles
 
+
 # numerics.md, section 0.1: what a profile has beside rne, nan_block and exact subnormals of FP32 numbers
-@pytest.mark.parametrize("name, rules", [
-    ("ocp", {"scale_rule": "floor"}),
-    ("nvidia", {"scale_rule": "ceil"}),
-    ("te", {"scale_rule": "rceil", "specials": "te"}),
-    ("torchao_floor", {"scale_rule": "floor"}),
-    ("torchao_rceil", {"scale_rule": "rceil"}),
-    ("torchao_ceil", {"scale_rule": "pow2_ceil"}),
-    ("torchao_even", {"scale_rule": "even"}),
-    ("microxcaling", {"scale_rule": "floor"}),
-    ("samson", {"scale_rule": "floor", "source": "bf16"}),
-    ("gorodecky_sousa", {"scale_rule": "bias_floor", "rounding": "guard_half_up", "specials": "drop",
-                         "element_subnormals": "flush"}),
-])
+@pytest.mark.parametrize(
+    "name, rules",
+    [
+        ("ocp", {"scale_rule": "floor"}),
+        ("nvidia", {"scale_rule": "ceil"}),
+        ("te", {"scale_rule": "rceil", "specials": "te"}),
+        ("torchao_floor", {"scale_rule": "floor"}),
+        ("torchao_rceil", {"scale_rule": "rceil"}),
+        ("torchao_ceil", {"scale_rule": "pow2_ceil"}),
+        ("torchao_even", {"scale_rule": "even"}),
+        ("microxcaling", {"scale_rule": "floor"}),
+        ("samson", {"scale_rule": "floor", "source": "bf16"}),
+        (
+            "gorodecky_sousa",
+            {
+                "scale_rule": "bias_floor",
+                "rounding": "guard_half_up",
+                "specials": "drop",
+                "element_subnormals": "flush",
+            },
+        ),
+    ],
+)
 @pytest.mark.parametrize("block", [*BLOCKS, "mxfp7_e3m3"])
 def test_profiles(block, name, rules):
-    usual = {"block": block, "block_size": 32, "source": "fp32", "rounding": "rne", "specials": "nan_block",
-             "overflow": "saturate", "input_subnormals": "exact", "element_subnormals": "exact"}
+    usual = {
+        "block": block,
+        "block_size": 32,
+        "source": "fp32",
+        "rounding": "rne",
+        "specials": "nan_block",
+        "overflow": "saturate",
+        "input_subnormals": "exact",
+        "element_subnormals": "exact",
+    }
     written = numerics(block, name).to_dict()
     written.pop("formats")
     assert written == usual | rules
 
 
 def test_every_profile_is_dated_and_sourced():
-    assert list(PROFILES) == ["ocp", "nvidia", "te", "torchao_floor", "torchao_rceil", "torchao_ceil", "torchao_even",
-                              "microxcaling", "samson", "gorodecky_sousa"]  # a new one needs a row above
+    assert list(PROFILES) == [
+        "ocp",
+        "nvidia",
+        "te",
+        "torchao_floor",
+        "torchao_rceil",
+        "torchao_ceil",
+        "torchao_even",
+        "microxcaling",
+        "samson",
+        "gorodecky_sousa",
+    ]  # a new one needs a row above
     for name, profile in PROFILES.items():
         assert profile.name == name
         assert re.fullmatch(r"20\d\d-\d\d", profile.date) and len(profile.source) > 10
         assert {field for field, _ in profile.rules} <= {*RULES, "source"}
 
 
-@pytest.mark.parametrize("rules, preferred, profile", [
-    ({}, None, "ocp"),
-    ({}, "torchao_floor", "torchao_floor"),                    # whose rules are the same
-    ({}, "nvidia", "ocp"),                                     # whose rules are not
-    ({"scale_rule": "rceil"}, None, "torchao_rceil"),
-    ({"scale_rule": "rceil", "specials": "te"}, None, "te"),
-    ({"source": "bf16"}, None, "samson"),
-    ({"block_size": 16}, None, "ocp"),                         # a profile is for any block format
-    ({"rounding": "rtz"}, "ocp", None),
-])
+@pytest.mark.parametrize(
+    "rules, preferred, profile",
+    [
+        ({}, None, "ocp"),
+        ({}, "torchao_floor", "torchao_floor"),  # whose rules are the same
+        ({}, "nvidia", "ocp"),  # whose rules are not
+        ({"scale_rule": "rceil"}, None, "torchao_rceil"),
+        ({"scale_rule": "rceil", "specials": "te"}, None, "te"),
+        ({"source": "bf16"}, None, "samson"),
+        ({"block_size": 16}, None, "ocp"),  # a profile is for any block format
+        ({"rounding": "rtz"}, "ocp", None),
+    ],
+)
 def test_the_profile_of_rules(rules, preferred, profile):
     assert profile_of(numerics("e4m3", **rules), preferred) == profile
 
@@ -248,38 +402,68 @@ def test_unknown_profile():
 
 # ---- configurations
 
+
 def test_converter_config_sorts_the_overrides():
     made = converter_config("e4m3", "nvidia", amax_key="magnitude", specials="inf_scale")
-    assert made == ConverterConfig(numerics=numerics("e4m3", "nvidia", specials="inf_scale"),
-                                   microarchitecture=Microarchitecture(amax_key=AmaxKey.MAGNITUDE), profile="nvidia")
+    assert made == ConverterConfig(
+        numerics=numerics("e4m3", "nvidia", specials="inf_scale"),
+        microarchitecture=Microarchitecture(amax_key=AmaxKey.MAGNITUDE),
+        profile="nvidia",
+    )
     assert converter_config(made) is made
 
 
-@pytest.mark.parametrize("fields, kind, sentence", [
-    ({"scale_rul": "ceil"}, ValueError, "unknown field 'scale_rul': did you mean 'scale_rule'?"),
-    ({"amaxkey": "reduced"}, ValueError, "unknown field 'amaxkey': did you mean 'amax_key'?"),
-    ({"amax_key": "magnitud"}, ValueError, "unknown amax_key 'magnitud': did you mean 'magnitude'?"),
-    ({"block_size": 24}, ValueError, "block_size must be a power of two from 2 to 128, not 24"),
-    ({"block_size": 10**5000}, ValueError, "block_size must be a power of two from 2 to 128, not a number of 16610 bits"),
-    ({"profile": "o" * 100}, ValueError, f"unknown profile '{'o' * 60}...': known are ocp, nvidia, te, torchao_floor, torchao_rceil, "
-                                         "torchao_ceil, torchao_even, microxcaling, samson, gorodecky_sousa"),
-    ({"registered_after": [10**5000]}, TypeError, "registered_after must be names of places, not a value too long to repeat"),
-    ({"profile": "ocpp"}, ValueError, "unknown profile 'ocpp': did you mean 'ocp'?"),
-    ({"scale_rule": "floor,cell"}, ValueError, "unknown scale_rule 'cell': did you mean 'ceil'?"),
-    ({"scale_rule": "floor,"}, ValueError, "unknown scale_rule '': known are floor, ceil, rceil, pow2_ceil, even, bias_floor"),
-    ({"scale_rule": "floor,floor"}, ValueError, "the modes of a converter must differ from each other"),
-    ({"rounding": "rne,rtz"}, ValueError, "unknown rounding 'rne,rtz': did you mean 'rtz'?"),      # no mode differs in it
-])
+@pytest.mark.parametrize(
+    "fields, kind, sentence",
+    [
+        ({"scale_rul": "ceil"}, ValueError, "unknown field 'scale_rul': did you mean 'scale_rule'?"),
+        ({"amaxkey": "reduced"}, ValueError, "unknown field 'amaxkey': did you mean 'amax_key'?"),
+        ({"amax_key": "magnitud"}, ValueError, "unknown amax_key 'magnitud': did you mean 'magnitude'?"),
+        ({"block_size": 24}, ValueError, "block_size must be a power of two from 2 to 128, not 24"),
+        (
+            {"block_size": 10**5000},
+            ValueError,
+            "block_size must be a power of two from 2 to 128, not a number of 16610 bits",
+        ),
+        (
+            {"profile": "o" * 100},
+            ValueError,
+            f"unknown profile '{'o' * 60}...': known are ocp, nvidia, te, torchao_floor, torchao_rceil, "
+            "torchao_ceil, torchao_even, microxcaling, samson, gorodecky_sousa",
+        ),
+        (
+            {"registered_after": [10**5000]},
+            TypeError,
+            "registered_after must be names of places, not a value too long to repeat",
+        ),
+        ({"profile": "ocpp"}, ValueError, "unknown profile 'ocpp': did you mean 'ocp'?"),
+        ({"scale_rule": "floor,cell"}, ValueError, "unknown scale_rule 'cell': did you mean 'ceil'?"),
+        (
+            {"scale_rule": "floor,"},
+            ValueError,
+            "unknown scale_rule '': known are floor, ceil, rceil, pow2_ceil, even, bias_floor",
+        ),
+        ({"scale_rule": "floor,floor"}, ValueError, "the modes of a converter must differ from each other"),
+        (
+            {"rounding": "rne,rtz"},
+            ValueError,
+            "unknown rounding 'rne,rtz': did you mean 'rtz'?",
+        ),  # no mode differs in it
+    ],
+)
 def test_impossible_configurations(fields, kind, sentence):
     with pytest.raises(kind) as error:
         converter_config("e4m3", **fields)
     assert str(error.value) == sentence
 
 
-@pytest.mark.parametrize("arguments, fields", [
-    ((), {"scale_rule": "ceil"}),
-    (("nvidia",), {}),                # said, and would be dropped
-])
+@pytest.mark.parametrize(
+    "arguments, fields",
+    [
+        ((), {"scale_rule": "ceil"}),
+        (("nvidia",), {}),  # said, and would be dropped
+    ],
+)
 def test_a_configuration_is_complete(arguments, fields):
     with pytest.raises(TypeError):
         converter_config(converter_config("e4m3"), *arguments, **fields)
@@ -287,22 +471,29 @@ def test_a_configuration_is_complete(arguments, fields):
 
 # ---- modes
 
-@pytest.mark.parametrize("block, fields, modes", [
-    ("e4m3", {"scale_rule": "floor"}, ["e4m3 floor"]),
-    ("e4m3", {"scale_rule": "floor, ceil"}, ["e4m3 floor", "e4m3 ceil"]),
-    ("e4m3", {"scale_rule": ["ceil", "floor"]}, ["e4m3 ceil", "e4m3 floor"]),                # the first named is mode 0
-    ("e4m3", {"scale_rule": (ScaleRule.EVEN, "rceil")}, ["e4m3 even", "e4m3 rceil"]),
-    ("e5m2,int8,e4m3", {}, ["e5m2 floor", "int8 floor", "e4m3 floor"]),
-    (["e3m2", "e2m3"], {"scale_rule": "floor,ceil", "block_size": 16},
-     ["e3m2 floor", "e3m2 ceil", "e2m3 floor", "e2m3 ceil"]),
-    ("mxfp4_e2m1,e1m2,int4", {}, ["e2m1 floor", "e1m2 floor", "int4 floor"]),
-])
+
+@pytest.mark.parametrize(
+    "block, fields, modes",
+    [
+        ("e4m3", {"scale_rule": "floor"}, ["e4m3 floor"]),
+        ("e4m3", {"scale_rule": "floor, ceil"}, ["e4m3 floor", "e4m3 ceil"]),
+        ("e4m3", {"scale_rule": ["ceil", "floor"]}, ["e4m3 ceil", "e4m3 floor"]),  # the first named is mode 0
+        ("e4m3", {"scale_rule": (ScaleRule.EVEN, "rceil")}, ["e4m3 even", "e4m3 rceil"]),
+        ("e5m2,int8,e4m3", {}, ["e5m2 floor", "int8 floor", "e4m3 floor"]),
+        (
+            ["e3m2", "e2m3"],
+            {"scale_rule": "floor,ceil", "block_size": 16},
+            ["e3m2 floor", "e3m2 ceil", "e2m3 floor", "e2m3 ceil"],
+        ),
+        ("mxfp4_e2m1,e1m2,int4", {}, ["e2m1 floor", "e1m2 floor", "int4 floor"]),
+    ],
+)
 def test_modes(block, fields, modes):
     made = converter_config(block, **fields)
     assert [f"{mode.block.short_name} {mode.scale_rule}" for mode in made.modes] == modes
     assert made.modes == (made.numerics, *made.alternatives)
     assert {mode.block_size for mode in made.modes} == {fields.get("block_size", 32)}
-    assert made.mode_bits == next(bits for bits in range(9) if 2 ** bits >= len(modes))
+    assert made.mode_bits == next(bits for bits in range(9) if 2**bits >= len(modes))
     assert ConverterConfig.from_dict(json.loads(json.dumps(made.to_dict()))) == made
 
 
@@ -312,21 +503,38 @@ def test_the_profile_of_modes_is_the_one_that_all_have():
     assert converter_config("e4m3", "torchao_floor").profile == "torchao_floor"
 
 
-@pytest.mark.parametrize("other, sentence", [
-    (numerics("e2m1"), "the element formats of one converter must have the same width, not 8 bits (e4m3) and 4 (e2m1)"),
-    (numerics("e4m3"), "the modes of a converter must differ from each other"),
-    *((numerics("e5m2", **fields), "the modes of one converter may differ in scale_rule and element format only") for fields in (
-        {"rounding": "rtz"}, {"specials": "te"}, {"source": "bf16"}, {"block_size": 16}, {"input_subnormals": "flush"},
-        {"element_subnormals": "flush"})),
-])
+@pytest.mark.parametrize(
+    "other, sentence",
+    [
+        (
+            numerics("e2m1"),
+            "the element formats of one converter must have the same width, not 8 bits (e4m3) and 4 (e2m1)",
+        ),
+        (numerics("e4m3"), "the modes of a converter must differ from each other"),
+        *(
+            (numerics("e5m2", **fields), "the modes of one converter may differ in scale_rule and element format only")
+            for fields in (
+                {"rounding": "rtz"},
+                {"specials": "te"},
+                {"source": "bf16"},
+                {"block_size": 16},
+                {"input_subnormals": "flush"},
+                {"element_subnormals": "flush"},
+            )
+        ),
+    ],
+)
 def test_impossible_modes(other, sentence):
     with pytest.raises(ValueError) as error:
         ConverterConfig(numerics=numerics("e4m3"), alternatives=(other,))
     assert str(error.value) == sentence
 
 
-@pytest.mark.parametrize("made", [numerics("e4m3"), Microarchitecture(), converter_config("e4m3"), converter_config("e4m3,e5m2")],
-                         ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "made",
+    [numerics("e4m3"), Microarchitecture(), converter_config("e4m3"), converter_config("e4m3,e5m2")],
+    ids=lambda m: type(m).__name__,
+)
 def test_frozen_and_hashable(made):
     same = dataclasses.replace(made)
     assert same == made and hash(same) == hash(made) and same is not made
@@ -342,6 +550,7 @@ def test_keyword_only(kind):
 
 
 # ---- config_id
+
 
 def variants() -> Iterator[tuple[str, ConverterConfig]]:
     """A configuration, and others that differ from it in one value of one field."""
@@ -366,17 +575,32 @@ def variants() -> Iterator[tuple[str, ConverterConfig]]:
 
 def test_config_id_tells_every_field():
     made = dict(variants())
-    # blocks, then the rules in their order, then those of the micro-architecture, sources, block sizes and the last four
+    # blocks, then the rules in their order, then those of the micro-architecture, sources, block sizes and the last
+    # four
     assert len(made) == 1 + 5 + (5 + 4 + 3 + 1 + 1 + 0) + (1 + 3 + 1 + 1) + 2 + 6 + 4
     assert len({config.config_id for config in made.values()}) == len(made)
 
 
 def test_config_id_is_the_hash_of_the_canonical_json():
     config = converter_config("e2m1", "nvidia")
-    text = json.dumps({"numerics": {"block": "mxfp4_e2m1", "block_size": 32, "source": "fp32", "scale_rule": "ceil", "rounding": "rne",
-                                    "specials": "nan_block", "input_subnormals": "exact", "element_subnormals": "exact",
-                                    "overflow": "saturate"}, "microarchitecture": {"amax_key": "reduced"}},
-                      sort_keys=True, separators=(",", ":"))
+    text = json.dumps(
+        {
+            "numerics": {
+                "block": "mxfp4_e2m1",
+                "block_size": 32,
+                "source": "fp32",
+                "scale_rule": "ceil",
+                "rounding": "rne",
+                "specials": "nan_block",
+                "input_subnormals": "exact",
+                "element_subnormals": "exact",
+                "overflow": "saturate",
+            },
+            "microarchitecture": {"amax_key": "reduced"},
+        },
+        sort_keys=True,
+        separators=(",", ":"),
+    )
     assert config.config_id == hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
@@ -386,12 +610,26 @@ def test_config_id_leaves_the_profile_out():
 
 
 def test_config_id_is_the_same_in_every_process():
-    script = ("from mxcast.spec import BLOCKS, PROFILES, converter_config\n"
-              "print(*(converter_config(b, p).config_id for b in BLOCKS for p in PROFILES))")
-    printed = {subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True,
-                              text=True, check=True).stdout for seed in ("1", "2", "random")}
+    script = (
+        "from mxcast.spec import BLOCKS, PROFILES, converter_config\n"
+        "print(*(converter_config(b, p).config_id for b in BLOCKS for p in PROFILES))"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "random")
+    }
     assert printed == {" ".join(converter_config(b, p).config_id for b in BLOCKS for p in PROFILES) + "\n"}
-    assert len(set(printed.pop().split())) == len({numerics(block, profile) for block in BLOCKS for profile in PROFILES}) == 6 * 8
+    assert (
+        len(set(printed.pop().split()))
+        == len({numerics(block, profile) for block in BLOCKS for profile in PROFILES})
+        == 6 * 8
+    )
 
 
 def test_spec_imports_nothing_heavy():

@@ -15,37 +15,50 @@ PLACES = stages(CONFIG)
 
 @pytest.fixture
 def measured(monkeypatch):
-    """Sections of known delays, in ns: input, key, level1, scale, normalised, aligned, rounded, output. A register of ECP5 takes 0.52."""
+    """Sections of known delays, in ns: input, key, level1, scale, normalised, aligned, rounded, output. A register of
+    ECP5 takes 0.52.
+    """
     delays = dict(zip(PLACES, (0.0, 1.0, 2.0, 2.0, 6.0, 3.0, 2.0, 1.0)))
     bits = dict(zip(PLACES, (65, 81, 73, 74, 37, 45, 19, 17)))
     monkeypatch.setattr(pipeline, "sections", lambda config, target: (delays, bits))
 
 
-@pytest.mark.parametrize("latency, period, places", [
-    (1, 11.52, "normalised"),                         # 11 | 6: after scale it would be 5 | 12
-    (2, 6.52, "scale normalised"),                    # 5 | 6 | 6
-    (3, 6.52, "scale normalised output"),             # nothing is below 6: the register with the fewest bits
-    (8, 6.52, "input key level1 scale normalised aligned rounded output"),
-])
+@pytest.mark.parametrize(
+    "latency, period, places",
+    [
+        (1, 11.52, "normalised"),  # 11 | 6: after scale it would be 5 | 12
+        (2, 6.52, "scale normalised"),  # 5 | 6 | 6
+        (3, 6.52, "scale normalised output"),  # nothing is below 6: the register with the fewest bits
+        (8, 6.52, "input key level1 scale normalised aligned rounded output"),
+    ],
+)
 def test_the_longest_section_is_the_shortest(measured, latency, period, places):
     found = plan(CONFIG, latency=latency)
     assert (found.period, found.places) == (period, tuple(places.split()))
 
 
-@pytest.mark.parametrize("frequency, places", [(1, "normalised"), (80, "normalised"), (90, "scale normalised"), (153, "scale normalised")])
+@pytest.mark.parametrize(
+    "frequency, places", [(1, "normalised"), (80, "normalised"), (90, "scale normalised"), (153, "scale normalised")]
+)
 def test_the_fewest_registers_for_a_clock(measured, frequency, places):
     found = plan(CONFIG, frequency_mhz=frequency)
     assert found.places == tuple(places.split()) and found.frequency >= frequency
 
 
-@pytest.mark.parametrize("wish, sentence", [
-    ({"frequency_mhz": 154}, "no choice of places reaches 154 MHz on ecp5: by the estimate registers everywhere give 153"),
-    ({"frequency_mhz": 0}, "a frequency must be above 0 MHz, not 0"),
-    ({"latency": 0}, "latency must be 1 to 8, for which there are places, not 0"),
-    ({"latency": 9}, "latency must be 1 to 8, for which there are places, not 9"),
-    ({}, "give either a latency or a frequency"),
-    ({"latency": 2, "frequency_mhz": 90}, "give either a latency or a frequency"),
-])
+@pytest.mark.parametrize(
+    "wish, sentence",
+    [
+        (
+            {"frequency_mhz": 154},
+            "no choice of places reaches 154 MHz on ecp5: by the estimate registers everywhere give 153",
+        ),
+        ({"frequency_mhz": 0}, "a frequency must be above 0 MHz, not 0"),
+        ({"latency": 0}, "latency must be 1 to 8, for which there are places, not 0"),
+        ({"latency": 9}, "latency must be 1 to 8, for which there are places, not 9"),
+        ({}, "give either a latency or a frequency"),
+        ({"latency": 2, "frequency_mhz": 90}, "give either a latency or a frequency"),
+    ],
+)
 def test_what_cannot_be(measured, wish, sentence):
     with pytest.raises(ValueError) as error:
         plan(CONFIG, **wish)
@@ -68,18 +81,28 @@ def test_sections_of_a_netlist():
 def test_registers_make_the_netlist_shorter():
     """More levels stay on the longest path of a shallow pipeline than of a deep one, and most without registers."""
     config = converter_config("e2m1", block_size=4)
-    levels = [synth(c, "ecp5", stages=False).whole.levels for c in (config, *(pipelined(config, latency=n) for n in (1, 3)))]
+    levels = [
+        synth(c, "ecp5", stages=False).whole.levels for c in (config, *(pipelined(config, latency=n) for n in (1, 3)))
+    ]
     assert levels == sorted(levels, reverse=True) and len(set(levels)) == 3
 
 
-@pytest.mark.parametrize("block, profile, rules", [
-    ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush"}), ("e2m1", "nvidia", {"quantizer": "table"}),
-    ("int8", "ocp", {"quantizer": "table", "specials": "drop"}), pytest.param("e4m3", "te", {"quantizer": "table"}, marks=pytest.mark.slow),
-    pytest.param("e4m3", "ocp", {}, marks=pytest.mark.slow), ("int8", "te", {}),
-])
+@pytest.mark.parametrize(
+    "block, profile, rules",
+    [
+        ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush"}),
+        ("e2m1", "nvidia", {"quantizer": "table"}),
+        ("int8", "ocp", {"quantizer": "table", "specials": "drop"}),
+        pytest.param("e4m3", "te", {"quantizer": "table"}, marks=pytest.mark.slow),
+        pytest.param("e4m3", "ocp", {}, marks=pytest.mark.slow),
+        ("int8", "te", {}),
+    ],
+)
 def test_synthesis_resets_no_data(block, profile, rules, tmp_path):
     """A reset that is made of data is gated by the enable, and the gate is on the longest path."""
-    places = stages(converter_config(block, profile, block_size=2, **rules))[:-1]  # an output is a register, not an inverter behind one
+    places = stages(converter_config(block, profile, block_size=2, **rules))[
+        :-1
+    ]  # an output is a register, not an inverter behind one
     config = converter_config(block, profile, block_size=2, registered_after=places, **rules)
     (tmp_path / "converter.v").write_text(verilog(config, "dut"))
     netlist, _ = run(["read_verilog converter.v", TARGETS["ecp5"].script.format(top="dut")], tmp_path)

@@ -1,4 +1,6 @@
-"""Place and route between registers: the wrapper, what nextpnr is asked and what is believed of its report, and real runs."""
+"""Place and route between registers: the wrapper, what nextpnr is asked and what is believed of its report, and real
+runs.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +41,14 @@ def needs(device: str):
 
 # ---- the wrapper
 
+
 def port(name: str, direction: str, width: int) -> dict:
     return {"name": name, "direction": direction, "width": width}
 
 
 PIPELINED = """
-module converter(input clk, input rst, input i_valid, output i_ready, input [7:0] x, output o_valid, input o_ready, output [4:0] p);
+module converter(input clk, input rst, input i_valid, output i_ready, input [7:0] x,
+                 output o_valid, input o_ready, output [4:0] p);
   reg full; reg [7:0] held;
   assign i_ready = ~full | o_ready;
   assign o_valid = full;
@@ -52,8 +56,16 @@ module converter(input clk, input rst, input i_valid, output i_ready, input [7:0
   always @(posedge clk) if (rst) full <= 0; else if (i_ready) begin full <= i_valid; held <= x; end
 endmodule
 """
-PIPELINED_PORTS = [port("clk", "input", 1), port("rst", "input", 1), port("i_valid", "input", 1), port("i_ready", "output", 1),
-                   port("x", "input", 8), port("o_valid", "output", 1), port("o_ready", "input", 1), port("p", "output", 5)]
+PIPELINED_PORTS = [
+    port("clk", "input", 1),
+    port("rst", "input", 1),
+    port("i_valid", "input", 1),
+    port("i_ready", "output", 1),
+    port("x", "input", 8),
+    port("o_valid", "output", 1),
+    port("o_ready", "input", 1),
+    port("p", "output", 5),
+]
 
 
 def map_small(folder: Path, text: str, ports: list[dict], target: str) -> dict:
@@ -78,12 +90,16 @@ def test_a_clock_is_connected_and_the_rest_is_data(tmp_path):
     netlist = map_small(tmp_path, PIPELINED, PIPELINED_PORTS, "ice40")
     design, around = (cost(netlist, {}, name, TARGETS["ice40"]) for name in ("converter", WRAPPER))
     assert design.ffs == 9 and design.luts >= 5
-    assert around.ffs == 11 + 7 + 2 + 1 and around.luts == 3           # inputs, outputs, folds of 7 and of 2
+    assert around.ffs == 11 + 7 + 2 + 1 and around.luts == 3  # inputs, outputs, folds of 7 and of 2
 
 
 def test_the_fold_of_many_outputs_is_one_lut_deep(tmp_path):
-    netlist = map_small(tmp_path, "module converter(input a, output [99:0] p); assign p = {50{a, ~a}}; endmodule",
-                        [port("a", "input", 1), port("p", "output", 100)], "ice40")
+    netlist = map_small(
+        tmp_path,
+        "module converter(input a, output [99:0] p); assign p = {50{a, ~a}}; endmodule",
+        [port("a", "input", 1), port("p", "output", 100)],
+        "ice40",
+    )
     around = cost(netlist, {}, WRAPPER, TARGETS["ice40"])
     assert around.ffs == 1 + 100 + 25 + 7 + 2 + 1 and around.levels == 1
 
@@ -96,6 +112,7 @@ def test_a_design_without_data_cannot_be_measured(ports):
 
 # ---- what is asked, how often, and what is kept
 
+
 class FakeNextpnr:
     """Instead of Yosys and nextpnr: Fmax by seed, slower in each new run."""
 
@@ -106,8 +123,13 @@ class FakeNextpnr:
     def map(self, text: str, around: str, target, folder: Path) -> None:
         self.mapped += 1
         (folder / "netlist.json").write_text("{}")
-        (folder / "cost.json").write_text(json.dumps(Cost(
-            luts=7, carries=1, muxes=0, ffs=2, inverters=0, levels=3, logic_cells=9, cells={"LUT4": 7}).to_dict()))
+        (folder / "cost.json").write_text(
+            json.dumps(
+                Cost(
+                    luts=7, carries=1, muxes=0, ffs=2, inverters=0, levels=3, logic_cells=9, cells={"LUT4": 7}
+                ).to_dict()
+            )
+        )
 
     def route(self, device, folder: Path, seed: int) -> dict:
         assert (folder / "netlist.json").exists()
@@ -128,19 +150,31 @@ def test_median_and_range(fake, cache):
     found = place_and_route(CONFIG, seeds=3)
     assert fake.seeds == [1, 2, 3] and fake.mapped == 1
     assert (found.fmax_mhz, found.fmax_range_mhz, found.logic_cells) == (38.0, (30.0, 40.0), 12)
-    assert place_and_route(CONFIG, seeds=2).fmax_mhz == 34.0 and len(fake.seeds) == 3   # kept, each seed by itself
-    assert len(list(cache.rglob("netlist.json"))) == 1                                  # large
+    assert place_and_route(CONFIG, seeds=2).fmax_mhz == 34.0 and len(fake.seeds) == 3  # kept, each seed by itself
+    assert len(list(cache.rglob("netlist.json"))) == 1  # large
     place_and_route(CONFIG, seeds=4)
     assert fake.seeds == [1, 2, 3, 4] and fake.mapped == 1
     place_and_route(CONFIG, seeds=1, force=True)
     assert fake.seeds == [1, 2, 3, 4, 1] and fake.mapped == 2
     document = json.loads(json.dumps(found.to_dict()))
-    assert document["fmax_range_mhz"] == [30.0, 40.0] and document["design"]["luts"] == 7 and document["nextpnr"] == "0.0"
+    assert (
+        document["fmax_range_mhz"] == [30.0, 40.0] and document["design"]["luts"] == 7 and document["nextpnr"] == "0.0"
+    )
     (row,) = pnr_table([found])
-    assert [row[name] for name in ("LUTs", "FFs", "logic cells", "Fmax MHz", "lowest", "highest", "seeds")] == [7, 2, 12, 38, 30, 40, 3]
+    assert [row[name] for name in ("LUTs", "FFs", "logic cells", "Fmax MHz", "lowest", "highest", "seeds")] == [
+        7,
+        2,
+        12,
+        38,
+        30,
+        40,
+        3,
+    ]
 
 
-@pytest.mark.parametrize("config, target", [(CONFIG, "ice40"), (CONFIG, "ecp5-relaxed"), (converter_config("e2m1", block_size=4), "ecp5")])
+@pytest.mark.parametrize(
+    "config, target", [(CONFIG, "ice40"), (CONFIG, "ecp5-relaxed"), (converter_config("e2m1", block_size=4), "ecp5")]
+)
 def test_results_of_something_else_are_not_taken(fake, config, target):
     place_and_route(CONFIG, seeds=1)
     place_and_route(config, target, seeds=1)
@@ -153,10 +187,13 @@ def test_progress(fake):
     assert steps == [(0, 6), (1, 6), (2, 6), (3, 6), (3, 6), (4, 6), (5, 6), (6, 6)] and len(results) == 2
 
 
-@pytest.mark.parametrize("target, sentence", [
-    ("xcu", "place and route is for ecp5, ice40, ecp5-relaxed, ice40-relaxed, not xcu"),   # there is no such program
-    ("ecp6", "unknown target 'ecp6': did you mean 'ecp5'?"),
-])
+@pytest.mark.parametrize(
+    "target, sentence",
+    [
+        ("xcu", "place and route is for ecp5, ice40, ecp5-relaxed, ice40-relaxed, not xcu"),  # there is no such program
+        ("ecp6", "unknown target 'ecp6': did you mean 'ecp5'?"),
+    ],
+)
 def test_targets_that_cannot_be_placed(fake, target, sentence):
     with pytest.raises(ValueError) as error:
         place_and_route(CONFIG, target)
@@ -171,14 +208,16 @@ def test_seeds_are_counted_from_one(fake):
 def test_nextpnr_is_missing(cache, monkeypatch):
     def nothing(name: str) -> str:
         raise PackageNotFoundError(name)
+
     monkeypatch.setattr(child, "version", nothing)
     with pytest.raises(ToolError) as error:
         place_and_route(CONFIG)
     assert str(error.value) == "nextpnr-ecp5 is missing: pip install 'mxcast[pnr]'"
-    assert not list(cache.rglob("script.ys"))                                              # before anything is synthesised
+    assert not list(cache.rglob("script.ys"))  # before anything is synthesised
 
 
 # ---- what is believed: the child is Python with a body of ours
+
 
 def planted(monkeypatch, tmp_path, body: str) -> dict:
     monkeypatch.setattr(child, "nextpnr_version", lambda device: "0.0")
@@ -186,7 +225,10 @@ def planted(monkeypatch, tmp_path, body: str) -> dict:
     return child.route(DEVICES["ecp5"], tmp_path, 1)
 
 
-REPORT = {"fmax": {"clk": {"achieved": 33.333, "constraint": 100}}, "utilization": {"TRELLIS_COMB": {"used": 5}, "DP16KD": {"used": 0}}}
+REPORT = {
+    "fmax": {"clk": {"achieved": 33.333, "constraint": 100}},
+    "utilization": {"TRELLIS_COMB": {"used": 5}, "DP16KD": {"used": 0}},
+}
 
 
 def writes(report: object) -> str:
@@ -197,27 +239,36 @@ def test_a_report_is_read(monkeypatch, tmp_path):
     assert planted(monkeypatch, tmp_path, writes(REPORT)) == {"seed": 1, "fmax_mhz": 33.33, "used": {"TRELLIS_COMB": 5}}
 
 
-@pytest.mark.parametrize("body", [
-    "pass",                                                                     # an exit status is not trusted
-    "open('report.json', 'w').write('{')",
-    writes({**REPORT, "fmax": {}}),                                             # a design without a clock
-    writes({**REPORT, "fmax": {"a": {"achieved": 30}, "b": {"achieved": 40}}}),  # which one?
-    writes({**REPORT, "fmax": {"clk": {"achieved": 0}}}),
-    writes({**REPORT, "fmax": {"clk": {"constraint": 100}}}),
-    writes({**REPORT, "utilization": {"TRELLIS_COMB": {"used": 0}}}),           # an empty design is fast
-    writes({"fmax": REPORT["fmax"]}),
-    writes([]),
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "pass",  # an exit status is not trusted
+        "open('report.json', 'w').write('{')",
+        writes({**REPORT, "fmax": {}}),  # a design without a clock
+        writes({**REPORT, "fmax": {"a": {"achieved": 30}, "b": {"achieved": 40}}}),  # which one?
+        writes({**REPORT, "fmax": {"clk": {"achieved": 0}}}),
+        writes({**REPORT, "fmax": {"clk": {"constraint": 100}}}),
+        writes({**REPORT, "utilization": {"TRELLIS_COMB": {"used": 0}}}),  # an empty design is fast
+        writes({"fmax": REPORT["fmax"]}),
+        writes([]),
+    ],
+)
 def test_a_report_without_an_fmax_is_an_error(monkeypatch, tmp_path, body):
-    (tmp_path / "report.json").write_text(json.dumps(REPORT))                   # that of another run
+    (tmp_path / "report.json").write_text(json.dumps(REPORT))  # that of another run
     with pytest.raises(ToolError, match="^nextpnr-ecp5 reported no Fmax"):
         planted(monkeypatch, tmp_path, body)
 
 
-@pytest.mark.parametrize("body, sentence", [
-    ("import sys; open('nextpnr.log', 'w').write('Info: a\\nERROR: Failed to route net.\\n'); sys.exit(1)", "ERROR: Failed to route net."),
-    ("import os; os.abort()", "exit status -6"),
-])
+@pytest.mark.parametrize(
+    "body, sentence",
+    [
+        (
+            "import sys; open('nextpnr.log', 'w').write('Info: a\\nERROR: Failed to route net.\\n'); sys.exit(1)",
+            "ERROR: Failed to route net.",
+        ),
+        ("import os; os.abort()", "exit status -6"),
+    ],
+)
 def test_a_run_that_fails(monkeypatch, tmp_path, body, sentence):
     with pytest.raises(ToolError) as error:
         planted(monkeypatch, tmp_path, body)
@@ -226,20 +277,33 @@ def test_a_run_that_fails(monkeypatch, tmp_path, body, sentence):
 
 # ---- real runs
 
+
 @needs("ice40")
 def test_a_design_that_does_not_fit(tmp_path):
-    map_small(tmp_path, "module converter(input [1399:0] x, output p); assign p = x[0] ^ x[1399]; endmodule",
-              [port("x", "input", 1400), port("p", "output", 1)], "ice40")
-    small = replace(DEVICES["ice40"], description="an HX1K", options=("--hx1k", "--package", "tq144", "--pcf-allow-unconstrained"))
-    with pytest.raises(ValueError, match=r"^the design between its registers does not fit an HX1K: 14\d\d of 1280 ICESTORM_LC$") as error:
+    map_small(
+        tmp_path,
+        "module converter(input [1399:0] x, output p); assign p = x[0] ^ x[1399]; endmodule",
+        [port("x", "input", 1400), port("p", "output", 1)],
+        "ice40",
+    )
+    small = replace(
+        DEVICES["ice40"], description="an HX1K", options=("--hx1k", "--package", "tq144", "--pcf-allow-unconstrained")
+    )
+    with pytest.raises(
+        ValueError, match=r"^the design between its registers does not fit an HX1K: 14\d\d of 1280 ICESTORM_LC$"
+    ) as error:
         child.route(small, tmp_path, 1)
     assert error.value.log == (tmp_path / "nextpnr.log").read_text() and "ICESTORM_LC" in error.value.log
 
 
 @needs("ecp5")
 def test_a_wrong_part(tmp_path):
-    map_small(tmp_path, "module converter(input x, output p); assign p = ~x; endmodule",
-              [port("x", "input", 1), port("p", "output", 1)], "ecp5")
+    map_small(
+        tmp_path,
+        "module converter(input x, output p); assign p = ~x; endmodule",
+        [port("x", "input", 1), port("p", "output", 1)],
+        "ecp5",
+    )
     wrong = replace(DEVICES["ecp5"], options=("--85k", "--package", "CABGA382"))
     with pytest.raises(ToolError, match="^nextpnr-ecp5 stopped: ERROR: .*CABGA382"):
         child.route(wrong, tmp_path, 1)

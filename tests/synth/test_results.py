@@ -1,4 +1,6 @@
-"""What is on record in synth/results: of sweeps that are there, made again identically by today's tools, and what targets say of it."""
+"""What is on record in synth/results: of sweeps that are there, made again identically by today's tools, and what
+targets say of it.
+"""
 
 import importlib
 import json
@@ -38,11 +40,20 @@ def test_the_points_are_those_of_the_sweep(path):
     ids = [row.id for row in found]
     assert ids == [id for id in order if id in set(ids)] and {row.status for row in found} == {"done"}
     document = json.loads(path.read_text())
-    assert document["tensors"] == [tensor.to_dict() for tensor in standard()] and document["missing"] == len(order) - len(ids)
+    assert document["tensors"] == [tensor.to_dict() for tensor in standard()] and document["missing"] == len(
+        order
+    ) - len(ids)
 
 
-@pytest.mark.parametrize("path", [pytest.param(path, marks=() if path.stem in QUICK else pytest.mark.slow)
-                                  for path in KEPT if path.stem != "placed"], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=() if path.stem in QUICK else pytest.mark.slow)
+        for path in KEPT
+        if path.stem != "placed"
+    ],
+    ids=lambda path: path.stem,
+)
 def test_a_point_is_made_again_identically(path, cache, monkeypatch):
     """The smallest of each file, with the pinned tools."""
     kept = min(points(path), key=lambda row: row.luts)

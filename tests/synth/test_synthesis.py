@@ -46,10 +46,13 @@ def fake(cache, monkeypatch) -> FakeYosys:
 def test_what_is_synthesised(fake, cache):
     found = synth(CONFIG, "lut6")
     assert fake.tops == ["converter", "converter_amax_tree", "converter_scale_unit", "converter_element_quantizer"]
-    assert (found.whole.luts, {name: part.luts for name, part in found.stages.items()}) == (1, {"tree": 2, "scale": 3, "element": 4})
+    assert (found.whole.luts, {name: part.luts for name, part in found.stages.items()}) == (
+        1,
+        {"tree": 2, "scale": 3, "element": 4},
+    )
     assert (found.config, found.target, found.yosys) == (CONFIG, "lut6", synthesis.yosys_version())
-    assert len(list((cache / "synth").iterdir())) == 4      # each kept by itself
-    assert not list(cache.rglob("netlist.json"))            # large, and made again by the script beside it
+    assert len(list((cache / "synth").iterdir())) == 4  # each kept by itself
+    assert not list(cache.rglob("netlist.json"))  # large, and made again by the script beside it
     assert synth(converter_config("int8"), "lut6", stages=False).stages == {} and len(fake.tops) == 5
     assert json.loads(json.dumps(found.to_dict()))["whole"]["luts"] == 1
 
@@ -62,7 +65,13 @@ def test_every_stage_is_a_module_of_the_verilog():
 
 def test_numbers_are_widened_where_they_are_fp16(fake):
     found = synth(converter_config("e2m1", source="fp16"), "lut6")
-    assert fake.tops == ["converter", "converter_widen", "converter_amax_tree", "converter_scale_unit", "converter_element_quantizer"]
+    assert fake.tops == [
+        "converter",
+        "converter_widen",
+        "converter_amax_tree",
+        "converter_scale_unit",
+        "converter_element_quantizer",
+    ]
     assert list(found.stages) == ["widen", "tree", "scale", "element"]
 
 
@@ -71,12 +80,15 @@ def test_results_are_kept(fake):
     assert synth(CONFIG, "lut6") == first and len(fake.tops) == 4
 
 
-@pytest.mark.parametrize("config, target, runs", [
-    (CONFIG, "lut4", 8),                                                 # another script
-    (converter_config("e2m1", "nvidia"), "lut6", 8),                     # other bits
-    (converter_config("e2m1", "ocp", amax_key="magnitude"), "lut6", 8),  # the same bits, made otherwise
-    (converter_config("e2m1", "ocp", scale_rule="floor"), "lut6", 4),    # the same
-])
+@pytest.mark.parametrize(
+    "config, target, runs",
+    [
+        (CONFIG, "lut4", 8),  # another script
+        (converter_config("e2m1", "nvidia"), "lut6", 8),  # other bits
+        (converter_config("e2m1", "ocp", amax_key="magnitude"), "lut6", 8),  # the same bits, made otherwise
+        (converter_config("e2m1", "ocp", scale_rule="floor"), "lut6", 4),  # the same
+    ],
+)
 def test_results_of_something_else_are_not_taken(fake, config, target, runs):
     synth(CONFIG, "lut6")
     synth(config, target)
@@ -91,7 +103,7 @@ def test_results_of_another_yosys_are_not_taken(fake, monkeypatch):
 
 def test_force(fake):
     synth(CONFIG, "lut6")
-    assert synth(CONFIG, "lut6", force=True).whole.luts == 5    # the fifth run
+    assert synth(CONFIG, "lut6", force=True).whole.luts == 5  # the fifth run
     assert synth(CONFIG, "lut6").whole.luts == 5 and len(fake.tops) == 8
 
 
@@ -99,10 +111,13 @@ def test_a_failure_is_not_kept(fake, cache):
     fake.fails = True
     with pytest.raises(ToolError, match="planted"):
         synth(CONFIG, "lut6")
-    assert len(list((cache / "synth").iterdir())) == 2          # what was done before is; half a result is not
+    assert len(list((cache / "synth").iterdir())) == 2  # what was done before is; half a result is not
     fake.fails = False
     found = synth(CONFIG, "lut6")
-    assert (found.whole.luts, {name: part.luts for name, part in found.stages.items()}) == (1, {"tree": 2, "scale": 4, "element": 5})
+    assert (found.whole.luts, {name: part.luts for name, part in found.stages.items()}) == (
+        1,
+        {"tree": 2, "scale": 4, "element": 5},
+    )
 
 
 def test_a_failure_of_force_keeps_the_old_result(fake):
@@ -123,8 +138,13 @@ def test_several_come_in_their_order(fake):
 
 
 def test_a_whole_without_luts_is_a_failure_and_a_stage_of_wires_is_not(fake, monkeypatch):
-    monkeypatch.setattr(synthesis, "cost", lambda netlist, statistics, top, target: Cost(
-        luts=0, carries=0, muxes=0, ffs=0, inverters=0, levels=0, logic_cells=None, cells={}))
+    monkeypatch.setattr(
+        synthesis,
+        "cost",
+        lambda netlist, statistics, top, target: Cost(
+            luts=0, carries=0, muxes=0, ffs=0, inverters=0, levels=0, logic_cells=None, cells={}
+        ),
+    )
     with pytest.raises(ToolError, match="left no LUT"):
         synth(CONFIG, "lut6")
     assert synthesis._cost("// converter: ", f"{synthesis.TOP}_scale_unit", TARGETS["lut6"]).luts == 0
@@ -140,15 +160,23 @@ def test_unknown_target(fake):
 def test_table(fake):
     rows = table([synth(CONFIG, "lut6"), synth(converter_config("int8", "nvidia"), "lut6")])
     assert [(row["format"], row["profile"], row["target"], row["paper LUTs"], row["paper ns"]) for row in rows] == [
-        ("mxfp4_e2m1", "ocp", "lut6", 1896, 65.2), ("mxint8", "nvidia", "lut6", 1614, 50.6)]
-    assert {heading: value for heading, value in rows[0].items() if heading.endswith(" LUTs") and heading != "paper LUTs"} == {
-        "tree LUTs": 2, "scale LUTs": 3, "element LUTs": 4}
+        ("mxfp4_e2m1", "ocp", "lut6", 1896, 65.2),
+        ("mxint8", "nvidia", "lut6", 1614, 50.6),
+    ]
+    assert {
+        heading: value for heading, value in rows[0].items() if heading.endswith(" LUTs") and heading != "paper LUTs"
+    } == {"tree LUTs": 2, "scale LUTs": 3, "element LUTs": 4}
     assert rows[0]["LCs"] is None
 
 
 def test_table_of_different_kinds(fake):
     """One set of columns; and the paper's figures beside what they are figures of."""
-    configs = [CONFIG, converter_config("e2m1", source="fp16"), converter_config("e2m1,int4"), converter_config("e2m1", block_size=16)]
+    configs = [
+        CONFIG,
+        converter_config("e2m1", source="fp16"),
+        converter_config("e2m1,int4"),
+        converter_config("e2m1", block_size=16),
+    ]
     rows = table([synth(config, "lut6") for config in configs])
     assert len({tuple(row) for row in rows}) == 1
     assert [row["widen LUTs"] is None for row in rows] == [True, False, True, True]
@@ -159,13 +187,26 @@ def test_table_of_different_kinds(fake):
 def test_published():
     """Gorodecky and Sousa, table VIII."""
     assert {name: (row.luts, row.ns) for name, row in PUBLISHED.items()} == {
-        "e5m2": (2319, 51.4), "e4m3": (2776, 80.2), "e3m2": (2230, 52.8), "e2m3": (2039, 62.6), "e2m1": (1896, 65.2), "int8": (1614, 50.6)}
+        "e5m2": (2319, 51.4),
+        "e4m3": (2776, 80.2),
+        "e3m2": (2230, 52.8),
+        "e2m3": (2039, 62.6),
+        "e2m1": (1896, 65.2),
+        "int8": (1614, 50.6),
+    }
 
 
-@pytest.mark.parametrize("formats, rules", [
-    ("e2m1", {"block_size": 16}),
-    ("e2m1,int4", {"block_size": 4, "source": "fp16", "scale_rule": "floor,ceil", "rounding": "sr", "random_bits": 3}),
-], ids=["plain", "everything"])
+@pytest.mark.parametrize(
+    "formats, rules",
+    [
+        ("e2m1", {"block_size": 16}),
+        (
+            "e2m1,int4",
+            {"block_size": 4, "source": "fp16", "scale_rule": "floor,ceil", "rounding": "sr", "random_bits": 3},
+        ),
+    ],
+    ids=["plain", "everything"],
+)
 def test_a_real_synthesis(cache, formats, rules):
     config = converter_config(formats, **rules)
     found, lanes = synth(config, "lut4"), rules["block_size"]
@@ -177,7 +218,11 @@ def test_a_real_synthesis(cache, formats, rules):
     together = sum(times.get(name, 1) * part.luts for name, part in found.stages.items())
     assert together / 2 < found.whole.luts < 2 * together
     # levels of eight-bit comparators, then the rest: a wrong `levels` would be 1 or hundreds
-    assert max(part.levels for part in found.stages.values()) <= found.whole.levels <= sum(p.levels for p in found.stages.values())
+    assert (
+        max(part.levels for part in found.stages.values())
+        <= found.whole.levels
+        <= sum(p.levels for p in found.stages.values())
+    )
     assert found.stages["tree"].levels >= 2 * (lanes.bit_length() - 1)
     scripts = {path.read_text().splitlines()[1] for path in cache.rglob("script.ys")}
     tops = [synthesis.TOP, *(f"{synthesis.TOP}_{STAGES[name]}" for name in found.stages)]
@@ -186,10 +231,16 @@ def test_a_real_synthesis(cache, formats, rules):
 
 def test_modes_share_their_cost(cache):
     """A converter with modes costs what the most expensive one of them does, and less than a third of the others."""
+
     def luts(formats: str, rules: str) -> int:
         return synth(converter_config(formats, scale_rule=rules, block_size=4), "lut6", stages=False).whole.luts
 
-    for formats, rules in (("e4m3,e5m2", "floor"), ("e4m3", "floor,ceil"), ("e4m3,e5m2", "floor,ceil"), ("int4,e2m1", "rceil")):
+    for formats, rules in (
+        ("e4m3,e5m2", "floor"),
+        ("e4m3", "floor,ceil"),
+        ("e4m3,e5m2", "floor,ceil"),
+        ("int4,e2m1", "rceil"),
+    ):
         alone = [luts(element, rule) for element in formats.split(",") for rule in rules.split(",")]
         together = luts(formats, rules)
         assert max(alone) < together < max(alone) + (sum(alone) - max(alone)) / 3, (formats, rules, alone, together)
@@ -197,7 +248,9 @@ def test_modes_share_their_cost(cache):
 
 @pytest.mark.parametrize("target, timed", [("ecp5", True), ("ecp5-relaxed", False), ("lut4", False)])
 def test_the_delay(cache, target, timed):
-    """abc9's, in picoseconds, of a path of levels; a relaxed script is given all the time there is, and says so instead."""
+    """abc9's, in picoseconds, of a path of levels; a relaxed script is given all the time there is, and says so
+    instead.
+    """
     found = synth(converter_config("e2m1", block_size=2, source="bf16"), target, stages=False).whole
     assert found.delay_ps is None if not timed else 150 * found.levels < found.delay_ps < 1000 * found.levels
     (log,) = cache.rglob("yosys.log")

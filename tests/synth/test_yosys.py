@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from mxcast.hdl import ScaleUnit
-from mxcast.host.errors import ToolError
 from mxcast.hdl.modules import convert
+from mxcast.host.errors import ToolError
 from mxcast.spec import converter_config
 from mxcast.synth import TARGETS, synth, yosys
 from mxcast.synth.netlist import cost
@@ -28,16 +28,19 @@ XOR16 = "module t(input [15:0] a, output y); assign y = ^a; endmodule\n"
 
 
 # text, LUTs, flip-flops, levels: the fewest there can be; and logic cells where there is an estimate
-@pytest.mark.parametrize("target, text, luts, ffs, levels, logic_cells", [
-    ("lut6", AND6, 1, 0, 1, None),
-    ("lut4", AND6, 2, 0, 2, None),
-    ("xcu", STATE, 1, 1, 1, 1),
-    ("ecp5", STATE, 1, 1, 1, 1),
-    ("ice40", STATE, 1, 1, 1, None),
-    ("lut4", STATE, 1, 1, 1, None),
-    ("lut4", XOR16, 5, 0, 2, None),       # 4 * 4 inputs and one above
-    ("ice40", XOR16, 5, 0, 2, None),
-])
+@pytest.mark.parametrize(
+    "target, text, luts, ffs, levels, logic_cells",
+    [
+        ("lut6", AND6, 1, 0, 1, None),
+        ("lut4", AND6, 2, 0, 2, None),
+        ("xcu", STATE, 1, 1, 1, 1),
+        ("ecp5", STATE, 1, 1, 1, 1),
+        ("ice40", STATE, 1, 1, 1, None),
+        ("lut4", STATE, 1, 1, 1, None),
+        ("lut4", XOR16, 5, 0, 2, None),  # 4 * 4 inputs and one above
+        ("ice40", XOR16, 5, 0, 2, None),
+    ],
+)
 def test_small_circuits(tmp_path, target, text, luts, ffs, levels, logic_cells):
     found = synthesise(tmp_path, text, "t", target)
     assert (found.luts, found.ffs, found.levels, found.logic_cells) == (luts, ffs, levels, logic_cells), found.cells
@@ -46,7 +49,9 @@ def test_small_circuits(tmp_path, target, text, luts, ffs, levels, logic_cells):
 
 
 def test_carry_chains_are_counted(tmp_path):
-    found = synthesise(tmp_path, "module t(input [31:0] a, b, output [31:0] y); assign y = a + b; endmodule\n", "t", "ice40")
+    found = synthesise(
+        tmp_path, "module t(input [31:0] a, b, output [31:0] y); assign y = a + b; endmodule\n", "t", "ice40"
+    )
     assert 30 <= found.carries <= 32 and found.levels >= 30
 
 
@@ -61,17 +66,24 @@ def test_a_scale_unit(tmp_path):
 def test_what_is_kept(tmp_path):
     synthesise(tmp_path, AND6, "t", "lut6")
     assert (tmp_path / "script.ys").read_text().splitlines() == [
-        "read_verilog t.v", "synth -lut 6 -flatten -top t", "tee -q -o stat.json stat -json", "write_json netlist.json"]
+        "read_verilog t.v",
+        "synth -lut 6 -flatten -top t",
+        "tee -q -o stat.json stat -json",
+        "write_json netlist.json",
+    ]
     assert "Executing SYNTH pass" in (tmp_path / "yosys.log").read_text()
 
 
-@pytest.mark.parametrize("commands, sentence", [
-    (["read_verilog missing.v"], r"missing\.v"),                              # the sentence of Yosys, with the file
-    (["read_verilog broken.v"], r"broken\.v:1.*syntax error"),                # and the line
-    (["synthesise"], r"synthesise"),                                          # no such command
-    (["read_verilog t.v", "synth -lut 6 -top u"], r"\bu\b"),                  # no such module
-    (["read_verilog t.v", "exec -expect-return 1 -- true"], r"."),            # the second command
-])
+@pytest.mark.parametrize(
+    "commands, sentence",
+    [
+        (["read_verilog missing.v"], r"missing\.v"),  # the sentence of Yosys, with the file
+        (["read_verilog broken.v"], r"broken\.v:1.*syntax error"),  # and the line
+        (["synthesise"], r"synthesise"),  # no such command
+        (["read_verilog t.v", "synth -lut 6 -top u"], r"\bu\b"),  # no such module
+        (["read_verilog t.v", "exec -expect-return 1 -- true"], r"."),  # the second command
+    ],
+)
 def test_scripts_that_fail(tmp_path, commands, sentence):
     (tmp_path / "t.v").write_text(AND6)
     (tmp_path / "broken.v").write_text("module\n")
@@ -95,7 +107,11 @@ def test_an_end_without_a_netlist(tmp_path, monkeypatch):
 
 
 def test_half_a_netlist(tmp_path, monkeypatch):
-    monkeypatch.setattr(yosys, "RUNNER", "import sys; sys.stdin.read(); [open(f, 'w').write('{') for f in ('netlist.json', 'stat.json')]")
+    monkeypatch.setattr(
+        yosys,
+        "RUNNER",
+        "import sys; sys.stdin.read(); [open(f, 'w').write('{') for f in ('netlist.json', 'stat.json')]",
+    )
     with pytest.raises(ToolError, match="^Yosys wrote no netlist"):
         run(["help"], tmp_path)
 
@@ -110,6 +126,7 @@ def test_a_netlist_of_before_does_not_count(tmp_path):
 def test_pyosys_is_missing(tmp_path, cache, monkeypatch):
     def nothing(name: str) -> str:
         raise PackageNotFoundError(name)
+
     monkeypatch.setattr(yosys, "version", nothing)
     for call in (yosys_version, lambda: run(["help"], tmp_path), lambda: synth(converter_config("e2m1"), "lut6")):
         with pytest.raises(ToolError) as error:

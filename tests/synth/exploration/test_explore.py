@@ -1,4 +1,6 @@
-"""Whole sweeps of small converters: real Yosys, interruption, failures, a Dask cluster that loses a worker, and the command."""
+"""Whole sweeps of small converters: real Yosys, interruption, failures, a Dask cluster that loses a worker, and the
+command.
+"""
 
 import csv
 import json
@@ -17,8 +19,8 @@ from safetensors.numpy import save_file
 
 from mxcast.cli import main
 from mxcast.hdl import verilog
-from mxcast.host.errors import ToolError
 from mxcast.hdl.modules import fingerprint
+from mxcast.host.errors import ToolError
 from mxcast.proof import prove, recorded
 from mxcast.proof.record import keep
 from mxcast.spec import converter_config
@@ -29,7 +31,11 @@ from mxcast.synth.exploration.tensors import given
 
 SMALL = {"format": "e2m1", "target": "lut4", "block_size": 2}
 TENSORS = {"x": np.linspace(-4, 4, 64, dtype=np.float32)}
-SWEEP = Sweep(name="small", usual={key: (value,) for key, value in SMALL.items()}, grids=({"scale_rule": ("floor", "ceil", "even")},))
+SWEEP = Sweep(
+    name="small",
+    usual={key: (value,) for key, value in SMALL.items()},
+    grids=({"scale_rule": ("floor", "ceil", "even")},),
+)
 
 
 def planted(monkeypatch, tmp_path, does: str) -> None:
@@ -45,8 +51,17 @@ def test_rows_have_the_figures_of_synth_and_of_the_model(cache):
     for row in rows:
         config = converter_config("e2m1", block_size=2, scale_rule=row.scale_rule)
         whole = synth(config, "lut4", stages=False).whole
-        assert (row.luts, row.levels, row.carries, row.config_id) == (whole.luts, whole.levels, whole.carries, config.config_id)
-        assert row.verilog == fingerprint(verilog(config, "converter")) and row.fmax_mhz is None and row.gbytes_per_s is None
+        assert (row.luts, row.levels, row.carries, row.config_id) == (
+            whole.luts,
+            whole.levels,
+            whole.carries,
+            config.config_id,
+        )
+        assert (
+            row.verilog == fingerprint(verilog(config, "converter"))
+            and row.fmax_mhz is None
+            and row.gbytes_per_s is None
+        )
         assert row.accuracy["x"]["sqnr_db"] == row.sqnr_db > 10
     assert rows[0].profile == "ocp" and rows[1].profile == "nvidia"
     assert {row.scale_rule for row in rows if row.pareto} and rows[0].proof == "not asked"
@@ -69,7 +84,9 @@ def test_nothing_is_computed_twice(cache, monkeypatch, tmp_path):
 
 def test_a_damaged_result_is_computed_again(cache):
     first = explore(SWEEP, tensors=TENSORS)
-    for path, damaged in zip((cache / "explored").glob("*.json"), (lambda text: text[:40], lambda text: "{}", lambda text: "[]"), strict=True):
+    for path, damaged in zip(
+        (cache / "explored").glob("*.json"), (lambda text: text[:40], lambda text: "{}", lambda text: "[]"), strict=True
+    ):
         path.write_text(damaged(path.read_text()))
     assert not explore(SWEEP, tensors=TENSORS, cached=True)
     assert explore(SWEEP, tensors=TENSORS) == first
@@ -77,14 +94,18 @@ def test_a_damaged_result_is_computed_again(cache):
 
 def test_a_failed_point_has_its_log_and_stops_no_other(cache, monkeypatch, tmp_path):
     """Yosys is given a script that fails, for one of the points."""
-    planted(monkeypatch, tmp_path, """
+    planted(
+        monkeypatch,
+        tmp_path,
+        """
 import mxcast.synth.synthesis as synthesis
 run = synthesis.run
 def broken(commands, folder, technology=None):
     text = (folder / "converter.v").read_text()
     return run([*commands[:1], "no_such_pass"] if "SCALE" in text else commands, folder, technology)
 synthesis.run = broken
-""".replace("SCALE", "> 23'h400000"))
+""".replace("SCALE", "> 23'h400000"),
+    )
     assert "> 23'h400000" in verilog(converter_config("e2m1", block_size=2, scale_rule="ceil"), "converter")
     rows = explore(SWEEP, tensors=TENSORS)
     assert [row.status for row in rows] == ["done", "failed", "done"]
@@ -108,10 +129,18 @@ def test_jobs_are_of_this_package(cache, monkeypatch, tmp_path):
 
 
 def test_kill_in_the_middle(cache, tmp_path):
-    """kill -9 after the first result; the second run computes the others only, and its files are those of a run in one go."""
-    sweep = Sweep(name="small", usual=SWEEP.usual, grids=({"scale_rule": ("floor", "ceil", "even", "rceil", "pow2_ceil", "bias_floor")},))
-    program = ("import sys; from mxcast.synth.exploration import explore, Sweep\n"
-               f"explore(Sweep(name='small', usual={dict(sweep.usual)!r}, grids={tuple(sweep.grids)!r}), tensors=None, jobs=1)")
+    """kill -9 after the first result; the second run computes the others only, and its files are those of a run in one
+    go.
+    """
+    sweep = Sweep(
+        name="small",
+        usual=SWEEP.usual,
+        grids=({"scale_rule": ("floor", "ceil", "even", "rceil", "pow2_ceil", "bias_floor")},),
+    )
+    program = (
+        "import sys; from mxcast.synth.exploration import explore, Sweep\n"
+        f"explore(Sweep(name='small', usual={dict(sweep.usual)!r}, grids={tuple(sweep.grids)!r}), tensors=None, jobs=1)"
+    )
     running = subprocess.Popen([sys.executable, "-c", program])
     while not len(list((cache / "explored").glob("*.json"))):
         assert running.poll() is None
@@ -128,12 +157,17 @@ def test_kill_in_the_middle(cache, tmp_path):
     write(found, tmp_path / "first")
     os.environ["MXCAST_CACHE"] = str(tmp_path / "empty")  # the fixture takes it back
     write(exploration(sweep, tensors=given(TENSORS)), again)
-    assert {p.name: p.read_bytes() for p in again.iterdir()} == {p.name: p.read_bytes() for p in (tmp_path / "first").iterdir()}
+    assert {p.name: p.read_bytes() for p in again.iterdir()} == {
+        p.name: p.read_bytes() for p in (tmp_path / "first").iterdir()
+    }
 
 
 def test_two_sweeps_at_once_compute_a_point_once(cache, monkeypatch, tmp_path):
     counted = tmp_path / "count"
-    planted(monkeypatch, tmp_path, f"""
+    planted(
+        monkeypatch,
+        tmp_path,
+        f"""
 import mxcast.synth.exploration.jobs as jobs
 measured = jobs.measured
 def counting(point, force=False):
@@ -141,7 +175,8 @@ def counting(point, force=False):
         file.write(point.id + "\\n")
     return measured(point, force)
 jobs.measured = counting
-""")
+""",
+    )
     with ThreadPoolExecutor(2) as pool:
         a, b = pool.map(lambda number: explore(SWEEP, tensors=TENSORS), range(2))
     assert a == b and sorted(counted.read_text().split()) == sorted(row.id for row in a)
@@ -159,7 +194,11 @@ def test_a_missing_tool_is_said_before_any_job(cache, monkeypatch):
 def test_what_a_result_depends_on(monkeypatch):
     point = Point(config=converter_config("e2m1"), target="xcu")
     first = jobs.key(point)
-    assert jobs.key(Point(config=point.config, target="ecp5")) != first != jobs.key(Point(config=converter_config("e3m2"), target="xcu"))
+    assert (
+        jobs.key(Point(config=point.config, target="ecp5"))
+        != first
+        != jobs.key(Point(config=converter_config("e3m2"), target="xcu"))
+    )
     monkeypatch.setattr(jobs, "yosys_version", lambda: "0.0")
     assert jobs.key(point) != first
     monkeypatch.undo()
@@ -172,7 +211,10 @@ def test_proofs_come_from_the_record(cache, tmp_path):
     digest = fingerprint(verilog(config, "converter"))
     assert recorded(digest) == "not on record"
     assert prove(config, out=tmp_path).passed
-    assert recorded(digest) == "proved" and recorded(fingerprint(verilog(converter_config("e2m1", block_size=4), "converter"))) == "not on record"
+    assert (
+        recorded(digest) == "proved"
+        and recorded(fingerprint(verilog(converter_config("e2m1", block_size=4), "converter"))) == "not on record"
+    )
     keep(verilog(config, "other"), "other", "TIMEOUT")
     assert recorded(digest) == "proved", "a later time-out refutes nothing, and the name of a file is no matter"
     rows = explore(SWEEP, tensors=TENSORS, proved=recorded)
@@ -193,7 +235,9 @@ def test_a_cluster_gives_the_same_and_survives_a_worker(cache, monkeypatch, tmp_
                 killed.append(pids[0])
                 os.kill(pids[0], signal.SIGKILL)
 
-        assert explore(SWEEP, tensors=TENSORS, scheduler=cluster.scheduler_address, progress=progress, force=True) == local
+        assert (
+            explore(SWEEP, tensors=TENSORS, scheduler=cluster.scheduler_address, progress=progress, force=True) == local
+        )
     assert killed
 
 
@@ -206,7 +250,9 @@ def test_a_worker_of_another_version_is_not_believed(cache, monkeypatch):
         keys = iter(["ours", "theirs"])
         monkeypatch.setattr(cluster.jobs, "key", lambda point: next(keys))
         monkeypatch.setattr(cluster.jobs, "outcome", lambda point, force: jobs.Outcome(result={"verilog": "-"}))
-        ((_, outcome),) = cluster.on_cluster([Point(config=converter_config("e2m1"), target="lut4")], local.scheduler_address)
+        ((_, outcome),) = cluster.on_cluster(
+            [Point(config=converter_config("e2m1"), target="lut4")], local.scheduler_address
+        )
     assert not outcome.done and "another version" in outcome.error and not list(cache.glob("explored/*.json"))
 
 
@@ -215,30 +261,44 @@ def test_a_scheduler_without_workers(cache, monkeypatch):
     from mxcast.synth.exploration import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", "2s")
-    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty, pytest.raises(ToolError, match="has no workers"):
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
+        pytest.raises(ToolError, match="has no workers"),
+    ):
         explore(SWEEP, tensors=TENSORS, scheduler=empty.scheduler_address)
 
 
 HEEDS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 """What a shell starts in the background ignores SIGINT, and so would the command."""
-SLOWLY = ("from concurrent.futures import ThreadPoolExecutor as Pool; import time; submit = Pool.submit; "
-          "Pool.submit = lambda *job: (submit(*job), time.sleep(5))[0]; ")
+SLOWLY = (
+    "from concurrent.futures import ThreadPoolExecutor as Pool; import time; submit = Pool.submit; "
+    "Pool.submit = lambda *job: (submit(*job), time.sleep(5))[0]; "
+)
 """The signal finds the command where it hands out its jobs, and not where it waits for them."""
 
 
-@pytest.mark.parametrize("number, status, before", [(signal.SIGINT, 130, ""), (signal.SIGTERM, 143, ""), (signal.SIGINT, 130, SLOWLY)])
+@pytest.mark.parametrize(
+    "number, status, before", [(signal.SIGINT, 130, ""), (signal.SIGTERM, 143, ""), (signal.SIGINT, 130, SLOWLY)]
+)
 def test_an_end_from_outside_takes_the_jobs_along(cache, tmp_path, number, status, before):
     """It says what is kept; the process of the job, which would go on for a minute, ends too."""
     (tmp_path / "planted").mkdir()
     (tmp_path / "planted" / "sitecustomize.py").write_text(f"""
 import os, sys, time
 if "jobs import main" in " ".join(sys.orig_argv):
-    with open({str(tmp_path / 'job')!r}, "w") as file:
+    with open({str(tmp_path / "job")!r}, "w") as file:
         file.write(str(os.getpid()))
     time.sleep(60)
 """)
-    program = [sys.executable, "-c", f"{HEEDS}{before}import sys; from mxcast.cli import main; sys.argv[1:] = {COMMAND + ['-j', '1', '--no-report']!r}; sys.exit(main())"]
-    running = subprocess.Popen(program, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "planted")})
+    program = [
+        sys.executable,
+        "-c",
+        f"{HEEDS}{before}import sys; from mxcast.cli import main; sys.argv[1:] = "
+        f"{COMMAND + ['-j', '1', '--no-report']!r}; sys.exit(main())",
+    ]
+    running = subprocess.Popen(
+        program, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "planted")}
+    )
     while not (tmp_path / "job").exists() or not (tmp_path / "job").read_text():
         assert running.poll() is None
         time.sleep(0.05)
@@ -250,19 +310,25 @@ if "jobs import main" in " ".join(sys.orig_argv):
 
 
 def test_an_interrupt_between_results_takes_the_jobs_along(cache, monkeypatch, tmp_path):
-    """It finds us where we tell how far we are, and not where we wait; what goes on beside us would do so for a minute."""
-    planted(monkeypatch, tmp_path, f"""
+    """It finds us where we tell how far we are, and not where we wait; what goes on beside us would do so for a
+    minute.
+    """
+    planted(
+        monkeypatch,
+        tmp_path,
+        f"""
 import os, sys, time
 def lasting():
-    with open({str(tmp_path / 'job')!r}, "w") as file:
+    with open({str(tmp_path / "job")!r}, "w") as file:
         file.write(str(os.getpid()))
     time.sleep(60)
 if "jobs import main" in " ".join(sys.orig_argv):
     try:
-        os.mkdir({str(tmp_path / 'first')!r})
+        os.mkdir({str(tmp_path / "first")!r})
     except FileExistsError:
         lasting()
-""")
+""",
+    )
 
     def progress(now):
         if now.done:
@@ -286,15 +352,29 @@ def test_no_scheduler(cache, monkeypatch):
         explore(SWEEP, tensors=TENSORS, scheduler="tcp://127.0.0.1:9")
 
 
-COMMAND = ["explore", "point", "--format", "e2m1", "--target", "lut4", "--set", "block_size=2", "--set", "scale_rule=floor",
-           "--set", "scale_rule=ceil"]
+COMMAND = [
+    "explore",
+    "point",
+    "--format",
+    "e2m1",
+    "--target",
+    "lut4",
+    "--set",
+    "block_size=2",
+    "--set",
+    "scale_rule=floor",
+    "--set",
+    "scale_rule=ceil",
+]
 
 
 def test_the_command(cache, tmp_path, capsys):
     np.save(tmp_path / "x.npy", TENSORS["x"])
     assert main([*COMMAND, "--tensors", str(tmp_path / "x.npy"), "-o", str(tmp_path / "out"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [p["scale_rule"] for p in document["points"]] == ["floor", "ceil"] and document["tensors"][0]["numbers"] == 64
+    assert [p["scale_rule"] for p in document["points"]] == ["floor", "ceil"] and document["tensors"][0][
+        "numbers"
+    ] == 64
     assert {"html", "csv", "json"} <= set(document["files"])
     with open(document["files"]["csv"]) as file:
         assert [row["scale_rule"] for row in csv.DictReader(file)] == ["floor", "ceil"]
@@ -314,7 +394,9 @@ def test_a_checkpoint_in_bf16(cache, tmp_path, capsys):
     save_file({"x": values}, tmp_path / "x.safetensors")
     assert main([*COMMAND, "--tensors", str(tmp_path / "x.safetensors"), "--no-report", "--json"]) == 0
     points = json.loads(capsys.readouterr().out)["points"]
-    assert [p["sqnr_db"] for p in points] == [row.sqnr_db for row in explore(SWEEP, tensors={"x": values.astype(np.float32)})][:2]
+    assert [p["sqnr_db"] for p in points] == [
+        row.sqnr_db for row in explore(SWEEP, tensors={"x": values.astype(np.float32)})
+    ][:2]
 
 
 def test_jobs_for_a_queue(cache, tmp_path, capsys):
@@ -337,18 +419,21 @@ def test_failures_are_said_where_nothing_can_be_drawn(cache, monkeypatch, tmp_pa
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"explore.html", "explore.csv", "explore.json"}
 
 
-@pytest.mark.parametrize("words, says", [
-    (["explore", "roundin"], "unknown sweep 'roundin': did you mean 'rounding'"),
-    (["explore", "missing.toml"], "missing.toml: No such file"),
-    (["explore", "--set", "scale_rul=ceil"], "did you mean 'scale_rule'"),
-    (["explore", "--objective", "lut"], "unknown objective 'lut': did you mean 'luts'"),
-    (["explore", "--objective", "fmax_mhz"], "fmax_mhz is known of points that are placed and routed only"),
-    (["explore", "--out", __file__], "test_explore.py is no folder"),
-    (["explore", "--tensors", "empty.npz"], "empty.npz has no tensors"),
-    (["explore", "--emit-jobs", "/"], "/ is a folder: --emit-jobs names a file"),
-    (["explore", "--pnr"], "place and route is for ecp5, ice40"),
-    (["explore", "--tensors", "x.txt"], "x.txt must be a .safetensors, .npy"),
-])
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (["explore", "roundin"], "unknown sweep 'roundin': did you mean 'rounding'"),
+        (["explore", "missing.toml"], "missing.toml: No such file"),
+        (["explore", "--set", "scale_rul=ceil"], "did you mean 'scale_rule'"),
+        (["explore", "--objective", "lut"], "unknown objective 'lut': did you mean 'luts'"),
+        (["explore", "--objective", "fmax_mhz"], "fmax_mhz is known of points that are placed and routed only"),
+        (["explore", "--out", __file__], "test_explore.py is no folder"),
+        (["explore", "--tensors", "empty.npz"], "empty.npz has no tensors"),
+        (["explore", "--emit-jobs", "/"], "/ is a folder: --emit-jobs names a file"),
+        (["explore", "--pnr"], "place and route is for ecp5, ice40"),
+        (["explore", "--tensors", "x.txt"], "x.txt must be a .safetensors, .npy"),
+    ],
+)
 def test_wrong_calls(cache, words, says, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     np.savez("empty.npz")
@@ -357,7 +442,9 @@ def test_wrong_calls(cache, words, says, capsys, monkeypatch, tmp_path):
 
 
 def test_the_bar_begins_twice(monkeypatch):
-    """Once for the jobs that are left, once for the points to be judged; both times the bar goes on, so that it has a time to go."""
+    """Once for the jobs that are left, once for the points to be judged; both times the bar goes on, so that it has a
+    time to go.
+    """
     import io
 
     import rich.progress

@@ -21,7 +21,9 @@ DRAWN = Tensor(name="normal", values=np.zeros(32, np.float32), source="a distrib
 
 
 def found(rows: list[Explored], **other: object) -> Exploration:
-    return Exploration(**{"sweep": SWEEPS["point"], "rows": rows, "left_out": [], "missing": 0, "tensors": OWN, "tools": {}} | other)
+    return Exploration(
+        **{"sweep": SWEEPS["point"], "rows": rows, "left_out": [], "missing": 0, "tensors": OWN, "tools": {}} | other
+    )
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,9 @@ def done(failed) -> Explored:
 def test_nothing_to_plot(tmp_path, failed, count: int) -> None:
     """Everything failed, or nothing is on record: the tables and the report are written all the same."""
     files = write(found([failed] * count, missing=3), tmp_path)
-    assert files.keys() == {"html", "csv", "json"} and {path.name for path in tmp_path.iterdir()} == {path.name for path in files.values()}
+    assert files.keys() == {"html", "csv", "json"} and {path.name for path in tmp_path.iterdir()} == {
+        path.name for path in files.values()
+    }
     with open(files["csv"]) as file:
         assert len(list(csv.DictReader(file))) == count
     assert json.loads(files["json"].read_text())["missing"] == 3
@@ -70,7 +74,9 @@ def test_a_point_that_loses_nothing(tmp_path, done) -> None:
 
 
 def test_modes_have_no_accuracy_of_their_own(done) -> None:
-    assert "several modes" in remarks(found([done])) and "several modes" not in remarks(found([replace(done, accuracy={"x": {}})]))
+    assert "several modes" in remarks(found([done])) and "several modes" not in remarks(
+        found([replace(done, accuracy={"x": {}})])
+    )
 
 
 def test_the_report_says_what_is_not_there(tmp_path, failed) -> None:
@@ -104,7 +110,9 @@ def test_what_accuracy_is_against_where_sources_differ(done) -> None:
 
 def test_targets_that_are_mapped_for_speed_are_named(done) -> None:
     assert "On xcu Yosys maps for a short path" in remarks(found([replace(done, target="xcu")]))
-    both = remarks(found([replace(done, target="ecp5"), replace(done, target="lut6"), replace(done, target="ecp5-relaxed")]))
+    both = remarks(
+        found([replace(done, target="ecp5"), replace(done, target="lut6"), replace(done, target="ecp5-relaxed")])
+    )
     assert "On ecp5 Yosys" in both and "compare on ecp5-relaxed." in both
     assert "short path" not in remarks(found([replace(done, target="ecp5-relaxed")]))
 

@@ -1,4 +1,6 @@
-"""Plots of an exploration: files that are the same each time, with a panel for each format and target. The figures are made up."""
+"""Plots of an exploration: files that are the same each time, with a panel for each format and target. The figures are
+made up.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ def matplotlib():
 
 def marks(svg: str) -> int:
     """Marks of all panels: matplotlib has one group of uses for each kind of mark."""
-    return sum(len(re.findall("<use ", group)) for group in re.findall(r'<g id="PathCollection_\d+">(.*?)</g>\s*</g>', svg, re.DOTALL))
+    return sum(
+        len(re.findall("<use ", group))
+        for group in re.findall(r'<g id="PathCollection_\d+">(.*?)</g>\s*</g>', svg, re.DOTALL)
+    )
 
 
 def test_png_and_svg(tmp_path) -> None:
@@ -31,29 +36,39 @@ def test_png_and_svg(tmp_path) -> None:
     paths = plots(rows, tmp_path / "new", "sweep")
     assert [path.relative_to(tmp_path).as_posix() for path in paths] == ["new/sweep.png", "new/sweep.svg"]
     assert paths[0].read_bytes().startswith(b"\x89PNG\r\n") and paths[0].stat().st_size > 20_000
-    assert marks(paths[1].read_text()) == len(rows) - 1   # all but the one that failed
+    assert marks(paths[1].read_text()) == len(rows) - 1  # all but the one that failed
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path) -> None:
     """In other processes with other hash seeds too."""
-    program = ("import sys; from pathlib import Path; from mxcast.synth.exploration.plots import plots; import json;"
-               "plots(json.load(sys.stdin), Path(sys.argv[1]), 'a')")
+    program = (
+        "import sys; from pathlib import Path; from mxcast.synth.exploration.plots import plots; import json;"
+        "plots(json.load(sys.stdin), Path(sys.argv[1]), 'a')"
+    )
     for seed in ("1", "2"):
-        subprocess.run([sys.executable, "-c", program, tmp_path / seed], input=json.dumps(sweep(("xcu",))), text=True, check=True,
-                       env={"PYTHONHASHSEED": seed, "HOME": str(tmp_path)})
+        subprocess.run(
+            [sys.executable, "-c", program, tmp_path / seed],
+            input=json.dumps(sweep(("xcu",))),
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "HOME": str(tmp_path)},
+        )
     for name in ("a.png", "a.svg"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
     assert "dc:date" not in (tmp_path / "1" / "a.svg").read_text()
 
 
-@pytest.mark.parametrize("rows, panels", [
-    (sweep(("xcu",), ("mxfp8_e4m3",)), 1),
-    (sweep(("xcu",)), 2),
-    (sweep(), 4),
-    (sweep(("xcu",)) + sweep(("ecp5",), ("mxfp4_e2m1",)), 3),   # one format on one target only
-    ([point(1)], 1),                                            # nothing varies: no legend
-    ([point(1), point(2, sqnr_db=math.inf)], 1),            # nothing was lost: no place on the axis
-])
+@pytest.mark.parametrize(
+    "rows, panels",
+    [
+        (sweep(("xcu",), ("mxfp8_e4m3",)), 1),
+        (sweep(("xcu",)), 2),
+        (sweep(), 4),
+        (sweep(("xcu",)) + sweep(("ecp5",), ("mxfp4_e2m1",)), 3),  # one format on one target only
+        ([point(1)], 1),  # nothing varies: no legend
+        ([point(1), point(2, sqnr_db=math.inf)], 1),  # nothing was lost: no place on the axis
+    ],
+)
 def test_panels(tmp_path, rows: list[dict], panels: int) -> None:
     svg = plots(rows, tmp_path, "a")[1].read_text()
     assert len(re.findall(r'<g id="axes_\d+">', svg)) == panels
@@ -66,14 +81,18 @@ def texts(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("targets", [("xcu", "ice40"), ("xcu", "ecp5", "lut6", "ice40")])
 def test_targets_of_a_format_share_their_axes(tmp_path, targets: tuple[str, ...]) -> None:
-    """Points at one place in two panels are then equal, wherever the panels stand. Those of the ice40 are apart from the others."""
+    """Points at one place in two panels are then equal, wherever the panels stand. Those of the ice40 are apart from
+    the others.
+    """
     rows = [row | {"sqnr_db": row["sqnr_db"] + 9 * (row["target"] == "ice40")} for row in sweep(targets)]
     svg = plots(rows, tmp_path, "a")[1].read_text()
     ticks = {}
     for panel in re.split(r'<g id="axes_\d+">', svg)[1:]:
-        *numbers, title = texts(panel)[:[", " in text for text in texts(panel)].index(True) + 1]
+        *numbers, title = texts(panel)[: [", " in text for text in texts(panel)].index(True) + 1]
         ticks.setdefault(title.split(", ")[0], []).append(numbers)
-    assert len(ticks) == 2 and all(len(found) == len(targets) and len(set(map(tuple, found))) == 1 for found in ticks.values())
+    assert len(ticks) == 2 and all(
+        len(found) == len(targets) and len(set(map(tuple, found))) == 1 for found in ticks.values()
+    )
 
 
 def test_legends_have_headings(tmp_path) -> None:
@@ -99,5 +118,8 @@ def test_without_matplotlib(tmp_path, monkeypatch) -> None:
 
 
 def test_matplotlib_is_imported_for_plots_only() -> None:
-    program = "import sys, mxcast.synth.exploration.plots, mxcast.synth.exploration.report; sys.exit('matplotlib' in sys.modules)"
+    program = (
+        "import sys, mxcast.synth.exploration.plots, mxcast.synth.exploration.report; "
+        "sys.exit('matplotlib' in sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", program], check=True)

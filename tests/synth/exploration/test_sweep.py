@@ -18,22 +18,35 @@ def configs(sweep):
 
 
 def test_a_grid_is_the_product_of_its_lists():
-    sweep = Sweep(name="two", grids=({"scale_rule": ("floor", "ceil"), "target": ("xcu", "ecp5")}, {"rounding": ("rtz",)}))
+    sweep = Sweep(
+        name="two", grids=({"scale_rule": ("floor", "ceil"), "target": ("xcu", "ecp5")}, {"rounding": ("rtz",)})
+    )
     points, left_out = sweep.points()
     assert [(p.config.numerics.scale_rule, p.config.numerics.rounding, p.target) for p in points] == [
-        ("floor", "rne", "xcu"), ("ceil", "rne", "xcu"), ("floor", "rne", "ecp5"), ("ceil", "rne", "ecp5"), ("floor", "rtz", "xcu")]
+        ("floor", "rne", "xcu"),
+        ("ceil", "rne", "xcu"),
+        ("floor", "rne", "ecp5"),
+        ("ceil", "rne", "ecp5"),
+        ("floor", "rtz", "xcu"),
+    ]
     assert not left_out
 
 
 def test_a_point_that_comes_again_is_one():
-    sweep = Sweep(name="again", grids=({"scale_rule": ("floor", "ceil")}, {"profile": ("nvidia", "ocp", "torchao_floor")}))
+    sweep = Sweep(
+        name="again", grids=({"scale_rule": ("floor", "ceil")}, {"profile": ("nvidia", "ocp", "torchao_floor")})
+    )
     assert configs(sweep) == [converter_config("e4m3", "ocp"), converter_config("e4m3", "nvidia")]
-    assert [config.profile for config in configs(sweep)] == ["ocp", "nvidia"], "a rule set over a profile is the profile that says the same"
+    assert [config.profile for config in configs(sweep)] == ["ocp", "nvidia"], (
+        "a rule set over a profile is the profile that says the same"
+    )
 
 
 def test_lists_replace_those_of_every_grid():
     sweep = chosen_sweep("formats", format=["int8"], target="ecp5")
-    assert {(c.numerics.block.short_name) for c in configs(sweep)} == {"int8"} and {p.target for p in sweep.points()[0]} == {"ecp5"}
+    assert {(c.numerics.block.short_name) for c in configs(sweep)} == {"int8"} and {
+        p.target for p in sweep.points()[0]
+    } == {"ecp5"}
 
 
 def test_what_cannot_be_built_is_left_out_and_said():
@@ -44,19 +57,22 @@ def test_what_cannot_be_built_is_left_out_and_said():
         Sweep(name="sr", grids=({"rounding": ("sr",), "quantizer": ("table",)},)).points()
 
 
-@pytest.mark.parametrize("lists, error, says", [
-    ({"scale_rul": ("ceil",)}, ValueError, "unknown key of a sweep 'scale_rul': did you mean 'scale_rule'"),
-    ({"scale_rule": ("cail",)}, ValueError, "unknown scale_rule 'cail': did you mean 'ceil'"),
-    ({"format": ("e4m9x",)}, ValueError, "unknown format 'e4m9x'"),
-    ({"target": ("xci",)}, ValueError, "unknown target 'xci': did you mean 'xcu'"),
-    ({"profile": ("ocq",)}, ValueError, "unknown profile 'ocq': did you mean 'ocp'"),
-    ({"amax": ("four",)}, ValueError, "unknown amax 'four': did you mean 'fours'"),
-    ({"optimize": ("aria",)}, ValueError, "unknown optimize 'aria': did you mean 'area'"),
-    ({"rounding": ()}, ValueError, "rounding needs at least one value"),
-    ({"rounding": (1,)}, TypeError, "rounding takes texts, not 1"),
-    ({"seeds": ("3",)}, TypeError, "seeds takes whole numbers, not '3'"),
-    ({"block_size": (True,)}, TypeError, "block_size takes whole numbers, not True"),
-])
+@pytest.mark.parametrize(
+    "lists, error, says",
+    [
+        ({"scale_rul": ("ceil",)}, ValueError, "unknown key of a sweep 'scale_rul': did you mean 'scale_rule'"),
+        ({"scale_rule": ("cail",)}, ValueError, "unknown scale_rule 'cail': did you mean 'ceil'"),
+        ({"format": ("e4m9x",)}, ValueError, "unknown format 'e4m9x'"),
+        ({"target": ("xci",)}, ValueError, "unknown target 'xci': did you mean 'xcu'"),
+        ({"profile": ("ocq",)}, ValueError, "unknown profile 'ocq': did you mean 'ocp'"),
+        ({"amax": ("four",)}, ValueError, "unknown amax 'four': did you mean 'fours'"),
+        ({"optimize": ("aria",)}, ValueError, "unknown optimize 'aria': did you mean 'area'"),
+        ({"rounding": ()}, ValueError, "rounding needs at least one value"),
+        ({"rounding": (1,)}, TypeError, "rounding takes texts, not 1"),
+        ({"seeds": ("3",)}, TypeError, "seeds takes whole numbers, not '3'"),
+        ({"block_size": (True,)}, TypeError, "block_size takes whole numbers, not True"),
+    ],
+)
 def test_what_is_refused(lists, error, says):
     with pytest.raises(error, match=says):
         Sweep(name="wrong", grids=(lists,))
@@ -82,23 +98,35 @@ def test_registers_by_latency_are_placed():
 
 def test_toml(tmp_path):
     path = tmp_path / "mine.toml"
-    path.write_text('target = ["xcu", "lut6"]\nobjectives = ["luts", "sqnr_db"]\n'
-                    '[[grid]]\nscale_rule = ["floor", "even"]\n[[grid]]\nformat = "int8"\ntarget = "ecp5"\n')
+    path.write_text(
+        'target = ["xcu", "lut6"]\nobjectives = ["luts", "sqnr_db"]\n'
+        '[[grid]]\nscale_rule = ["floor", "even"]\n[[grid]]\nformat = "int8"\ntarget = "ecp5"\n'
+    )
     sweep = read_sweep(path)
     assert sweep.name == "mine" and sweep.objectives == ("luts", "sqnr_db")
-    assert [(p.config.numerics.block.short_name, p.config.numerics.scale_rule, p.target) for p in sweep.points()[0]] == [
-        ("e4m3", "floor", "xcu"), ("e4m3", "even", "xcu"), ("e4m3", "floor", "lut6"), ("e4m3", "even", "lut6"), ("int8", "floor", "ecp5")]
+    assert [
+        (p.config.numerics.block.short_name, p.config.numerics.scale_rule, p.target) for p in sweep.points()[0]
+    ] == [
+        ("e4m3", "floor", "xcu"),
+        ("e4m3", "even", "xcu"),
+        ("e4m3", "floor", "lut6"),
+        ("e4m3", "even", "lut6"),
+        ("int8", "floor", "ecp5"),
+    ]
 
 
-@pytest.mark.parametrize("text, error, says", [
-    ("scale_rule = [", ValueError, "is not TOML"),
-    ("scale_rul = ['ceil']", ValueError, "unknown key of a sweep 'scale_rul': did you mean 'scale_rule'"),
-    ("grid = 3", TypeError, r"a grid is a table, written \[\[grid\]\]"),
-    ("name = 3", TypeError, "name must be a string"),
-    ("objectives = 'luts'", TypeError, "objectives must be a list of names"),
-    ("objectives = ['lut']", ValueError, "did you mean 'luts'"),
-    ("objectives = []", ValueError, "objectives needs at least one column"),
-])
+@pytest.mark.parametrize(
+    "text, error, says",
+    [
+        ("scale_rule = [", ValueError, "is not TOML"),
+        ("scale_rul = ['ceil']", ValueError, "unknown key of a sweep 'scale_rul': did you mean 'scale_rule'"),
+        ("grid = 3", TypeError, r"a grid is a table, written \[\[grid\]\]"),
+        ("name = 3", TypeError, "name must be a string"),
+        ("objectives = 'luts'", TypeError, "objectives must be a list of names"),
+        ("objectives = ['lut']", ValueError, "did you mean 'luts'"),
+        ("objectives = []", ValueError, "objectives needs at least one column"),
+    ],
+)
 def test_wrong_toml_names_the_file(tmp_path, text, error, says):
     (tmp_path / "wrong.toml").write_text(text)
     with pytest.raises(error, match=f"wrong.toml.*{says}"):
@@ -122,10 +150,15 @@ def test_the_command_of_a_job_means_the_same_point(name):
 
 
 def test_ids_name_the_question():
-    a, b = Point(config=converter_config("e4m3"), target="xcu"), Point(config=converter_config("e4m3"), target="xcu", seeds=1)
+    a, b = (
+        Point(config=converter_config("e4m3"), target="xcu"),
+        Point(config=converter_config("e4m3"), target="xcu", seeds=1),
+    )
     assert a.id != b.id and len(a.id) == 12
     assert Point.from_dict(a.to_dict()) == a and Point.from_dict(b.to_dict()).id == b.id
-    assert dataclasses.replace(a, config=dataclasses.replace(a.config, profile=None)).id == a.id, "a profile is a name of rules"
+    assert dataclasses.replace(a, config=dataclasses.replace(a.config, profile=None)).id == a.id, (
+        "a profile is a name of rules"
+    )
     assert isinstance(a.config, ConverterConfig)
 
 
@@ -137,9 +170,12 @@ def test_the_default_sweep_has_every_scale_rule_and_both_sides_of_every_clause()
 
 
 def test_smallest_is_that_of_the_target():
-    sweep = Sweep(name="small", usual={"optimize": ("smallest",)}, grids=({"target": ("xcu", "ecp5")}, {"rounding": ("sr",)}))
-    assert [(c.microarchitecture.amax, c.microarchitecture.quantizer, c.microarchitecture.structure) for c in configs(sweep)] == [
-        ("chains", "table", "kept"), ("compare", "shift", "flat"), ("chains", "shift", "kept")]
+    sweep = Sweep(
+        name="small", usual={"optimize": ("smallest",)}, grids=({"target": ("xcu", "ecp5")}, {"rounding": ("sr",)})
+    )
+    assert [
+        (c.microarchitecture.amax, c.microarchitecture.quantizer, c.microarchitecture.structure) for c in configs(sweep)
+    ] == [("chains", "table", "kept"), ("compare", "shift", "flat"), ("chains", "shift", "kept")]
 
 
 @pytest.mark.parametrize("name", ["", "../evil", "a/b", ".", "a\0"])
