@@ -17,9 +17,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from exhaustive import fingerprint
 
+from mxcast.hdl import ConverterConfig, converter_config
 from mxcast.proof import prove
 from mxcast.proof.readers import READ_VERILOG, readers
-from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.spec import BLOCKS
 from mxcast.synth.yosys import yosys_version
 
 KEPT = Path(__file__).parent.parent / "docs" / "proofs.json"

@@ -24,8 +24,9 @@ def measure() -> dict:
     import verilated
 
     from mxcast.cli.files import read_blocks
+    from mxcast.hdl import converter_config
     from mxcast.sim import verify
-    from mxcast.spec import BLOCKS, converter_config
+    from mxcast.spec import BLOCKS
     from mxcast.synth import synth_all
     from mxcast.synth.report import table
 

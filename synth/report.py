@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..spec import FP32, ConverterConfig
+from ..hdl import ConverterConfig
+from ..spec import FP32
 from .pnr import PlaceAndRoute
 from .published import NOTE as PUBLISHED_NOTE
 from .published import PUBLISHED, Published

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import describe
+from mxcast.hdl import converter_config, describe
 from mxcast.host.errors import ToolError
-from mxcast.spec import converter_config
 from mxcast.synth import TARGETS, Cost, place_and_route, place_and_route_all
 from mxcast.synth import nextpnr as child
 from mxcast.synth.devices import DEVICES

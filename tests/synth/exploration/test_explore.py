@@ -18,12 +18,11 @@ import pytest
 from safetensors.numpy import save_file
 
 from mxcast.cli import main
-from mxcast.hdl import verilog
+from mxcast.hdl import converter_config, verilog
 from mxcast.hdl.modules import fingerprint
 from mxcast.host.errors import ToolError
 from mxcast.proof import prove, recorded
 from mxcast.proof.record import keep
-from mxcast.spec import converter_config
 from mxcast.synth import explore, synth
 from mxcast.synth.exploration import Point, Sweep, exploration, jobs
 from mxcast.synth.exploration.output import write

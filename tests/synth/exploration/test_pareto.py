@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from mxcast.spec import converter_config
+from mxcast.hdl import converter_config
 from mxcast.synth.exploration.ledger import ledger
 from mxcast.synth.exploration.pareto import front
 from mxcast.synth.exploration.points import Explored, Point, described
