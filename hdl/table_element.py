@@ -31,7 +31,7 @@ __all__ = ["TableQuantizer"]
 
 
 class TableQuantizer(wiring.Component):
-    """`ElementQuantizer` by tables, with the same ports, for what `spec.config.has_tables` says. Combinational without
+    """`ElementQuantizer` by tables, with the same ports, for what `architecture.SUPPORTS` says. Combinational without
     registers inside.
     """
 
