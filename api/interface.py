@@ -19,10 +19,11 @@ from .spec import converter_config
 if TYPE_CHECKING:
     import numpy as np
 
+    from .explore import Explored
     from .proof import Proof
     from .sim import Verification, Verilated
     from .spec import BlockFormat, ConverterConfig, NumberFormat, Numerics
-    from .synth import Explored, Synthesis
+    from .synth import Synthesis
 
 __all__ = [
     "Quantized",
@@ -276,6 +277,6 @@ def explore(
     list of Explored
         one row a point; ``pandas.DataFrame`` makes a table of it
     """
-    from .synth import explore
+    from .explore import explore
 
     return explore(sweep, tensors=tensors, jobs=jobs, force=force, **lists)

@@ -11,7 +11,7 @@ from mxcast.hdl import verilog
 from mxcast.host.errors import ToolError
 from mxcast.spec import converter_config
 from mxcast.synth import STAGES, TARGETS, Cost, synth, synth_all, synthesis
-from mxcast.synth.published import PUBLISHED
+from mxcast.synth.baselines import PUBLISHED
 from mxcast.synth.report import table
 
 CONFIG = converter_config("e2m1", "ocp")

@@ -6,9 +6,9 @@ import json
 import shlex
 from dataclasses import asdict, dataclass, fields
 
-from ...host.files import sha256
-from ...spec import ConverterConfig, FloatFormat, Microarchitecture, Numerics, converter_config
-from ...spec.catalogue import unknown_name
+from ..host.files import sha256
+from ..spec import ConverterConfig, FloatFormat, Microarchitecture, Numerics, converter_config
+from ..spec.catalogue import unknown_name
 
 __all__ = ["Explored", "Point", "checked_column", "described"]
 

@@ -12,19 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from ...hdl import verilog
-from ...hdl.modules import fingerprint
-from ...host import processes
-from ...host.cache import cache_folder, keep_json, kept_json, sources
-from ...host.errors import ToolError
-from ...host.files import locked, sha256
-from ...host.signals import Interrupted, install
-from ..devices import DEVICES
-from ..nextpnr import nextpnr_version
-from ..pnr import place_and_route
-from ..synthesis import TOP, synth
-from ..targets import TARGETS
-from ..yosys import yosys_version
+from ..hdl import verilog
+from ..hdl.modules import fingerprint
+from ..host import processes
+from ..host.cache import cache_folder, keep_json, kept_json, sources
+from ..host.errors import ToolError
+from ..host.files import locked, sha256
+from ..host.signals import Interrupted, install
+from ..synth.devices import DEVICES
+from ..synth.nextpnr import nextpnr_version
+from ..synth.pnr import place_and_route
+from ..synth.synthesis import TOP, synth
+from ..synth.targets import TARGETS
+from ..synth.yosys import yosys_version
 from .points import Point
 
 __all__ = ["Outcome", "kept", "key", "locally", "run", "tools"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...spec.catalogue import unknown_name
+from ..spec.catalogue import unknown_name
 from . import jobs
 from .accuracy import loss
 from .cluster import on_cluster

@@ -18,16 +18,16 @@ import pytest
 from safetensors.numpy import save_file
 
 from mxcast.cli import main
+from mxcast.explore import Point, Sweep, exploration, explore, jobs
+from mxcast.explore.output import write
+from mxcast.explore.tensors import given
 from mxcast.hdl import verilog
 from mxcast.hdl.modules import fingerprint
 from mxcast.host.errors import ToolError
 from mxcast.proof import prove, recorded
 from mxcast.proof.record import keep
 from mxcast.spec import converter_config
-from mxcast.synth import explore, synth
-from mxcast.synth.exploration import Point, Sweep, exploration, jobs
-from mxcast.synth.exploration.output import write
-from mxcast.synth.exploration.tensors import given
+from mxcast.synth import synth
 
 SMALL = {"format": "e2m1", "target": "lut4", "block_size": 2}
 TENSORS = {"x": np.linspace(-4, 4, 64, dtype=np.float32)}
@@ -138,7 +138,7 @@ def test_kill_in_the_middle(cache, tmp_path):
         grids=({"scale_rule": ("floor", "ceil", "even", "rceil", "pow2_ceil", "bias_floor")},),
     )
     program = (
-        "import sys; from mxcast.synth.exploration import explore, Sweep\n"
+        "import sys; from mxcast.explore import explore, Sweep\n"
         f"explore(Sweep(name='small', usual={dict(sweep.usual)!r}, grids={tuple(sweep.grids)!r}), tensors=None, jobs=1)"
     )
     running = subprocess.Popen([sys.executable, "-c", program])
@@ -168,7 +168,7 @@ def test_two_sweeps_at_once_compute_a_point_once(cache, monkeypatch, tmp_path):
         monkeypatch,
         tmp_path,
         f"""
-import mxcast.synth.exploration.jobs as jobs
+import mxcast.explore.jobs as jobs
 measured = jobs.measured
 def counting(point, force=False):
     with open({str(counted)!r}, "a") as file:
@@ -244,7 +244,7 @@ def test_a_cluster_gives_the_same_and_survives_a_worker(cache, monkeypatch, tmp_
 def test_a_worker_of_another_version_is_not_believed(cache, monkeypatch):
     """It has the same cluster and another code: what it measures would be kept under our key."""
     distributed = pytest.importorskip("distributed")
-    from mxcast.synth.exploration import cluster
+    from mxcast.explore import cluster
 
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local:
         keys = iter(["ours", "theirs"])
@@ -258,7 +258,7 @@ def test_a_worker_of_another_version_is_not_believed(cache, monkeypatch):
 
 def test_a_scheduler_without_workers(cache, monkeypatch):
     distributed = pytest.importorskip("distributed")
-    from mxcast.synth.exploration import cluster
+    from mxcast.explore import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", "2s")
     with (
@@ -345,7 +345,7 @@ if "jobs import main" in " ".join(sys.orig_argv):
 
 def test_no_scheduler(cache, monkeypatch):
     pytest.importorskip("distributed")
-    from mxcast.synth.exploration import cluster
+    from mxcast.explore import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", "1s")
     with pytest.raises(ToolError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
@@ -451,7 +451,7 @@ def test_the_bar_begins_twice(monkeypatch):
 
     from mxcast.cli.explore import _bar
     from mxcast.cli.output import Output
-    from mxcast.synth.exploration import Progress
+    from mxcast.explore import Progress
 
     class Terminal(io.StringIO):
         def isatty(self):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from ...host.errors import ToolError, ToolMissing
+from ..host.errors import ToolError, ToolMissing
 from . import jobs
 from .points import Point
 
