@@ -34,6 +34,20 @@ class Target:
     device: str | None = None
     """Key of `DEVICES`: where place and route puts the netlist; None where there is no such program."""
 
+    @property
+    def identity(self) -> str:
+        """What results are kept under, beside the Verilog and the version of Yosys: the script, and how its netlist is
+        counted. Names, descriptions and advice are no part of it.
+        """
+        return repr(
+            (
+                self.script,
+                OPENED,
+                *(self.luts, self.carries, self.muxes, self.ffs, self.inverters),
+                *(self.technology, self.luts_per_carry, self.timed),
+            )
+        )
+
     def kind(self, cell_type: str) -> str:
         """``luts``, ``carries``, ``muxes``, ``ffs``, ``inverters`` or ``others``."""
         for kind in ("luts", "carries", "muxes", "ffs", "inverters"):

@@ -3,6 +3,8 @@ command.
 """
 
 import csv
+import dataclasses
+import importlib
 import json
 import os
 import shlex
@@ -27,7 +29,9 @@ from mxcast.host.errors import ToolError
 from mxcast.proof import prove, recorded
 from mxcast.proof.record import keep
 from mxcast.spec import converter_config
-from mxcast.synth import synth
+from mxcast.synth import TARGETS, synth
+
+emission, synthesis = (importlib.import_module(f"mxcast.{name}") for name in ("hdl.emit", "synth.synthesis"))
 
 SMALL = {"format": "e2m1", "target": "lut4", "block_size": 2}
 TENSORS = {"x": np.linspace(-4, 4, 64, dtype=np.float32)}
@@ -201,9 +205,37 @@ def test_what_a_result_depends_on(monkeypatch):
     )
     monkeypatch.setattr(jobs, "yosys_version", lambda: "0.0")
     assert jobs.key(point) != first
-    monkeypatch.undo()
+
+
+def test_what_a_result_does_not_depend_on(cache, monkeypatch):
+    """Other code, another version, header and description are no reason to synthesise the same Verilog again."""
+    config = converter_config("e2m1", block_size=2)
+    sweep = Sweep(name="one", usual=SWEEP.usual, grids=({},))
+    rows, whole = explore(sweep, tensors=TENSORS), synth(config, "lut4", stages=False).whole
+    header, target = emission._header, TARGETS["lut4"]
+    monkeypatch.setattr(emission, "_header", lambda *arguments: "// another header\n" + header(*arguments))
     monkeypatch.setattr(jobs, "sources", lambda *rooms: "other code")
-    assert jobs.key(point) != first
+    monkeypatch.setattr(jobs, "version", lambda name: "9.9")
+    monkeypatch.setitem(TARGETS, "lut4", dataclasses.replace(target, description="in other words", smallest={}))
+    monkeypatch.setattr(synthesis, "run", None)
+    assert verilog(config, "converter").startswith("// another header")
+    assert explore(sweep, tensors=TENSORS, cached=True) == rows
+    assert synth(config, "lut4", stages=False).whole == whole
+    monkeypatch.setitem(TARGETS, "lut4", dataclasses.replace(target, script=f"{target.script}; opt"))
+    assert explore(sweep, tensors=TENSORS, cached=True) == []
+    with pytest.raises(TypeError, match="not callable"):  # it would run Yosys
+        synth(config, "lut4", stages=False)
+
+
+def test_points_with_the_same_verilog_are_one_job(cache, monkeypatch):
+    """FP16 has no number that is a subnormal of FP32: the rule about these changes nothing."""
+    sweep = Sweep(
+        name="same", usual=SWEEP.usual, grids=({"source": ("fp16",), "input_subnormals": ("exact", "flush")},)
+    )
+    a, b = sweep.points()[0]
+    assert a.id != b.id and jobs.key(a) == jobs.key(b)
+    assert [row.status for row in explore(sweep, tensors=TENSORS)] == ["done", "done"]
+    assert len(list((cache / "explored").glob("*.json"))) == 1
 
 
 def test_proofs_come_from_the_record(cache, tmp_path):
