@@ -10,19 +10,20 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
+from .hdl import converter_config
 from .models.block import Quantized, dequantize
 from .models.block import quantize as _quantize
 from .spec import BLOCKS as formats
 from .spec import PROFILES as profiles
-from .spec import converter_config
 
 if TYPE_CHECKING:
     import numpy as np
 
     from .explore import Explored
+    from .hdl import ConverterConfig
     from .proof import Proof
     from .sim import Verification, Verilated
-    from .spec import BlockFormat, ConverterConfig, NumberFormat, Numerics
+    from .spec import BlockFormat, NumberFormat, Numerics
     from .synth import Synthesis
 
 __all__ = [
@@ -45,7 +46,7 @@ Format: TypeAlias = "str | BlockFormat | NumberFormat | Numerics | ConverterConf
 
 
 class Rules(TypedDict, total=False):
-    """Fields of `spec.Numerics`, and of the hardware's `spec.Microarchitecture`, which changes no bit."""
+    """Fields of `spec.Numerics`, and of the hardware's `hdl.Microarchitecture`, which changes no bit."""
 
     source: str
     block_size: int
@@ -103,7 +104,10 @@ def quantize(
     >>> q.scales.tolist(), q.codes[:4].tolist()
     ([126], [14, 14, 13, 13])
     """
-    return _quantize(x, format, profile, axis=axis, pad=pad, random=random, jobs=jobs, **rules)
+    config = converter_config(format, profile, **rules)
+    if config.alternatives:
+        raise ValueError("quantize takes one format and one scale rule")
+    return _quantize(x, config.numerics, axis=axis, pad=pad, random=random, jobs=jobs)
 
 
 def verilate(format: Format, profile: str | None = None, **rules: Unpack[Rules]) -> Verilated:

@@ -11,9 +11,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from mxcast.hdl import modules, verilog
+from mxcast.hdl import ConverterConfig, converter_config, modules, verilog
 from mxcast.sim import verify
-from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.spec import BLOCKS
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "exhaustive.json"

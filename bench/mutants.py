@@ -12,10 +12,11 @@ from pathlib import Path
 
 from exhaustive import fingerprint
 
+from mxcast.hdl import ConverterConfig, converter_config
 from mxcast.proof.mistakes import refute
 from mxcast.proof.mutation import SUITE_BLOCKS, mutate
 from mxcast.sim import stimuli
-from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.spec import BLOCKS
 
 KEPT = Path(__file__).parent.parent / "records" / "mutants.json"
 PROFILES = ("ocp", "nvidia", "te", "gorodecky_sousa")

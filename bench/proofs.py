@@ -15,9 +15,10 @@ from pathlib import Path
 
 from exhaustive import fingerprint
 
+from mxcast.hdl import ConverterConfig, converter_config
 from mxcast.proof import prove
 from mxcast.proof.readers import READ_VERILOG, readers
-from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.spec import BLOCKS
 from mxcast.synth.yosys import yosys_version
 
 KEPT = Path(__file__).parent.parent / "records" / "proofs.json"

@@ -21,10 +21,11 @@ from pathlib import Path
 import qor_tables
 from exhaustive import fingerprint
 
+from mxcast.hdl import ConverterConfig, converter_config
 from mxcast.host.files import write_whole
 from mxcast.proof import prove
 from mxcast.proof.solver import solver_version
-from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.spec import BLOCKS
 from mxcast.synth import TARGETS, place_and_route, synth
 from mxcast.synth.devices import DEVICES
 from mxcast.synth.nextpnr import nextpnr_version

@@ -22,8 +22,9 @@ def measure() -> dict:
     import quantize
     import verilated
 
+    from mxcast.hdl import converter_config
     from mxcast.sim import verify
-    from mxcast.spec import BLOCKS, converter_config
+    from mxcast.spec import BLOCKS
     from mxcast.synth import synth_all
     from mxcast.synth.report import table
     from mxcast.tensors.files import read_blocks

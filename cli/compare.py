@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..spec import BLOCKS, ConverterConfig, Numerics, block_format, numerics
+from ..hdl import ConverterConfig
+from ..spec import BLOCKS, Numerics, block_format, numerics
 from ..spec.catalogue import excerpt
 from .errors import ExitCode
 from .options import ALL, Force, Json, Quiet, Set, Verbose, assignment

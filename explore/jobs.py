@@ -13,14 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from ..hdl import verilog
+from ..hdl import ConverterConfig, verilog
 from ..hdl.modules import fingerprint
 from ..host import processes
 from ..host.cache import cache_folder, keep_json, kept_json, sources
 from ..host.errors import ToolError
 from ..host.files import locked, sha256
 from ..host.signals import Interrupted, install
-from ..spec import ConverterConfig
 from ..synth.devices import DEVICES
 from ..synth.nextpnr import nextpnr_version
 from ..synth.pnr import place_and_route, surroundings

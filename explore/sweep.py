@@ -10,10 +10,11 @@ from itertools import product
 from numbers import Integral
 from pathlib import Path
 
+from ..hdl import ConverterConfig, Microarchitecture, converter_config
+from ..hdl.architecture import CHOICES, GOALS, Quantizer, supports
 from ..host.files import read_toml
-from ..spec import BLOCKS, PROFILES, ConverterConfig, Microarchitecture, Numerics, block_format, converter_config
+from ..spec import BLOCKS, PROFILES, Numerics, block_format
 from ..spec.catalogue import unknown_name
-from ..spec.config import CHOICES, GOALS, has_tables
 from ..spec.names import source_format
 from ..spec.numerics import RULES
 from ..synth.devices import DEVICES
@@ -140,7 +141,7 @@ def _smallest(target: Target, block: str, profile: str, fields: dict[str, object
     """
     ways = dict(target.smallest)
     rules = {name: value for name, value in fields.items() if name not in CHOICES and name != "registered_after"}
-    if not has_tables(converter_config(block, profile, **rules).modes):
+    if not supports(Quantizer.TABLE, converter_config(block, profile, **rules).modes):
         ways.pop("quantizer", None)
     if fields.get("amax_key") == "magnitude":
         ways.pop("amax", None)

@@ -6,8 +6,10 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import AmaxKey, ConverterConfig, Numerics, Quantizer, Specials
-from ..spec.stages import TOGETHER, tree_stages
+from ..spec import Numerics, Specials
+from .architecture import AmaxKey, Quantizer
+from .boundaries import TOGETHER, tree_stages
+from .config import ConverterConfig
 from .mode import by_mode, mode_port
 from .modules import placed
 from .operand import lane_name, operand_layout, scale_key_layout

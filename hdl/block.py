@@ -6,9 +6,11 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import BlockFormat, ConverterConfig, Kind, Numerics, Quantizer, Role, converter_config, ports
-from ..spec.stages import TOGETHER, element_stages, tree_stages
+from ..spec import BlockFormat, Kind, Numerics, Role
 from .amax import AmaxTree, ReduceKey, inner_stages
+from .architecture import Quantizer
+from .boundaries import TOGETHER, element_stages, tree_stages
+from .config import ConverterConfig, converter_config
 from .element import ElementQuantizer
 from .elimination import Elimination
 from .modules import placed
@@ -50,7 +52,7 @@ class BlockConverter(wiring.Component):
 
     ``mode`` chooses the numerics where the configuration has several; ``random`` are the random bits of stochastic
     rounding, those of element 0 in the low bits. Takes a `ConverterConfig`, or a format with a profile and overrides as
-    `spec.converter_config` does. Combinational, unless ``registered_after`` names places for registers.
+    `hdl.converter_config` does. Combinational, unless ``registered_after`` names places for registers.
 
     Then it works in the domain ``sync``. A block enters at an edge with ``i_valid`` and ``i_ready``, its mode and its
     random bits with it; its result leaves at an edge with ``o_valid`` and ``o_ready``, ``config.latency`` edges later
@@ -69,7 +71,7 @@ class BlockConverter(wiring.Component):
         super().__init__(
             {
                 port.name: (In if port.direction == "input" else Out)(port.width)
-                for port in ports(self.config)
+                for port in self.config.ports
                 if port.role not in (Role.CLOCK, Role.RESET)
             }
         )

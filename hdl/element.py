@@ -18,8 +18,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, Kind, Numerics, Rounding, ScaleRule, Specials, Subnormals, signal_codes
-from ..spec.stages import element_stages
+from ..spec import Kind, Numerics, Rounding, ScaleRule, Specials, Subnormals, signal_codes
+from .boundaries import element_stages
+from .config import ConverterConfig
 from .mode import by_mode, mode_port
 from .operand import operand_layout, special_flags
 from .register import enable_port, registered

@@ -13,8 +13,8 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import Amax
 from .amax import AmaxTree
+from .architecture import Amax
 from .modules import placed
 from .register import registered
 from .table import table

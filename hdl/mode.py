@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from amaranth.hdl import Mux, Value
 from amaranth.lib.wiring import In, Member
 
-from ..spec import ConverterConfig
+from .config import ConverterConfig
 
 __all__ = ["by_mode", "mode_port"]
 

@@ -13,7 +13,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member
 
-from ..spec import ConverterConfig
+from .config import ConverterConfig
 
 __all__ = ["enable_port", "registered"]
 

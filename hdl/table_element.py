@@ -13,8 +13,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, Specials, Structure, Subnormals, signal_codes
-from ..spec.stages import element_stages
+from ..spec import Specials, Subnormals, signal_codes
+from .architecture import Structure
+from .boundaries import element_stages
+from .config import ConverterConfig
 from .distance import Distance, distance
 from .modules import ModuleLibrary, placed
 from .normalise import Normalised, normalised, reach_of

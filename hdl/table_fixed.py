@@ -11,8 +11,10 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, Rounding, Specials, Structure, Subnormals
-from ..spec.stages import element_stages
+from ..spec import Rounding, Specials, Subnormals
+from .architecture import Structure
+from .boundaries import element_stages
+from .config import ConverterConfig
 from .modules import ModuleLibrary, placed
 from .operand import operand_layout, special_flags
 from .register import enable_port, registered

@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..spec import BlockFormat, NumberFormat, Numerics, Specials, Subnormals, converter_config
+from ..spec import BlockFormat, NumberFormat, Numerics, Specials, Subnormals
+from ..spec import numerics as numerics_of
 from ..spec.catalogue import excerpt
 from .amax import INFINITY, block_amax
 from .element import code_dtype, element_values, encode
@@ -75,10 +76,8 @@ def quantize(
     >>> q.scales, q.codes[:4]
     (array([126], dtype=uint8), array([14, 14, 13, 13], dtype=uint8))
     """
-    config = converter_config(format, profile, **overrides)
-    if config.alternatives:
-        raise ValueError("quantize takes one format and one scale rule")
-    return quantized(x, config.numerics, partial(quantize_blocks, jobs=jobs), axis=axis, pad=pad, random=random)
+    rules = numerics_of(format, profile, **overrides)
+    return quantized(x, rules, partial(quantize_blocks, jobs=jobs), axis=axis, pad=pad, random=random)
 
 
 def quantized(

@@ -13,17 +13,8 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from ..spec import (
-    FP32,
-    BlockFormat,
-    NumberFormat,
-    Numerics,
-    ScaleRule,
-    Specials,
-    Subnormals,
-    converter_config,
-    signal_codes,
-)
+from ..spec import FP32, BlockFormat, NumberFormat, Numerics, ScaleRule, Specials, Subnormals, profile_of, signal_codes
+from ..spec import numerics as rules_of
 from .block import quantize
 from .derivation import fp32_pattern, rounding_steps, scale_derivation
 from .element import element_values, largest_value
@@ -56,10 +47,7 @@ def explain(
     >>> [(step.quotient, step.guard, step.sticky, step.action, step.fields) for step in why.elements[:2]]
     [(480.0, None, None, 'saturated', '0|1111|110'), (272.0, 1, 0, 'tie down', '0|1111|000')]
     """
-    config = converter_config(format, profile, **overrides)
-    if config.alternatives:
-        raise ValueError("explain takes one format and one scale rule")
-    numerics = config.numerics
+    numerics = rules_of(format, profile, **overrides)
     size, patterns = numerics.block_size, _patterns(block, numerics)
     given = len(patterns)
     patterns += [0] * (size - given)
@@ -79,7 +67,7 @@ def explain(
     )
     return Explanation(
         numerics=numerics,
-        profile=config.profile,
+        profile=profile_of(numerics, profile),
         given=given,
         largest=_largest(numerics, patterns),
         classes={kind: kinds.count(kind) for kind in CLASSES},

@@ -102,7 +102,7 @@ def _population(source: FloatFormat) -> Population:
 def common(a: FloatFormat, b: FloatFormat) -> Population:
     """The numbers that both sources have: those of the narrower one, where one holds all of the other.
 
-    >>> from mxcast.spec import FP16
+    >>> from mxcast.spec import BF16, FP16
     >>> common(FP32, BF16).name, common(FP16, BF16).name, common(FP16, BF16).size
     ('bf16', 'bf16 and fp16', 4352)
     """

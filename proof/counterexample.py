@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..hdl import ConverterConfig
 from ..host.errors import DesignError, ToolError
 from ..host.files import write_whole
 from ..models import Quantized, quantize
@@ -19,7 +20,7 @@ from ..sim.icarus import on_icarus
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import stream_text
 from ..sim.verilated import design_text
-from ..spec import ConverterConfig, Numerics
+from ..spec import Numerics
 
 __all__ = ["Counterexample", "disagreement", "replayed", "save_block", "simulated"]
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 
-from ..spec import ConverterConfig
-from ..spec import ports as converter_ports
+from ..hdl import ConverterConfig
 from .design import Design, provide
 from .pipeline import PREPARATION
 from .structure import StructureError
@@ -59,7 +58,7 @@ def moving(design: Design, config: ConverterConfig) -> Design:
     """The converter in which nothing ever waits: of the ports only ``clk``, ``i_valid`` and data."""
     kept = [
         port
-        for port in converter_ports(config)
+        for port in config.ports
         if port.name not in CONTROL and not (port.direction == "output" and not port.role.is_data)
     ]
     declared = [f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept]

@@ -20,8 +20,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ..spec import ConverterConfig, Numerics
-from ..spec import ports as converter_ports
+from ..spec import Numerics
 from ..spec.catalogue import excerpt, unknown_name
 
 __all__ = ["Bit", "Connections", "Port", "PortMap", "connections", "entries"]
@@ -137,7 +136,7 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: N
 
     Raises ValueError, one sentence, for unknown ports, wrong widths and inputs that nothing or two things drive.
     """
-    ours = {port.name: port for port in converter_ports(ConverterConfig(numerics=numerics))}
+    ours = {port.name: port for port in numerics.ports}
     driven: dict[str, list[Bit | None]] = {
         port.name: [None] * port.width for port in ports.values() if port.direction == "input"
     }

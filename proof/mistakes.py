@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from ..hdl import verilog
-from ..spec import ConverterConfig, Numerics, Rounding, Specials, Subnormals
+from ..hdl import ConverterConfig, verilog
+from ..spec import Numerics, Rounding, Specials, Subnormals
 from .design import Design
 from .questions import composed
 from .solver import solve

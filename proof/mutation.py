@@ -16,14 +16,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..hdl import verilog
+from ..hdl import ConverterConfig, verilog
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim import stimuli
 from ..sim.verilated import Verilated, build
-from ..spec import ConverterConfig
 from ..synth.yosys import execute, yosys_version
 from .design import Design
 from .prove import Proof, Status, prove

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..spec import ConverterConfig, Numerics
+from ..hdl import ConverterConfig
+from ..spec import Numerics
 from .design import Cut, Design, Part
 from .specification import Specification, bits
 from .structure import wiring

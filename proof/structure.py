@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..spec import ConverterConfig
-from ..spec import ports as converter_ports
+from ..hdl import ConverterConfig
 
 __all__ = ["StructureError", "Wiring", "check_ports", "wiring"]
 
@@ -31,7 +30,7 @@ def check_ports(modules: dict[str, dict], top: str, config: ConverterConfig, reg
     """Raise ValueError unless a module has exactly the ports of a converter, with ``clk`` where it is registered, and
     with reset and handshake where the configuration says so.
     """
-    wanted = {port.name: (port.direction, port.width) for port in converter_ports(config)}
+    wanted = {port.name: (port.direction, port.width) for port in config.ports}
     if registered:
         wanted["clk"] = "input", 1
     ports = {name: (port["direction"], len(port["bits"])) for name, port in modules[top]["ports"].items()}

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..hdl import BlockConverter
-from ..hdl.emit import WAIVER
+from ..hdl import BlockConverter, ConverterConfig
+from ..hdl.emission import WAIVER
 from ..hdl.modules import convert_all
 from ..models import quantize
 from ..models.element import code_dtype
 from ..models.exact import quantize_block
 from ..models.source import DTYPES
-from ..spec import ConverterConfig, Numerics
+from ..spec import Numerics
 from . import stimuli as make
 from .scoreboard import Scoreboard
 from .verilated import build, loaded

@@ -18,6 +18,7 @@ import numpy as np
 from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
+from mxcast.hdl import ConverterConfig
 from mxcast.models import quantize
 from mxcast.models.block import Quantized
 from mxcast.models.source import DTYPES
@@ -25,7 +26,7 @@ from mxcast.sim import stimuli, unknowns
 from mxcast.sim.flow import Flow, FlowError, Inputs
 from mxcast.sim.scoreboard import SHOWN, Scoreboard
 from mxcast.sim.unknowns import packed
-from mxcast.spec import ConverterConfig, Numerics
+from mxcast.spec import Numerics
 
 BENCH = Path(os.environ["MXCAST_BENCH"])
 JOB = json.loads(BENCH.read_text())

@@ -11,7 +11,7 @@ from random import Random
 from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
-from mxcast.spec import ConverterConfig, ports
+from mxcast.hdl import ConverterConfig
 
 __all__ = ["Flow", "FlowError", "Inputs"]
 
@@ -41,7 +41,7 @@ class Flow:
     def __init__(self, dut, config: ConverterConfig, seed: int, unknown: bool) -> None:
         self.dut, self.config, self.random, self.unknown = dut, config, Random(seed), unknown
         self.widths = {
-            port.name: port.width for port in ports(config) if port.role.is_data and port.direction == "input"
+            port.name: port.width for port in config.ports if port.role.is_data and port.direction == "input"
         }
 
     async def edge(self) -> None:

@@ -6,7 +6,8 @@ import ctypes
 from importlib.resources import files
 from pathlib import Path
 
-from ..spec import ConverterConfig, Numerics
+from ..hdl import ConverterConfig
+from ..spec import Numerics
 from .verilated import Verilated, build
 
 __all__ = ["HandshakeError", "Stalled", "stalled_text"]

@@ -23,10 +23,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..hdl import ConverterConfig
 from ..models import quantize
 from ..models.block import Quantized
 from ..models.source import DTYPES
-from ..spec import ConverterConfig, Numerics, Specials, Subnormals
+from ..spec import Numerics, Specials, Subnormals
 from .stimuli import random_bits
 
 __all__ = ["Trial", "four_state", "mode_trials", "packed", "random_trials", "sign_trials", "tests_of"]

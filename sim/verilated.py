@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..hdl import verilog
+from ..hdl import ConverterConfig, converter_config, verilog
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
 from ..host.processes import run
 from ..models.block import Quantized, check_blocks, quantized
 from ..models.source import DTYPES, widen
-from ..spec import BlockFormat, ConverterConfig, Numerics, converter_config
+from ..spec import BlockFormat, Numerics
 from . import tools
 
 __all__ = ["Verilated", "build", "design_text", "loaded", "verilate", "verilate_text"]

@@ -10,11 +10,11 @@ from graphlib import TopologicalSorter
 from itertools import combinations
 from pathlib import Path
 
-from ..hdl import verilog
+from ..hdl import ConverterConfig, stages, verilog
 from ..hdl.modules import body
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
-from ..spec import ConverterConfig, Role, ports, stages
+from ..spec import Role
 from ..spec.catalogue import excerpt, unknown_name
 from .targets import OPENED, TARGETS, Target
 from .yosys import run, yosys_version
@@ -157,7 +157,7 @@ def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, f
 def _moving(config: ConverterConfig) -> str:
     """A module in which nothing ever waits: control is no part of a way from place to place."""
     tied = {"rst": "1'b0", "i_valid": "1'b1", "o_ready": "1'b1"}
-    kept = [port for port in ports(config) if port.role.is_data or port.role is Role.CLOCK]
+    kept = [port for port in config.ports if port.role.is_data or port.role is Role.CLOCK]
     head = ", ".join(f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept)
     pins = [f".{port.name}({port.name})" for port in kept] + [f".{name}({value})" for name, value in tied.items()]
     return f"module {MOVING}({head});\n  {TOP} {TOP}_0({', '.join(pins)});\nendmodule\n"

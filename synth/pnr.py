@@ -9,11 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hdl import describe
+from ..hdl import ConverterConfig, describe
 from ..host.cache import kept_folder, kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
-from ..spec import ConverterConfig
 from ..spec.catalogue import unknown_name
 from .devices import DEVICES
 from .netlist import Cost, cost

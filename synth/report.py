@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..spec import FP32, ConverterConfig
+from ..hdl import ConverterConfig
+from ..spec import FP32
 from .baselines import NOTE as PUBLISHED_NOTE
 from .baselines import PUBLISHED, Published
 from .pnr import PlaceAndRoute

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..hdl import verilog
+from ..hdl import ConverterConfig, converter_config, verilog
 from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
-from ..spec import ConverterConfig, converter_config
 from ..spec.catalogue import unknown_name
 from .netlist import Cost, cost, delay_ps
 from .targets import OPENED, TARGETS, Target
@@ -60,7 +59,7 @@ def synth(
 ) -> Synthesis:
     """Synthesise the emitted Verilog for one of `TARGETS`, as a whole and, if asked, each stage alone.
 
-    The configuration is given as to `spec.converter_config`. Results are kept by content: the Verilog, the script and
+    The configuration is given as to `hdl.converter_config`. Results are kept by content: the Verilog, the script and
     the version of Yosys. Raises `ToolError` without Yosys.
     """
     if target not in TARGETS:

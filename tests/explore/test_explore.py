@@ -23,15 +23,14 @@ from mxcast.cli import main
 from mxcast.explore import Point, Sweep, exploration, explore, jobs
 from mxcast.explore.output import write
 from mxcast.explore.tensors import given
-from mxcast.hdl import verilog
+from mxcast.hdl import converter_config, verilog
 from mxcast.hdl.modules import fingerprint
 from mxcast.host.errors import ToolError
 from mxcast.proof import prove, recorded
 from mxcast.proof.record import keep
-from mxcast.spec import converter_config
 from mxcast.synth import TARGETS, synth
 
-emission, synthesis = (importlib.import_module(f"mxcast.{name}") for name in ("hdl.emit", "synth.synthesis"))
+emission, synthesis = (importlib.import_module(f"mxcast.{name}") for name in ("hdl.emission", "synth.synthesis"))
 
 SMALL = {"format": "e2m1", "target": "lut4", "block_size": 2}
 TENSORS = {"x": np.linspace(-4, 4, 64, dtype=np.float32)}

@@ -9,7 +9,7 @@ import pytest
 from mxcast.explore.ledger import ledger
 from mxcast.explore.pareto import front
 from mxcast.explore.points import Explored, Point, described
-from mxcast.spec import converter_config
+from mxcast.hdl import converter_config
 
 
 def row(

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import default_name, describe, emit, verilog
+from mxcast.hdl import ConverterConfig, converter_config, default_name, describe, emit, verilog
 from mxcast.host.files import write_whole
 from mxcast.sim.tools import verilator_root
-from mxcast.spec import ConverterConfig, converter_config
 
 CONFIG = converter_config("e4m3", "nvidia", specials="inf_scale")
 

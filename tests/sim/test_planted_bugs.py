@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from mxcast.hdl import amax, element, threshold, verilog
+from mxcast.hdl import ConverterConfig, amax, converter_config, element, threshold, verilog
 from mxcast.hdl.threshold import Threshold
 from mxcast.sim import test as regress
 from mxcast.sim import verify
 from mxcast.sim.verilated import verilate_text
-from mxcast.spec import ConverterConfig, ScaleRule, Specials, Subnormals, converter_config
+from mxcast.spec import ScaleRule, Specials, Subnormals
 
 NAME = "planted"
 

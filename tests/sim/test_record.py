@@ -11,13 +11,12 @@ import sys
 import pytest
 
 from mxcast.cli import main
-from mxcast.hdl import verilog
+from mxcast.hdl import ConverterConfig, converter_config, verilog
 from mxcast.host import cache
 from mxcast.sim import record, stimuli, verification, verify
 from mxcast.sim.record import Record
 from mxcast.sim.scoreboard import Scoreboard
 from mxcast.sim.verilated import verilate_text
-from mxcast.spec import ConverterConfig, converter_config
 
 CONFIG = converter_config("e4m3", source="bf16", block_size=4)
 

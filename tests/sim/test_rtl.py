@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from mxcast.hdl import AmaxKey, ConverterConfig, Microarchitecture, converter_config
 from mxcast.models import quantize, quantize_blocks
 from mxcast.sim import verify, verilate
-from mxcast.spec import AmaxKey, ConverterConfig, Microarchitecture, converter_config
 
 from ..configurations import ELEMENTS, every_numerics, in_turn, share, short_id
 

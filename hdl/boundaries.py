@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .catalogue import unknown_name
-from .formats import FP16, TF32
+from ..spec import FP16, TF32
+from ..spec.catalogue import unknown_name
 
 if TYPE_CHECKING:
     from .config import ConverterConfig
