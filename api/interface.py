@@ -19,11 +19,12 @@ from .spec import PROFILES as profiles
 if TYPE_CHECKING:
     import numpy as np
 
+    from .explore import Explored
     from .hdl import ConverterConfig
     from .proof import Proof
     from .sim import Verification, Verilated
     from .spec import BlockFormat, NumberFormat, Numerics
-    from .synth import Explored, Synthesis
+    from .synth import Synthesis
 
 __all__ = [
     "Quantized",
@@ -280,6 +281,6 @@ def explore(
     list of Explored
         one row a point; ``pandas.DataFrame`` makes a table of it
     """
-    from .synth import explore
+    from .explore import explore
 
     return explore(sweep, tensors=tensors, jobs=jobs, force=force, **lists)

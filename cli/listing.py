@@ -106,7 +106,7 @@ def _targets() -> Rows:
 
 
 def _sweeps() -> Rows:
-    from ..synth.exploration import SWEEPS
+    from ..explore import SWEEPS
 
     return [
         {

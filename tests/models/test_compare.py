@@ -65,7 +65,7 @@ def test_every_fp32_number_under_rceil_and_ceil_with_ties_to_even_and_away():
 
 @pytest.mark.parametrize("element", SINGLE_WITNESS)
 def test_rceil_and_ceil_differ_once_in_the_binades_around_the_known_witness(element):
-    """The two binades and the one after, complete; docs/differences.json has all of them for every format."""
+    """The two binades and the one after, complete; records/differences.json has all of them for every format."""
     witness = SINGLE_WITNESS[element]
     start = (witness >> 23) - 1 << 23
     a, b = sides(

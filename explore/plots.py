@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
-from ...host.errors import ToolError
+from ..host.errors import ToolError
 from .columns import NAMES
 from .scatter import COLOURS, GROUPS, MARKERS, drawable, encoding, front, indices, upright, values
 

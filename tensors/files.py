@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
 from importlib.metadata import version
+from operator import add
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +21,7 @@ from ..spec import FP32, BlockFormat, Numerics, profile_of
 from ..spec import numerics as resolve
 from ..spec.catalogue import cut, excerpt
 from .containers import CONVERTED, DTYPES, NAMES, Contents, Layout, Stored, Write, read, written
-from .pieces import CHUNK, Piece, codes_and_scales_shapes, dequantize_piece, float_blocks, pieces, quantize_piece
-from .reports import FileReport, TensorReport, WayBack
+from .tiles import CHUNK, Piece, codes_and_scales_shapes, dequantize_piece, float_blocks, pieces, quantize_piece
 
 __all__ = ["FileReport", "TensorReport", "WayBack", "dequantize_file", "quantize_file", "read_blocks", "read_tensors"]
 
@@ -27,6 +29,61 @@ KEY = "mxcast"
 """Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
 
 Progress = Callable[[int, int], None] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorReport:
+    """What became of one tensor; ``shape`` is that before padding."""
+
+    name: str
+    shape: tuple[int, ...]
+    statistics: Statistics
+
+    def to_dict(self) -> dict:
+        return {"name": self.name, "shape": self.shape, **self.statistics.to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileReport:
+    """The outcome of `quantize_file`; ``copied`` are the tensors that were left as they are."""
+
+    path: Path
+    numerics: Numerics
+    profile: str | None
+    tensors: tuple[TensorReport, ...]
+    copied: tuple[str, ...]
+
+    @property
+    def total(self) -> Statistics:
+        return reduce(add, (t.statistics for t in self.tensors), Statistics())
+
+    def to_dict(self) -> dict:
+        return {
+            "path": str(self.path),
+            "profile": self.profile,
+            "numerics": self.numerics.to_dict(),
+            "tensors": [t.to_dict() for t in self.tensors],
+            "total": self.total.to_dict(),
+            "copied": self.copied,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class WayBack:
+    """The outcome of `dequantize_file`: shapes by name, and the tensors that were left as they are."""
+
+    path: Path
+    numerics: Numerics
+    tensors: dict[str, tuple[int, ...]]
+    copied: tuple[str, ...]
+
+    def to_dict(self) -> dict:
+        return {
+            "path": str(self.path),
+            "numerics": self.numerics.to_dict(),
+            "tensors": self.tensors,
+            "copied": self.copied,
+        }
 
 
 def quantize_file(

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from mxcast.cli.options import assignment
+from mxcast.explore import SWEEPS, Point, Sweep, chosen_sweep, read_sweep
+from mxcast.explore.ledger import CLAUSES
 from mxcast.hdl import ConverterConfig, converter_config
 from mxcast.spec.numerics import ScaleRule
-from mxcast.synth.exploration import SWEEPS, Point, Sweep, chosen_sweep, read_sweep
-from mxcast.synth.exploration.ledger import CLAUSES
 
 
 def configs(sweep):

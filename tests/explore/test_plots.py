@@ -12,8 +12,8 @@ import sys
 
 import pytest
 
+from mxcast.explore.plots import plots
 from mxcast.host.errors import ToolError
-from mxcast.synth.exploration.plots import plots
 
 from .made_up import failure, point, sweep
 
@@ -42,7 +42,7 @@ def test_png_and_svg(tmp_path) -> None:
 def test_the_same_rows_give_the_same_bytes(tmp_path) -> None:
     """In other processes with other hash seeds too."""
     program = (
-        "import sys; from pathlib import Path; from mxcast.synth.exploration.plots import plots; import json;"
+        "import sys; from pathlib import Path; from mxcast.explore.plots import plots; import json;"
         "plots(json.load(sys.stdin), Path(sys.argv[1]), 'a')"
     )
     for seed in ("1", "2"):
@@ -118,8 +118,5 @@ def test_without_matplotlib(tmp_path, monkeypatch) -> None:
 
 
 def test_matplotlib_is_imported_for_plots_only() -> None:
-    program = (
-        "import sys, mxcast.synth.exploration.plots, mxcast.synth.exploration.report; "
-        "sys.exit('matplotlib' in sys.modules)"
-    )
+    program = "import sys, mxcast.explore.plots, mxcast.explore.report; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -7,12 +7,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from mxcast.explore import accuracy
+from mxcast.explore.accuracy import Loss, loss
+from mxcast.explore.tensors import Tensor, given, standard
 from mxcast.models import dequantize, quantize
 from mxcast.models.exact import element_value, quantize_block
 from mxcast.spec import FixedFormat, numerics
-from mxcast.synth.exploration import accuracy
-from mxcast.synth.exploration.accuracy import Loss, loss
-from mxcast.synth.exploration.tensors import Tensor, given, standard
 
 
 @pytest.fixture(autouse=True)

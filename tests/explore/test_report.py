@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.synth.exploration.report import report
-from mxcast.synth.exploration.scatter import COLOURS, MARKERS, encoding, front
+from mxcast.explore.report import report
+from mxcast.explore.scatter import COLOURS, MARKERS, encoding, front
 
 from .made_up import LEDGER, METHOD, RULES, failure, point, sweep
 

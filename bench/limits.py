@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mxcast.synth.peers import peer
+from mxcast.synth.baselines import figure
 
 __all__ = ["ALL", "BARS", "Bar", "Outcome", "outcomes"]
 
@@ -30,7 +30,7 @@ class Bar:
     flow: str = "xcu"
     measure: str = "luts"
     peer: str | None = None
-    """The design of `synth.peers` that ours is compared with."""
+    """The design of `synth.baselines` that ours is compared with."""
     own: str | None = None
     """The job of ours that it is compared with, of the same variant. With neither the limit is absolute."""
 
@@ -156,7 +156,9 @@ def outcomes(records: list[dict]) -> list[Outcome]:
         return kept.get((job, bar.variant, name, bar.flow), {}).get(measure)
 
     def theirs(bar: Bar, name: str, measure: str) -> float | None:
-        return getattr(peer(bar.peer, name, bar.flow), measure, None) if bar.peer else ours(bar, bar.own, name, measure)
+        if bar.peer:
+            return getattr(figure(bar.peer, name, bar.flow), measure, None)
+        return ours(bar, bar.own, name, measure)
 
     found = []
     for bar in BARS:

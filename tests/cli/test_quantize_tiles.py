@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from mxcast.cli import containers, pieces
-from mxcast.cli.files import dequantize_file, quantize_file
 from mxcast.models import dequantize, quantize
+from mxcast.tensors import containers, tiles
+from mxcast.tensors.files import dequantize_file, quantize_file
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def model(tmp_path):
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_jobs_do_not_show(model, tmp_path, monkeypatch, jobs):
-    monkeypatch.setattr(pieces, "CHUNK", 128)
+    monkeypatch.setattr(tiles, "CHUNK", 128)
     calls = {1: [], jobs: []}
     reports = {
         n: quantize_file(
@@ -85,12 +85,12 @@ def test_sixteen_bit_sources(raw_safetensors, tmp_path, numbers, fails):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("verb", ["quantize", "dequantize", "copy"])
 def test_memory_does_not_grow_with_the_file(tmp_path, verb):
-    """The peak of a process that converts 128 MiB of float32 is that of one that converts 16, but for a few pieces; the
+    """The peak of a process that converts 128 MiB of float32 is that of one that converts 16, but for a few tiles; the
     pages of a map that are not given back would add all of it, or of the codes a quarter."""
     program = """if True:
         import sys
         from pathlib import Path
-        from mxcast.cli.files import dequantize_file, quantize_file
+        from mxcast.tensors.files import dequantize_file, quantize_file
         source, target = sys.argv[2:]
         if sys.argv[1] == "dequantize":
             dequantize_file(source, target, jobs=2)
@@ -135,7 +135,7 @@ def test_metadata_name_the_numerics_of_wide_codes(saved, tmp_path, numbers):
 
 def test_stochastic_rounding_is_repeated_by_its_seed(tmp_path):
     """Whatever the number of threads; and what is kept lies on one of the two neighbours of each number."""
-    x = np.random.default_rng(4).standard_normal((3, pieces.CHUNK // 2), dtype=np.float32)
+    x = np.random.default_rng(4).standard_normal((3, tiles.CHUNK // 2), dtype=np.float32)
     np.save(tmp_path / "x.npy", x)
     for name, seed, jobs in (("a", 5, 1), ("b", 5, 2), ("c", 6, 1)):
         quantize_file(tmp_path / "x.npy", tmp_path / f"{name}.safetensors", "e2m1", rounding="sr", seed=seed, jobs=jobs)

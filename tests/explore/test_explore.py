@@ -3,6 +3,8 @@ command.
 """
 
 import csv
+import dataclasses
+import importlib
 import json
 import os
 import shlex
@@ -18,15 +20,17 @@ import pytest
 from safetensors.numpy import save_file
 
 from mxcast.cli import main
+from mxcast.explore import Point, Sweep, exploration, explore, jobs
+from mxcast.explore.output import write
+from mxcast.explore.tensors import given
 from mxcast.hdl import converter_config, verilog
 from mxcast.hdl.modules import fingerprint
 from mxcast.host.errors import ToolError
 from mxcast.proof import prove, recorded
 from mxcast.proof.record import keep
-from mxcast.synth import explore, synth
-from mxcast.synth.exploration import Point, Sweep, exploration, jobs
-from mxcast.synth.exploration.output import write
-from mxcast.synth.exploration.tensors import given
+from mxcast.synth import TARGETS, synth
+
+emission, synthesis = (importlib.import_module(f"mxcast.{name}") for name in ("hdl.emission", "synth.synthesis"))
 
 SMALL = {"format": "e2m1", "target": "lut4", "block_size": 2}
 TENSORS = {"x": np.linspace(-4, 4, 64, dtype=np.float32)}
@@ -137,7 +141,7 @@ def test_kill_in_the_middle(cache, tmp_path):
         grids=({"scale_rule": ("floor", "ceil", "even", "rceil", "pow2_ceil", "bias_floor")},),
     )
     program = (
-        "import sys; from mxcast.synth.exploration import explore, Sweep\n"
+        "import sys; from mxcast.explore import explore, Sweep\n"
         f"explore(Sweep(name='small', usual={dict(sweep.usual)!r}, grids={tuple(sweep.grids)!r}), tensors=None, jobs=1)"
     )
     running = subprocess.Popen([sys.executable, "-c", program])
@@ -167,7 +171,7 @@ def test_two_sweeps_at_once_compute_a_point_once(cache, monkeypatch, tmp_path):
         monkeypatch,
         tmp_path,
         f"""
-import mxcast.synth.exploration.jobs as jobs
+import mxcast.explore.jobs as jobs
 measured = jobs.measured
 def counting(point, force=False):
     with open({str(counted)!r}, "a") as file:
@@ -200,9 +204,37 @@ def test_what_a_result_depends_on(monkeypatch):
     )
     monkeypatch.setattr(jobs, "yosys_version", lambda: "0.0")
     assert jobs.key(point) != first
-    monkeypatch.undo()
+
+
+def test_what_a_result_does_not_depend_on(cache, monkeypatch):
+    """Other code, another version, header and description are no reason to synthesise the same Verilog again."""
+    config = converter_config("e2m1", block_size=2)
+    sweep = Sweep(name="one", usual=SWEEP.usual, grids=({},))
+    rows, whole = explore(sweep, tensors=TENSORS), synth(config, "lut4", stages=False).whole
+    header, target = emission._header, TARGETS["lut4"]
+    monkeypatch.setattr(emission, "_header", lambda *arguments: "// another header\n" + header(*arguments))
     monkeypatch.setattr(jobs, "sources", lambda *rooms: "other code")
-    assert jobs.key(point) != first
+    monkeypatch.setattr(jobs, "version", lambda name: "9.9")
+    monkeypatch.setitem(TARGETS, "lut4", dataclasses.replace(target, description="in other words", smallest={}))
+    monkeypatch.setattr(synthesis, "run", None)
+    assert verilog(config, "converter").startswith("// another header")
+    assert explore(sweep, tensors=TENSORS, cached=True) == rows
+    assert synth(config, "lut4", stages=False).whole == whole
+    monkeypatch.setitem(TARGETS, "lut4", dataclasses.replace(target, script=f"{target.script}; opt"))
+    assert explore(sweep, tensors=TENSORS, cached=True) == []
+    with pytest.raises(TypeError, match="not callable"):  # it would run Yosys
+        synth(config, "lut4", stages=False)
+
+
+def test_points_with_the_same_verilog_are_one_job(cache, monkeypatch):
+    """FP16 has no number that is a subnormal of FP32: the rule about these changes nothing."""
+    sweep = Sweep(
+        name="same", usual=SWEEP.usual, grids=({"source": ("fp16",), "input_subnormals": ("exact", "flush")},)
+    )
+    a, b = sweep.points()[0]
+    assert a.id != b.id and jobs.key(a) == jobs.key(b)
+    assert [row.status for row in explore(sweep, tensors=TENSORS)] == ["done", "done"]
+    assert len(list((cache / "explored").glob("*.json"))) == 1
 
 
 def test_proofs_come_from_the_record(cache, tmp_path):
@@ -243,7 +275,7 @@ def test_a_cluster_gives_the_same_and_survives_a_worker(cache, monkeypatch, tmp_
 def test_a_worker_of_another_version_is_not_believed(cache, monkeypatch):
     """It has the same cluster and another code: what it measures would be kept under our key."""
     distributed = pytest.importorskip("distributed")
-    from mxcast.synth.exploration import cluster
+    from mxcast.explore import cluster
 
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local:
         keys = iter(["ours", "theirs"])
@@ -257,7 +289,7 @@ def test_a_worker_of_another_version_is_not_believed(cache, monkeypatch):
 
 def test_a_scheduler_without_workers(cache, monkeypatch):
     distributed = pytest.importorskip("distributed")
-    from mxcast.synth.exploration import cluster
+    from mxcast.explore import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", "2s")
     with (
@@ -344,7 +376,7 @@ if "jobs import main" in " ".join(sys.orig_argv):
 
 def test_no_scheduler(cache, monkeypatch):
     pytest.importorskip("distributed")
-    from mxcast.synth.exploration import cluster
+    from mxcast.explore import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", "1s")
     with pytest.raises(ToolError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
@@ -450,7 +482,7 @@ def test_the_bar_begins_twice(monkeypatch):
 
     from mxcast.cli.explore import _bar
     from mxcast.cli.output import Output
-    from mxcast.synth.exploration import Progress
+    from mxcast.explore import Progress
 
     class Terminal(io.StringIO):
         def isatty(self):

@@ -10,16 +10,16 @@ from itertools import product
 from numbers import Integral
 from pathlib import Path
 
-from ...hdl import ConverterConfig, Microarchitecture, converter_config
-from ...hdl.architecture import CHOICES, GOALS, Quantizer, supports
-from ...host.files import read_toml
-from ...spec import BLOCKS, PROFILES, Numerics, block_format
-from ...spec.catalogue import unknown_name
-from ...spec.names import source_format
-from ...spec.numerics import RULES
-from ..devices import DEVICES
-from ..pipeline import DELAYS, pipelined
-from ..targets import TARGETS, Target
+from ..hdl import ConverterConfig, Microarchitecture, converter_config
+from ..hdl.architecture import CHOICES, GOALS, Quantizer, supports
+from ..host.files import read_toml
+from ..spec import BLOCKS, PROFILES, Numerics, block_format
+from ..spec.catalogue import unknown_name
+from ..spec.names import source_format
+from ..spec.numerics import RULES
+from ..synth.devices import DEVICES
+from ..synth.pipeline import DELAYS, pipelined
+from ..synth.targets import TARGETS, Target
 from .points import Point, checked_column
 
 __all__ = ["OBJECTIVES", "SWEEPS", "LeftOut", "Sweep", "read_sweep"]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 
-from ...spec import numerics
+from ..spec import numerics
 from .points import Explored
 
 __all__ = ["CLAUSES", "Entry", "ledger"]

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...host.files import write_whole
-from ..devices import DEVICES
-from ..targets import TARGETS
+from ..host.files import write_whole
+from ..synth.devices import DEVICES
+from ..synth.targets import TARGETS
 from .accuracy import Loss
-from .explore import Exploration
+from .engine import Exploration
 from .plots import KINDS, plots
 from .points import Explored
 from .report import report

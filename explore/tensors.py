@@ -10,9 +10,9 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from ...host.errors import ToolError
-from ...models.source import as_numbers
-from ...spec import FP32
+from ..host.errors import ToolError
+from ..models.source import as_numbers
+from ..spec import FP32
 
 __all__ = ["SEED", "Tensor", "given", "standard"]
 

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
+from mxcast.explore.ledger import ledger
+from mxcast.explore.pareto import front
+from mxcast.explore.points import Explored, Point, described
 from mxcast.hdl import converter_config
-from mxcast.synth.exploration.ledger import ledger
-from mxcast.synth.exploration.pareto import front
-from mxcast.synth.exploration.points import Explored, Point, described
 
 
 def row(

@@ -1,6 +1,7 @@
 """Design-space exploration: which rounding, on which device, costs and loses what."""
 
-from .explore import Exploration, Progress, chosen_sweep, exploration, explore
+from ..host.rooms import callable_room
+from .engine import Exploration, Progress, chosen_sweep, exploration, explore
 from .points import Explored, Point
 from .sweep import SWEEPS, Sweep, read_sweep
 
@@ -16,3 +17,5 @@ __all__ = [
     "explore",
     "read_sweep",
 ]
+
+callable_room(__name__, explore)

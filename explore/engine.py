@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...spec.catalogue import unknown_name
+from ..spec.catalogue import unknown_name
 from . import jobs
 from .accuracy import loss
 from .cluster import on_cluster
@@ -159,11 +159,8 @@ def _answered(
     points: Sequence[Point], workers: int, scheduler: str | None, force: bool, progress: Tell
 ) -> tuple[dict[str, jobs.Outcome], Progress]:
     """The outcome of each point by its id, without workers of those on record; and what was told last."""
-    found = (
-        {}
-        if force and workers
-        else {point.id: jobs.Outcome(result=result) for point in points if (result := jobs.kept(point)) is not None}
-    )
+    kept = {} if force and workers else jobs.on_record(points, max(workers, 1))
+    found = {id: jobs.Outcome(result=result) for id, result in kept.items()}
     cached, waiting = len(found), [point for point in points if workers and point.id not in found]
     ended = (
         on_cluster(waiting, scheduler, force)

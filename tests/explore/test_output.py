@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mxcast.synth.exploration.explore import Exploration
-from mxcast.synth.exploration.output import method, write
-from mxcast.synth.exploration.points import Explored, described
-from mxcast.synth.exploration.sweep import SWEEPS, LeftOut
-from mxcast.synth.exploration.tensors import Tensor, given
+from mxcast.explore.engine import Exploration
+from mxcast.explore.output import method, write
+from mxcast.explore.points import Explored, described
+from mxcast.explore.sweep import SWEEPS, LeftOut
+from mxcast.explore.tensors import Tensor, given
 
 OWN = given({"x": np.zeros(32, np.float32)})
 DRAWN = Tensor(name="normal", values=np.zeros(32, np.float32), source="a distribution", counts=False)

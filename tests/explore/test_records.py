@@ -1,30 +1,21 @@
-"""What is on record in synth/results: of sweeps that are there, made again identically by today's tools, and what
+"""What is on record in records/sweeps: of sweeps that are there, made again identically by today's tools, and what
 targets say of it.
 """
 
-import importlib
 import json
-import sys
 from pathlib import Path
 
+import exploration as exploration_script
 import pytest
 
+from mxcast.explore import Explored, chosen_sweep, exploration, jobs
+from mxcast.explore.tensors import standard
 from mxcast.synth import TARGETS
-from mxcast.synth.exploration import Explored, chosen_sweep, exploration, jobs
-from mxcast.synth.exploration.tensors import standard
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = sorted((ROOT / "synth" / "results").glob("*.json"))
+KEPT = sorted((ROOT / "records" / "sweeps").glob("*.json"))
 QUICK = "rules-xcu", "rules-ice40"
 """Files of which a point is made again in the quick run: those of README.md, and those of the smallest converters."""
-
-
-def bench():
-    sys.path.insert(0, str(ROOT / "bench"))
-    try:
-        return importlib.import_module("exploration")
-    finally:
-        sys.path.remove(str(ROOT / "bench"))
 
 
 def points(path: Path) -> list[Explored]:
@@ -34,7 +25,7 @@ def points(path: Path) -> list[Explored]:
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_the_points_are_those_of_the_sweep(path):
     """All done, in its order, judged on the tensors that ship; with the front that they have."""
-    sweep = dict(bench().sweeps())[path.stem]
+    sweep = dict(exploration_script.sweeps())[path.stem]
     order = [point.id for point in sweep.points()[0]]
     found = points(path)
     ids = [row.id for row in found]
@@ -57,7 +48,7 @@ def test_the_points_are_those_of_the_sweep(path):
 def test_a_point_is_made_again_identically(path, cache, monkeypatch):
     """The smallest of each file, with the pinned tools."""
     kept = min(points(path), key=lambda row: row.luts)
-    sweep = dict(bench().sweeps())[path.stem]
+    sweep = dict(exploration_script.sweeps())[path.stem]
     point = next(point for point in sweep.points()[0] if point.id == kept.id)
     monkeypatch.setattr(type(sweep), "points", lambda self: ([point], []))
     (again,) = exploration(sweep).rows
@@ -68,7 +59,7 @@ def test_a_point_is_made_again_identically(path, cache, monkeypatch):
 
 def test_what_targets_call_smallest_is():
     """The fewest LUTs of all ways to build the converter of ways.toml; and ``optimize=speed`` has the shortest way."""
-    found = points(ROOT / "synth" / "results" / "ways.json")
+    found = points(ROOT / "records" / "sweeps" / "ways.json")
     for target in {row.target for row in found}:
         ways = {"amax": "compare", "quantizer": "shift", "structure": "flat"} | dict(TARGETS[target].smallest)
         least = min((row for row in found if row.target == target), key=lambda row: row.luts)
@@ -80,18 +71,16 @@ def test_what_targets_call_smallest_is():
 
 
 def test_the_pages_show_what_is_on_record():
-    script = bench()
-    for page in script.PAGES:
+    for page in exploration_script.PAGES:
         text = page.read_text()
-        assert script.rendered(text) == text, f"{page.name}: bench/exploration.py --render"
+        assert exploration_script.rendered(text) == text, f"{page.name}: bench/exploration.py --render"
 
 
 def test_the_plot_is_of_what_is_on_record():
-    script = bench()
-    assert script.PLOT.exists() == bool(script.plotted())
-    assert not script.plotted() or script.PLOT.read_text().endswith(script.digest())
+    assert exploration_script.PLOT.exists() == bool(exploration_script.plotted())
+    assert not exploration_script.plotted() or exploration_script.PLOT.read_text().endswith(exploration_script.digest())
 
 
 def test_a_name_of_a_sweep_means_its_file():
-    assert {name for name, _ in bench().sweeps()} >= {path.stem for path in KEPT}
-    assert chosen_sweep(ROOT / "synth" / "results" / "rules.toml").name == "rules"
+    assert {name for name, _ in exploration_script.sweeps()} >= {path.stem for path in KEPT}
+    assert chosen_sweep(ROOT / "records" / "sweeps" / "rules.toml").name == "rules"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from ...host.errors import ToolError, ToolMissing
+from ..host.errors import ToolError, ToolMissing
 from . import jobs
 from .points import Point
 
@@ -38,23 +38,23 @@ def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> It
             raise ToolError(
                 f"the scheduler at {address} has no workers: start one with 'dask worker {address}'"
             ) from None
-        by_key = {f"mxcast-{jobs.key(point)}": point for point in points}
+        asked = {f"mxcast-{point.id}": point for point in points}
         futures = [
-            client.submit(_work, json.dumps(point.to_dict()), force, key=key, pure=False)
-            for key, point in by_key.items()
+            client.submit(_work, json.dumps(point.to_dict()), force, key=name, pure=False)
+            for name, point in asked.items()
         ]
         for future in as_completed(futures):
-            point = by_key[future.key]
+            point = asked[future.key]
             if future.status == "finished":
                 key, said = json.loads(future.result())
                 outcome = jobs.Outcome(**said)
-                if outcome.done and future.key != f"mxcast-{key}":
+                if outcome.done and key != jobs.key(point):
                     outcome = jobs.Outcome(
                         error="the worker has another version of mxcast or of its tools: its result is not taken"
                     )
             else:
                 outcome = jobs.Outcome(error=f"the cluster gave the job up: {future.exception()}")
-            if outcome.done:
+            if outcome.result is not None:
                 jobs.keep(point, outcome.result)
             yield point, outcome
             future.release()
