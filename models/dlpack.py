@@ -6,6 +6,7 @@ NumPy reads DLPack too, but it has no BF16. Here a BF16 tensor becomes an array 
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_
 )
 
 
-def from_dlpack(x: object) -> np.ndarray:
+def from_dlpack(x: Any) -> np.ndarray:
     """The numbers of an object with ``__dlpack__`` as a read-only array on its own memory, whatever its strides.
 
     float32, float16, and as uint16 bfloat16. Raises TypeError for what is not in the processor's memory, is part of a

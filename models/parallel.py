@@ -11,7 +11,8 @@ from ..spec.catalogue import excerpt
 
 __all__ = ["checked_jobs", "in_order"]
 
-Part, Result = TypeVar("Part"), TypeVar("Result")
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 AHEAD = 2
 """Parts that are begun or wait to be, for each thread: what bounds the memory."""
@@ -41,12 +42,12 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part], jobs: int) -
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    parts = iter(parts)
+    waiting = iter(parts)
     with ThreadPoolExecutor(jobs) as pool:
-        begun = deque(pool.submit(work, part) for part in islice(parts, AHEAD * jobs))
+        begun = deque(pool.submit(work, part) for part in islice(waiting, AHEAD * jobs))
         try:
             while begun:
                 yield begun.popleft().result()
-                begun.extend(pool.submit(work, part) for part in islice(parts, 1))
+                begun.extend(pool.submit(work, part) for part in islice(waiting, 1))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -5,10 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from ..spec import BF16, FP16, FP32, FloatFormat
-from .amax import INFINITY
 from .dlpack import from_dlpack
 
-__all__ = ["DTYPES", "FORMATS", "as_array", "as_numbers", "narrow", "require_subnormals", "widen"]
+__all__ = [
+    "DTYPES",
+    "FORMATS",
+    "FRACTION",
+    "INFINITY",
+    "MAGNITUDE",
+    "SMALLEST_NORMAL",
+    "as_array",
+    "as_numbers",
+    "narrow",
+    "require_subnormals",
+    "widen",
+]
 
 FORMATS: dict[np.dtype, FloatFormat] = {
     np.dtype(np.float32): FP32,
@@ -20,6 +31,16 @@ FORMATS: dict[np.dtype, FloatFormat] = {
 DTYPES: dict[str, np.dtype] = {source.name: dtype for dtype, source in FORMATS.items()}
 
 HALF_EXPONENT = np.uint16(0x7C00)
+"""The exponent field of an FP16 pattern."""
+
+MAGNITUDE = np.uint32(0x7FFFFFFF)
+"""All bits of an FP32 pattern but the sign."""
+INFINITY = np.uint32(0x7F800000)
+"""FP32 pattern of +Inf, which is also the mask of the exponent field: magnitudes from here on are Inf and NaN."""
+FRACTION = np.uint32(0x007FFFFF)
+"""The fraction of an FP32 pattern."""
+SMALLEST_NORMAL = np.uint32(0x00800000)
+"""FP32 pattern of the smallest normal number."""
 
 
 def require_subnormals() -> None:

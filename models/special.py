@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..spec import Numerics, Specials, signal_codes
-from .amax import INFINITY
 from .element import encode, give_signs
-from .workspace import Workspace
+from .scratch_buffers import ScratchBuffers
+from .source import FRACTION, INFINITY
 
 __all__ = ["special_blocks"]
 
@@ -51,10 +51,11 @@ def _inf_scale(
     element, scale = numerics.block.element, numerics.block.scale
     is_nan = magnitudes.max(axis=1) > INFINITY  # a NaN pattern is above that of Inf, so the maximum tells
     inf, nan = signal_codes(element)
-    magnitude = np.where(is_nan, np.uint32(nan), np.uint32(inf))
-    codes[...] = magnitude[:, None]
+    codes[...] = np.where(is_nan, np.uint32(nan), np.uint32(inf))[:, None]
     give_signs(codes, bits, element)
-    return np.where(is_nan, scale.nan_code, scale.max_code).astype(np.uint8), codes
+    new = np.full_like(scales, scale.max_code)
+    new[is_nan] = scale.nan_code
+    return new, codes
 
 
 def _te(
@@ -86,12 +87,12 @@ def _drop(
     """``codes`` with those of Inf and NaN inputs, read as numbers of exponent 128, put in."""
     where = magnitudes >= INFINITY
     exponent = 127.0 - np.repeat(scales, where.sum(axis=1))
-    significand = 1 + (magnitudes[where] & np.uint32(0x7FFFFF)) * 2.0**-23
+    significand = 1 + (magnitudes[where] & FRACTION) * 2.0**-23
     # beyond float32: scaled in double precision, which is exact, and cut to what is beyond the format
     y = np.ldexp(significand, (exponent + 128).astype(np.int32))
     y = np.minimum(y, 2.0 ** (numerics.block.element.emax + 2)).astype(np.float32)
     new = np.empty(y.size, codes.dtype)
-    encode(y, bits[where], numerics, Workspace(y.size, numerics), new, None if random is None else random[where])
+    encode(y, bits[where], numerics, ScratchBuffers(y.size, numerics), new, None if random is None else random[where])
     codes[where] = new
     return scales, codes
 
