@@ -1,4 +1,4 @@
-"""What the right answer is: the golden model in NumPy, and the exact definition that it is held against."""
+"""What the right answer is: the golden model in NumPy, and the exact definition against which it is checked."""
 
 from .block import quantize, quantize_blocks
 from .block_array import BlockArray, Quantized

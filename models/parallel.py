@@ -1,4 +1,4 @@
-"""Work over many parts by a few threads: NumPy lets other threads run while it computes."""
+"""Work on many parts by a few threads: NumPy lets other threads run while it computes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 AHEAD = 2
-"""Parts that are begun or wait to be, for each thread: what bounds the memory."""
+"""Parts that are fetched ahead for each thread, which bounds the memory."""
 MOST = 1024
 """Threads that can be asked for: more than any machine has processors for, and fewer than a system lets one process
 start.
@@ -32,7 +32,7 @@ def checked_jobs(jobs: int) -> int:
 
 
 def in_order(work: Callable[[Part], Result], parts: Iterable[Part], jobs: int) -> Iterator[Result]:
-    """``map(work, parts)`` by so many threads; parts are fetched a few at a time, and results come in their order.
+    """``map(work, parts)`` by so many threads. Parts are fetched a few at a time; results keep their order.
 
     >>> list(in_order(abs, [-1, 2, -3], jobs=2))
     [1, 2, 3]
