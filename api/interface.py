@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
-from .models.block import Quantized, dequantize
 from .models.block import quantize as _quantize
+from .models.block_array import Quantized
+from .models.decode import dequantize
 from .spec import BLOCKS as formats
 from .spec import PROFILES as profiles
 from .spec import converter_config
@@ -102,7 +103,8 @@ def quantize(
     >>> q.scales.tolist(), q.codes[:4].tolist()
     ([126], [14, 14, 13, 13])
     """
-    return _quantize(x, format, profile, axis=axis, pad=pad, random=random, jobs=jobs, **rules)
+    config = converter_config(format, profile, **rules)
+    return _quantize(x, config, axis=axis, pad=pad, random=random, jobs=jobs)
 
 
 def verilate(format: Format, profile: str | None = None, **rules: Unpack[Rules]) -> Verilated:
