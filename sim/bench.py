@@ -20,8 +20,7 @@ from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
 from mxcast.hdl import ConverterConfig
-from mxcast.models import quantize
-from mxcast.models.block import Quantized
+from mxcast.models import Quantized, quantize
 from mxcast.models.source import DTYPES
 from mxcast.sim import stimuli, unknowns
 from mxcast.sim.driver import data_ports

@@ -24,8 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..hdl import ConverterConfig
-from ..models import quantize
-from ..models.block import Quantized
+from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..spec import Numerics, Role, Specials, Subnormals
 from .driver import data_ports

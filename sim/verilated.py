@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..hdl import ConverterConfig, converter_config, verilog
-from ..models.block import Quantized, check_blocks, quantized
+from ..models import Quantized
+from ..models.block import check_blocks, quantized
 from ..models.source import DTYPES, widen
 from ..spec import BlockFormat, Numerics, Role
 from .driver import Driver, build

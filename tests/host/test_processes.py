@@ -145,7 +145,7 @@ def test_a_signal_at_any_moment_leaves_no_child(monkeypatch):
     monkeypatch.setattr(processes.subprocess, "Popen", Counted)
     for place in interrupted_everywhere(lambda: run(["sleep", "0.05"]), processes, opcodes=False):
         assert all(child.returncode is not None for child in begun), place
-        assert not processes._of_main._running, place
+        assert not processes._main_children._running, place
     assert len(begun) > 5
 
 
