@@ -10,20 +10,22 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
+from .hdl import converter_config
 from .models.block import quantize as _quantize
 from .models.block_array import Quantized
 from .models.decode import dequantize
 from .spec import BLOCKS as formats
 from .spec import PROFILES as profiles
-from .spec import converter_config
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from .explore import Explored
+    from .hdl import ConverterConfig
     from .proof import Proof
     from .sim import Verification, Verilated
-    from .spec import BlockFormat, ConverterConfig, NumberFormat, Numerics
-    from .synth import Explored, Synthesis
+    from .spec import BlockFormat, NumberFormat, Numerics
+    from .synth import Synthesis
 
 __all__ = [
     "Quantized",
@@ -45,7 +47,7 @@ Format: TypeAlias = "str | BlockFormat | NumberFormat | Numerics | ConverterConf
 
 
 class Rules(TypedDict, total=False):
-    """Fields of `spec.Numerics`, and of the hardware's `spec.Microarchitecture`, which changes no bit."""
+    """Fields of `spec.Numerics`, and of the hardware's `hdl.Microarchitecture`, which changes no bit."""
 
     source: str
     block_size: int
@@ -104,7 +106,9 @@ def quantize(
     ([126], [14, 14, 13, 13])
     """
     config = converter_config(format, profile, **rules)
-    return _quantize(x, config, axis=axis, pad=pad, random=random, jobs=jobs)
+    if config.alternatives:
+        raise ValueError("quantize takes one format and one scale rule")
+    return _quantize(x, config.numerics, axis=axis, pad=pad, random=random, jobs=jobs)
 
 
 def verilate(format: Format, profile: str | None = None, **rules: Unpack[Rules]) -> Verilated:
@@ -278,6 +282,6 @@ def explore(
     list of Explored
         one row a point; ``pandas.DataFrame`` makes a table of it
     """
-    from .synth import explore
+    from .explore import explore
 
     return explore(sweep, tensors=tensors, jobs=jobs, force=force, **lists)

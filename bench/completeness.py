@@ -1,5 +1,5 @@
 """Compare RTL, model and exact definition for every combination of rules, and keep the counts in
-docs/completeness.json.
+records/completeness.json.
 
     python bench/completeness.py             all of it; about an hour
     python bench/completeness.py --render    only write the table of docs/verification.md
@@ -19,7 +19,7 @@ from mxcast.sim.array import compare_all
 from mxcast.sim.families import FAMILIES
 
 ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "docs" / "completeness.json"
+KEPT = ROOT / "records" / "completeness.json"
 PAGE = ROOT / "docs" / "verification.md"
 BLOCKS, EXACT_BLOCKS, SEED = 4000, 60, 2026
 

@@ -1,4 +1,4 @@
-"""Run `verify --exhaustive` for every format under some profiles, and keep the outcomes in docs/exhaustive.json.
+"""Run `verify --exhaustive` for every format under some profiles, and keep the outcomes in records/exhaustive.json.
 
 python bench/exhaustive.py             what is not kept yet for the Verilog of today; minutes each
 python bench/exhaustive.py --render    only write the table of docs/verification.md
@@ -11,12 +11,12 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from mxcast.hdl import modules, verilog
+from mxcast.hdl import ConverterConfig, converter_config, modules, verilog
 from mxcast.sim import verify
-from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.spec import BLOCKS
 
 ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "docs" / "exhaustive.json"
+KEPT = ROOT / "records" / "exhaustive.json"
 PAGE = ROOT / "docs" / "verification.md"
 PROFILES = ("ocp", "nvidia", "te", "samson", "gorodecky_sousa")
 """Both roundings that profiles have, three of the ways with NaN and Inf, exact and rounded thresholds, and a 16-bit

@@ -1,4 +1,4 @@
-"""Run the sweeps of synth/results and keep their figures there; write the ledger, the table and the plot of the
+"""Run the sweeps of records/sweeps and keep their figures there; write the ledger, the table and the plot of the
 documents.
 
     python bench/exploration.py                    what is not on record for the Verilog and the tools of today; hours,
@@ -22,17 +22,17 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from mxcast.explore import Exploration, Sweep, chosen_sweep, exploration, jobs
+from mxcast.explore.engine import measured
+from mxcast.explore.ledger import CLAUSES, Entry, ledger
+from mxcast.explore.output import document
+from mxcast.explore.plots import plots
+from mxcast.explore.points import Explored
 from mxcast.host.files import sha256, write_whole
 from mxcast.proof import recorded
-from mxcast.synth.exploration import Exploration, Sweep, chosen_sweep, exploration, jobs
-from mxcast.synth.exploration.explore import measured
-from mxcast.synth.exploration.ledger import CLAUSES, Entry, ledger
-from mxcast.synth.exploration.output import document
-from mxcast.synth.exploration.plots import plots
-from mxcast.synth.exploration.points import Explored
 
 ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "synth" / "results"
+KEPT = ROOT / "records" / "sweeps"
 PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
 LEDGER = ("e4m3", "e2m1")
 """Formats whose ledger README.md shows."""

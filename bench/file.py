@@ -18,6 +18,9 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
+START = "import mxcast.tensors.files; from mxcast.cli import main; main(['list', 'rules', '-q'])"
+"""A verb that does nothing with files, and what one that does imports."""
+
 
 def write(path: Path, tensors: int) -> None:
     rng = np.random.default_rng(0)
@@ -42,7 +45,7 @@ def measure(source: Path, folder: Path, rounds: int, format: str) -> dict:
     commands = {
         "cp": ["cp", source, folder / "copy.safetensors"],
         "mxcast": [sys.executable, "-m", "mxcast.cli", "quantize", source, folder / "out.safetensors", "-f", format],
-        "start": [sys.executable, "-c", "from mxcast.cli import files, main; main(['list', 'rules', '-q'])"],
+        "start": [sys.executable, "-c", START],
         "numpy": [sys.executable, "-c", "import numpy"],
     }
     turns = [{name: run(*command) for name, command in commands.items()} for _ in range(rounds + 1)][1:]

@@ -1,5 +1,5 @@
-"""Compare every profile with every other in the six formats, keep the certificates as docs/differences.json, and write
-docs/differences.md from them.
+"""Compare every profile with every other in the six formats, keep the certificates as records/differences.json, and
+write docs/differences.md from them.
 
     python bench/matrix.py             compare; about twenty minutes on one core
     python bench/matrix.py --render    only write the page from what is kept
@@ -20,7 +20,7 @@ from mxcast.models.input_domain import common_domain
 from mxcast.spec import BLOCKS, PROFILES, Numerics, numerics
 
 ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "docs" / "differences.json"
+KEPT = ROOT / "records" / "differences.json"
 PAGE = ROOT / "docs" / "differences.md"
 FORMATS = [block.short_name for block in BLOCKS.values()]
 PARTS = {"scale": "largest magnitudes", "elements": "classes of elements", "specials": "blocks with NaN or Inf"}
@@ -124,7 +124,7 @@ def rendered(results: dict) -> str:
     same = "; ".join(", ".join(f"`{name}`" for name in [first, *others]) for first, others in results["same"].items())
     return f"""# Where the profiles differ
 
-This page is written by `python bench/matrix.py` from [differences.json](differences.json), which has the
+This page is written by `python bench/matrix.py` from [differences.json](../records/differences.json), which has the
 last counterexamples too; `mxcast compare A B` makes any other comparison. mxcast {results["mxcast"]}, NumPy {
         results["numpy"]
     }.

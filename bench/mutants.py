@@ -1,4 +1,4 @@
-"""Mutate converters and the specification, and keep the outcomes in docs/mutants.json.
+"""Mutate converters and the specification, and keep the outcomes in records/mutants.json.
 
     python bench/mutants.py                what is not kept yet for the Verilog and the stimuli of today; minutes each
 
@@ -7,19 +7,18 @@ The page is written by bench/verification.py.
 
 import hashlib
 import json
-import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
 from exhaustive import fingerprint
 
+from mxcast.hdl import ConverterConfig, converter_config
 from mxcast.proof.mistakes import refute
 from mxcast.proof.mutation import SUITE_BLOCKS, mutate
 from mxcast.sim import stimuli
-from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.spec import BLOCKS
 
-KEPT = Path(__file__).parent.parent / "docs" / "mutants.json"
+KEPT = Path(__file__).parent.parent / "records" / "mutants.json"
 PROFILES = ("ocp", "nvidia", "te", "gorodecky_sousa")
 MUTANTS, SEED = 200, 0
 

@@ -1,4 +1,4 @@
-"""Prove converters in every way that `mxcast prove` knows, and keep the outcomes in docs/proofs.json.
+"""Prove converters in every way that `mxcast prove` knows, and keep the outcomes in records/proofs.json.
 
     python bench/proofs.py [WAY ...]       what is not kept yet for the Verilog and the readers of today: composed,
     netlist, z3, monolithic
@@ -9,20 +9,19 @@ bench/verification.py.
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
 from exhaustive import fingerprint
 
+from mxcast.hdl import ConverterConfig, converter_config
 from mxcast.proof import prove
 from mxcast.proof.readers import READ_VERILOG, readers
-from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.spec import BLOCKS
 from mxcast.synth.yosys import yosys_version
 
-KEPT = Path(__file__).parent.parent / "docs" / "proofs.json"
+KEPT = Path(__file__).parent.parent / "records" / "proofs.json"
 PROFILES = ("ocp", "nvidia", "te", "gorodecky_sousa", "samson", "torchao_rceil", "torchao_ceil", "torchao_even")
 """One of each set of rules that has a profile."""
 WAYS = {

@@ -4,7 +4,7 @@ docs/results.md and README.md.
     python bench/qor.py                    what is not on record for the Verilog and the tools of today; hours, if
     nothing is python bench/qor.py --only 'e4m3 xcu'  only the points whose line has all of these words python
     bench/qor.py --list             the points, and which are on record python bench/qor.py --render           only
-    write the tables, from docs/qor.json
+    write the tables, from records/qor.json
 
 An interrupted run goes on where it was. A point is a job (rules, source, clauses) in a variant (how it is built), a
 format and a flow.
@@ -12,28 +12,27 @@ format and a flow.
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
 import qor_tables
 from exhaustive import fingerprint
 
+from mxcast.hdl import ConverterConfig, converter_config
 from mxcast.host.files import write_whole
 from mxcast.proof import prove
 from mxcast.proof.solver import solver_version
-from mxcast.spec import BLOCKS, ConverterConfig, converter_config
+from mxcast.spec import BLOCKS
 from mxcast.synth import TARGETS, place_and_route, synth
 from mxcast.synth.devices import DEVICES
 from mxcast.synth.nextpnr import nextpnr_version
 from mxcast.synth.yosys import yosys_version
 
 ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "docs" / "qor.json"
+KEPT = ROOT / "records" / "qor.json"
 PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
 
 FORMATS = tuple(block.short_name for block in BLOCKS.values())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from bars import ALL, BARS, Outcome, outcomes
+from limits import ALL, BARS, Outcome, outcomes
 
-from mxcast.synth.peers import DESIGNS, MEASURED, PEERS, peer
+from mxcast.synth.baselines import BASELINES, FIGURES, MEASURED, figure
 
 __all__ = ["rendered"]
 
@@ -84,9 +84,9 @@ def _own(records: list[dict]) -> str:
 
 
 def _peers() -> str:
-    synthesised = _by_flow(((f.design, f.format), f.flow, vars(f)) for f in PEERS if f.flow != "pnr")
+    synthesised = _by_flow(((f.design, f.format), f.flow, vars(f)) for f in FIGURES if f.flow != "pnr")
     rows = [{"design": design, "format": name, **_flows(flows)} for (design, name), flows in synthesised.items()]
-    about = "".join(f"* `{d.name}`, from {d.source.upper()}: {d.origin}; {d.remark}.\n" for d in DESIGNS.values())
+    about = "".join(f"* `{d.name}`, from {d.source.upper()}: {d.origin}; {d.remark}.\n" for d in BASELINES.values())
     return f"### Others\n\n{_markdown(rows, 2)}\n{MEASURED}. LUTs/carries, whole converters of 32 lanes.\n\n{about}\n"
 
 
@@ -115,7 +115,7 @@ def _placed(records: list[dict]) -> str:
             "Fmax, MHz": f"{f.fmax_mhz:.1f}",
             "range": None,
         }
-        for f in PEERS
+        for f in FIGURES
         if f.flow == "pnr"
     ]
     tools = "".join(f" Ours: nextpnr {r['nextpnr']}, {r['seeds']} seeds." for r in ours[:1])
@@ -170,7 +170,7 @@ def _short(records: list[dict]) -> str:
         "gorodecky_sousa": "the paper's job",
         "ocp bf16": "BF16 input",
     }
-    formats = [name for name in dict.fromkeys(f.format for f in PEERS) if all((job, name) in luts for job in shown)]
+    formats = [name for name in dict.fromkeys(f.format for f in FIGURES) if all((job, name) in luts for job in shown)]
     if not formats:
         return ""
     rows = [
@@ -178,7 +178,7 @@ def _short(records: list[dict]) -> str:
             "format": name,
             **{head: luts[job, name] for job, head in shown.items()},
             **{
-                head: getattr(peer(design, name, "xcu"), "luts", None)
+                head: getattr(figure(design, name, "xcu"), "luts", None)
                 for design, head in (
                     ("paper", "the paper"),
                     ("mx_for_fpga", "MX-for-FPGA (BF16)"),

@@ -25,7 +25,7 @@ from importlib.metadata import version
 
 import ml_dtypes
 import numpy as np
-from peers import ASIDE, peers, versions
+from libraries import ASIDE, peers, versions
 
 from mxcast.models import Quantized, dequantize, quantize
 from mxcast.spec import BLOCKS, BlockFormat, numerics

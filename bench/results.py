@@ -1,4 +1,4 @@
-"""Measure everything that README.md and docs/results.md quote, keep it as docs/results.json, and write the tables.
+"""Measure everything that README.md and docs/results.md quote, keep it as records/results.json, and write the tables.
 
     python bench/results.py            measure again, then write the tables
     python bench/results.py --render   write the tables from the kept figures
@@ -13,9 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
 ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "docs" / "results.json"
+KEPT = ROOT / "records" / "results.json"
 PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md"]
 
 
@@ -23,11 +22,12 @@ def measure() -> dict:
     import quantize
     import verilated
 
-    from mxcast.cli.files import read_blocks
+    from mxcast.hdl import converter_config
     from mxcast.sim import verify
-    from mxcast.spec import BLOCKS, converter_config
+    from mxcast.spec import BLOCKS
     from mxcast.synth import synth_all
     from mxcast.synth.report import table
+    from mxcast.tensors.files import read_blocks
 
     synthesis = synth_all([converter_config(name) for name in BLOCKS], "xcu")
     sample = ROOT / "data" / "minilm_sample.safetensors"
@@ -75,7 +75,7 @@ def _both_cores(row: dict) -> str | None:
 
 def _smallest(name: str) -> int:
     """LUTs of the smallest converter of a format for xcu, of those that qor.py has on record."""
-    kept = json.loads((ROOT / "docs" / "qor.json").read_text())
+    kept = json.loads((ROOT / "records" / "qor.json").read_text())
     return next(
         r["result"]["luts"]
         for r in kept

@@ -1,17 +1,15 @@
 """Everything that docs/verification.md and README.md say is proved, mutated and exhausted, in one command.
 
 python bench/verification.py             do what is not on record for today's Verilog (hours, if nothing is), write the
-tables python bench/verification.py --render    only write the tables, from docs/proofs.json, mutants.json and
+tables python bench/verification.py --render    only write the tables, from records/proofs.json, mutants.json and
 exhaustive.json
 """
 
 import argparse
 import json
 import re
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
 import exhaustive
 import mutants
 import proofs

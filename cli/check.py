@@ -64,7 +64,7 @@ def verify(
             )
         stimuli = "exhaustive"
     if tensors is not None:
-        from .files import read_blocks
+        from ..tensors.files import read_blocks
 
         read_blocks(tensors, asked.configs[0].numerics.block_size, pad)  # a wrong file is refused before a long build
     from ..sim import verify

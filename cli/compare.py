@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..spec import BLOCKS, ConverterConfig, Numerics, block_format, numerics
+from ..hdl import ConverterConfig
+from ..spec import BLOCKS, Numerics, block_format, numerics
 from ..spec.catalogue import excerpt
 from .errors import ExitCode
 from .options import ALL, Force, Json, Quiet, Set, Verbose, assignment
@@ -86,15 +86,13 @@ def _certificate(a: Numerics, b: Numerics, force: bool, progress) -> dict:
     """`Certificate.to_dict`, kept by its content: both sides, and the text of everything that decides a bit."""
     from importlib.metadata import version
 
-    from ..host.cache import kept_result, refreshed
+    from ..host.cache import kept_result, refreshed, sources
     from ..models import compare
 
-    rooms = [Path(__file__).parents[1] / room for room in ("spec", "models")]
-    texts = [path.read_bytes() for room in rooms for path in sorted(room.glob("*.py"))]
     key = [
         *(json.dumps(side.to_dict()) for side in (a, b)),
         *(f"{name} {version(name)}" for name in ("mxcast", "numpy")),
-        *texts,
+        sources("spec", "models"),
     ]
     with refreshed(force):
         return kept_result("compare", key, lambda _: compare(a, b, progress).to_dict())

@@ -54,7 +54,7 @@ def quantize(
     usage = f"quantize {source} {target} --format {{}}"
     chosen = request(usage, format, profile, set, config, allow_all=False).configs[0]
     output.configuration(chosen)
-    from .files import quantize_file
+    from ..tensors.files import quantize_file
 
     with output.progress(f"quantizing {source.name}") as progress:
         report = quantize_file(
@@ -88,7 +88,7 @@ def dequantize(
 ) -> None:
     """Turn a file that quantize wrote back into float32 tensors, under their names and in their shapes."""
     output = Output(json, quiet, verbose)
-    from .files import dequantize_file
+    from ..tensors.files import dequantize_file
 
     with output.progress(f"dequantizing {source.name}") as progress:
         report = dequantize_file(source, target, jobs=jobs, progress=progress)

@@ -54,11 +54,14 @@ def explain(
     if values is None:
         raise ValueError(f"values are missing: mxcast {usage.format(chosen.numerics.block.short_name)}")
     output.configuration(chosen)
+    from dataclasses import replace
+
     from ..models import explain
     from .steps import show
     from .values import read_random, read_values
 
     block = read_values(values, chosen.numerics)
-    explanation = explain(block.block, chosen, random=None if random is None else read_random(random))
+    drawn = None if random is None else read_random(random)
+    explanation = replace(explain(block.block, chosen.numerics, random=drawn), profile=chosen.profile)
     show(explanation, output, block.remarks, everything)
     output.document(explanation.to_dict() | {"input": {"values": values, "remarks": list(block.remarks)}})

@@ -19,8 +19,8 @@ from .streams import complain
 from .text import one_line
 
 if TYPE_CHECKING:
-    from ..synth.exploration import Exploration, Explored, Progress
-    from ..synth.exploration.tensors import Tensor
+    from ..explore import Exploration, Explored, Progress
+    from ..explore.tensors import Tensor
 
 __all__ = ["explore"]
 
@@ -104,9 +104,9 @@ def explore(
     Results are kept: an interrupted sweep goes on where it was. Exit code 1 if a point failed.
     """
     output = Output(json, quiet, verbose)
+    from ..explore import chosen_sweep, exploration
+    from ..explore.output import document, write
     from ..proof import recorded
-    from ..synth.exploration import chosen_sweep, exploration
-    from ..synth.exploration.output import document, write
 
     lists: dict[str, list] = {
         "format": format,
@@ -169,8 +169,8 @@ def explore(
 
 def _given(path: Path, output: Output) -> list[Tensor]:
     """The tensors of a file to judge by; those that are no numbers to convert are named."""
-    from ..synth.exploration.tensors import given
-    from .files import read_tensors
+    from ..explore.tensors import given
+    from ..tensors.files import read_tensors
 
     arrays, others = read_tensors(path)
     if not arrays:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..hdl import ConverterConfig
 from ..host.cache import refreshed
 from ..host.files import read_toml
-from ..spec import ConverterConfig
 from ..spec.catalogue import unknown_name
 from .errors import ExitCode
 from .options import Config, Force, Json, Out, Profile, Quiet, Seed, Set, Verbose, request

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ..spec import BLOCK_SIZES, BLOCKS, CHOICES, PROFILES, RULES, SOURCES, converter_config, stages
+from ..hdl import CHOICES, converter_config, stages
+from ..spec import BLOCK_SIZES, BLOCKS, PROFILES, RULES, SOURCES
 from ..spec.catalogue import unknown_name
 from .options import Json, Quiet, Verbose
 from .output import Output
@@ -105,7 +106,7 @@ def _targets() -> Rows:
 
 
 def _sweeps() -> Rows:
-    from ..synth.exploration import SWEEPS
+    from ..explore import SWEEPS
 
     return [
         {

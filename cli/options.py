@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..spec import BLOCKS, PROFILES, ConverterConfig, converter_config
+from ..hdl import ConverterConfig, converter_config
+from ..spec import BLOCKS, PROFILES
 from ..spec.catalogue import excerpt
 from .registers import WISHES, registers_wished
 from .settings import Settings, read_settings

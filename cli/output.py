@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ..spec import ConverterConfig
+from ..hdl import ConverterConfig
 from .streams import complain
 from .text import shown
 

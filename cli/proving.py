@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..hdl import ConverterConfig
 from ..host.cache import refreshed
 from ..host.files import regular
-from ..spec import ConverterConfig
 from ..spec.profiles import profile_of
 from .errors import ExitCode
 from .options import Config, Force, Format, Json, Name, Out, Profile, Quiet, Request, Seed, Set, Verbose, request

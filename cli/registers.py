@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..spec import ConverterConfig
+from ..hdl import ConverterConfig
 from ..spec.catalogue import excerpt
 
 __all__ = ["WISHES", "registers_wished"]

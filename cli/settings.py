@@ -6,8 +6,9 @@ import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..hdl import Microarchitecture
 from ..host.files import read_toml
-from ..spec import BlockFormat, Microarchitecture, Numerics, block_format
+from ..spec import BlockFormat, Numerics, block_format
 from ..spec.catalogue import excerpt, unknown_name
 from ..spec.identifiers import identifier
 from .registers import WISHES

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..spec import FloatFormat, Numerics
 from ..spec.catalogue import cut, excerpt
+from ..tensors.slices import is_slice, read_slice
 from .options import MOST_DIGITS
-from .slices import is_slice, read_slice
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from mxcast.cli.files import quantize_file, read_blocks
-from mxcast.hdl import emit
+from mxcast.hdl import converter_config, emit
 from mxcast.sim import verify
-from mxcast.spec import BLOCKS, converter_config
+from mxcast.spec import BLOCKS
 from mxcast.synth import TARGETS, synth_all
-from mxcast.synth.published import PUBLISHED
+from mxcast.synth.baselines import PUBLISHED
+from mxcast.tensors.files import quantize_file, read_blocks
 
 
 def main(

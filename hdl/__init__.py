@@ -1,20 +1,61 @@
-"""How hardware computes it: Amaranth components, and emission to Verilog."""
+"""How hardware computes it: configurations, Amaranth components, and emission to Verilog.
 
-from .amax import AmaxTree
-from .block import BlockConverter
-from .element import ElementQuantizer
-from .emit import default_name, describe, emit, verilog
-from .random_source import RandomSource
-from .scale import ScaleUnit
+A configuration is data. What needs Amaranth is imported when it is used first.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from .architecture import CHOICES, GOALS, Amax, AmaxKey, Microarchitecture, Quantizer, Structure, supports
+from .boundaries import stages
+from .config import ConverterConfig, converter_config
+
+if TYPE_CHECKING:
+    from .amax import AmaxTree
+    from .block import BlockConverter
+    from .element import ElementQuantizer
+    from .emission import default_name, describe, emit, verilog
+    from .random_source import RandomSource
+    from .scale import ScaleUnit
 
 __all__ = [
+    "CHOICES",
+    "GOALS",
+    "Amax",
+    "AmaxKey",
     "AmaxTree",
     "BlockConverter",
+    "ConverterConfig",
     "ElementQuantizer",
+    "Microarchitecture",
+    "Quantizer",
     "RandomSource",
     "ScaleUnit",
+    "Structure",
+    "converter_config",
     "default_name",
     "describe",
     "emit",
+    "stages",
+    "supports",
     "verilog",
 ]
+
+MODULES = {
+    "AmaxTree": "amax",
+    "BlockConverter": "block",
+    "ElementQuantizer": "element",
+    "RandomSource": "random_source",
+    "ScaleUnit": "scale",
+    **dict.fromkeys(("default_name", "describe", "emit", "verilog"), "emission"),
+}
+"""Where the names are that need Amaranth."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in MODULES:
+        raise AttributeError(f"module 'mxcast.hdl' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{MODULES[name]}", __name__), name)
+    return value

@@ -7,7 +7,8 @@ import dataclasses
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from ..spec import FP16, ConverterConfig, Numerics, ScaleRule, Specials
+from ..spec import FP16, Numerics, ScaleRule, Specials
+from .config import ConverterConfig
 
 __all__ = ["ROUNDS_UP", "lane_name", "operand_config", "operand_layout", "scale_key_layout", "special_flags"]
 

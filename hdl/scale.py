@@ -6,7 +6,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, Numerics, Rounding, ScaleRule, Specials
+from ..spec import Numerics, Rounding, ScaleRule, Specials
+from .config import ConverterConfig
 from .mode import by_mode, mode_port
 from .operand import ROUNDS_UP, scale_key_layout, special_flags
 

@@ -9,7 +9,8 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig, Structure
+from .architecture import Structure
+from .config import ConverterConfig
 from .modules import ModuleLibrary, placed
 from .table import LUT_INPUTS, truth_of
 

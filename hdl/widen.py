@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import ConverterConfig
+from .config import ConverterConfig
 from .operand import operand_config, operand_layout
 
 __all__ = ["Widen"]

@@ -242,6 +242,6 @@ def sources(*rooms: str) -> str:
     parts: list[str | bytes] = []
     for room in rooms:
         for file in sorted(files(f"mxcast.{room}").iterdir(), key=lambda file: file.name):
-            if file.name.endswith((".py", ".cpp", ".v")):
+            if file.name.endswith((".py", ".cpp", ".h", ".v")):
                 parts += [f"{room}/{file.name}", file.read_bytes()]
     return sha256(*parts)

@@ -12,16 +12,8 @@ from typing import TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
-from ..spec import (
-    BlockFormat,
-    ConverterConfig,
-    FloatFormat,
-    NumberFormat,
-    Numerics,
-    Specials,
-    Subnormals,
-    converter_config,
-)
+from ..spec import BlockFormat, FloatFormat, NumberFormat, Numerics, Specials, Subnormals
+from ..spec import numerics as numerics_of
 from ..spec.catalogue import excerpt
 from .amax import block_amax
 from .block_array import Quantized, as_blocks, code_dtype, require_whole
@@ -54,7 +46,7 @@ class Rules(TypedDict, total=False):
 
 def quantize(
     x: object,
-    format: str | BlockFormat | NumberFormat | Numerics | ConverterConfig,
+    format: str | BlockFormat | NumberFormat | Numerics,
     profile: str | None = None,
     *,
     axis: int = -1,
@@ -91,8 +83,7 @@ def quantize(
     TypeError
         for other dtypes, masked arrays, and tensors on a GPU or with a gradient
     ValueError
-        for an incomplete block, an unknown name, more than one numerics, and random bits that the rounding does not
-        take
+        for an incomplete block, an unknown name, and random bits that the rounding does not take
     RuntimeError
         where this thread flushes subnormal numbers to zero
 
@@ -100,10 +91,8 @@ def quantize(
     >>> q.scales, q.codes[:4]
     (array([126], dtype=uint8), array([14, 14, 13, 13], dtype=uint8))
     """
-    config = converter_config(format, profile, **rules)
-    if config.alternatives:
-        raise ValueError("quantize takes one format and one scale rule")
-    return quantized(x, config.numerics, partial(quantize_blocks, jobs=jobs), axis=axis, pad=pad, random=random)
+    numerics = numerics_of(format, profile, **rules)
+    return quantized(x, numerics, partial(quantize_blocks, jobs=jobs), axis=axis, pad=pad, random=random)
 
 
 def quantized(

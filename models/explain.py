@@ -14,17 +14,8 @@ from typing import Unpack
 
 import numpy as np
 
-from ..spec import (
-    FP32,
-    BlockFormat,
-    NumberFormat,
-    Numerics,
-    ScaleRule,
-    Specials,
-    Subnormals,
-    converter_config,
-    signal_codes,
-)
+from ..spec import FP32, BlockFormat, NumberFormat, Numerics, ScaleRule, Specials, Subnormals, profile_of, signal_codes
+from ..spec import numerics as numerics_of
 from .bit_trace import RoundingTrace, fp32_pattern, rounding_trace, scale_trace
 from .block import Rules, quantize
 from .block_array import code_values
@@ -65,8 +56,8 @@ def explain(
     TypeError
         where the block is no array of source numbers
     ValueError
-        for too many elements, patterns outside the source format, random bits without the rounding ``sr``, more than
-        one numerics, or an unknown name
+        for too many elements, patterns outside the source format, random bits without the rounding ``sr``, or an
+        unknown name
     AssertionError
         where the fast model or the steps shown disagree with the exact definition, which is a defect of mxcast
 
@@ -76,10 +67,7 @@ def explain(
     >>> [(step.quotient, step.guard, step.sticky, step.action, step.fields) for step in why.elements[:2]]
     [(480.0, None, None, 'saturated', '0|1111|110'), (272.0, 1, 0, 'tie down', '0|1111|000')]
     """
-    config = converter_config(format, profile, **rules)
-    if config.alternatives:
-        raise ValueError("explain takes one format and one scale rule")
-    numerics = config.numerics
+    numerics = numerics_of(format, profile, **rules)
     size, patterns = numerics.block_size, _patterns(block, numerics)
     given = len(patterns)
     patterns += [0] * (size - given)
@@ -99,7 +87,7 @@ def explain(
     )
     return Explanation(
         numerics=numerics,
-        profile=config.profile,
+        profile=profile_of(numerics, profile),
         given=given,
         largest=_largest(numerics, patterns),
         classes={kind: kinds.count(kind) for kind in CLASSES},

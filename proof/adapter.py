@@ -11,8 +11,7 @@ from pathlib import Path
 from ..host.errors import ToolError
 from ..sim.stream import stream_text
 from ..sim.verilated import Verilated, verilate_text
-from ..spec import ConverterConfig, Numerics
-from ..spec import ports as converter_ports
+from ..spec import Numerics
 from .design import Design
 from .elaboration import Elaboration, elaborated
 from .mapping import Bit, Connections, PortMap, connections
@@ -61,7 +60,7 @@ class Adapter:
     def wrapper(self, reset: bool) -> str:
         """The wrapper as SystemVerilog; without ``reset`` that of the design is tied to where it is not active."""
         ports, unpacked = self.elaboration.ports, self.elaboration.unpacked
-        ours = converter_ports(ConverterConfig(numerics=self.numerics))
+        ours = self.numerics.ports
         inputs = [f"input wire [{port.width - 1}:0] {port.name}" for port in ours if port.direction == "input"]
         inputs += ["input wire clk"] * (self.asked.clk is not None) + ["input wire rst"] * (
             reset and self.asked.rst is not None

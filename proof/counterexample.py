@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..hdl import ConverterConfig
 from ..host.errors import DesignError, ToolError
 from ..host.files import write_whole
 from ..models import Quantized, quantize
@@ -19,7 +20,7 @@ from ..sim.icarus import on_icarus
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import stream_text
 from ..sim.verilated import design_text
-from ..spec import ConverterConfig, Numerics
+from ..spec import Numerics
 
 __all__ = ["Counterexample", "disagreement", "replayed", "save_block", "simulated"]
 
@@ -149,7 +150,7 @@ def _on_icarus(
 ) -> Counterexample | None:
     """The same on Icarus, if it is there and reads the design."""
     expected = quantize(patterns.view(DTYPES[config.modes[mode].source.name]), config.modes[mode], random=random)
-    actual = on_icarus(text, top, expected, patterns, random, mode if config.alternatives else None)
+    actual = on_icarus(text, top, config.ports, expected, patterns, random, mode)
     if actual is None:
         return None
     found = _first(config, mode, patterns, random, expected, actual, folder)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..hdl import ConverterConfig
 from ..host.errors import DesignError
 from ..host.files import sha256, write_whole
 from ..sim import stimuli as make
@@ -17,7 +18,6 @@ from ..sim.foreign import AROUND, Comparison, Divergence, divergence, normal_blo
 from ..sim.icarus import on_icarus
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import Streamed
-from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version
 from .adapter import Adapter
 from .argument import Argument, Status, answered, worst
@@ -283,7 +283,7 @@ def _on_icarus(
     say("simulating on Icarus")
     random = comparison.drawn(blocks, 0)
     expected = comparison.expect(blocks, random)
-    actual = on_icarus(adapter.verilog, adapter.wrapper_name, expected, blocks, random)
+    actual = on_icarus(adapter.verilog, adapter.wrapper_name, expected.numerics.ports, expected, blocks, random)
     if actual is None:
         return None
     differing = comparison.causes(blocks, expected, actual) >= 0

@@ -20,14 +20,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ..spec import ConverterConfig, Numerics
-from ..spec import ports as converter_ports
+from ..spec import Numerics
+from ..spec import numerics as rules_of
 from ..spec.catalogue import excerpt, unknown_name
 
 __all__ = ["Bit", "Connections", "Port", "PortMap", "connections", "entries"]
 
-QUANTITIES = {"x": "input", "random": "input", "scale": "output", "p": "output"}
-"""Our ports, and whether they lead into or out of the design."""
+QUANTITIES = {port.name: port.direction for port in rules_of("e2m1", rounding="sr").ports}
+"""Every port that our data can have, and whether it leads into or out of the design."""
 
 SIGNALS = ("clk", "rst")
 NUMBERS = ("latency", "interval")
@@ -137,7 +137,7 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: N
 
     Raises ValueError, one sentence, for unknown ports, wrong widths and inputs that nothing or two things drive.
     """
-    ours = {port.name: port for port in converter_ports(ConverterConfig(numerics=numerics))}
+    ours = {port.name: port for port in numerics.ports}
     driven: dict[str, list[Bit | None]] = {
         port.name: [None] * port.width for port in ports.values() if port.direction == "input"
     }

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from ..hdl import verilog
-from ..spec import ConverterConfig, Numerics, Rounding, Specials, Subnormals
+from ..hdl import ConverterConfig, verilog
+from ..spec import Numerics, Rounding, Specials, Subnormals
 from .design import Design
 from .questions import composed
 from .solver import solve
@@ -104,7 +104,7 @@ MISTAKES: dict[str, Mistake] = {
     "scale": Mistake(
         says="the scale is twice as large",
         function="covers",
-        body=lambda s: "(and (bvugt b #x00) ({right} x (bvsub b #x01)))",
+        body=lambda s: f"(and (bvugt b {bits(0, s.scale.bits)}) ({{right}} x (bvsub b {bits(1, s.scale.bits)})))",
     ),
     "limit": Mistake(
         says="the scale is that of the next larger magnitude",

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..hdl import ConverterConfig
 from ..models import quantize
 from ..models.block import Quantized
 from ..models.source import DTYPES
 from ..sim.causes import causes
 from ..sim.command import command_line
-from ..spec import BLOCKS, PROFILES, RULES, ConverterConfig, Numerics, Rounding, numerics
+from ..spec import BLOCKS, PROFILES, RULES, Numerics, Rounding, numerics
 
 __all__ = ["Candidate", "candidates", "ranked", "suspicions"]
 

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hdl import default_name, emit
+from ..hdl import ConverterConfig, default_name, emit
 from ..host.errors import DesignError
 from ..host.files import write_whole
-from ..spec import ConverterConfig
 from ..synth.yosys import yosys_version
 from .argument import Argument, Status, Step, answered, worst
 from .counterexample import Counterexample, disagreement, replayed, simulated
@@ -270,7 +269,7 @@ class _Asker:
         if self.latency:
             self.say("making registers wires")
             if config.latency:
-                check_handshake(written, self.latency)
+                check_handshake(written, config)
                 design = moving(written, config)
             design, _ = combinational(design, self.latency)
         if self.whole:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..spec import PROFILES, ConverterConfig, Microarchitecture, numerics
+from ..hdl import ConverterConfig, Microarchitecture
+from ..spec import PROFILES, numerics
 
 __all__ = ["command_line"]
 
@@ -11,7 +12,7 @@ def command_line(config: ConverterConfig) -> str:
     """The arguments by which the command line means this configuration: the profile from which it departs least, and
     its departures.
 
-    >>> from mxcast.spec import converter_config
+    >>> from mxcast.hdl import converter_config
     >>> command_line(converter_config("e4m3,e5m2", rounding="rtz"))
     'mxfp8_e4m3,mxfp8_e5m2 --profile ocp --set rounding=rtz'
     """

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..hdl import ConverterConfig
 from ..models import quantize
 from ..models.block import Quantized
 from ..models.source import DTYPES, narrow
-from ..spec import ConverterConfig
 from . import stimuli as make
 from .causes import CAUSES, Cause, causes
 from .scoreboard import described

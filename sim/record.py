@@ -12,10 +12,10 @@ import time
 from datetime import UTC, datetime
 from importlib.metadata import version
 
+from ..hdl import ConverterConfig
 from ..hdl.modules import fingerprint
 from ..host.cache import cache_folder, keep_json, kept_json, sources
 from ..host.files import sha256
-from ..spec import ConverterConfig
 from . import tools
 from .scoreboard import Scoreboard
 

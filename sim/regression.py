@@ -15,12 +15,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ..hdl import default_name, emit
+from ..hdl import ConverterConfig, default_name, emit
 from ..host.cache import scratch
 from ..host.errors import DesignError, ToolError, ToolMissing
 from ..host.files import regular, write_whole
 from ..host.processes import run
-from ..spec import ConverterConfig
 from . import tools
 from .command import command_line
 from .stimuli import corner_cases

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..hdl import ConverterConfig
 from ..models.block import Quantized
 from ..models.block_array import code_values
 from ..models.source import DTYPES, widen
-from ..spec import ConverterConfig, Numerics
+from ..spec import Numerics
 from .command import command_line
 
 __all__ = ["Scoreboard", "described"]

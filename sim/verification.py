@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ..hdl import ConverterConfig, converter_config
 from ..host.cache import refreshed
 from ..models import quantize
 from ..models.source import DTYPES, narrow, widen
-from ..spec import ConverterConfig, Numerics, converter_config
+from ..spec import Numerics
 from . import stimuli as make
 from .command import command_line
 from .handshake import HandshakeError, Stalled
@@ -84,7 +85,7 @@ def verify(
 ) -> Verification:
     """Compare the Verilated design of a configuration with `models.quantize`, bit for bit.
 
-    The configuration is given as to `spec.converter_config`: complete, or as a format with a profile and overrides.
+    The configuration is given as to `hdl.converter_config`: complete, or as a format with a profile and overrides.
     ``stimuli`` is one of `STIMULI`: ``standard`` is corner, boundary and ``blocks`` random blocks; ``exhaustive`` is
     every source pattern and every relevant distance below the maximum, ``stratified`` a 64th of that. ``tensors``,
     pairs of a name and (n, block_size) float32 blocks, replaces them. Every mode of the configuration is compared, on a

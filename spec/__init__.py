@@ -2,17 +2,6 @@
 
 from .blocks import BLOCK_SIZES, BLOCKS, OTHER_BLOCKS, BlockFormat, Convention, SubScale, TensorScale
 from .catalogue import Rule
-from .config import (
-    CHOICES,
-    GOALS,
-    Amax,
-    AmaxKey,
-    ConverterConfig,
-    Microarchitecture,
-    Quantizer,
-    Structure,
-    converter_config,
-)
 from .formats import (
     BF16,
     E2M1,
@@ -40,15 +29,14 @@ from .formats import (
 )
 from .names import block_format, element_format, source_format
 from .numerics import RULES, Numerics, Overflow, Rounding, ScaleRule, Specials, Subnormals, signal_codes
-from .ports import Port, Role, ports
+from .operation import OPERATIONS, Operation, operation_of
+from .ports import Port, Role
 from .profiles import PROFILES, Profile, numerics, profile_of
-from .stages import stages
 
 __all__ = [
     "BF16",
     "BLOCKS",
     "BLOCK_SIZES",
-    "CHOICES",
     "E2M1",
     "E2M3",
     "E3M2",
@@ -58,8 +46,8 @@ __all__ = [
     "ELEMENTS",
     "FP16",
     "FP32",
-    "GOALS",
     "INT8",
+    "OPERATIONS",
     "OTHER_BLOCKS",
     "PROFILES",
     "RULES",
@@ -68,40 +56,33 @@ __all__ = [
     "TF32",
     "UE4M3",
     "UE5M3",
-    "Amax",
-    "AmaxKey",
     "BlockFormat",
     "Convention",
-    "ConverterConfig",
     "FixedFormat",
     "FloatFormat",
     "Kind",
-    "Microarchitecture",
     "Negatives",
     "Number",
     "NumberFormat",
     "Numerics",
+    "Operation",
     "Overflow",
     "Port",
     "Profile",
-    "Quantizer",
     "Role",
     "Rounding",
     "Rule",
     "ScaleRule",
     "SpecialCodes",
     "Specials",
-    "Structure",
     "SubScale",
     "Subnormals",
     "TensorScale",
     "block_format",
-    "converter_config",
     "element_format",
     "numerics",
-    "ports",
+    "operation_of",
     "profile_of",
     "signal_codes",
     "source_format",
-    "stages",
 ]

@@ -12,11 +12,14 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .blocks import BLOCK_SIZES, BlockFormat
 from .catalogue import Rule, excerpt, unknown_name
 from .formats import BF16, E8M0, FP16, FP32, TF32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
-from .names import block_format, format_fields, format_of, is_spelt, source_format
+from .names import block_format, format_of, source_format
+from .operation import Operation
+from .ports import Port, Role
 
 __all__ = ["Numerics", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals", "signal_codes"]
 
@@ -168,7 +171,7 @@ ELEMENT_CHECKS = {Kind.FLOAT: _float_checks, Kind.FIXED: _fixed_checks}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numerics:
+class Numerics(Operation):
     """One complete rule for turning a block of source numbers into a scale byte and element codes.
 
     Formats and rules are accepted by name. The reference models receive this and nothing else.
@@ -176,6 +179,8 @@ class Numerics:
     >>> Numerics(block="e4m3", scale_rule="ceil").scale_rule
     <ScaleRule.CEIL: 'ceil'>
     """
+
+    name: ClassVar[str] = "encode"
 
     block: BlockFormat
     source: FloatFormat = FP32
@@ -231,17 +236,30 @@ class Numerics:
 
     @property
     def formats(self) -> dict[str, NumberFormat]:
-        """The number formats by their role."""
         return {"source": self.source, "element": self.block.element, "scale": self.block.scale}
 
-    def to_dict(self) -> dict[str, object]:
-        """The fields by name, and under ``formats`` every format in full: what files carry."""
-        return self.by_name() | {"formats": {role: format_fields(one) for role, one in self.formats.items()}}
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """``x``, ``random`` where the rounding takes random bits, ``scale`` and ``p``.
+
+        >>> [(port.name, port.direction, port.width) for port in Numerics(block="e2m1").ports]
+        [('x', 'input', 1024), ('scale', 'output', 8), ('p', 'output', 128)]
+        """
+        source, scale, element, lanes = self.source, self.block.scale, self.block.element, self.block_size
+        numbers = Port(name="x", role=Role.NUMBERS, direction="input", bits=source.bits, lanes=lanes, format=source)
+        random = Port(name="random", role=Role.RANDOM, direction="input", bits=self.random_bits, lanes=lanes)
+        return (
+            numbers,
+            *([random] if self.random_bits else []),
+            Port(name="scale", role=Role.SCALE, direction="output", bits=scale.bits, format=scale),
+            Port(name="p", role=Role.CODES, direction="output", bits=element.bits, lanes=lanes, format=element),
+        )
 
     def identity(self) -> dict[str, object]:
-        """The same in short, without the formats whose names say all of them. Two numerics are equal if this is."""
-        own = {role: format_fields(one) for role, one in self.formats.items() if not is_spelt(one)}
-        return self.by_name() | ({"formats": own} if own else {})
+        """As that of every operation; without the name of the operation, which files of version 0.1 have not."""
+        identity = super().identity()
+        del identity["operation"]
+        return identity
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, object]) -> Numerics:
@@ -253,6 +271,7 @@ class Numerics:
         fields = dict(fields)
         if "block" not in fields:
             raise ValueError("numerics must have a block")
+        fields.pop("operation", None)
         block, formats = fields.pop("block"), fields.pop("formats", {})
         if not isinstance(formats, Mapping):
             raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")

@@ -105,12 +105,20 @@ PROFILES: dict[str, Profile] = {
 }
 
 
-def numerics(block: str | BlockFormat | NumberFormat, profile: str | None = None, **overrides: object) -> Numerics:
+def numerics(
+    block: str | BlockFormat | NumberFormat | Numerics, profile: str | None = None, **overrides: object
+) -> Numerics:
     """The `Numerics` of a block format under a profile (``ocp`` unless given), with any field replaced.
+
+    Complete `Numerics` may stand in place of the format, without a profile.
 
     >>> numerics("e2m1", "nvidia").scale_rule.value
     'ceil'
     """
+    if isinstance(block, Numerics):
+        if profile is not None:
+            raise TypeError("Numerics are complete: a profile cannot be given beside them")
+        return block.replace(**overrides)
     profile = "ocp" if profile is None else profile
     if profile not in PROFILES:
         raise ValueError(unknown_name("profile", profile, list(PROFILES)))

@@ -1,9 +1,6 @@
 """What it costs: Yosys and nextpnr in child processes, and reports of what they make."""
 
-import sys
-from types import ModuleType
-
-from .exploration import Explored, explore
+from ..host.rooms import callable_room
 from .netlist import Cost
 from .pipeline import DELAYS, Plan, pipelined, plan
 from .pnr import PlaceAndRoute, place_and_route, place_and_route_all
@@ -15,12 +12,10 @@ __all__ = [
     "STAGES",
     "TARGETS",
     "Cost",
-    "Explored",
     "PlaceAndRoute",
     "Plan",
     "Synthesis",
     "Target",
-    "explore",
     "pipelined",
     "place_and_route",
     "place_and_route_all",
@@ -29,16 +24,4 @@ __all__ = [
     "synth_all",
 ]
 
-
-class _Room(ModuleType):
-    """``mxcast.synth`` is this room, and the function of the interface: importing the room would hide the function
-    otherwise.
-    """
-
-    def __call__(self, *arguments: object, **options: object) -> Synthesis:
-        from .synthesis import synth
-
-        return synth(*arguments, **options)
-
-
-sys.modules[__name__].__class__ = _Room
+callable_room(__name__, synth)

@@ -21,6 +21,11 @@ class Device:
     """
 
     @property
+    def identity(self) -> str:
+        """What results are kept under, beside the netlist and the version of the program."""
+        return repr((self.program, self.options, self.logic_cells))
+
+    @property
     def package(self) -> str:
         """The wheel of the program."""
         return f"yowasp-{self.program}"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import combinations
 from pathlib import Path
 
-from ..hdl import verilog
-from ..host.cache import kept_result
+from ..hdl import ConverterConfig, stages, verilog
+from ..hdl.modules import body
+from ..host.cache import kept_folder
 from ..host.errors import ToolError
-from ..spec import ConverterConfig, Role, ports, stages
+from ..spec import Role
 from ..spec.catalogue import excerpt, unknown_name
 from .targets import OPENED, TARGETS, Target
 from .yosys import run, yosys_version
@@ -130,37 +132,32 @@ def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, f
     """
     if target not in DELAYS:
         raise ValueError(unknown_name("target with delays", target, DELAYS))
-    micro = dataclasses.replace(config.microarchitecture, registered_after=stages(config))
-    text, chosen, places = (
-        verilog(dataclasses.replace(config, microarchitecture=micro), TOP),
-        TARGETS[target],
-        stages(config),
+    places, chosen = stages(config), TARGETS[target]
+    everywhere = dataclasses.replace(
+        config, microarchitecture=dataclasses.replace(config.microarchitecture, registered_after=places)
     )
+    text, around = body(verilog(everywhere, TOP)), _moving(everywhere)
 
-    def compute(folder: Path) -> list[dict]:
+    def compute(folder: Path) -> None:
         (folder / "converter.v").write_text(text)
-        read = ["read_verilog converter.v", f"hierarchy -top {TOP}", "proc", "flatten", "opt_clean"]
-        plain, _ = run(read, folder)
-        (folder / "moving.v").write_text(_moving(dataclasses.replace(config, microarchitecture=micro)))
-        netlist, _ = run(
-            ["read_verilog converter.v moving.v", chosen.script.format(top=MOVING), OPENED], folder, chosen.technology
-        )
-        (folder / "netlist.json").unlink()
+        (folder / "moving.v").write_text(around)
+        plain, _ = run(["read_verilog converter.v", f"hierarchy -top {TOP}", "proc", "flatten", "opt_clean"], folder)
         bits = {place: sum(len(net["bits"]) for net in _registers(plain, place)) for place in places}
-        delays = _arrivals(netlist, chosen, DELAYS[target], places)
-        if not any(delays.values()):
+        (folder / "bits.json").write_text(json.dumps(bits))
+        mapped = ["read_verilog converter.v moving.v", chosen.script.format(top=MOVING), OPENED]
+        netlist, _ = run(mapped, folder, chosen.technology)
+        if not any(_arrivals(netlist, chosen, DELAYS[target], places).values()):
             raise ToolError("Yosys left no logic between the registers: the synthesis has gone wrong")
-        return [delays, bits]
 
-    key = [text, repr(chosen), repr(DELAYS[target]), yosys_version(), Path(__file__).read_bytes()]
-    delays, bits = kept_result("sections", key, compute)
-    return delays, bits
+    folder = kept_folder("sections", [text, around, chosen.identity, yosys_version()], compute)
+    netlist = json.loads((folder / "netlist.json").read_text())
+    return _arrivals(netlist, chosen, DELAYS[target], places), json.loads((folder / "bits.json").read_text())
 
 
 def _moving(config: ConverterConfig) -> str:
     """A module in which nothing ever waits: control is no part of a way from place to place."""
     tied = {"rst": "1'b0", "i_valid": "1'b1", "o_ready": "1'b1"}
-    kept = [port for port in ports(config) if port.role.is_data or port.role is Role.CLOCK]
+    kept = [port for port in config.ports if port.role.is_data or port.role is Role.CLOCK]
     head = ", ".join(f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept)
     pins = [f".{port.name}({port.name})" for port in kept] + [f".{name}({value})" for name, value in tied.items()]
     return f"module {MOVING}({head});\n  {TOP} {TOP}_0({', '.join(pins)});\nendmodule\n"

@@ -9,16 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hdl import describe, verilog
+from ..hdl import ConverterConfig, describe
 from ..host.cache import kept_folder, kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
-from ..spec import ConverterConfig
 from ..spec.catalogue import unknown_name
 from .devices import DEVICES
 from .netlist import Cost, cost
 from .nextpnr import Routed, nextpnr_version, route
-from .synthesis import TOP
+from .synthesis import TOP, modules_of
 from .targets import TARGETS, Target
 from .wrapper import WRAPPER, wrapper
 from .yosys import run, yosys_version
@@ -106,13 +105,10 @@ def place_and_route(
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, not {seeds}")
     chosen = TARGETS[target]
-    device, text = DEVICES[chosen.device], verilog(config, TOP)
-    around = wrapper(TOP, describe(config, TOP)["ports"])
+    device, text = DEVICES[chosen.device], modules_of(config)
+    around = surroundings(config)
     step = progress or (lambda done, total: None)
-    nextpnr, key = (
-        nextpnr_version(device),
-        [text, around, repr(chosen), yosys_version()],
-    )  # a missing tool is said at once
+    nextpnr, key = nextpnr_version(device), [text, around, chosen.identity, yosys_version()]  # or a tool is missing
     step(0, seeds + 1)
     runs = []
     with refreshed(force):
@@ -126,7 +122,7 @@ def place_and_route(
                 (folder / "netlist.json").unlink()  # it stays where it was mapped
                 return result
 
-            return kept_result("pnr", [*key, repr(device), nextpnr, str(seed)], compute)
+            return kept_result("pnr", [*key, device.identity, nextpnr, str(seed)], compute)
 
         with workers(jobs) as pool:
             for result in pool.map(seeded, range(1, seeds + 1)):
@@ -156,6 +152,11 @@ def place_and_route_all(
         place_and_route(config, target, seeds=seeds, jobs=jobs, force=force, progress=counted(number))
         for number, config in enumerate(configs)
     ]
+
+
+def surroundings(config: ConverterConfig) -> str:
+    """Verilog of the registers around a converter."""
+    return wrapper(TOP, describe(config, TOP)["ports"])
 
 
 def _map(text: str, around: str, target: Target, folder: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..spec import FP32, ConverterConfig
+from ..hdl import ConverterConfig
+from ..spec import FP32
+from .baselines import NOTE as PUBLISHED_NOTE
+from .baselines import PUBLISHED, Published
 from .pnr import PlaceAndRoute
-from .published import NOTE as PUBLISHED_NOTE
-from .published import PUBLISHED, Published
 from .synthesis import STAGES, Synthesis
 
 __all__ = ["NOTE", "PNR_NOTE", "pnr_table", "table"]

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..hdl import verilog
+from ..hdl import ConverterConfig, converter_config, verilog
+from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
-from ..spec import ConverterConfig, converter_config
 from ..spec.catalogue import unknown_name
 from .netlist import Cost, cost, delay_ps
 from .targets import OPENED, TARGETS, Target
@@ -59,15 +59,15 @@ def synth(
 ) -> Synthesis:
     """Synthesise the emitted Verilog for one of `TARGETS`, as a whole and, if asked, each stage alone.
 
-    The configuration is given as to `spec.converter_config`. Results are kept by content: the Verilog, the script and
+    The configuration is given as to `hdl.converter_config`. Results are kept by content: the Verilog, the script and
     the version of Yosys. Raises `ToolError` without Yosys.
     """
     if target not in TARGETS:
         raise ValueError(unknown_name("target", target, TARGETS))
     config = converter_config(config, profile, **overrides)
-    text, chosen = verilog(config, TOP), TARGETS[target]
+    text, chosen = modules_of(config), TARGETS[target]
     modules = {
-        name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"\nmodule {TOP}_{module}(" in text
+        name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"module {TOP}_{module}(" in text
     }
     with refreshed(force):
         return Synthesis(
@@ -98,6 +98,11 @@ def synth_all(
     return done
 
 
+def modules_of(config: ConverterConfig) -> str:
+    """The emitted Verilog as it is measured: without the comments of its header, which change with every version."""
+    return body(verilog(config, TOP))
+
+
 def _cost(text: str, top: str, target: Target) -> Cost:
     """Cost of module ``top`` of a Verilog file; script and log stay in the cache."""
 
@@ -114,4 +119,4 @@ def _cost(text: str, top: str, target: Target) -> Cost:
         (folder / "netlist.json").unlink()  # large, and made again by the script beside it
         return found.to_dict()
 
-    return Cost(**kept_result("synth", [text, top, repr(target), yosys_version()], compute))
+    return Cost(**kept_result("synth", [text, top, target.identity, yosys_version()], compute))

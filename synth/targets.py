@@ -28,11 +28,25 @@ class Target:
     timed: bool = False
     """Whether abc9 knows the delays of these cells in picoseconds and works for a short longest path."""
     smallest: Mapping[str, str] = field(default_factory=dict)
-    """Fields of `Microarchitecture` of the converter with the fewest LUTs, as measured (synth/results/ways.json), where
-    these are not the first choices. With the shortest way it is everywhere that of ``optimize=speed``.
+    """Fields of `Microarchitecture` of the converter with the fewest LUTs, as measured (records/sweeps/ways.json),
+    where these are not the first choices. With the shortest way it is everywhere that of ``optimize=speed``.
     """
     device: str | None = None
     """Key of `DEVICES`: where place and route puts the netlist; None where there is no such program."""
+
+    @property
+    def identity(self) -> str:
+        """What results are kept under, beside the Verilog and the version of Yosys: the script, and how its netlist is
+        counted. Names, descriptions and advice are no part of it.
+        """
+        return repr(
+            (
+                self.script,
+                OPENED,
+                *(self.luts, self.carries, self.muxes, self.ffs, self.inverters),
+                *(self.technology, self.luts_per_carry, self.timed),
+            )
+        )
 
     def kind(self, cell_type: str) -> str:
         """``luts``, ``carries``, ``muxes``, ``ffs``, ``inverters`` or ``others``."""

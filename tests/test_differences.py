@@ -1,4 +1,4 @@
-"""docs/differences.md is what docs/differences.json says, and that is what the models do today."""
+"""docs/differences.md is what records/differences.json says, and that is what the models do today."""
 
 import importlib.util
 import json

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from mxcast.hdl import converter_config
 from mxcast.sim.families import FAMILIES
-from mxcast.spec import BLOCKS, PROFILES, converter_config
+from mxcast.spec import BLOCKS, PROFILES
 
 from .configurations import share
 

@@ -1,30 +1,20 @@
-"""docs/results.md and README.md show what docs/qor.json has; the bars say yes where figures reach them, no where not,
-and else nothing.
+"""docs/results.md and README.md show what records/qor.json has; the bars say yes where figures reach them, no where
+not, and else nothing.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 
+import limits as bars
 import pytest
+import qor
+import qor_tables
 
 from mxcast.synth import TARGETS
-from mxcast.synth.peers import DESIGNS, PEERS, peer
+from mxcast.synth.baselines import BASELINES, FIGURES, figure
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def loaded(name: str):
-    sys.path.insert(0, str(ROOT / "bench"))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(ROOT / "bench"))
-
-
-qor, bars, qor_tables = map(loaded, ("qor", "bars", "qor_tables"))
 
 
 def record(job: str, format: str, flow: str, variant: str = "smallest", **result: object) -> dict:
@@ -113,7 +103,7 @@ def test_bars_are_about_what_there_is():
         assert bar.job in qor.JOBS and (bar.own is None or bar.own in qor.JOBS)
         assert set(bar.formats) <= set(qor.FORMATS) == set(bars.ALL)
         for name in bar.formats:
-            assert bar.peer is None or getattr(peer(bar.peer, name, bar.flow), bar.measure) is not None
+            assert bar.peer is None or getattr(figure(bar.peer, name, bar.flow), bar.measure) is not None
 
 
 def test_tables():
@@ -180,7 +170,7 @@ def test_pages_show_what_is_kept():
     for page in qor.PAGES:
         text = page.read_text()
         assert "<!-- qor" in text and qor.rendered(text) == text, (
-            f"{page.name} does not show docs/qor.json: bench/qor.py --render"
+            f"{page.name} does not show records/qor.json: bench/qor.py --render"
         )
 
 
@@ -207,15 +197,15 @@ def test_what_is_kept_is_of_the_verilog_of_today(part):
 
 def test_peers():
     """Every figure is of a design that is described, in a flow of ours; some as they were measured."""
-    assert {figure.design for figure in PEERS} == set(DESIGNS)
-    assert {figure.flow for figure in PEERS} <= {*TARGETS, "pnr"}
-    assert len({(f.design, f.format, f.flow) for f in PEERS}) == len(PEERS) == 6 * 5 + 1 + 2 * 6 * 2 + 2 * 3
-    assert (peer("mx_for_fpga", "int8", "xcu").luts, peer("mx_for_fpga_pipelined", "int8", "pnr").fmax_mhz) == (
+    assert {figure.design for figure in FIGURES} == set(BASELINES)
+    assert {figure.flow for figure in FIGURES} <= {*TARGETS, "pnr"}
+    assert len({(f.design, f.format, f.flow) for f in FIGURES}) == len(FIGURES) == 6 * 5 + 1 + 2 * 6 * 2 + 2 * 3
+    assert (figure("mx_for_fpga", "int8", "xcu").luts, figure("mx_for_fpga_pipelined", "int8", "pnr").fmax_mhz) == (
         2831,
         85.0,
     )
-    assert (peer("mxcore", "e5m2", "xcu").delay_ps, peer("mxcore", "e5m2", "ecp5").logic_cells) == (
+    assert (figure("mxcore", "e5m2", "xcu").delay_ps, figure("mxcore", "e5m2", "ecp5").logic_cells) == (
         20303,
         5152 + 2 * 1190,
     )
-    assert peer("paper", "e5m2", "lut6").luts == 1663 and peer("mxcore", "int8", "xcu") is None
+    assert figure("paper", "e5m2", "lut6").luts == 1663 and figure("mxcore", "int8", "xcu") is None

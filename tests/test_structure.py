@@ -17,13 +17,16 @@ ALLOWED = {
     "host": set(),  # the machine: files, cache, child processes
     "spec": set(),  # data only
     "data": set(),  # tensors
+    "records": set(),  # figures
     "models": {"spec"},  # the reference stays independent of the hardware
     "hdl": {"spec", "host"},  # and the hardware of the reference
     "sim": {"host", "spec", "models", "hdl"},  # where the two meet
-    "synth": {"host", "spec", "models", "hdl"},  # models: accuracy columns of an exploration
+    "tensors": {"host", "spec", "models"},  # files of tensors, converted by the model
+    "synth": {"host", "spec", "hdl"},
+    "explore": {"host", "spec", "models", "hdl", "synth"},  # models: what a rounding loses
     "proof": {"host", "spec", "models", "hdl", "sim", "synth"},  # where they are proved equal; synth runs Yosys
-    "cli": {"host", "spec", "models", "hdl", "sim", "synth", "proof"},  # thin, over everything
-    "api": {"host", "spec", "models", "hdl", "sim", "synth", "proof"},  # the package itself: the stable interface
+    "cli": {"host", "spec", "models", "tensors", "hdl", "sim", "synth", "explore", "proof"},  # thin, over everything
+    "api": {"host", "spec", "models", "hdl", "sim", "synth", "explore", "proof"},  # the stable interface
 }
 """Folders of ours that a folder may import, beside itself."""
 

@@ -13,7 +13,8 @@ from importlib import import_module
 
 import pytest
 
-from mxcast.spec import Convention, Kind, Overflow, Quantizer, Rounding, ScaleRule, Specials, Subnormals
+from mxcast.hdl import Quantizer
+from mxcast.spec import Convention, Kind, Overflow, Rounding, ScaleRule, Specials, Subnormals
 
 TABLES = {
     ScaleRule: {

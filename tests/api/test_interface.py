@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mxcast
+from mxcast.hdl import converter_config
 from mxcast.models import quantize
-from mxcast.spec import converter_config
 
 SMALL = {"block_size": 2}
 

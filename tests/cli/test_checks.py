@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from mxcast.cli import main
+from mxcast.hdl import converter_config
 from mxcast.sim import Regression, Verification
-from mxcast.spec import BLOCKS, converter_config
+from mxcast.spec import BLOCKS
 
 CONFIG = converter_config("e4m3")
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from mxcast.cli import main
-from mxcast.cli.containers import read
+from mxcast.tensors.containers import read
 
 NUMBERS = np.random.default_rng(3).standard_normal((4, 64)).astype(np.float32)
 EACH = 2500

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from mxcast.cli import main
-from mxcast.hdl import verilog
+from mxcast.hdl import converter_config, verilog
 from mxcast.sim import tools
-from mxcast.spec import converter_config
 
 CONFIG = converter_config("e2m1", "ocp", block_size=2)
 SMALL = ["e2m1", "--set", "block_size=2"]

@@ -5,7 +5,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from mxcast.cli import main, pieces
-from mxcast.cli.files import quantize_file
+from mxcast.tensors.files import quantize_file
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_interrupt_is_130(saved, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mxcast.cli.files.quantize_file", interrupted)
+    monkeypatch.setattr("mxcast.tensors.files.quantize_file", interrupted)
     try:
         assert main(["quantize", str(saved(F32)), str(tmp_path / "out.npz"), "--format", "e4m3"]) == 130
     except KeyboardInterrupt:

@@ -122,8 +122,7 @@ def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
         new_cache(tmp_path / "cache")
     text = Path(__file__).parents[1] / "proof" / "designs" / "e2m1.sv"
     if case == "check-rtl":
-        from mxcast.hdl import verilog
-        from mxcast.spec import converter_config
+        from mxcast.hdl import converter_config, verilog
 
         text = tmp_path / "rtl.v"
         text.write_text(verilog(converter_config("e2m1", block_size=2), "rtl"))

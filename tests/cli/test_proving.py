@@ -5,9 +5,8 @@ import json
 import pytest
 
 from mxcast.cli import main
-from mxcast.hdl import emit, verilog
+from mxcast.hdl import converter_config, emit, verilog
 from mxcast.proof import solver
-from mxcast.spec import converter_config
 
 SMALL = ["--set", "block_size=2"]
 

@@ -8,9 +8,9 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from mxcast.cli import pieces
-from mxcast.cli.files import dequantize_file, quantize_file, read_blocks
 from mxcast.models import dequantize, error_statistics, quantize
 from mxcast.spec import BLOCKS, numerics
+from mxcast.tensors.files import dequantize_file, quantize_file, read_blocks
 
 
 def same(a, b):

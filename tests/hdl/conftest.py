@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import emit
-from mxcast.spec import BLOCKS, ConverterConfig, FloatFormat, SpecialCodes, converter_config
+from mxcast.hdl import ConverterConfig, converter_config, emit
+from mxcast.spec import BLOCKS, FloatFormat, SpecialCodes
 
 SHORT = [block.short_name for block in BLOCKS.values()]
 

@@ -12,9 +12,9 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import UnusedElaboratable
 
-from mxcast.hdl import AmaxTree, BlockConverter, ElementQuantizer, ScaleUnit
+from mxcast.hdl import AmaxTree, BlockConverter, ElementQuantizer, ScaleUnit, converter_config
 from mxcast.hdl.operand import operand_config
-from mxcast.spec import BLOCKS, converter_config
+from mxcast.spec import BLOCKS
 
 from .published import BIAS, BITS, EMAX, MMAX
 from .simulation import outputs

@@ -7,21 +7,11 @@ import re
 
 import pytest
 
-from mxcast.hdl import BlockConverter
-from mxcast.hdl.emit import WAIVER
+from mxcast.hdl import AmaxKey, BlockConverter, ConverterConfig, Microarchitecture
+from mxcast.hdl.emission import WAIVER
 from mxcast.hdl.modules import convert_all
 from mxcast.sim.families import FAMILIES, every_element
-from mxcast.spec import (
-    AmaxKey,
-    ConverterConfig,
-    Microarchitecture,
-    Numerics,
-    Rounding,
-    ScaleRule,
-    Specials,
-    Subnormals,
-    block_format,
-)
+from mxcast.spec import Numerics, Rounding, ScaleRule, Specials, Subnormals, block_format
 
 from .lint import COCOTB, lint
 

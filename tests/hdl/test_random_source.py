@@ -10,9 +10,9 @@ import sys
 import pytest
 from amaranth.sim import Simulator
 
-from mxcast.hdl import RandomSource, emit
+from mxcast.hdl import RandomSource, converter_config, emit
 from mxcast.models.random_source import source_numbers
-from mxcast.spec import converter_config, numerics
+from mxcast.spec import numerics
 from mxcast.spec.random_source import SPREAD, initial_states
 
 from .lint import COCOTB, lint

@@ -8,8 +8,7 @@ import subprocess
 import pytest
 from amaranth.sim import Simulator
 
-from mxcast.hdl import BlockConverter, default_name, emit, verilog
-from mxcast.spec import ConverterConfig, converter_config, stages
+from mxcast.hdl import BlockConverter, ConverterConfig, converter_config, default_name, emit, stages, verilog
 
 from .lint import COCOTB, lint
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from amaranth.hdl import Elaboratable, Module, Signal
 
+from mxcast.hdl import converter_config
 from mxcast.hdl.rounding import bits_below, rounds_up
 from mxcast.hdl.widen import Widen
-from mxcast.spec import Rounding, converter_config, numerics
+from mxcast.spec import Rounding, numerics
 
 from .simulation import outputs
 

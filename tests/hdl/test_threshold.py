@@ -9,12 +9,12 @@ from itertools import product
 import pytest
 from amaranth.hdl import Elaboratable, Module, Signal
 
-from mxcast.hdl import ScaleUnit
+from mxcast.hdl import ScaleUnit, converter_config
 from mxcast.hdl.amax import ReduceKey
 from mxcast.hdl.threshold import Threshold
 from mxcast.models.exact import decode, shared_exponent
 from mxcast.sim.families import every_element
-from mxcast.spec import BLOCKS, TF32, Numerics, ScaleRule, block_format, converter_config, source_format
+from mxcast.spec import BLOCKS, TF32, Numerics, ScaleRule, block_format, source_format
 
 from .published import BIAS, EMAX, EVEN, MMAX, MULTIPLICATION
 from .simulation import outputs

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import describe, emit
+from mxcast.hdl import converter_config, describe, emit
 from mxcast.hdl.vendors import DEFAULT_PARTS, FAMILIES, VENDORS, project
-from mxcast.spec import converter_config
 
 CONFIG = converter_config("e2m1,int4", block_size=4, rounding="sr", random_bits=1)  # ports of one bit and of several
 

@@ -67,7 +67,7 @@ def test_every_fp32_number_under_rceil_and_ceil_with_ties_to_even_and_away():
 
 @pytest.mark.parametrize("element", SINGLE_DIFFERENCE)
 def test_rceil_and_ceil_differ_once_in_the_binades_around_the_known_pattern(element):
-    """The two binades and the one after, complete; docs/differences.json has all of them for every format."""
+    """The two binades and the one after, complete; records/differences.json has all of them for every format."""
     example = SINGLE_DIFFERENCE[element]
     start = (example >> 23) - 1 << 23
     a, b = evaluations(

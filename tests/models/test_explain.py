@@ -297,7 +297,7 @@ def test_the_record_is_json_and_repeats_itself():
         ([0x10000], {"source": "bf16"}, ValueError, "patterns of bf16 must be numbers of 16 bits, not 0x10000"),
         ([1.5], {}, TypeError, "x must be float32, float16 or bfloat16, not float64"),
         (np.zeros((2, 2), np.float32), {}, ValueError, "a block must have one axis, not 2"),
-        ([0], {"scale_rule": "floor,ceil"}, ValueError, "explain takes one format and one scale rule"),
+        ([0], {"scale_rule": "floor,ceil"}, ValueError, "unknown scale_rule 'floor,ceil': did you mean 'rceil'?"),
         ([0], {"random": [1]}, ValueError, "random bits are for the rounding sr, not for rne"),
         ([0], {"rounding": "sr", "random": [256]}, ValueError, "random must be numbers of 8 bits, not 0 to 256"),
         (

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import emit, verilog
+from mxcast.hdl import converter_config, emit, verilog
 from mxcast.host.errors import DesignError
 from mxcast.proof import prove
 from mxcast.proof.foreign import check_rtl
 from mxcast.proof.prove import Status
-from mxcast.spec import converter_config
 
 CONFIG = converter_config("e2m1", "ocp", block_size=2)
 CORE = verilog(CONFIG, "core")

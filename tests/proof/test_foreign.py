@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mxcast.hdl import verilog
+from mxcast.hdl import converter_config, verilog
 from mxcast.models import quantize
 from mxcast.proof.foreign import Check, check_rtl
-from mxcast.spec import Numerics, converter_config
+from mxcast.spec import Numerics
 
 DESIGNS = Path(__file__).parent / "designs"
 CONFIG = converter_config("e2m1", "ocp", block_size=4)

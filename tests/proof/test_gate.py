@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mxcast.hdl import BlockConverter
+from mxcast.hdl import BlockConverter, converter_config
 from mxcast.hdl.modules import convert_all
 from mxcast.proof.elaboration import elaborated
 from mxcast.proof.gate import objections
 from mxcast.proof.text import plain
-from mxcast.spec import converter_config
 
 SETS = {
     "plain": {},

@@ -2,11 +2,11 @@
 
 import pytest
 
+from mxcast.hdl import converter_config
 from mxcast.proof import mutation
 from mxcast.proof.mistakes import MISTAKES, mistaken, refute
 from mxcast.proof.mutation import Fate, mutate
 from mxcast.proof.specification import Specification
-from mxcast.spec import converter_config
 
 
 @pytest.mark.parametrize("element, profile", [("e4m3", "ocp"), ("int8", "nvidia"), ("e2m1", "te")])

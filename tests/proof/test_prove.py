@@ -6,12 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from mxcast.hdl import verilog
+from mxcast.hdl import converter_config, verilog
 from mxcast.host.errors import ToolError
 from mxcast.proof import prove, solver
 from mxcast.proof.prove import Status
 from mxcast.sim import icarus
-from mxcast.spec import converter_config
 
 from ..configurations import ELEMENTS, in_turn
 

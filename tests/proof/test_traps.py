@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mxcast.hdl import verilog
+from mxcast.hdl import converter_config, verilog
 from mxcast.host.errors import ToolError
 from mxcast.proof import prove
 from mxcast.proof.design import Design, Part
@@ -22,7 +22,6 @@ from mxcast.proof.readers import readers
 from mxcast.proof.solver import solve
 from mxcast.proof.text import plain
 from mxcast.sim.verilated import verilate_text
-from mxcast.spec import converter_config
 
 CONFIG = converter_config("e2m1", "ocp", block_size=2)
 INNER = verilog(CONFIG, "inner")

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mxcast.hdl import converter_config
 from mxcast.models import Quantized, quantize
 from mxcast.sim.causes import CAUSES, causes, only
-from mxcast.spec import converter_config
 
 NUMERICS = converter_config("e4m3", "ocp", block_size=2).numerics
 BLOCKS = {

@@ -7,24 +7,13 @@ from itertools import chain, combinations, product
 
 import pytest
 
-from mxcast.hdl import amax, element
+from mxcast.hdl import ConverterConfig, amax, converter_config, element
 from mxcast.hdl.threshold import Threshold
 from mxcast.models import quantize
 from mxcast.sim.array import ConverterArray, compare_all
 from mxcast.sim.families import FAMILIES, every_element
 from mxcast.sim.verification import verify
-from mxcast.spec import (
-    BLOCK_SIZES,
-    ELEMENTS,
-    SOURCES,
-    ConverterConfig,
-    Rounding,
-    ScaleRule,
-    Specials,
-    Subnormals,
-    converter_config,
-    numerics,
-)
+from mxcast.spec import BLOCK_SIZES, ELEMENTS, SOURCES, Rounding, ScaleRule, Specials, Subnormals, numerics
 
 from ..configurations import share
 

@@ -5,11 +5,11 @@ import shutil
 import numpy as np
 import pytest
 
+from mxcast.hdl import converter_config
 from mxcast.models import quantize
 from mxcast.sim import test as regress
 from mxcast.sim.scoreboard import Scoreboard
 from mxcast.sim.stimuli import corner_cases
-from mxcast.spec import converter_config
 
 from ..configurations import ELEMENTS
 

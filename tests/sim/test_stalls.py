@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from mxcast.hdl import verilog
+from mxcast.hdl import ConverterConfig, converter_config, stages, verilog
 from mxcast.models import quantize
 from mxcast.proof import prove
 from mxcast.proof.prove import Status
@@ -15,7 +15,6 @@ from mxcast.sim import test as regress
 from mxcast.sim import verify, verilate
 from mxcast.sim.handshake import HandshakeError
 from mxcast.sim.verilated import design_text
-from mxcast.spec import ConverterConfig, converter_config, stages
 
 from .test_regression import needs_icarus
 

@@ -14,23 +14,20 @@ from collections.abc import Iterator
 
 import pytest
 
+from mxcast.hdl import CHOICES, AmaxKey, ConverterConfig, Microarchitecture, converter_config
 from mxcast.spec import (
     BF16,
     BLOCK_SIZES,
     BLOCKS,
-    CHOICES,
     FP32,
     OTHER_BLOCKS,
     PROFILES,
     RULES,
     SOURCES,
     TF32,
-    AmaxKey,
     Convention,
-    ConverterConfig,
     FixedFormat,
     FloatFormat,
-    Microarchitecture,
     Negatives,
     Numerics,
     Role,
@@ -39,7 +36,6 @@ from mxcast.spec import (
     ScaleRule,
     SpecialCodes,
     Specials,
-    converter_config,
     numerics,
     profile_of,
 )
@@ -97,6 +93,7 @@ def test_defaults():
         "scale": "e8m0",
     }
     assert written == {
+        "operation": "encode",
         "block": "mxfp8_e4m3",
         "block_size": 32,
         "source": "fp32",
@@ -340,6 +337,7 @@ def test_what_was_not_written_is_not_read(fields, kind, sentence):
 @pytest.mark.parametrize("block", [*BLOCKS, "mxfp7_e3m3"])
 def test_profiles(block, name, rules):
     usual = {
+        "operation": "encode",
         "block": block,
         "block_size": 32,
         "source": "fp32",
@@ -611,7 +609,7 @@ def test_config_id_leaves_the_profile_out():
 
 def test_config_id_is_the_same_in_every_process():
     script = (
-        "from mxcast.spec import BLOCKS, PROFILES, converter_config\n"
+        "from mxcast.hdl import converter_config\nfrom mxcast.spec import BLOCKS, PROFILES\n"
         "print(*(converter_config(b, p).config_id for b in BLOCKS for p in PROFILES))"
     )
     printed = {

@@ -2,8 +2,7 @@
 
 import pytest
 
-from mxcast.hdl import verilog
-from mxcast.spec import converter_config, stages
+from mxcast.hdl import converter_config, stages, verilog
 from mxcast.synth import pipeline, pipelined, plan, synth
 from mxcast.synth.pipeline import sections
 from mxcast.synth.targets import TARGETS

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import describe
+from mxcast.hdl import converter_config, describe
 from mxcast.host.errors import ToolError
-from mxcast.spec import converter_config
 from mxcast.synth import TARGETS, Cost, place_and_route, place_and_route_all
 from mxcast.synth import nextpnr as child
 from mxcast.synth.devices import DEVICES
@@ -179,6 +178,20 @@ def test_results_of_something_else_are_not_taken(fake, config, target):
     place_and_route(CONFIG, seeds=1)
     place_and_route(config, target, seeds=1)
     assert fake.seeds == [1, 1] and fake.mapped == 2
+
+
+def test_another_header_or_description_is_no_reason_to_route_again(fake, monkeypatch):
+    place_and_route(CONFIG, seeds=1)
+    emission = importlib.import_module("mxcast.hdl.emission")
+    header = emission._header
+    monkeypatch.setattr(emission, "_header", lambda *arguments: "// another header\n" + header(*arguments))
+    for catalogue in (TARGETS, DEVICES):
+        monkeypatch.setitem(catalogue, "ecp5", replace(catalogue["ecp5"], description="in other words"))
+    place_and_route(CONFIG, seeds=1)
+    assert fake.seeds == [1] and fake.mapped == 1
+    monkeypatch.setitem(DEVICES, "ecp5", replace(DEVICES["ecp5"], options=("--25k",)))
+    place_and_route(CONFIG, seeds=1)
+    assert fake.seeds == [1, 1] and fake.mapped == 1
 
 
 def test_progress(fake):

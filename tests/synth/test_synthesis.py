@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import verilog
+from mxcast.hdl import converter_config, verilog
 from mxcast.host.errors import ToolError
-from mxcast.spec import converter_config
 from mxcast.synth import STAGES, TARGETS, Cost, synth, synth_all, synthesis
-from mxcast.synth.published import PUBLISHED
+from mxcast.synth.baselines import PUBLISHED
 from mxcast.synth.report import table
 
 CONFIG = converter_config("e2m1", "ocp")
@@ -26,7 +25,7 @@ class FakeYosys:
 
     def __call__(self, commands: list[str], folder: Path, technology: str | None = None) -> tuple[dict, dict]:
         read, script, _ = commands
-        assert (folder / read.removeprefix("read_verilog ")).read_text().startswith("// converter: ")
+        assert (folder / read.removeprefix("read_verilog ")).read_text().startswith("module converter(")
         top = script.split("-top ")[1]
         self.tops.append(top)
         if self.fails and len(self.tops) == 3:
@@ -147,7 +146,7 @@ def test_a_whole_without_luts_is_a_failure_and_a_stage_of_wires_is_not(fake, mon
     )
     with pytest.raises(ToolError, match="left no LUT"):
         synth(CONFIG, "lut6")
-    assert synthesis._cost("// converter: ", f"{synthesis.TOP}_scale_unit", TARGETS["lut6"]).luts == 0
+    assert synthesis._cost("module converter(); ", f"{synthesis.TOP}_scale_unit", TARGETS["lut6"]).luts == 0
 
 
 def test_unknown_target(fake):

@@ -7,10 +7,9 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from mxcast.hdl import ScaleUnit
+from mxcast.hdl import ScaleUnit, converter_config
 from mxcast.hdl.modules import convert
 from mxcast.host.errors import ToolError
-from mxcast.spec import converter_config
 from mxcast.synth import TARGETS, synth, yosys
 from mxcast.synth.netlist import cost
 from mxcast.synth.yosys import run, yosys_version

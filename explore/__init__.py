@@ -1,0 +1,21 @@
+"""Design-space exploration: which rounding, on which device, costs and loses what."""
+
+from ..host.rooms import callable_room
+from .engine import Exploration, Progress, chosen_sweep, exploration, explore
+from .points import Explored, Point
+from .sweep import SWEEPS, Sweep, read_sweep
+
+__all__ = [
+    "SWEEPS",
+    "Exploration",
+    "Explored",
+    "Point",
+    "Progress",
+    "Sweep",
+    "chosen_sweep",
+    "exploration",
+    "explore",
+    "read_sweep",
+]
+
+callable_room(__name__, explore)

@@ -1,0 +1,221 @@
+"""Exploration: the points of a sweep, answered, judged on tensors, and compared."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..spec.catalogue import unknown_name
+from . import jobs
+from .accuracy import loss
+from .cluster import on_cluster
+from .ledger import Entry, ledger
+from .pareto import front
+from .points import Explored, Point, described
+from .sweep import SWEEPS, LeftOut, Sweep, read_sweep
+from .tensors import Tensor, given, standard
+
+__all__ = ["Exploration", "Progress", "chosen_sweep", "exploration", "explore", "measured"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a sweep is."""
+
+    total: int
+    cached: int
+    done: int
+    failed: int
+    running: int
+    judged: int = 0
+    """Points whose accuracy is known, which is found out at the end."""
+
+
+OF_PLACED = ("fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "pnr_luts", "pnr_seeds", "blocks_per_s", "gbytes_per_s")
+"""Figures that place and route gives."""
+Tell = Callable[[Progress], None]
+Proved = Callable[[str], str]
+"""What is on record of a proof, by the fingerprint of the Verilog."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """A sweep and what came of it."""
+
+    sweep: Sweep
+    rows: list[Explored]
+    """In the order of the sweep."""
+    left_out: list[LeftOut]
+    missing: int
+    """Points that are not on record, where nothing was to be computed."""
+    tensors: list[Tensor]
+    tools: dict[str, str]
+
+    @property
+    def failed(self) -> list[Explored]:
+        return [row for row in self.rows if row.status == "failed"]
+
+    @property
+    def ledger(self) -> list[Entry]:
+        return ledger(self.rows)
+
+
+def explore(
+    sweep: str | Path | Sweep = "rounding",
+    *,
+    tensors: Mapping[str, np.ndarray] | None = None,
+    jobs: int = 2,
+    scheduler: str | None = None,
+    force: bool = False,
+    cached: bool = False,
+    proved: Proved | None = None,
+    progress: Tell | None = None,
+    **lists: object,
+) -> list[Explored]:
+    """Answer every point of a sweep: what it costs, and what it loses on tensors. One row a point, in the order of the
+    sweep.
+
+    ``sweep`` is one of `SWEEPS`, a TOML file or a `Sweep`; ``lists`` replace the values of its keys, one value or a
+    list each: ``format="e4m3,e5m2"`` is one converter with two formats, ``format=["e4m3", "e5m2"]`` are two converters.
+    ``tensors`` are arrays by name, in place of the weights and distributions that ship with the package. ``jobs``
+    processes work at a time, or the workers of the Dask ``scheduler`` do. Results are kept by content: what an earlier
+    call has answered is not asked again, unless by ``force``; with ``cached`` nothing is asked, and what is not on
+    record is left out. ``proved`` says what is on record of a proof (`mxcast.proof.recorded`).
+
+    A point that fails has a row with its error. Raises ValueError for unknown names, `ToolError` where a tool is
+    missing.
+
+    A table: ``pandas.DataFrame(explore("formats"))``.
+    """
+    return exploration(
+        chosen_sweep(sweep, **lists),
+        tensors=None if tensors is None else given(tensors),
+        workers=jobs,
+        scheduler=scheduler,
+        force=force,
+        cached=cached,
+        proved=proved,
+        progress=progress,
+    ).rows
+
+
+def chosen_sweep(sweep: str | Path | Sweep, **lists: object) -> Sweep:
+    """A sweep by its name or file, with these lists in place of its own."""
+    if not isinstance(sweep, Sweep):
+        if sweep in SWEEPS:
+            sweep = SWEEPS[sweep]
+        elif isinstance(sweep, Path) or str(sweep).endswith(".toml") or Path(sweep).is_file():
+            sweep = read_sweep(Path(sweep))
+        else:
+            raise ValueError(unknown_name("sweep", sweep, [*SWEEPS, "FILE.toml"]))
+    return sweep.replace(**lists)
+
+
+def exploration(
+    sweep: Sweep,
+    *,
+    tensors: Sequence[Tensor] | None = None,
+    workers: int = 2,
+    scheduler: str | None = None,
+    force: bool = False,
+    cached: bool = False,
+    proved: Proved | None = None,
+    progress: Tell | None = None,
+) -> Exploration:
+    """`explore`, with all that belongs to it."""
+    points, left_out = sweep.points()
+    if workers < 1:
+        raise ValueError(f"jobs must be at least 1, not {workers}")
+    if (unplaced := [name for name in sweep.objectives if name in OF_PLACED]) and not any(
+        point.seeds for point in points
+    ):
+        raise ValueError(f"{unplaced[0]} is known of points that are placed and routed only: give seeds (--pnr)")
+    tools = jobs.tools(points)
+    tensors = standard() if tensors is None else list(tensors)
+    tell = progress or (lambda now: None)
+    results, answered = _answered(points, 0 if cached else workers, scheduler, force, tell)
+    rows = []
+    for point in points:
+        if point.id in results:
+            rows.append(_row(point, results[point.id], tensors, proved))
+            tell(dataclasses.replace(answered, judged=len(rows)))
+    best = front(rows, sweep.objectives)
+    return Exploration(
+        sweep=sweep,
+        rows=[dataclasses.replace(row, pareto=row.id in best) for row in rows],
+        left_out=left_out,
+        missing=len(points) - len(rows),
+        tensors=tensors,
+        tools=tools,
+    )
+
+
+def _answered(
+    points: Sequence[Point], workers: int, scheduler: str | None, force: bool, progress: Tell
+) -> tuple[dict[str, jobs.Outcome], Progress]:
+    """The outcome of each point by its id, without workers of those on record; and what was told last."""
+    kept = {} if force and workers else jobs.on_record(points, max(workers, 1))
+    found = {id: jobs.Outcome(result=result) for id, result in kept.items()}
+    cached, waiting = len(found), [point for point in points if workers and point.id not in found]
+    ended = (
+        on_cluster(waiting, scheduler, force)
+        if scheduler and waiting
+        else jobs.locally(waiting, max(workers, 1), force)
+    )
+
+    def tell() -> Progress:
+        failed = sum(not outcome.done for outcome in found.values())
+        left = len(points) - len(found)
+        now = Progress(
+            total=len(points),
+            cached=cached,
+            done=len(found) - failed,
+            failed=failed,
+            running=left if scheduler else min(workers, left),
+        )
+        progress(now)
+        return now
+
+    now = tell()
+    with closing(ended):  # with its jobs, whatever interrupts us
+        for point, outcome in ended:
+            found[point.id] = outcome
+            now = tell()
+    return found, now
+
+
+def _row(point: Point, outcome: jobs.Outcome, tensors: Iterable[Tensor], proved: Proved | None) -> Explored:
+    said = described(point)
+    if not outcome.done:
+        return Explored(**said, status="failed", error=outcome.error, log=outcome.log, proof=None)
+    cost, numerics = measured(outcome.result), point.config.numerics
+    if "fmax_mhz" in cost:
+        blocks = cost["fmax_mhz"] * 1e6  # one a cycle, with registers inside or around
+        cost |= {
+            "blocks_per_s": blocks,
+            "gbytes_per_s": round(blocks * numerics.block_size * numerics.source.bits / 8 / 1e9, 3),
+        }
+    if not point.config.alternatives:  # which one would lose what is no figure of the whole
+        total, each = loss(numerics, tensors)
+        cost |= {**total.to_dict(), "accuracy": {name: one.to_dict() for name, one in each.items()}}
+    return Explored(**said, **cost, status="done", proof="not asked" if proved is None else proved(cost["verilog"]))
+
+
+def measured(result: Mapping) -> dict[str, object]:
+    """The result of a job, by the fields of `Explored`."""
+    found = {"verilog": result["verilog"]}
+    found |= {
+        name: result["whole"][name] for name in ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")
+    }
+    if placed := result.get("placed"):
+        found |= {
+            "pnr_seeds": placed["seeds"],
+            "pnr_luts": placed["luts"],
+            **{name: placed[name] for name in ("fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz")},
+        }
+    return found

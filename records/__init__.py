@@ -1,0 +1,1 @@
+"""What was measured: by our commands in `bench/`, and by others. Data only; a wheel has what the package reads."""

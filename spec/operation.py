@@ -1,0 +1,82 @@
+"""Operations: what is computed, as frozen values that say their formats, their rules and their ports."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+from .catalogue import excerpt, unknown_name
+from .formats import NumberFormat
+from .names import format_fields, is_spelt
+from .ports import Port
+
+__all__ = ["OPERATIONS", "Operation", "operation_of"]
+
+OPERATIONS: dict[str, type[Operation]] = {}
+"""The operations by name."""
+
+
+class Operation(ABC):
+    """A frozen value that decides every bit of a result. Two operations are equal if their `identity` is.
+
+    An operation is registered in `OPERATIONS` by its ``name``. What it cannot compute it refuses when it is made.
+    """
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **arguments: object) -> None:
+        super().__init_subclass__(**arguments)
+        OPERATIONS[cls.name] = cls
+
+    @property
+    @abstractmethod
+    def formats(self) -> dict[str, NumberFormat]:
+        """The number formats by their role."""
+
+    @property
+    @abstractmethod
+    def ports(self) -> tuple[Port, ...]:
+        """The data that enter and leave hardware for it, in the order of the Verilog: the only place that knows names
+        and widths."""
+
+    @abstractmethod
+    def by_name(self) -> dict[str, object]:
+        """The fields as plain strings and numbers, formats by their names."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, fields: Mapping[str, object]) -> Operation:
+        """The operation whose fields `to_dict` wrote."""
+
+    def to_dict(self) -> dict[str, object]:
+        """The fields by name, and under ``formats`` every format in full: what files carry."""
+        formats = {role: format_fields(one) for role, one in self.formats.items()}
+        return {"operation": self.name, **self.by_name(), "formats": formats}
+
+    def identity(self) -> dict[str, object]:
+        """The same in short: without the formats whose names say all of them."""
+        own = {role: format_fields(one) for role, one in self.formats.items() if not is_spelt(one)}
+        return {"operation": self.name, **self.by_name()} | ({"formats": own} if own else {})
+
+    @property
+    def id(self) -> str:
+        """First eight hex digits of the SHA-256 of the canonical JSON of `identity`."""
+        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def operation_of(fields: Mapping[str, object]) -> Operation:
+    """The operation that `Operation.to_dict` wrote. Raises ValueError for what is none.
+
+    >>> operation_of({"operation": "encode", "block": "e4m3", "scale_rule": "ceil"}).id
+    'c44a323b'
+    """
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"an operation must have fields by name, not {excerpt(fields)}")
+    name = fields.get("operation", "encode")  # files of version 0.1 know no other
+    if name not in OPERATIONS:
+        raise ValueError(unknown_name("operation", str(name), list(OPERATIONS)))
+    return OPERATIONS[name].from_dict({key: value for key, value in fields.items() if key != "operation"})

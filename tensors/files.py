@@ -1,0 +1,333 @@
+"""Tensor files to blocks and back, chunk by chunk: files may be larger than memory."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from importlib.metadata import version
+from operator import add
+from pathlib import Path
+
+import numpy as np
+
+from ..models import Statistics
+from ..models.element import code_dtype
+from ..models.parallel import checked_jobs, in_order
+from ..models.source import FORMATS
+from ..spec import FP32, BlockFormat, Numerics, profile_of
+from ..spec import numerics as resolve
+from ..spec.catalogue import cut, excerpt
+from .containers import CONVERTED, DTYPES, NAMES, Contents, Layout, Stored, Write, read, written
+from .tiles import CHUNK, Piece, codes_and_scales_shapes, dequantize_piece, float_blocks, pieces, quantize_piece
+
+__all__ = ["FileReport", "TensorReport", "WayBack", "dequantize_file", "quantize_file", "read_blocks", "read_tensors"]
+
+KEY = "mxcast"
+"""Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
+
+Progress = Callable[[int, int], None] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorReport:
+    """What became of one tensor; ``shape`` is that before padding."""
+
+    name: str
+    shape: tuple[int, ...]
+    statistics: Statistics
+
+    def to_dict(self) -> dict:
+        return {"name": self.name, "shape": self.shape, **self.statistics.to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileReport:
+    """The outcome of `quantize_file`; ``copied`` are the tensors that were left as they are."""
+
+    path: Path
+    numerics: Numerics
+    profile: str | None
+    tensors: tuple[TensorReport, ...]
+    copied: tuple[str, ...]
+
+    @property
+    def total(self) -> Statistics:
+        return reduce(add, (t.statistics for t in self.tensors), Statistics())
+
+    def to_dict(self) -> dict:
+        return {
+            "path": str(self.path),
+            "profile": self.profile,
+            "numerics": self.numerics.to_dict(),
+            "tensors": [t.to_dict() for t in self.tensors],
+            "total": self.total.to_dict(),
+            "copied": self.copied,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class WayBack:
+    """The outcome of `dequantize_file`: shapes by name, and the tensors that were left as they are."""
+
+    path: Path
+    numerics: Numerics
+    tensors: dict[str, tuple[int, ...]]
+    copied: tuple[str, ...]
+
+    def to_dict(self) -> dict:
+        return {
+            "path": str(self.path),
+            "numerics": self.numerics.to_dict(),
+            "tensors": self.tensors,
+            "copied": self.copied,
+        }
+
+
+def quantize_file(
+    source: Path | str,
+    target: Path | str,
+    format: str | BlockFormat | Numerics,
+    profile: str | None = "ocp",
+    *,
+    pad: bool = False,
+    jobs: int = 1,
+    seed: int = 0,
+    progress: Progress = None,
+    **overrides: object,
+) -> FileReport:
+    """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
+
+    ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
+    ``overrides`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
+    holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads work on
+    pieces of the tensors. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
+    ``progress`` is called with the elements done and the elements in all.
+
+    Raises ValueError for other floating-point types, incomplete blocks, unknown names and damaged files. ``target``
+    appears whole or not at all.
+    """
+    source, target = Path(source), Path(target)
+    jobs = checked_jobs(jobs)
+    numerics = format.replace(**overrides) if isinstance(format, Numerics) else resolve(format, profile, **overrides)
+    _check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
+    contents = read(source)
+    if KEY in contents.metadata:
+        raise ValueError(f"{source} has been quantized by mxcast already")
+    size = numerics.block_size
+    chosen = _converted(source, contents, size, pad)
+    shapes = {name: stored.shape for name, stored in chosen.items()}
+    for name, stored in chosen.items():
+        if numerics.source not in (FP32, FORMATS[CONVERTED[stored.dtype].newbyteorder("=")]):
+            raise ValueError(
+                f"tensor {name!r} is {stored.dtype}, which the source {numerics.source.name} does not take"
+            )
+    copied = {name: stored for name, stored in contents.tensors.items() if name not in chosen}
+    about = {
+        KEY: json.dumps(
+            {
+                "version": version("mxcast"),
+                "profile": profile_of(numerics, profile),
+                "numerics": numerics.to_dict(),
+                **({"seed": seed} if numerics.random_bits else {}),
+                "tensors": {name: {"dtype": stored.dtype, "shape": stored.shape} for name, stored in chosen.items()},
+            }
+        )
+    }
+    made: dict[str, tuple[str, tuple[int, ...]]] = {}
+    for name, stored in chosen.items():
+        codes, scales = _parts(name, target)
+        if scales in contents.tensors:
+            raise ValueError(f"tensor {scales!r} of {source} has the name that the scales of {name!r} need")
+        codes_shape, scales_shape = codes_and_scales_shapes(stored.shape, size)
+        made[codes], made[scales] = (_code_name(numerics), codes_shape), ("U8", scales_shape)
+    lost, numbers = {name: Statistics() for name in chosen}, {name: number for number, name in enumerate(chosen)}
+    with written(target, _layout(made, copied), contents.metadata | about) as write:
+        _copy(copied, write)
+        done, total = 0, sum(stored.data.size for stored in chosen.values())
+
+        def convert(part: tuple[str, Piece]) -> tuple:
+            name, piece = part
+            random = np.random.default_rng([seed, numbers[name], piece.start()]) if numerics.random_bits else None
+            return name, piece, *quantize_piece(chosen[name], piece, numerics, random)
+
+        for name, piece, q, statistics in in_order(convert, _all_pieces(shapes, size), jobs):
+            codes, scales = _parts(name, target)
+            write(codes, piece.start(size) * size, q.codes)
+            write(scales, piece.start(size), q.scales)
+            lost[name] += statistics
+            done += statistics.elements
+            if progress:
+                progress(done, total)
+    reports = [TensorReport(name=name, shape=shapes[name], statistics=statistics) for name, statistics in lost.items()]
+    return FileReport(path=target, numerics=numerics, profile=profile, tensors=tuple(reports), copied=tuple(copied))
+
+
+def dequantize_file(source: Path | str, target: Path | str, *, jobs: int = 1, progress: Progress = None) -> WayBack:
+    """Turn a file of `quantize_file` back into F32 tensors under their names, in their shapes.
+
+    `.safetensors` and `.npz` become `.safetensors`, or `.npy` where there is one tensor and nothing else. Raises
+    ValueError for files that are not of `quantize_file`. ``target`` appears whole or not at all.
+    """
+    source, target, jobs = Path(source), Path(target), checked_jobs(jobs)
+    _check_ends(source, target, dict.fromkeys((".safetensors", ".npz"), (".safetensors", ".npy")))
+    contents = read(source)
+    numerics, shapes = _about(source, contents)
+    copied, size = dict(contents.tensors), numerics.block_size
+    for name, shape in shapes.items():
+        for part, dtype, wanted in zip(
+            _parts(name, source), (_code_name(numerics), "U8"), codes_and_scales_shapes(shape, size)
+        ):
+            stored = copied.pop(part, None)
+            if stored is None or stored.dtype != dtype or stored.shape != wanted:
+                raise ValueError(
+                    f"{source} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata speak of"
+                )
+    if target.suffix == ".npy" and (len(shapes) != 1 or copied):
+        count = len(shapes) + len(copied)
+        raise ValueError(f"a .npy file holds one tensor, {source} has {count}: write a .safetensors file")
+    foreign = [name for name, stored in copied.items() if stored.dtype not in NAMES.values()]
+    if (
+        source.suffix == ".npz" and foreign
+    ):  # an array of any type of NumPy's; what a .safetensors file has, another can have
+        raise ValueError(
+            f"tensor {foreign[0]!r} of {source} is {cut(copied[foreign[0]].dtype)}, which a .safetensors file "
+            "cannot hold"
+        )
+    metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
+    with written(target, _layout({name: ("F32", shape) for name, shape in shapes.items()}, copied), metadata) as write:
+        _copy(copied, write)
+        done, total = 0, sum(map(math.prod, shapes.values()))
+
+        def convert(part: tuple[str, Piece]) -> tuple:
+            name, piece = part
+            codes, scales = (contents.tensors[part] for part in _parts(name, source))
+            try:
+                return name, piece, dequantize_piece(codes, scales, piece, numerics)
+            except ValueError as error:  # codes beyond the format
+                raise ValueError(f"tensor {name!r} of {source}: {error}") from None
+
+        for name, piece, values in in_order(convert, _all_pieces(shapes, size), jobs):
+            write(name, piece.start(), values)
+            done += values.size
+            if progress:
+                progress(done, total)
+    return WayBack(path=target, numerics=numerics, tensors=shapes, copied=tuple(copied))
+
+
+def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> Iterator[tuple[str, np.ndarray]]:
+    """Tensor name and (n, block_size) float32 blocks, chunk by chunk, of the tensors that `quantize_file` converts.
+
+    Raises its errors, and those at once.
+    """
+    path = Path(path)
+    chosen = _converted(path, read(path), block_size, pad)
+    return ((name, blocks) for name, stored in chosen.items() for blocks in float_blocks(stored, block_size))
+
+
+def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The tensors that `quantize_file` converts and that have numbers, by name, without reading them yet, BF16 as
+    patterns in uint16; and the names of the others.
+    """
+    path = Path(path)
+    contents = read(path)
+    found = {
+        name: stored.data.reshape(stored.shape)
+        for name, stored in _converted(path, contents, 1, True).items()
+        if stored.data.size
+    }
+    return found, [name for name in contents.tensors if name not in found]
+
+
+def _all_pieces(shapes: Mapping[str, tuple[int, ...]], size: int) -> Iterator[tuple[str, Piece]]:
+    return ((name, piece) for name, shape in shapes.items() for piece in pieces(shape, size))
+
+
+def _code_name(numerics: Numerics) -> str:
+    return "U8" if code_dtype(numerics.block.element).itemsize == 1 else "U16"
+
+
+def _parts(name: str, path: Path) -> tuple[str, str]:
+    """Names of the codes and the scales of a tensor in a quantized file."""
+    return ("codes", "scales") if path.suffix == ".npz" else (name, f"{name}.scales")
+
+
+def _check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]) -> None:
+    if source.suffix not in possible:
+        raise ValueError(f"{source} must be a {' or '.join(possible)} file")
+    if target.suffix not in possible[source.suffix]:
+        raise ValueError(
+            f"{target} must be a {' or '.join(possible[source.suffix])} file, as {source} is {source.suffix}"
+        )
+    if source.exists() and target.exists() and source.samefile(target):
+        raise ValueError(f"{source} and {target} are the same file")
+
+
+def _converted(path: Path, contents: Contents, size: int, pad: bool) -> dict[str, Stored]:
+    """The tensors of a file that are quantized, checked."""
+    accepted = ", ".join(CONVERTED).replace(", BF16", " and BF16")
+    chosen = {name: t for name, t in contents.tensors.items() if t.shape and t.dtype.startswith(("F", "BF"))}
+    for name, stored in chosen.items():
+        if stored.dtype not in CONVERTED:
+            raise ValueError(f"tensor {name!r} is {stored.dtype}: mxcast converts {accepted}")
+        if stored.data.size and stored.shape[-1] % size and not pad:
+            raise ValueError(
+                f"tensor {name!r} of shape {stored.shape} must have a last axis that is a multiple of "
+                f"{size} long: --pad completes it with zeros"
+            )
+    if not contents.tensors:
+        raise ValueError(f"{path} has no tensors")
+    if not chosen:
+        there = sorted({t.dtype + ("" if t.shape else " scalars") for t in contents.tensors.values()})
+        raise ValueError(f"{path} has nothing to convert: mxcast converts {accepted}, not {', '.join(there)}")
+    return chosen
+
+
+def _about(path: Path, contents: Contents) -> tuple[Numerics, dict[str, tuple[int, ...]]]:
+    """Numerics and original shapes by name, from the metadata of a quantized file."""
+    if KEY not in contents.metadata:
+        raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
+    try:
+        about = _object("the document", json.loads(contents.metadata[KEY]))
+        tensors = _object("tensors", about.get("tensors"))
+        if not tensors:  # quantize_file converts one at least
+            raise ValueError("tensors must name one tensor or more")
+        shapes = {
+            name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()
+        }
+        return Numerics.from_dict(_object("numerics", about.get("numerics"))), shapes
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
+
+
+def _object(what: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} must be an object of JSON, not {excerpt(value)}")
+    return value
+
+
+def _shape(name: str, shape: object) -> tuple[int, ...]:
+    """The shape of a tensor that was quantized, which has an axis at least."""
+    if not isinstance(shape, list) or not shape or not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"the shape of tensor {name!r} must be a list of whole numbers, not {excerpt(shape)}")
+    return tuple(shape)
+
+
+def _layout(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str, Stored]) -> Layout:
+    """The tensors of a new file, those of wide elements first, so that all are aligned; dtypes and shapes of those
+    made.
+    """
+    layout = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
+    for name, (dtype, shape) in made.items():
+        layout[name] = (dtype, shape, math.prod(shape) * DTYPES[dtype].itemsize)
+    return dict(sorted(layout.items(), key=lambda item: -(item[1][2] // max(math.prod(item[1][1]), 1))))
+
+
+def _copy(copied: Mapping[str, Stored], write: Write) -> None:
+    for name, stored in copied.items():
+        for start in range(0, stored.data.size, CHUNK):
+            part = stored.data[start : start + CHUNK]
+            write(name, start, part)
+            stored.release(start, part.size)

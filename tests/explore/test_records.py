@@ -1,0 +1,86 @@
+"""What is on record in records/sweeps: of sweeps that are there, made again identically by today's tools, and what
+targets say of it.
+"""
+
+import json
+from pathlib import Path
+
+import exploration as exploration_script
+import pytest
+
+from mxcast.explore import Explored, chosen_sweep, exploration, jobs
+from mxcast.explore.tensors import standard
+from mxcast.synth import TARGETS
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = sorted((ROOT / "records" / "sweeps").glob("*.json"))
+QUICK = "rules-xcu", "rules-ice40"
+"""Files of which a point is made again in the quick run: those of README.md, and those of the smallest converters."""
+
+
+def points(path: Path) -> list[Explored]:
+    return [Explored(**point) for point in json.loads(path.read_text())["points"]]
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_the_points_are_those_of_the_sweep(path):
+    """All done, in its order, judged on the tensors that ship; with the front that they have."""
+    sweep = dict(exploration_script.sweeps())[path.stem]
+    order = [point.id for point in sweep.points()[0]]
+    found = points(path)
+    ids = [row.id for row in found]
+    assert ids == [id for id in order if id in set(ids)] and {row.status for row in found} == {"done"}
+    document = json.loads(path.read_text())
+    assert document["tensors"] == [tensor.to_dict() for tensor in standard()] and document["missing"] == len(
+        order
+    ) - len(ids)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=() if path.stem in QUICK else pytest.mark.slow)
+        for path in KEPT
+        if path.stem != "placed"
+    ],
+    ids=lambda path: path.stem,
+)
+def test_a_point_is_made_again_identically(path, cache, monkeypatch):
+    """The smallest of each file, with the pinned tools."""
+    kept = min(points(path), key=lambda row: row.luts)
+    sweep = dict(exploration_script.sweeps())[path.stem]
+    point = next(point for point in sweep.points()[0] if point.id == kept.id)
+    monkeypatch.setattr(type(sweep), "points", lambda self: ([point], []))
+    (again,) = exploration(sweep).rows
+    same = [name for name in kept.to_dict() if name not in ("pareto", "emit", "proof")]
+    assert {name: getattr(again, name) for name in same} == {name: getattr(kept, name) for name in same}
+    assert jobs.kept(point)
+
+
+def test_what_targets_call_smallest_is():
+    """The fewest LUTs of all ways to build the converter of ways.toml; and ``optimize=speed`` has the shortest way."""
+    found = points(ROOT / "records" / "sweeps" / "ways.json")
+    for target in {row.target for row in found}:
+        ways = {"amax": "compare", "quantizer": "shift", "structure": "flat"} | dict(TARGETS[target].smallest)
+        least = min((row for row in found if row.target == target), key=lambda row: row.luts)
+        assert {name: getattr(least, name) for name in ways} == ways, target
+        timed = [row for row in found if row.target == target and row.delay_ps is not None]
+        if timed:
+            quickest = min(timed, key=lambda row: row.delay_ps)
+            assert (quickest.amax, quickest.quantizer, quickest.structure) == ("fours", "table", "flat"), target
+
+
+def test_the_pages_show_what_is_on_record():
+    for page in exploration_script.PAGES:
+        text = page.read_text()
+        assert exploration_script.rendered(text) == text, f"{page.name}: bench/exploration.py --render"
+
+
+def test_the_plot_is_of_what_is_on_record():
+    assert exploration_script.PLOT.exists() == bool(exploration_script.plotted())
+    assert not exploration_script.plotted() or exploration_script.PLOT.read_text().endswith(exploration_script.digest())
+
+
+def test_a_name_of_a_sweep_means_its_file():
+    assert {name for name, _ in exploration_script.sweeps()} >= {path.stem for path in KEPT}
+    assert chosen_sweep(ROOT / "records" / "sweeps" / "rules.toml").name == "rules"

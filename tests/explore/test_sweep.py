@@ -1,0 +1,199 @@
+"""Sweeps: which points they mean, and what is refused."""
+
+import dataclasses
+import shlex
+
+import numpy as np
+import pytest
+
+from mxcast.cli.options import assignment
+from mxcast.explore import SWEEPS, Point, Sweep, chosen_sweep, read_sweep
+from mxcast.explore.ledger import CLAUSES
+from mxcast.hdl import ConverterConfig, converter_config
+from mxcast.spec.numerics import ScaleRule
+
+
+def configs(sweep):
+    return [point.config for point in sweep.points()[0]]
+
+
+def test_a_grid_is_the_product_of_its_lists():
+    sweep = Sweep(
+        name="two", grids=({"scale_rule": ("floor", "ceil"), "target": ("xcu", "ecp5")}, {"rounding": ("rtz",)})
+    )
+    points, left_out = sweep.points()
+    assert [(p.config.numerics.scale_rule, p.config.numerics.rounding, p.target) for p in points] == [
+        ("floor", "rne", "xcu"),
+        ("ceil", "rne", "xcu"),
+        ("floor", "rne", "ecp5"),
+        ("ceil", "rne", "ecp5"),
+        ("floor", "rtz", "xcu"),
+    ]
+    assert not left_out
+
+
+def test_a_point_that_comes_again_is_one():
+    sweep = Sweep(
+        name="again", grids=({"scale_rule": ("floor", "ceil")}, {"profile": ("nvidia", "ocp", "torchao_floor")})
+    )
+    assert configs(sweep) == [converter_config("e4m3", "ocp"), converter_config("e4m3", "nvidia")]
+    assert [config.profile for config in configs(sweep)] == ["ocp", "nvidia"], (
+        "a rule set over a profile is the profile that says the same"
+    )
+
+
+def test_lists_replace_those_of_every_grid():
+    sweep = chosen_sweep("formats", format=["int8"], target="ecp5")
+    assert {(c.numerics.block.short_name) for c in configs(sweep)} == {"int8"} and {
+        p.target for p in sweep.points()[0]
+    } == {"ecp5"}
+
+
+def test_what_cannot_be_built_is_left_out_and_said():
+    points, left_out = Sweep(name="sr", grids=({"rounding": ("rne", "sr"), "quantizer": ("table",)},)).points()
+    assert len(points) == 1 and len(left_out) == 1
+    assert left_out[0].fields["rounding"] == "sr" and "table quantizer" in left_out[0].reason
+    with pytest.raises(ValueError, match="none of the 1 combinations can be built: the table quantizer"):
+        Sweep(name="sr", grids=({"rounding": ("sr",), "quantizer": ("table",)},)).points()
+
+
+@pytest.mark.parametrize(
+    "lists, error, says",
+    [
+        ({"scale_rul": ("ceil",)}, ValueError, "unknown key of a sweep 'scale_rul': did you mean 'scale_rule'"),
+        ({"scale_rule": ("cail",)}, ValueError, "unknown scale_rule 'cail': did you mean 'ceil'"),
+        ({"format": ("e4m9x",)}, ValueError, "unknown format 'e4m9x'"),
+        ({"target": ("xci",)}, ValueError, "unknown target 'xci': did you mean 'xcu'"),
+        ({"profile": ("ocq",)}, ValueError, "unknown profile 'ocq': did you mean 'ocp'"),
+        ({"amax": ("four",)}, ValueError, "unknown amax 'four': did you mean 'fours'"),
+        ({"optimize": ("aria",)}, ValueError, "unknown optimize 'aria': did you mean 'area'"),
+        ({"rounding": ()}, ValueError, "rounding needs at least one value"),
+        ({"rounding": (1,)}, TypeError, "rounding takes texts, not 1"),
+        ({"seeds": ("3",)}, TypeError, "seeds takes whole numbers, not '3'"),
+        ({"block_size": (True,)}, TypeError, "block_size takes whole numbers, not True"),
+    ],
+)
+def test_what_is_refused(lists, error, says):
+    with pytest.raises(error, match=says):
+        Sweep(name="wrong", grids=(lists,))
+
+
+def test_unknown_sweeps_and_objectives():
+    with pytest.raises(ValueError, match="unknown sweep 'roundin': did you mean 'rounding'"):
+        chosen_sweep("roundin")
+    with pytest.raises(ValueError, match="unknown objective 'lut': did you mean 'luts'"):
+        Sweep(name="wrong", grids=({},), objectives=("lut",))
+    assert Sweep(name="twice", grids=({},), objectives=("luts", "levels", "luts")).objectives == ("luts", "levels")
+
+
+def test_place_and_route_needs_a_device():
+    with pytest.raises(ValueError, match="place and route is for ecp5, ice40, not xcu"):
+        Sweep(name="wrong", grids=({"seeds": (1,)},)).points()
+
+
+def test_registers_by_latency_are_placed():
+    (config,) = configs(Sweep(name="latency", grids=({"latency": (3,), "target": ("ecp5",), "block_size": (4,)},)))
+    assert config.latency == 3
+
+
+def test_toml(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'target = ["xcu", "lut6"]\nobjectives = ["luts", "sqnr_db"]\n'
+        '[[grid]]\nscale_rule = ["floor", "even"]\n[[grid]]\nformat = "int8"\ntarget = "ecp5"\n'
+    )
+    sweep = read_sweep(path)
+    assert sweep.name == "mine" and sweep.objectives == ("luts", "sqnr_db")
+    assert [
+        (p.config.numerics.block.short_name, p.config.numerics.scale_rule, p.target) for p in sweep.points()[0]
+    ] == [
+        ("e4m3", "floor", "xcu"),
+        ("e4m3", "even", "xcu"),
+        ("e4m3", "floor", "lut6"),
+        ("e4m3", "even", "lut6"),
+        ("int8", "floor", "ecp5"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text, error, says",
+    [
+        ("scale_rule = [", ValueError, "is not TOML"),
+        ("scale_rul = ['ceil']", ValueError, "unknown key of a sweep 'scale_rul': did you mean 'scale_rule'"),
+        ("grid = 3", TypeError, r"a grid is a table, written \[\[grid\]\]"),
+        ("name = 3", TypeError, "name must be a string"),
+        ("objectives = 'luts'", TypeError, "objectives must be a list of names"),
+        ("objectives = ['lut']", ValueError, "did you mean 'luts'"),
+        ("objectives = []", ValueError, "objectives needs at least one column"),
+    ],
+)
+def test_wrong_toml_names_the_file(tmp_path, text, error, says):
+    (tmp_path / "wrong.toml").write_text(text)
+    with pytest.raises(error, match=f"wrong.toml.*{says}"):
+        read_sweep(tmp_path / "wrong.toml")
+
+
+@pytest.mark.parametrize("name", [name for name in SWEEPS if name != "pipeline"])  # whose places need synthesis
+def test_the_command_of_a_job_means_the_same_point(name):
+    """Every point of every sweep, through the flags that a shell would give."""
+    for point in SWEEPS[name].points()[0]:
+        mxcast, explore, sweep, *words = shlex.split(point.job)
+        assert (mxcast, explore) == ("mxcast", "explore")
+        lists = {}
+        for flag, value in zip(words[::2], words[1::2]):
+            if flag == "--no-report":
+                break
+            key, value = assignment(value) if flag == "--set" else (flag.removeprefix("--"), value)
+            lists.setdefault(key, []).append(int(value) if flag == "--seeds" else value)
+        (found,), _ = chosen_sweep(sweep, **lists).points()
+        assert found.id == point.id
+
+
+def test_ids_name_the_question():
+    a, b = (
+        Point(config=converter_config("e4m3"), target="xcu"),
+        Point(config=converter_config("e4m3"), target="xcu", seeds=1),
+    )
+    assert a.id != b.id and len(a.id) == 12
+    assert Point.from_dict(a.to_dict()) == a and Point.from_dict(b.to_dict()).id == b.id
+    assert dataclasses.replace(a, config=dataclasses.replace(a.config, profile=None)).id == a.id, (
+        "a profile is a name of rules"
+    )
+    assert isinstance(a.config, ConverterConfig)
+
+
+def test_the_default_sweep_has_every_scale_rule_and_both_sides_of_every_clause():
+    found = [config.numerics for config in configs(SWEEPS["rounding"])]
+    assert {rules.scale_rule for rules in found} == set(ScaleRule)
+    for _, field, without, with_ in CLAUSES:
+        assert {without, with_} <= {str(getattr(rules, field)) for rules in found}
+
+
+def test_smallest_is_that_of_the_target():
+    sweep = Sweep(
+        name="small", usual={"optimize": ("smallest",)}, grids=({"target": ("xcu", "ecp5")}, {"rounding": ("sr",)})
+    )
+    assert [
+        (c.microarchitecture.amax, c.microarchitecture.quantizer, c.microarchitecture.structure) for c in configs(sweep)
+    ] == [("chains", "table", "kept"), ("compare", "shift", "flat"), ("chains", "shift", "kept")]
+
+
+@pytest.mark.parametrize("name", ["", "../evil", "a/b", ".", "a\0"])
+def test_names_that_are_no_files(name, tmp_path):
+    with pytest.raises(ValueError, match="the name of a sweep is letters"):
+        Sweep(name=name, grids=({},))
+
+
+def test_values_as_python_and_numpy_have_them():
+    """One value stands for a list of one; whole numbers of NumPy, ranges and generators are taken."""
+    one = Sweep(name="s", grids=({"format": "e2m1", "block_size": np.int64(4)},))
+    assert one.grids == ({"format": ("e2m1",), "block_size": (4,)},) and type(one.grids[0]["block_size"][0]) is int
+    assert one.replace(block_size=range(2, 4)).grids[0]["block_size"] == (2, 3)
+    with pytest.raises(TypeError):
+        one.replace(block_size={2, 4})
+
+
+def test_any_file_is_a_sweep(tmp_path):
+    for name in ("sweep.conf", "my sweep.toml"):
+        (tmp_path / name).write_text('format = "e2m1"')
+        assert [point.config.formats for point in chosen_sweep(str(tmp_path / name)).points()[0]] == ["mxfp4_e2m1"]
