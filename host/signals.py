@@ -34,6 +34,8 @@ class _State:
     since = 0.0
     waits = False
     """Whether its exception is still to be raised."""
+    dropping = False
+    """Whether `_dropped` is running, where an exception would be dropped too."""
 
 
 def install() -> None:
@@ -58,6 +60,9 @@ def arrived() -> int | None:
 
 
 def _arrive(number: int, _: object) -> None:
+    if _State.dropping:
+        _send_again(number)
+        return
     if _State.number is not None:
         if time.monotonic() - _State.since > PATIENCE:
             os._exit(128 + number)
@@ -76,8 +81,16 @@ def _dropped(dropped: sys.UnraisableHookArgs) -> None:
     if not isinstance(dropped.exc_value, Interrupted):
         sys.__unraisablehook__(dropped)
         return
-    _State.number = None
-    threading.Timer(0.01, os.kill, (os.getpid(), dropped.exc_value.number)).start()
+    _State.dropping = True
+    try:
+        _State.number = None
+        _send_again(dropped.exc_value.number)
+    finally:
+        _State.dropping = False
+
+
+def _send_again(number: int) -> None:
+    threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
 
 
 @contextlib.contextmanager

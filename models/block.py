@@ -83,8 +83,7 @@ def quantize(
     TypeError
         for other dtypes, masked arrays, and tensors on a GPU or with a gradient
     ValueError
-        for an incomplete block, an unknown name, more than one numerics, and random bits that the rounding does not
-        take
+        for an incomplete block, an unknown name, and random bits that the rounding does not take
     RuntimeError
         where this thread flushes subnormal numbers to zero
 

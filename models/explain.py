@@ -56,8 +56,8 @@ def explain(
     TypeError
         where the block is no array of source numbers
     ValueError
-        for too many elements, patterns outside the source format, random bits without the rounding ``sr``, more than
-        one numerics, or an unknown name
+        for too many elements, patterns outside the source format, random bits without the rounding ``sr``, or an
+        unknown name
     AssertionError
         where the fast model or the steps shown disagree with the exact definition, which is a defect of mxcast
 
