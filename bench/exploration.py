@@ -15,12 +15,13 @@ import dataclasses
 import json
 import os
 import random
-import re
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from pages import filled, table
 
 from mxcast.explore import Exploration, Sweep, chosen_sweep, exploration, jobs
 from mxcast.explore.engine import measured
@@ -161,12 +162,7 @@ def digest() -> str:
 
 def rendered(page: str) -> str:
     """A page with its tables."""
-    blocks = {"ledger": _ledgers(), "ledger: short": _short()}
-    for name, text in blocks.items():
-        page = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S
-        )
-    return page
+    return filled(page, {"ledger": _ledgers(), "ledger: short": _short()})
 
 
 def _ledgers() -> str:
@@ -200,16 +196,13 @@ def _table(entries: list[Entry]) -> str:
         bought = "" if e.sqnr_db is None else f"; {e.sqnr_db:+.2f} dB"
         return f"{e.luts:+d} ({e.percent:+.1f} %), {e.levels:+d}{bought}"
 
-    lines = [
-        ["clause", *(name.split("_", 1)[-1] if name != "mxint8" else "int8" for name in formats)],
-        ["---"] + ["---:"] * len(formats),
-    ]
-    lines += [
+    head = ["clause", *(name.split("_", 1)[-1] if name != "mxint8" else "int8" for name in formats)]
+    rows = (
         [clause, *(cell(by.get((clause, name))) for name in formats)]
         for clause, *_ in CLAUSES
-        if any((clause, f) in by for f in formats)
-    ]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+        if any((clause, name) in by for name in formats)
+    )
+    return table(head, rows)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from limits import ALL, BARS, Outcome, outcomes
+from pages import filled, table
 
 from mxcast.synth.baselines import BASELINES, FIGURES, MEASURED, figure
 
@@ -19,11 +19,9 @@ def _cell(value: object) -> str:
 
 
 def _markdown(rows: Iterable[Row], texts: int = 1) -> str:
-    """A table whose first columns are texts, and whose others are numbers."""
+    """A table of these rows, whose keys are its columns."""
     rows = list(rows)
-    head = list(rows[0])
-    lines = [head, ["---"] * texts + ["---:"] * (len(head) - texts), *([_cell(row[h]) for h in head] for row in rows)]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    return table(list(rows[0]), ([_cell(value) for value in row.values()] for row in rows), texts)
 
 
 def _pair(result: dict | None) -> str | None:
@@ -196,9 +194,4 @@ def _short(records: list[dict]) -> str:
 def rendered(page: str, records: list[dict]) -> str:
     """A page with its tables."""
     blocks = {"qor": _own(records) + _peers() + _placed(records) + _bars(records), "qor: short": _short(records)}
-    for name, text in blocks.items():
-        text = text.rstrip("\n") + "\n" * bool(text)
-        page = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S
-        )
-    return page
+    return filled(page, {name: text.rstrip("\n") + "\n" * bool(text) for name, text in blocks.items()})

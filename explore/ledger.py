@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 
 from ..spec import numerics
+from .columns import TEXTS
 from .points import Explored
 
 __all__ = ["CLAUSES", "Entry", "ledger"]
@@ -28,19 +29,8 @@ CLAUSES: tuple[tuple[str, str, str, str], ...] = (
 )
 """Name, field, its value without the clause, and with it."""
 
-RULES = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals")
-EQUAL = (
-    "format",
-    "source",
-    "block_size",
-    "overflow",
-    "amax",
-    "amax_key",
-    "quantizer",
-    "structure",
-    "registered_after",
-    "target",
-)
+RULES = tuple(dict.fromkeys(field for _, field, _, _ in CLAUSES))
+EQUAL = tuple(key for key in TEXTS if key not in (*RULES, "profile", "random_bits"))
 """What two points of an entry have in common, beside the other rules. A table quantizer has no random bits, so that its
 entries for those are against points of the other quantizer.
 """

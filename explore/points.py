@@ -7,9 +7,11 @@ import shlex
 from dataclasses import asdict, dataclass, fields
 
 from ..hdl import ConverterConfig, Microarchitecture, converter_config
+from ..hdl.architecture import CHOICES
 from ..host.files import sha256
 from ..spec import FloatFormat, Numerics
 from ..spec.catalogue import unknown_name
+from ..spec.numerics import RULES
 
 __all__ = ["Explored", "Point", "checked_column", "described"]
 
@@ -172,8 +174,7 @@ class Explored:
 def described(point: Point) -> dict[str, object]:
     """The fields of `Explored` that the point itself says."""
     config, numerics, ways = point.config, point.config.numerics, point.config.microarchitecture
-    rules = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals", "overflow")
-    said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in rules}
+    said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in RULES}
     return {
         "id": point.id,
         "config_id": config.config_id,
@@ -183,7 +184,7 @@ def described(point: Point) -> dict[str, object]:
         "block_size": numerics.block_size,
         **said,
         "random_bits": numerics.random_bits,
-        **{name: str(getattr(ways, name)) for name in ("amax", "amax_key", "quantizer", "structure")},
+        **{name: str(getattr(ways, name)) for name in CHOICES},
         "registered_after": ",".join(ways.registered_after),
         "target": point.target,
         "latency_cycles": config.latency,

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from mxcast.explore.pareto import staircase
 from mxcast.explore.report import report
-from mxcast.explore.scatter import COLOURS, MARKERS, encoding, front
+from mxcast.explore.scatter import COLOURS, MARKERS, encoding
 
 from .made_up import LEDGER, METHOD, RULES, failure, point, sweep
 
@@ -315,7 +316,7 @@ def test_every_point_has_a_mark() -> None:
 def test_the_front() -> None:
     points = [(row["luts"], row["sqnr_db"]) for row in DONE]
     best = [p for p in set(points) if not any(o != p and o[0] <= p[0] and o[1] >= p[1] for o in points)]
-    assert front(points) == sorted(best) and len(best) > 3
+    assert staircase(points) == sorted(best) and len(best) > 3
 
 
 def test_levels_where_nothing_else_is_lost() -> None:
@@ -323,7 +324,7 @@ def test_levels_where_nothing_else_is_lost() -> None:
     rows = [point(1, amax="fours", sqnr_db=9.0, levels=20), point(2, sqnr_db=9.0, levels=30)]
     page = report(rows, [], METHOD)
     assert "Levels (less is better)</text>" in page and data(page)["up"] == "levels"
-    assert front([(1, 30), (2, 20), (3, 20), (3, 30)], -1) == [(1, 30), (2, 20)]
+    assert staircase([(1, 30), (2, 20), (3, 20), (3, 30)], -1) == [(1, 30), (2, 20)]
     assert data(report(DONE, [], METHOD))["up"] == "sqnr_db"
 
 
@@ -556,7 +557,7 @@ def check_axes(browser) -> None:
         (line,) = filter(
             None, (line.get_attribute("d") for line in browser.find_elements("css selector", "#line path"))
         )
-        assert len(re.findall("V", line)) == len(front(points)) - 1 > 0
+        assert len(re.findall("V", line)) == len(staircase(points)) - 1 > 0
         assert browser.find_element("id", "across").text == "Levels (less is better)"
 
 
