@@ -166,11 +166,11 @@ def measured(asked: list[Line]) -> Iterator[tuple[Line, dict]]:
     for line in asked:
         if line.flow != "proof":
             by_point.setdefault(line.point.id, []).append(line)
-    for point, outcome in jobs.locally([alike[0].point for alike in by_point.values()]):
+    for point, check in jobs.locally([alike[0].point for alike in by_point.values()]):
         for line in by_point[point.id]:
-            if outcome.result is None:
-                raise SystemExit(f"{line}: {outcome.error}")
-            yield line, line.figures(outcome.result)
+            if check.result is None:
+                raise SystemExit(f"{line}: {check.error}")
+            yield line, line.figures(check.result)
     yield from ((line, line.proved()) for line in asked if line.flow == "proof")
 
 

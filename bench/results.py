@@ -26,7 +26,7 @@ def measure() -> dict:
     from mxcast.hdl import converter_config
     from mxcast.sim import verify
     from mxcast.spec import BLOCKS
-    from mxcast.synth import report, synth_all
+    from mxcast.synth import synth_all, tables
     from mxcast.tensors.files import read_blocks
 
     synthesis = synth_all([converter_config(name) for name in BLOCKS], "xcu")
@@ -38,7 +38,7 @@ def measure() -> dict:
         "quantize": quantize.measure(mib=64, rounds=5, profile="ocp"),
         "verilated": verilated.measure(blocks=1 << 20, rounds=5),
         "files": [_file(tensors) for tensors in (100, 1600)],
-        "synth": {"yosys": synthesis[0].yosys, "rows": report.table(synthesis)},
+        "synth": {"yosys": synthesis[0].yosys, "rows": tables.table(synthesis)},
     }
 
 
@@ -62,8 +62,8 @@ VERSIONS = {
 }
 
 
-def _rate(row: dict, peer: str) -> str | None:
-    found = row["peers"].get(peer)
+def _rate(row: dict, baseline: str) -> str | None:
+    found = row["baselines"].get(baseline)
     return None if found is None else f"{found['rate']} ({found['ratio']:.2f})"
 
 
@@ -97,7 +97,7 @@ def tables(results: dict) -> dict[str, str]:
         "paper ns",
     )
     e4m3 = speed["formats"]["mxfp8_e4m3"]
-    others = list(dict.fromkeys(peer for row in speed["formats"].values() for peer in row.get("peers", ())))
+    others = list(dict.fromkeys(baseline for row in speed["formats"].values() for baseline in row.get("baselines", ())))
     return {
         "headline": f"**A converter for 32 FP32 numbers takes {_smallest('e4m3'):,} LUT6 to MXFP8 (E4M3) and "
         f"{_smallest('e2m1'):,} to MXFP4, all subnormals "
@@ -122,7 +122,7 @@ def tables(results: dict) -> dict[str, str]:
                 {
                     "format": name,
                     "mxcast": row["mxcast"],
-                    **{peer: _rate(row, peer) for peer in others},
+                    **{baseline: _rate(row, baseline) for baseline in others},
                     "against the best": f"{row['ratio']:.2f}",
                     "BF16 input": row["bf16"],
                     "two cores": _both_cores(row),

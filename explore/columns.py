@@ -47,7 +47,7 @@ class Text:
     named: bool = False
     """Its values say little without the heading."""
     built: bool = False
-    """Two entries of the ledger may differ by it, beside their clause."""
+    """Two entries of the ablation may differ by it, beside their clause."""
 
 
 COLUMNS_OF_TEXT = (

@@ -31,7 +31,7 @@ USUAL = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
 """Keys beside those of `Numerics` and of `Microarchitecture`, and what a point has without them."""
 SMALLEST = "smallest"
 """A value of ``optimize``: what is smallest on the target of the point (`Target.smallest`)."""
-WISHES = ("latency", "frequency_mhz")
+CONSTRAINTS = ("latency", "frequency_mhz")
 """Registers by what is wanted of them; where they go is chosen by the delays of the target, or of an ECP5 where none
 are known.
 """
@@ -42,7 +42,7 @@ KEYS = (
     "block_size",
     *(f.name for f in dataclasses.fields(Microarchitecture)),
     "optimize",
-    *WISHES,
+    *CONSTRAINTS,
 )
 
 Grid = Mapping[str, tuple]
@@ -64,7 +64,7 @@ class Sweep:
     name: str
     grids: tuple[Grid, ...]
     objectives: tuple[str, ...] = OBJECTIVES
-    says: str = ""
+    description: str = ""
     usual: Grid = field(default_factory=dict)
     """What a grid without the key has."""
 
@@ -119,17 +119,17 @@ def point_of(fields: Mapping[str, object]) -> Point:
     """
     fields = USUAL | dict(fields)
     target, block, profile, seeds = (fields.pop(key) for key in USUAL)
-    wishes = {key: fields.pop(key) for key in WISHES if key in fields}
+    constraints = {key: fields.pop(key) for key in CONSTRAINTS if key in fields}
     if fields.get("optimize") == SMALLEST:
         fields["optimize"] = TARGETS[target].smallest
     config = converter_config(block, profile, **fields)
-    if wishes.get("latency") or "frequency_mhz" in wishes:
+    if constraints.get("latency") or "frequency_mhz" in constraints:
         if config.latency:
-            raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(wishes)}")
+            raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(constraints)}")
         config = pipelined(
             config,
-            latency=wishes.get("latency"),
-            frequency_mhz=wishes.get("frequency_mhz"),
+            latency=constraints.get("latency"),
+            frequency_mhz=constraints.get("frequency_mhz"),
             target=target if target in DELAYS else "ecp5",
         )
     if seeds and TARGETS[target].device is None:
@@ -209,7 +209,7 @@ def read_sweep(path: Path) -> Sweep:
             grids=tuple(grids),
             usual=document,
             objectives=tuple(objectives),
-            says=f"the sweep of {path.name}",
+            description=f"the sweep of {path.name}",
         )
     except (ValueError, TypeError) as error:
         raise type(error)(f"{path}: {error}") from None
@@ -226,10 +226,10 @@ _EACH_CLAUSE = (
 SWEEPS: dict[str, Sweep] = {
     sweep.name: sweep
     for sweep in (
-        Sweep(name="point", says="one converter: what --set and the like say, and nothing else", grids=({},)),
+        Sweep(name="point", description="one converter: what --set and the like say, and nothing else", grids=({},)),
         Sweep(
             name="rounding",
-            says="scale rules and roundings, and each clause of the standard left out",
+            description="scale rules and roundings, and each clause of the standard left out",
             usual={"optimize": (SMALLEST,)},
             grids=(
                 {"scale_rule": tuple(map(str, ScaleRule)), "rounding": ("rne", "rtz", "sr")},
@@ -239,13 +239,13 @@ SWEEPS: dict[str, Sweep] = {
         ),  # what sr, which has no tables, is to be compared with
         Sweep(
             name="formats",
-            says="the six formats under the rules of OCP and of NVIDIA",
+            description="the six formats under the rules of OCP and of NVIDIA",
             usual={"optimize": (SMALLEST,)},
             grids=({"format": SHORT, "profile": ("ocp", "nvidia")},),
         ),
         Sweep(
             name="microarchitecture",
-            says="every way to build one converter",
+            description="every architecture of one converter",
             usual={"target": ("xcu", "ecp5")},
             grids=(
                 {"amax": tuple(CHOICES["amax"]), "quantizer": tuple(CHOICES["quantizer"]), "structure": ("flat",)},
@@ -255,7 +255,7 @@ SWEEPS: dict[str, Sweep] = {
         ),
         Sweep(
             name="pipeline",
-            says="registers, from none to eight",
+            description="registers, from none to eight",
             objectives=("luts", "fmax_mhz", "latency_cycles"),
             usual={"target": ("ecp5",), "seeds": (3,), "amax": ("fours",), "quantizer": ("table",)},
             grids=({"latency": (0, 1, 2, 3, 4, 6, 8)},),

@@ -1,4 +1,4 @@
-"""docs/results.md and README.md show what records/qor.json has; the bars say yes where figures reach them, no where
+"""docs/results.md and README.md show what records/qor.json has; the limits say yes where figures reach them, no where
 not, and else nothing.
 """
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-import limits as bars
+import limits
 import pytest
 import qor
 import qor_tables
@@ -32,14 +32,16 @@ def record(job: str, format: str, flow: str, variant: str = "smallest", **result
     }
 
 
-def outcome(records: list[dict], says: str, format: str, against: str | None):
+def check(records: list[dict], says: str, format: str, against: str | None):
     (found,) = [
-        o for o in bars.outcomes(records) if (o.bar.says, o.format, o.bar.peer or o.bar.own) == (says, format, against)
+        o
+        for o in limits.checks(records)
+        if (o.limit.description, o.format, o.limit.baseline or o.limit.own) == (says, format, against)
     ]
     return found
 
 
-# ours, the bar, whether it holds: limits of the issue, beside the paper's 1417 LUTs of E4M3, 14554 ps and 36.6 MHz
+# ours, the limit, whether it holds: limits of the issue, beside the paper's 1417 LUTs of E4M3, 14554 ps and 36.6 MHz
 @pytest.mark.parametrize(
     "records, says, format, against, holds",
     [
@@ -96,16 +98,18 @@ def outcome(records: list[dict], says: str, format: str, against: str | None):
         ([], "Fmax, pipelined, MHz", "int8", None, None),
     ],
 )
-def test_bars(records, says, format, against, holds):
-    assert outcome(records, says, format, against).holds is holds
+def test_limits(records, says, format, against, holds):
+    assert check(records, says, format, against).holds is holds
 
 
 def test_bars_are_about_what_there_is():
-    for bar in bars.BARS:
-        assert bar.job in qor.JOBS and (bar.own is None or bar.own in qor.JOBS)
-        assert set(bar.formats) <= set(qor.FORMATS) == set(bars.ALL)
-        for name in bar.formats:
-            assert bar.peer is None or getattr(figure(bar.peer, name, bar.flow), bar.measure) is not None
+    for limit in limits.LIMITS:
+        assert limit.job in qor.JOBS and (limit.own is None or limit.own in qor.JOBS)
+        assert set(limit.formats) <= set(qor.FORMATS) == set(limits.ALL)
+        for name in limit.formats:
+            assert (
+                limit.baseline is None or getattr(figure(limit.baseline, name, limit.flow), limit.measure) is not None
+            )
 
 
 def test_tables():
@@ -131,7 +135,7 @@ def test_tables():
     assert "stale" not in page and page.endswith("<!-- end -->\nrest")
     assert "| gorodecky_sousa | smallest | e4m3 | 1000/10 | 900 | 20 | 0 | 12000 | - |" in page
     assert "| mxcast ocp flush, smallest | e4m3 | 3000 | 1400 | 0 | 40.2 | 39.0 to 41.0 |" in page
-    assert "2 of 4 measured bars hold" in page
+    assert "2 of 4 measured limits hold" in page
     assert "| <= 0.95 | **1.48 (1.00)** | 0.71 (0.84) |" in page
     assert qor_tables.rendered(page, records) == page
 
@@ -210,7 +214,7 @@ def test_what_is_kept_is_of_the_verilog_of_today(part):
     assert part or seen == {name for line in records for name in (line.job, line.variant, line.format)}
 
 
-def test_peers():
+def test_baselines():
     """Every figure is of a design that is described, in a flow of ours; some as they were measured."""
     assert {figure.design for figure in FIGURES} == set(BASELINES)
     assert {figure.flow for figure in FIGURES} <= {*TARGETS, "pnr"}

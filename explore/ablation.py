@@ -1,4 +1,4 @@
-"""The cost ledger: what each clause of the standard costs, and what it buys.
+"""The ablation: what each clause of the standard costs, and what it buys.
 
 An entry is the difference of two points that are equal but for the one clause, both otherwise under the rules of OCP.
 """
@@ -13,7 +13,7 @@ from ..spec import numerics
 from .columns import TEXTS
 from .points import Explored
 
-__all__ = ["CLAUSES", "Entry", "ledger"]
+__all__ = ["CLAUSES", "Entry", "ablation"]
 
 CLAUSES: tuple[tuple[str, str, str, str], ...] = (
     ("FP32 subnormals", "input_subnormals", "flush", "exact"),
@@ -38,7 +38,7 @@ entries for those are against points of the other quantizer.
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One line of the ledger. Differences are those with the clause less those without."""
+    """One line of the ablation. Differences are those with the clause less those without."""
 
     target: str
     format: str
@@ -67,8 +67,8 @@ class Entry:
         return {"with" if name == "with_" else name: value for name, value in asdict(self).items()}
 
 
-def ledger(rows: Sequence[Explored]) -> list[Entry]:
-    """An entry for each clause and each way of building of which both points are there and done; in the order of the
+def ablation(rows: Sequence[Explored]) -> list[Entry]:
+    """An entry for each clause and each architecture of which both points are there and done; in the order of the
     points.
     """
     usual = {name: str(getattr(numerics("e4m3", "ocp"), name)) for name in RULES}
