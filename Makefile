@@ -28,7 +28,7 @@ test-all: $(READY)
 table: $(READY)
 	$(BIN)/mxcast synth all
 
-# Prints ratios against a peer measured in the same run.
+# Prints ratios against a baseline measured in the same run.
 bench: $(READY)
 	$(BIN)/python bench/quantize.py
 	$(BIN)/python bench/verilated.py

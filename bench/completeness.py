@@ -9,11 +9,12 @@ Each line of the table is one product of `mxcast.sim.families`. A difference sto
 
 import argparse
 import json
-import re
 import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
+
+from pages import filled, table
 
 from mxcast.sim.array import compare_all
 from mxcast.sim.families import FAMILIES
@@ -61,17 +62,10 @@ def walk(name: str) -> dict:
 
 def rendered(page: str, records: list[dict]) -> str:
     """The page with its table."""
-    lines = [
-        "| product | combinations | blocks, RTL = model | blocks, model = exact | that differ |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
-    lines += [
-        f"| {r['what'].rstrip('.')} | {r['numerics']:,} | {r['rtl_blocks']:,} | {r['exact_blocks']:,} | "
-        f"{r['mismatched_blocks']} |"
-        for r in records
-    ]
-    table = "\n".join(lines) + "\n"
-    return re.sub(r"(<!-- completeness -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.S)
+    head = ["product", "combinations", "blocks, RTL = model", "blocks, model = exact", "that differ"]
+    figures = ("numerics", "rtl_blocks", "exact_blocks", "mismatched_blocks")
+    rows = ([r["what"].rstrip("."), *(f"{r[name]:,}" for name in figures)] for r in records)
+    return filled(page, {"completeness": table(head, rows)})
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ python bench/exhaustive.py --render    only write the table of docs/verification
 
 import argparse
 import json
-import re
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+
+from pages import filled, table
 
 from mxcast.hdl import ConverterConfig, converter_config, modules, verilog
 from mxcast.sim import verify
@@ -46,11 +47,8 @@ def record(config: ConverterConfig) -> dict:
 
 def rendered(page: str, records: list[dict]) -> str:
     """The page with its table."""
-    lines = ["| format | profile | blocks compared | that differ |", "| --- | --- | ---: | ---: |"]
-    lines += [f"| {r['format']} | {r['profile']} | {r['blocks']:,} | {r['mismatched_blocks']} |" for r in records]
-    return re.sub(
-        r"(<!-- exhaustive -->\n).*?(<!-- end -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2], page, flags=re.S
-    )
+    rows = ([r["format"], r["profile"], f"{r['blocks']:,}", r["mismatched_blocks"]] for r in records)
+    return filled(page, {"exhaustive": table(["format", "profile", "blocks compared", "that differ"], rows, texts=2)})
 
 
 def main() -> None:

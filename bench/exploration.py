@@ -1,4 +1,4 @@
-"""Run the sweeps of records/sweeps and keep their figures there; write the ledger, the table and the plot of the
+"""Run the sweeps of records/sweeps and keep their figures there; write the ablation, the table and the plot of the
 documents.
 
     python bench/exploration.py                    what is not on record for the Verilog and the tools of today; hours,
@@ -15,16 +15,17 @@ import dataclasses
 import json
 import os
 import random
-import re
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from pages import filled, table
+
 from mxcast.explore import Exploration, Sweep, chosen_sweep, exploration, jobs
+from mxcast.explore.ablation import CLAUSES, Entry, ablation
 from mxcast.explore.engine import measured
-from mxcast.explore.ledger import CLAUSES, Entry, ledger
 from mxcast.explore.output import document
 from mxcast.explore.plots import plots
 from mxcast.explore.points import Explored
@@ -34,22 +35,32 @@ from mxcast.proof import recorded
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "sweeps"
 PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
-LEDGER = ("e4m3", "e2m1")
-"""Formats whose ledger README.md shows."""
+ABLATION = ("e4m3", "e2m1")
+"""Formats whose ablation README.md shows."""
 PLOT = ROOT / "docs" / "rules.svg"
-LEDGERS = {"xcu": "rules-xcu", "ecp5": "rules-ecp5", "ecp5-relaxed": "ledger-ecp5-relaxed", "ice40": "rules-ice40"}
-"""Targets whose ledger docs/results.md shows, and the file that it is made from. Of ecp5-relaxed only the ledger's
+ABLATIONS = {"xcu": "rules-xcu", "ecp5": "rules-ecp5", "ecp5-relaxed": "ablation-ecp5-relaxed", "ice40": "rules-ice40"}
+"""Targets whose ablation docs/results.md shows, and the file that it is made from. Of ecp5-relaxed only the ablation's
 points are measured.
 """
 
 
 def sweeps() -> Iterator[tuple[str, Sweep]]:
     """Each file by its name, and the sweep that it is of."""
-    yield "ways", chosen_sweep(KEPT / "ways.toml")
+    yield "architectures", chosen_sweep(KEPT / "architectures.toml")
     yield "placed", chosen_sweep(KEPT / "placed.toml")
-    for target, name in LEDGERS.items():
+    for target, name in ABLATIONS.items():
         rules = chosen_sweep(KEPT / "rules.toml", target=target)
         yield name, rules if name.startswith("rules") else dataclasses.replace(rules, grids=rules.grids[:-1])
+
+
+RENAMED = {"ways": "architectures", "ledger-ecp5-relaxed": "ablation-ecp5-relaxed"}
+
+
+def _renamed(name: str) -> str:
+    """The name of a file, which may be given by the one that it had."""
+    if name in RENAMED:
+        print(f"mxcast: {name} is called {RENAMED[name]} now", file=sys.stderr)
+    return RENAMED.get(name, name)
 
 
 def written(found: Exploration) -> str:
@@ -75,7 +86,7 @@ class Late(Exception):
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", metavar="NAME", choices=[name for name, _ in sweeps()])
+    parser.add_argument("--only", metavar="NAME", type=_renamed, choices=[name for name, _ in sweeps()])
     parser.add_argument("--minutes", type=int)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--render", action="store_true")
@@ -161,22 +172,19 @@ def digest() -> str:
 
 def rendered(page: str) -> str:
     """A page with its tables."""
-    blocks = {"ledger": _ledgers(), "ledger: short": _short()}
-    for name, text in blocks.items():
-        page = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S
-        )
-    return page
+    return filled(page, {"ablation": _ablations(), "ablation: short": _short()})
 
 
-def _ledgers() -> str:
+def _ablations() -> str:
     """For docs/results.md: a table a target, clauses by formats."""
-    tables = (f"### {target}\n\n{table}\n" for target, name in LEDGERS.items() if (table := _table(ledger(rows(name)))))
+    tables = (
+        f"### {target}\n\n{table}\n" for target, name in ABLATIONS.items() if (table := _table(ablation(rows(name))))
+    )
     return "".join(tables) or "No sweep of rules is on record yet.\n"
 
 
 def _short() -> str:
-    table = _table([entry for entry in ledger(rows("rules-xcu")) if entry.format.split("_")[-1] in LEDGER])
+    table = _table([entry for entry in ablation(rows("rules-xcu")) if entry.format.split("_")[-1] in ABLATION])
     return table and (
         "![Scale rules and roundings: LUTs against SQNR, a panel for each format](docs/rules.svg)\n\n"
         "Every scale rule and rounding, on real weights; the line is the Pareto front. Up and to the left is "
@@ -200,16 +208,13 @@ def _table(entries: list[Entry]) -> str:
         bought = "" if e.sqnr_db is None else f"; {e.sqnr_db:+.2f} dB"
         return f"{e.luts:+d} ({e.percent:+.1f} %), {e.levels:+d}{bought}"
 
-    lines = [
-        ["clause", *(name.split("_", 1)[-1] if name != "mxint8" else "int8" for name in formats)],
-        ["---"] + ["---:"] * len(formats),
-    ]
-    lines += [
+    head = ["clause", *(name.split("_", 1)[-1] if name != "mxint8" else "int8" for name in formats)]
+    rows = (
         [clause, *(cell(by.get((clause, name))) for name in formats)]
         for clause, *_ in CLAUSES
-        if any((clause, f) in by for f in formats)
-    ]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+        if any((clause, name) in by for name in formats)
+    )
+    return table(head, rows)
 
 
 if __name__ == "__main__":

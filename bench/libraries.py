@@ -1,6 +1,6 @@
 """Other libraries that convert to MX formats, as functions to be timed beside the golden model.
 
-A peer takes nothing and returns codes and scales, or the numbers that they stand for, of the array that it was made
+A baseline takes nothing and returns codes and scales, or the numbers that they stand for, of the array that it was made
 for.
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 
 from mxcast.spec import BlockFormat, Kind
 
-__all__ = ["ASIDE", "peers", "versions"]
+__all__ = ["ASIDE", "baselines", "versions"]
 
-Peer = Callable[[], tuple[np.ndarray, ...]]
+Baseline = Callable[[], tuple[np.ndarray, ...]]
 
 ASIDE = "torchao_parts"
-"""The peer that is no library call, but a way of calling one that is found by trying."""
+"""The baseline that is no library call, but a way of calling one that is found by trying."""
 
 CASTS = {
     "e5m2": ml_dtypes.float8_e5m2,
@@ -29,11 +29,11 @@ CASTS = {
     "e2m1": ml_dtypes.float4_e2m1fn,
 }
 ROWS = 1024
-"""Blocks in a chunk of the ml_dtypes peer, and of torchao's in `ASIDE`: the fastest powers of two."""
+"""Blocks in a chunk of the ml_dtypes baseline, and of torchao's in `ASIDE`: the fastest powers of two."""
 TORCHAO_ROWS = 16 * ROWS
 
 
-def peers(x: np.ndarray, block: BlockFormat) -> dict[str, Peer]:
+def baselines(x: np.ndarray, block: BlockFormat) -> dict[str, Baseline]:
     """Everything installed that converts (n, 32) finite float32 numbers into this format under OCP's rules, by name."""
     return {"ml_dtypes": _ml_dtypes(x, block), **_torchao(x, block), **_microxcaling(x, block)}
 
@@ -49,7 +49,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _ml_dtypes(x: np.ndarray, block: BlockFormat) -> Peer:
+def _ml_dtypes(x: np.ndarray, block: BlockFormat) -> Baseline:
     element, codes, scales = block.element, np.empty(x.shape, np.uint8), np.empty(len(x), np.uint8)
     limit = np.float32(element.max_value)
 
@@ -69,7 +69,7 @@ def _ml_dtypes(x: np.ndarray, block: BlockFormat) -> Peer:
     return convert
 
 
-def _torchao(x: np.ndarray, block: BlockFormat) -> dict[str, Peer]:
+def _torchao(x: np.ndarray, block: BlockFormat) -> dict[str, Baseline]:
     """`to_mx` in eager mode: release 0.18 does not compile for a CPU, whose code generator lacks E8M0."""
     try:
         import torch
@@ -103,7 +103,7 @@ def _torchao(x: np.ndarray, block: BlockFormat) -> dict[str, Peer]:
     return {"torchao": lambda: convert(len(tensor)), ASIDE: lambda: convert(TORCHAO_ROWS)}
 
 
-def _microxcaling(x: np.ndarray, block: BlockFormat) -> dict[str, Peer]:
+def _microxcaling(x: np.ndarray, block: BlockFormat) -> dict[str, Baseline]:
     try:
         import torch
         from mx.mx_ops import _quantize_mx

@@ -1,6 +1,6 @@
 """What the converters have to reach, as data: which of our figures, against whose, and how far.
 
-A bar holds where ours / theirs is at most (LUTs, delays) or at least (Fmax) the limit.
+A limit holds where ours / theirs is at most (LUTs, delays) or at least (Fmax) its bound.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mxcast.synth.baselines import figure
 
-__all__ = ["ALL", "BARS", "Bar", "Outcome", "outcomes"]
+__all__ = ["ALL", "LIMITS", "Check", "Limit", "checks"]
 
 WIDE, NARROW = ("e5m2", "e4m3"), ("e3m2", "e2m3", "e2m1")
 FLOATS = WIDE + NARROW
@@ -17,19 +17,19 @@ ALL = (*FLOATS, "int8")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bar:
+class Limit:
     """One line of what is asked, for each of ``formats``. ``job`` and ``variant`` are those of qor.py, ``flow`` a
     target or ``pnr``.
     """
 
-    says: str
+    description: str
     job: str
     formats: tuple[str, ...]
-    limit: float
+    bound: float
     variant: str = "smallest"
     flow: str = "xcu"
     measure: str = "luts"
-    peer: str | None = None
+    baseline: str | None = None
     """The design of `synth.baselines` that ours is compared with."""
     own: str | None = None
     """The job of ours that it is compared with, of the same variant. With neither the limit is absolute."""
@@ -40,8 +40,8 @@ class Bar:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    bar: Bar
+class Check:
+    limit: Limit
     format: str
     ours: float | None
     theirs: float | None
@@ -51,7 +51,7 @@ class Outcome:
     @property
     def ratio(self) -> float | None:
         """Ours over theirs; ours itself where the limit is absolute."""
-        if self.ours is None or (self.bar.peer is None and self.bar.own is None):
+        if self.ours is None or (self.limit.baseline is None and self.limit.own is None):
             return self.ours
         return self.ours / self.theirs if self.theirs else None
 
@@ -60,120 +60,172 @@ class Outcome:
         """None where one of the two was not measured."""
         if self.ratio is None:
             return None
-        return self.ratio >= self.bar.limit if self.bar.at_least else self.ratio <= self.bar.limit
+        return self.ratio >= self.limit.bound if self.limit.at_least else self.ratio <= self.limit.bound
 
 
-BARS: tuple[Bar, ...] = (
-    Bar(says="the paper's job", job="gorodecky_sousa", formats=WIDE, limit=0.95, peer="paper"),
-    Bar(says="the paper's job", job="gorodecky_sousa", formats=NARROW, limit=0.75, peer="paper"),
-    Bar(
-        says="the paper's job, as asked of vendors' primitives",
+LIMITS: tuple[Limit, ...] = (
+    Limit(description="the paper's job", job="gorodecky_sousa", formats=WIDE, bound=0.95, baseline="paper"),
+    Limit(description="the paper's job", job="gorodecky_sousa", formats=NARROW, bound=0.75, baseline="paper"),
+    Limit(
+        description="the paper's job, as asked of vendors' primitives",
         job="gorodecky_sousa",
         formats=FLOATS,
-        limit=0.72,
-        peer="paper",
+        bound=0.72,
+        baseline="paper",
     ),
-    Bar(says="all rules, FP32 subnormals flushed", job="ocp flush", formats=WIDE, limit=1.25, peer="paper"),
-    Bar(says="all rules, FP32 subnormals flushed", job="ocp flush", formats=NARROW, limit=1.0, peer="paper"),
-    Bar(says="all rules, FP32 subnormals flushed", job="ocp flush", formats=("int8",), limit=1.3, peer="paper"),
-    Bar(says="the same, as asked of vendors' primitives", job="ocp flush", formats=WIDE, limit=0.92, peer="paper"),
-    Bar(
-        says="price of exact FP32 subnormals", job="ocp", formats=("e2m3", "e2m1", "int8"), limit=1.05, own="ocp flush"
+    Limit(
+        description="all rules, FP32 subnormals flushed", job="ocp flush", formats=WIDE, bound=1.25, baseline="paper"
     ),
-    Bar(
-        says="price of exact FP32 subnormals", job="ocp", formats=("e5m2", "e4m3", "e3m2"), limit=1.35, own="ocp flush"
+    Limit(
+        description="all rules, FP32 subnormals flushed", job="ocp flush", formats=NARROW, bound=1.0, baseline="paper"
     ),
-    Bar(says="BF16 input", job="ocp bf16", formats=FLOATS, limit=0.45, peer="mx_for_fpga"),
-    Bar(says="BF16 input", job="ocp bf16", formats=("int8",), limit=0.65, peer="mx_for_fpga"),
-    Bar(says="FP32 input", job="ocp flush", formats=WIDE, limit=0.68, peer="mxcore"),
-    Bar(says="FP32 input, as asked of vendors' primitives", job="ocp flush", formats=WIDE, limit=0.50, peer="mxcore"),
-    Bar(says="price of ceil", job="nvidia", formats=ALL, limit=1.05, own="ocp"),
-    Bar(says="price of ceil, FP32 subnormals flushed", job="nvidia flush", formats=ALL, limit=1.05, own="ocp flush"),
-    Bar(
-        says="price of NaN and Inf, against leaving them out",
+    Limit(
+        description="all rules, FP32 subnormals flushed",
+        job="ocp flush",
+        formats=("int8",),
+        bound=1.3,
+        baseline="paper",
+    ),
+    Limit(
+        description="the same, as asked of vendors' primitives",
+        job="ocp flush",
+        formats=WIDE,
+        bound=0.92,
+        baseline="paper",
+    ),
+    Limit(
+        description="price of exact FP32 subnormals",
+        job="ocp",
+        formats=("e2m3", "e2m1", "int8"),
+        bound=1.05,
+        own="ocp flush",
+    ),
+    Limit(
+        description="price of exact FP32 subnormals",
+        job="ocp",
+        formats=("e5m2", "e4m3", "e3m2"),
+        bound=1.35,
+        own="ocp flush",
+    ),
+    Limit(description="BF16 input", job="ocp bf16", formats=FLOATS, bound=0.45, baseline="mx_for_fpga"),
+    Limit(description="BF16 input", job="ocp bf16", formats=("int8",), bound=0.65, baseline="mx_for_fpga"),
+    Limit(description="FP32 input", job="ocp flush", formats=WIDE, bound=0.68, baseline="mxcore"),
+    Limit(
+        description="FP32 input, as asked of vendors' primitives",
+        job="ocp flush",
+        formats=WIDE,
+        bound=0.50,
+        baseline="mxcore",
+    ),
+    Limit(description="price of ceil", job="nvidia", formats=ALL, bound=1.05, own="ocp"),
+    Limit(
+        description="price of ceil, FP32 subnormals flushed",
+        job="nvidia flush",
+        formats=ALL,
+        bound=1.05,
+        own="ocp flush",
+    ),
+    Limit(
+        description="price of NaN and Inf, against leaving them out",
         job="ocp flush",
         formats=ALL,
-        limit=1.03,
+        bound=1.03,
         own="ocp flush drop",
     ),
-    Bar(says="delay", job="ocp flush", formats=ALL, variant="speed", measure="delay_ps", limit=0.78, peer="paper"),
-    Bar(says="delay", job="ocp flush", formats=WIDE, variant="speed", measure="delay_ps", limit=0.58, peer="mxcore"),
-    Bar(
-        says="Fmax, combinational",
+    Limit(
+        description="delay",
+        job="ocp flush",
+        formats=ALL,
+        variant="speed",
+        measure="delay_ps",
+        bound=0.78,
+        baseline="paper",
+    ),
+    Limit(
+        description="delay",
+        job="ocp flush",
+        formats=WIDE,
+        variant="speed",
+        measure="delay_ps",
+        bound=0.58,
+        baseline="mxcore",
+    ),
+    Limit(
+        description="Fmax, combinational",
         job="ocp flush",
         formats=ALL,
         variant="speed",
         flow="pnr",
         measure="fmax_mhz",
-        limit=1.1,
-        peer="paper",
+        bound=1.1,
+        baseline="paper",
     ),
-    Bar(
-        says="Fmax, combinational",
+    Limit(
+        description="Fmax, combinational",
         job="ocp flush",
         formats=WIDE,
         variant="speed",
         flow="pnr",
         measure="fmax_mhz",
-        limit=1.9,
-        peer="mxcore",
+        bound=1.9,
+        baseline="mxcore",
     ),
-    Bar(
-        says="Fmax, pipelined, MHz",
+    Limit(
+        description="Fmax, pipelined, MHz",
         job="ocp flush",
         formats=ALL,
         variant="pipelined",
         flow="pnr",
         measure="fmax_mhz",
-        limit=150,
+        bound=150,
     ),
-    Bar(
-        says="Fmax, pipelined",
+    Limit(
+        description="Fmax, pipelined",
         job="ocp bf16",
         formats=ALL,
         variant="pipelined",
         flow="pnr",
         measure="fmax_mhz",
-        limit=1.7,
-        peer="mx_for_fpga_pipelined",
+        bound=1.7,
+        baseline="mx_for_fpga_pipelined",
     ),
-    Bar(
-        says="LUTs, pipelined",
+    Limit(
+        description="LUTs, pipelined",
         job="ocp bf16",
         formats=ALL,
         variant="pipelined",
-        limit=1.0,
-        peer="mx_for_fpga_pipelined",
+        bound=1.0,
+        baseline="mx_for_fpga_pipelined",
     ),
 )
 
 
-def outcomes(records: list[dict]) -> list[Outcome]:
-    """What became of each bar in each of its formats, from the records of qor.py."""
+def checks(records: list[dict]) -> list[Check]:
+    """What became of each limit in each of its formats, from the records of qor.py."""
     kept = {(r["job"], r["variant"], r["format"], r["flow"]): r["result"] for r in records}
 
-    def ours(bar: Bar, job: str | None, name: str, measure: str) -> float | None:
-        return kept.get((job, bar.variant, name, bar.flow), {}).get(measure)
+    def ours(limit: Limit, job: str | None, name: str, measure: str) -> float | None:
+        return kept.get((job, limit.variant, name, limit.flow), {}).get(measure)
 
-    def theirs(bar: Bar, name: str, measure: str) -> float | None:
-        if bar.peer:
-            return getattr(figure(bar.peer, name, bar.flow), measure, None)
-        return ours(bar, bar.own, name, measure)
+    def theirs(limit: Limit, name: str, measure: str) -> float | None:
+        if limit.baseline:
+            return getattr(figure(limit.baseline, name, limit.flow), measure, None)
+        return ours(limit, limit.own, name, measure)
 
     found = []
-    for bar in BARS:
-        for name in bar.formats:
+    for limit in LIMITS:
+        for name in limit.formats:
             cells = (
-                [ours(bar, bar.job, name, "logic_cells"), theirs(bar, name, "logic_cells")]
-                if bar.measure == "luts"
+                [ours(limit, limit.job, name, "logic_cells"), theirs(limit, name, "logic_cells")]
+                if limit.measure == "luts"
                 else [None]
             )
             found.append(
-                Outcome(
-                    bar=bar,
+                Check(
+                    limit=limit,
                     format=name,
-                    ours=ours(bar, bar.job, name, bar.measure),
-                    theirs=theirs(bar, name, bar.measure),
+                    ours=ours(limit, limit.job, name, limit.measure),
+                    theirs=theirs(limit, name, limit.measure),
                     cells_ratio=cells[0] / cells[1] if all(cells) else None,
                 )
             )

@@ -14,6 +14,8 @@ from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 
+from pages import table
+
 from mxcast.models.compare import certificate
 from mxcast.models.evaluation import Evaluation
 from mxcast.models.input_domain import common_domain
@@ -86,17 +88,12 @@ def _first(found: dict) -> str:
     return f" `{block}` {bits[0]} / {bits[1]}"
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
-
-
 def _overview(results: dict, format: str) -> str:
     names = list(results["rules"])
     rows = [
         [f"`{a}`", *("" if a == b else _share(finding(results, format, a, b, "scale")) for b in names)] for a in names
     ]
-    return _table(["", *(f"`{name}`" for name in names)], rows)
+    return table(["", *(f"`{name}`" for name in names)], rows, texts=len(names) + 1)
 
 
 def _format(results: dict, format: str) -> str:
@@ -105,7 +102,7 @@ def _format(results: dict, format: str) -> str:
         [*(f"`{name}`" for name in r["profiles"]), *(_share(r[part]) + _first(r[part]) for part in PARTS)]
         for r in records
     ]
-    return f"\n## {format.upper()}\n\n" + _table(["A", "B", *PARTS.values()], rows)
+    return f"\n## {format.upper()}\n\n" + table(["A", "B", *PARTS.values()], rows, texts=5)
 
 
 def rendered(results: dict) -> str:

@@ -1,13 +1,14 @@
-"""Measure what converters cost, beside those of others and the bars that are set, and write the tables of
+"""Measure what converters cost, beside those of others and the limits that are set, and write the tables of
 docs/results.md and README.md.
 
     python bench/qor.py                    what is not on record for the Verilog and the tools of today; hours, if
-    nothing is python bench/qor.py --only 'e4m3 xcu'  only the points whose line has all of these words python
-    bench/qor.py --list             the points, and which are on record python bench/qor.py --render           only
-    write the tables, from records/qor.json
+                                           nothing is
+    python bench/qor.py --only 'e4m3 xcu'  only the lines that have all of these words
+    python bench/qor.py --list             the lines, and which are on record
+    python bench/qor.py --render           only write the tables, from records/qor.json
 
-An interrupted run goes on where it was. A point is a job (rules, source, clauses) in a variant (how it is built), a
-format and a flow.
+A line is a task (rules, source, clauses) in a variant (how it is built), a format and a flow. Its figures are those of
+a point of `mxcast.explore`, whose jobs measure it: an interrupted run goes on where it was.
 """
 
 import argparse
@@ -19,14 +20,12 @@ from functools import cached_property
 from pathlib import Path
 
 import qor_tables
-from exhaustive import fingerprint
 
-from mxcast.hdl import ConverterConfig, converter_config
+from mxcast.explore import Point, jobs, point_of
 from mxcast.host.files import write_whole
 from mxcast.proof import prove
 from mxcast.proof.solver import solver_version
 from mxcast.spec import BLOCKS
-from mxcast.synth import TARGETS, place_and_route, synth
 from mxcast.synth.devices import DEVICES
 from mxcast.synth.nextpnr import nextpnr_version
 from mxcast.synth.yosys import yosys_version
@@ -49,7 +48,7 @@ JOBS: dict[str, tuple[str, dict[str, str]]] = {
 }
 """What is computed, by name: a profile, and fields over it."""
 VARIANTS: dict[str, dict[str, object]] = {
-    "smallest": {},
+    "smallest": {"optimize": "smallest"},
     "speed": {"optimize": "speed"},
     "pipelined": {
         "amax": "compare",
@@ -82,7 +81,9 @@ SEEDS = 5
 
 
 @dataclass(frozen=True)
-class Point:
+class Line:
+    """A line of the tables, by the names in the records."""
+
     job: str
     variant: str
     format: str
@@ -97,65 +98,80 @@ class Point:
         return " ".join(self.label.values())
 
     @cached_property
-    def config(self) -> ConverterConfig:
+    def point(self) -> Point:
+        """What is measured."""
         profile, fields = JOBS[self.job]
-        ways = (
-            TARGETS["xcu" if self.flow == "proof" else self.flow].smallest
-            if self.variant == "smallest"
-            else VARIANTS[self.variant]
-        )
-        return converter_config(self.format, profile, **fields, **ways)
+        where = {"pnr": {"target": "ecp5", "seeds": SEEDS}, "proof": {"target": "xcu"}}
+        flow = where.get(self.flow, {"target": self.flow})
+        return point_of({"format": self.format, "profile": profile, **fields, **VARIANTS[self.variant], **flow})
 
     @cached_property
     def identity(self) -> dict[str, object]:
-        """What the result depends on."""
+        """What the figures depend on."""
+        config = self.point.config
         placed = {"nextpnr": nextpnr_version(DEVICES["ecp5"]), "seeds": SEEDS} if self.flow == "pnr" else {}
         if self.flow == "proof":
             placed = {"solver": solver_version("bitwuzla")}
-        return {
-            "config_id": self.config.config_id,
-            "verilog": fingerprint(self.config),
-            "yosys": yosys_version(),
-            **placed,
-        }
+        return {"config_id": config.config_id, "verilog": jobs.emitted(config), "yosys": yosys_version(), **placed}
 
-    def measure(self) -> dict[str, object]:
-        if self.flow == "proof":
-            with tempfile.TemporaryDirectory() as folder:
-                found = prove(self.config, out=folder)
-            return {"status": str(found.status), "way": found.way, "seconds": found.seconds}
+    def proved(self) -> dict[str, object]:
+        with tempfile.TemporaryDirectory() as folder:
+            found = prove(self.point.config, out=folder)
+        return {"status": str(found.status), "way": found.way, "seconds": found.seconds}
+
+    def figures(self, result: dict) -> dict[str, object]:
+        """Those of the result of a job."""
         if self.flow == "pnr":
-            found = place_and_route(self.config, "ecp5", seeds=SEEDS)
-            own = {f"own_{name}": getattr(found.design, name) for name in ("luts", "carries", "ffs")}
+            placed = result["placed"]
             return {
-                **own,
-                "logic_cells": found.logic_cells,
-                "ffs": found.runs[0]["used"].get("TRELLIS_FF", 0),
-                "fmax_mhz": found.fmax_mhz,
-                "fmax_range_mhz": list(found.fmax_range_mhz),
+                **{f"own_{name}": placed[name] for name in ("luts", "carries", "ffs")},
+                "logic_cells": placed["logic_cells"],
+                "ffs": placed["used"].get("TRELLIS_FF", 0),
+                "fmax_mhz": placed["fmax_mhz"],
+                "fmax_range_mhz": [placed["fmax_lowest_mhz"], placed["fmax_highest_mhz"]],
             }
-        whole = synth(self.config, self.flow, stages=False).whole.to_dict()
-        return {name: whole[name] for name in ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")}
+        measured = ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")
+        return {name: result["whole"][name] for name in measured}
 
 
-def points() -> Iterator[Point]:
+def lines() -> Iterator[Line]:
     """Everything that is measured, in the order of the tables."""
     for variant in VARIANTS:
         for job in ONLY.get(variant, JOBS):
             relaxed = ("xcu-relaxed",) if variant == "smallest" and job in RELAXED else ()
             yield from (
-                Point(job, variant, name, target) for name in FORMATS for target in (*MEASURED[variant], *relaxed)
+                Line(job, variant, name, target) for name in FORMATS for target in (*MEASURED[variant], *relaxed)
             )
         for job, formats in PLACED.get(variant, {}).items():
-            yield from (Point(job, variant, name, "pnr") for name in formats)
+            yield from (Line(job, variant, name, "pnr") for name in formats)
 
 
 def records() -> list[dict]:
     return json.loads(KEPT.read_text()) if KEPT.exists() else []
 
 
-def by_point() -> dict[Point, dict]:
-    return {Point(*(record[name] for name in ("job", "variant", "format", "flow"))): record for record in records()}
+def by_line() -> dict[Line, dict]:
+    return {Line(*(record[name] for name in ("job", "variant", "format", "flow"))): record for record in records()}
+
+
+def is_current(line: Line) -> bool:
+    """Whether the record of a line is of the Verilog and the tools of today."""
+    kept = by_line().get(line, {})
+    return all(kept.get(name) == value for name, value in line.identity.items())
+
+
+def measured(asked: list[Line]) -> Iterator[tuple[Line, dict]]:
+    """The figures of these lines, as jobs end; then the proofs."""
+    by_point: dict[str, list[Line]] = {}
+    for line in asked:
+        if line.flow != "proof":
+            by_point.setdefault(line.point.id, []).append(line)
+    for point, check in jobs.locally([alike[0].point for alike in by_point.values()]):
+        for line in by_point[point.id]:
+            if check.result is None:
+                raise SystemExit(f"{line}: {check.error}")
+            yield line, line.figures(check.result)
+    yield from ((line, line.proved()) for line in asked if line.flow == "proof")
 
 
 def rendered(page: str) -> str:
@@ -168,21 +184,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--render", action="store_true")
     options = parser.parse_args(arguments)
-    order = list(points())
+    order = list(lines())
+    asked = [line for line in order if set(options.only.split()) <= set(str(line).split())]
+    if options.list:
+        for line in asked:
+            print(f"{line}{': on record' if is_current(line) else ''}")
+        return
     if not options.render:
-        for point in (p for p in order if set(options.only.split()) <= set(str(p).split())):
-            kept = by_point()
-            current = point in kept and all(kept[point][name] == value for name, value in point.identity.items())
-            if options.list:
-                print(f"{point}{': on record' if current else ''}")
-            elif not current:
-                found = {**point.label, **point.identity, "result": point.measure()}
-                print(point, {name: value for name, value in found["result"].items() if value}, flush=True)
-                kept = by_point() | {point: found}  # another run may have written meanwhile
-                write_whole(KEPT, json.dumps([kept[p] for p in order if p in kept], indent=1) + "\n")
-    if not options.list:
-        for path in PAGES:
-            path.write_text(rendered(path.read_text()))
+        for line, figures in measured([line for line in asked if not is_current(line)]):
+            print(line, {name: value for name, value in figures.items() if value}, flush=True)
+            kept = by_line() | {
+                line: {**line.label, **line.identity, "result": figures}
+            }  # another run may have written
+            write_whole(KEPT, json.dumps([kept[one] for one in order if one in kept], indent=1) + "\n")
+    for path in PAGES:
+        path.write_text(rendered(path.read_text()))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""The tables of qor.py: what is on record, the peers, place and route, and the bars; and the short one of README.md."""
+"""The tables of qor.py: what is on record, the baselines, place and route, and the limits; and the short
+one of README.md.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
-from limits import ALL, BARS, Outcome, outcomes
+from limits import ALL, LIMITS, Check, checks
+from pages import filled, table
 
 from mxcast.synth.baselines import BASELINES, FIGURES, MEASURED, figure
 
@@ -19,11 +21,9 @@ def _cell(value: object) -> str:
 
 
 def _markdown(rows: Iterable[Row], texts: int = 1) -> str:
-    """A table whose first columns are texts, and whose others are numbers."""
+    """A table of these rows, whose keys are its columns."""
     rows = list(rows)
-    head = list(rows[0])
-    lines = [head, ["---"] * texts + ["---:"] * (len(head) - texts), *([_cell(row[h]) for h in head] for row in rows)]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    return table(list(rows[0]), ([_cell(value) for value in row.values()] for row in rows), texts)
 
 
 def _pair(result: dict | None) -> str | None:
@@ -83,7 +83,7 @@ def _own(records: list[dict]) -> str:
     )
 
 
-def _peers() -> str:
+def _baselines() -> str:
     synthesised = _by_flow(((f.design, f.format), f.flow, vars(f)) for f in FIGURES if f.flow != "pnr")
     rows = [{"design": design, "format": name, **_flows(flows)} for (design, name), flows in synthesised.items()]
     about = "".join(f"* `{d.name}`, from {d.source.upper()}: {d.origin}; {d.remark}.\n" for d in BASELINES.values())
@@ -126,13 +126,13 @@ def _placed(records: list[dict]) -> str:
     )
 
 
-def _bars(records: list[dict]) -> str:
-    """One row a bar; a ratio that misses its limit is bold."""
-    found = outcomes(records)
-    if all(outcome.ratio is None for outcome in found):
+def _limits(records: list[dict]) -> str:
+    """One row a limit; a ratio that misses its limit is bold."""
+    found = checks(records)
+    if all(check.ratio is None for check in found):
         return ""
 
-    def cell(o: Outcome) -> str | None:
+    def cell(o: Check) -> str | None:
         if o.ratio is None:
             return None
         text = f"{o.ratio:.2f}" + (f" ({o.cells_ratio:.2f})" if o.cells_ratio else "")
@@ -140,18 +140,18 @@ def _bars(records: list[dict]) -> str:
 
     rows = [
         {
-            "bar": bar.says,
-            "job": f"{bar.job}, {bar.variant}",
-            "against": bar.peer or (f"our {bar.own}" if bar.own else "-"),
-            "figure": f"{bar.measure}, {bar.flow}",
-            "limit": f"{'>=' if bar.at_least else '<='} {bar.limit:g}",
-            **{name: next((cell(o) for o in found if o.bar is bar and o.format == name), "") for name in ALL},
+            "comparison": limit.description,
+            "job": f"{limit.job}, {limit.variant}",
+            "against": limit.baseline or (f"our {limit.own}" if limit.own else "-"),
+            "figure": f"{limit.measure}, {limit.flow}",
+            "limit": f"{'>=' if limit.at_least else '<='} {limit.bound:g}",
+            **{name: next((cell(o) for o in found if o.limit is limit and o.format == name), "") for name in ALL},
         }
-        for bar in BARS
+        for limit in LIMITS
     ]
     decided = [o.holds for o in found if o.holds is not None]
     return (
-        f"### Bars\n\n{sum(decided)} of {len(decided)} measured bars hold, {len(found) - len(decided)} are not "
+        f"### Limits\n\n{sum(decided)} of {len(decided)} measured limits hold, {len(found) - len(decided)} are not "
         "measured (-). "
         f"Ratios of ours to theirs, in brackets those of LCs; bold where the limit is missed.\n\n{_markdown(rows, 5)}\n"
     )
@@ -195,10 +195,5 @@ def _short(records: list[dict]) -> str:
 
 def rendered(page: str, records: list[dict]) -> str:
     """A page with its tables."""
-    blocks = {"qor": _own(records) + _peers() + _placed(records) + _bars(records), "qor: short": _short(records)}
-    for name, text in blocks.items():
-        text = text.rstrip("\n") + "\n" * bool(text)
-        page = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S
-        )
-    return page
+    blocks = {"qor": _own(records) + _baselines() + _placed(records) + _limits(records), "qor: short": _short(records)}
+    return filled(page, {name: text.rstrip("\n") + "\n" * bool(text) for name, text in blocks.items()})

@@ -2,11 +2,11 @@
 
     python bench/quantize.py [--mib 64] [--rounds 5] [--profile ocp] [--json]
 
-Peers, each compared with ours bit for bit before anything is timed (where the profile is ocp):
+Baselines, each compared with ours bit for bit before anything is timed (where the profile is ocp):
 
 - ml_dtypes: what one would write with it. The shared exponent by integer operations on the bits, an exact
   multiplication by a power of two, a clamp and the library's cast, in chunks that fit the caches. It has no INT8
-  element of this kind, so there the peer is NumPy's ``rint``.
+  element of this kind, so there the baseline is NumPy's ``rint``.
 - torchao, where installed: ``to_mx`` on the whole tensor, one thread, eager (release 0.18 does not compile for a CPU).
   It has no INT8, and packs two FP4 codes into a byte.
 - microxcaling, where installed: ``_quantize_mx``, which gives numbers instead of codes. It has all six.
@@ -25,14 +25,14 @@ from importlib.metadata import version
 
 import ml_dtypes
 import numpy as np
-from libraries import ASIDE, peers, versions
+from libraries import ASIDE, baselines, versions
 
 from mxcast.models import Quantized, dequantize, quantize
 from mxcast.spec import BLOCKS, BlockFormat, numerics
 
 
 def check(name: str, got: tuple[np.ndarray, ...], ours: Quantized) -> None:
-    """Stop unless a peer's codes and scales, or its numbers, are ours."""
+    """Stop unless a baseline's codes and scales, or its numbers, are ours."""
     codes = ours.codes
     if got[0].shape[-1] * 2 == codes.shape[-1]:  # two codes to a byte, the first in the low half
         codes = codes[:, 0::2] | codes[:, 1::2] << 4
@@ -79,7 +79,7 @@ def measure(mib: int, rounds: int, profile: str) -> dict:
 
 
 def _row(x: np.ndarray, short: np.ndarray, block: BlockFormat, profile: str, rounds: int) -> dict:
-    rules, others, mega = numerics(block, profile), peers(x, block), x.size / 1e6
+    rules, others, mega = numerics(block, profile), baselines(x, block), x.size / 1e6
     if profile == "ocp":
         ours = quantize(x, rules)
         for name, convert in others.items():
@@ -95,10 +95,10 @@ def _row(x: np.ndarray, short: np.ndarray, block: BlockFormat, profile: str, rou
     best = max((name for name in others if name != ASIDE), key=rate.get)
     return {
         "mxcast": rate["mxcast"],
-        "peer": rate[best],
+        "baseline": rate[best],
         "ratio": ratio[best],
         "best": best,
-        "peers": {name: {"rate": rate[name], "ratio": ratio[name]} for name in others},
+        "baselines": {name: {"rate": rate[name], "ratio": ratio[name]} for name in others},
         "bf16": rate["bf16"],
     }
 
@@ -114,15 +114,15 @@ def _both_cores(x: np.ndarray, block: BlockFormat, profile: str, rounds: int) ->
 
 def table(result: dict) -> str:
     """The figures as text."""
-    others = list(dict.fromkeys(name for row in result["formats"].values() for name in row["peers"]))
+    others = list(dict.fromkeys(name for row in result["formats"].values() for name in row["baselines"]))
     lines = [
         f"{'format':11} {'mxcast':>8}"
         + "".join(f" {name:>14}" for name in others)
-        + f" {'best peer':>12} {'ratio':>7} {'bf16':>8} {'jobs=2':>8} {'':>6}"
+        + f" {'best baseline':>12} {'ratio':>7} {'bf16':>8} {'jobs=2':>8} {'':>6}"
     ]
     for name, row in result["formats"].items():
         cells = [
-            f"{row['peers'][n]['rate']:6.1f} {row['peers'][n]['ratio']:5.2f}x" if n in row["peers"] else "-"
+            f"{row['baselines'][n]['rate']:6.1f} {row['baselines'][n]['ratio']:5.2f}x" if n in row["baselines"] else "-"
             for n in others
         ]
         lines.append(

@@ -8,10 +8,11 @@ A table stands between two comments, `<!-- results: NAME -->` and `<!-- end -->`
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
+
+from pages import filled, table
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "results.json"
@@ -25,8 +26,7 @@ def measure() -> dict:
     from mxcast.hdl import converter_config
     from mxcast.sim import verify
     from mxcast.spec import BLOCKS
-    from mxcast.synth import synth_all
-    from mxcast.synth.report import table
+    from mxcast.synth import synth_all, tables
     from mxcast.tensors.files import read_blocks
 
     synthesis = synth_all([converter_config(name) for name in BLOCKS], "xcu")
@@ -38,7 +38,7 @@ def measure() -> dict:
         "quantize": quantize.measure(mib=64, rounds=5, profile="ocp"),
         "verilated": verilated.measure(blocks=1 << 20, rounds=5),
         "files": [_file(tensors) for tensors in (100, 1600)],
-        "synth": {"yosys": synthesis[0].yosys, "rows": table(synthesis)},
+        "synth": {"yosys": synthesis[0].yosys, "rows": tables.table(synthesis)},
     }
 
 
@@ -49,9 +49,7 @@ def _file(tensors: int) -> dict:
 
 
 def markdown(rows: list[dict]) -> str:
-    head = list(rows[0])
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *([row[h] for h in head] for row in rows)]
-    return "".join("| " + " | ".join("-" if cell is None else str(cell) for cell in line) + " |\n" for line in lines)
+    return table(list(rows[0]), (list(row.values()) for row in rows))
 
 
 VERSIONS = {
@@ -64,8 +62,8 @@ VERSIONS = {
 }
 
 
-def _rate(row: dict, peer: str) -> str | None:
-    found = row["peers"].get(peer)
+def _rate(row: dict, baseline: str) -> str | None:
+    found = row["baselines"].get(baseline)
     return None if found is None else f"{found['rate']} ({found['ratio']:.2f})"
 
 
@@ -99,7 +97,7 @@ def tables(results: dict) -> dict[str, str]:
         "paper ns",
     )
     e4m3 = speed["formats"]["mxfp8_e4m3"]
-    others = list(dict.fromkeys(peer for row in speed["formats"].values() for peer in row.get("peers", ())))
+    others = list(dict.fromkeys(baseline for row in speed["formats"].values() for baseline in row.get("baselines", ())))
     return {
         "headline": f"**A converter for 32 FP32 numbers takes {_smallest('e4m3'):,} LUT6 to MXFP8 (E4M3) and "
         f"{_smallest('e2m1'):,} to MXFP4, all subnormals "
@@ -124,7 +122,7 @@ def tables(results: dict) -> dict[str, str]:
                 {
                     "format": name,
                     "mxcast": row["mxcast"],
-                    **{peer: _rate(row, peer) for peer in others},
+                    **{baseline: _rate(row, baseline) for baseline in others},
                     "against the best": f"{row['ratio']:.2f}",
                     "BF16 input": row["bf16"],
                     "two cores": _both_cores(row),
@@ -149,11 +147,7 @@ def tables(results: dict) -> dict[str, str]:
 
 def rendered(page: str, results: dict) -> str:
     """The text of a page with its tables from these results."""
-    for name, text in tables(results).items():
-        page = re.sub(
-            rf"(<!-- results: {name} -->\n).*?(<!-- end -->)", lambda m, text=text: m[1] + text + m[2], page, flags=re.S
-        )
-    return page
+    return filled(page, {f"results: {name}": text for name, text in tables(results).items()})
 
 
 if __name__ == "__main__":

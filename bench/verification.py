@@ -7,12 +7,12 @@ exhaustive.json
 
 import argparse
 import json
-import re
 from pathlib import Path
 
 import exhaustive
 import mutants
 import proofs
+from pages import filled, table
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "docs" / "verification.md", ROOT / "README.md")
@@ -24,28 +24,28 @@ def records(path: Path) -> list[dict]:
 
 def rows() -> list[dict[str, str]]:
     """A row for each format and profile: how it was proved, and in how many seconds; mutants; all inputs."""
-    table: dict[tuple[str, str], dict[str, str]] = {}
+    found: dict[tuple[str, str], dict[str, str]] = {}
     for r in records(proofs.KEPT):
         way = {"netlist": f"netlist {r['netlist']}", "z3": "by z3", "monolithic": "at once", "composed": "proved"}[
             r["way"]
         ]
-        row = table.setdefault((r["profile"], r["format"]), {})
+        row = found.setdefault((r["profile"], r["format"]), {})
         row[way] = f"{r['seconds']:.0f} s" if r["status"] == "PASS" else r["status"]
     for r in records(mutants.KEPT):
-        row = table.setdefault((r["profile"], r["format"]), {})
+        row = found.setdefault((r["profile"], r["format"]), {})
         row["faults killed"] = f"{r['killed']} of {r['faults']}"
         row["by the regression"] = str(r["killed_by_suite"])
         row["proved harmless"] = str(r["equivalent"])
         row["mistakes refuted"] = f"{r['refuted']} of {r['mistakes']}"
     for r in records(exhaustive.KEPT):
-        row = table.setdefault((r["profile"], r["format"]), {})
+        row = found.setdefault((r["profile"], r["format"]), {})
         row["blocks of all inputs"] = f"{r['blocks']:,}" + (
             "" if not r["mismatched_blocks"] else f", {r['mismatched_blocks']:,} differ"
         )
     order = {profile: number for number, profile in enumerate(proofs.PROFILES)}
     return [
         {"profile": profile, "format": format, **row}
-        for (profile, format), row in sorted(table.items(), key=lambda item: order[item[0][0]])
+        for (profile, format), row in sorted(found.items(), key=lambda item: order[item[0][0]])
     ]
 
 
@@ -66,12 +66,7 @@ COLUMNS = (
 
 
 def markdown(found: list[dict[str, str]], columns: tuple[str, ...]) -> str:
-    lines = [
-        columns,
-        ("---", "---", *["---:"] * (len(columns) - 2)),
-        *(tuple(row.get(c, "-") for c in columns) for row in found),
-    ]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    return table(columns, ([row.get(name, "-") for name in columns] for row in found), texts=2)
 
 
 def summary(found: list[dict[str, str]]) -> str:
@@ -122,14 +117,8 @@ def main() -> None:
 def rendered(page: str) -> str:
     """A page with its tables."""
     found = rows()
-    for name, table in (
-        ("verification", markdown(found, COLUMNS) + versions()),
-        ("proofs", summary(found) + versions()),
-    ):
-        page = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, table=table: m[1] + table + m[2], page, flags=re.S
-        )
-    return page
+    texts = {"verification": markdown(found, COLUMNS) + versions(), "proofs": summary(found) + versions()}
+    return filled(page, texts)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def synth(
     if seeds is not None and not pnr:
         raise ValueError("--seeds is for place and route: give --pnr too")
     from ..synth import TARGETS, place_and_route_all, synth_all
-    from ..synth.report import NOTE, PNR_NOTE, pnr_table, table
+    from ..synth.tables import NOTE, PNR_NOTE, pnr_table, table
 
     target = target or ("ecp5" if pnr else "xcu")
     if target not in TARGETS:

@@ -47,7 +47,7 @@ def explore(
             "--set",
             metavar="KEY=VALUE",
             show_default=False,
-            help="A rule or a way to build; given twice, a key has two values.",
+            help="A rule or a choice of architecture; given twice, a key has two values.",
         ),
     ] = None,
     pnr: Annotated[bool, typer.Option("--pnr", help="Place and route too, with 3 seeds: Fmax.")] = False,
@@ -99,7 +99,7 @@ def explore(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Sweep rules, ways to build and targets: what each costs, what it loses on tensors, and which are worth building.
+    """Sweep rules, architectures and targets: what each costs, what it loses on tensors, and which are worth building.
 
     Results are kept: an interrupted sweep goes on where it was. Exit code 1 if a point failed.
     """
@@ -185,7 +185,7 @@ def _given(path: Path, output: Output) -> list[Tensor]:
 
 
 def _show(output: Output, found: Exploration) -> None:
-    """The front, and the ledger."""
+    """The front, and the ablation."""
     shown = [
         "target",
         "format",
@@ -218,7 +218,7 @@ def _show(output: Output, found: Exploration) -> None:
     if found.rows and not best:
         output.say(f"there is no Pareto front: no point has all of {objectives}")
     differing = _differing(
-        ["target", "format", "source", "block_size", "build", "registered_after", "random_bits"], found.ledger
+        ["target", "format", "source", "block_size", "build", "registered_after", "random_bits"], found.ablation
     )
     output.table(
         [
@@ -232,7 +232,7 @@ def _show(output: Output, found: Exploration) -> None:
                 "most_db": e.most_db,
                 "on": e.most_on,
             }
-            for e in found.ledger
+            for e in found.ablation
         ],
         "what each clause costs, and buys",
     )

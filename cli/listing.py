@@ -81,7 +81,7 @@ def _rules() -> Rows:
         {
             "key": "latency",
             "value": "1 to all",
-            "meaning": "that many registers, at the places that leave the shortest longest way",
+            "meaning": "that many registers, at the places with the shortest critical path",
         },
         {
             "key": "frequency_mhz",
@@ -112,7 +112,7 @@ def _sweeps() -> Rows:
         {
             "name": name,
             "points": len(sweep.points()[0]),
-            "explores": sweep.says,
+            "explores": sweep.description,
             "Pareto front of": ", ".join(sweep.objectives),
         }
         for name, sweep in SWEEPS.items()

@@ -11,7 +11,7 @@ import typer
 from ..hdl import ConverterConfig, converter_config
 from ..spec import BLOCKS, PROFILES
 from ..spec.catalogue import excerpt
-from .registers import WISHES, registers_wished
+from .registers import CONSTRAINTS, constrained
 from .settings import Settings, read_settings
 
 __all__ = [
@@ -118,12 +118,12 @@ def request(
         if one.strip() in PROFILES:
             raise ValueError(f"{one.strip()!r} is a profile: mxcast {usage.format('e4m3')} --profile {one.strip()}")
     fields = settings.fields | dict(map(assignment, assignments or ()))
-    wishes = {key: fields.pop(key) for key in WISHES if key in fields}
+    constraints = {key: fields.pop(key) for key in CONSTRAINTS if key in fields}
     many = allow_all and format == ALL
     if many and name:
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
     configs = tuple(
-        registers_wished(converter_config(block, profile, **fields), wishes) for block in (BLOCKS if many else [format])
+        constrained(converter_config(block, profile, **fields), constraints) for block in (BLOCKS if many else [format])
     )
     if not allow_all and configs[0].alternatives:
         raise ValueError(

@@ -7,21 +7,21 @@ import math
 from ..hdl import ConverterConfig
 from ..spec.catalogue import excerpt
 
-__all__ = ["WISHES", "registers_wished"]
+__all__ = ["CONSTRAINTS", "constrained"]
 
-WISHES = ("latency", "frequency_mhz", "delays_of")
+CONSTRAINTS = ("latency", "frequency_mhz", "delays_of")
 """Keys beside the fields of a configuration: cycles, a clock in MHz, and the target whose delays decide (ecp5)."""
 
 
-def registers_wished(config: ConverterConfig, wishes: dict[str, object]) -> ConverterConfig:
-    """The configuration with the places that the wishes mean, which are what is recorded. Raises ValueError and
+def constrained(config: ConverterConfig, constraints: dict[str, object]) -> ConverterConfig:
+    """The configuration with the places that the constraints mean, which are what is recorded. Raises ValueError and
     TypeError.
     """
-    if not wishes:
+    if not constraints:
         return config
     if config.latency:
-        raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(wishes)}")
-    latency, frequency = wishes.get("latency"), wishes.get("frequency_mhz")
+        raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(constraints)}")
+    latency, frequency = constraints.get("latency"), constraints.get("frequency_mhz")
     if latency is not None and not isinstance(latency, int):
         raise TypeError(f"latency must be a number of cycles, not {excerpt(latency)}")
     if frequency is not None:
@@ -33,4 +33,4 @@ def registers_wished(config: ConverterConfig, wishes: dict[str, object]) -> Conv
             raise ValueError(f"frequency_mhz must be a finite number, not {excerpt(given)}")
     from ..synth.pipeline import pipelined
 
-    return pipelined(config, latency=latency, frequency_mhz=frequency, target=str(wishes.get("delays_of", "ecp5")))
+    return pipelined(config, latency=latency, frequency_mhz=frequency, target=str(constraints.get("delays_of", "ecp5")))

@@ -11,7 +11,7 @@ from ..host.files import read_toml
 from ..spec import BlockFormat, Numerics, block_format
 from ..spec.catalogue import excerpt, unknown_name
 from ..spec.identifiers import identifier
-from .registers import WISHES
+from .registers import CONSTRAINTS
 
 __all__ = ["Settings", "read_settings"]
 
@@ -20,7 +20,7 @@ SETS = ("format", "block", "scale_rule", "registered_after")
 
 TABLES = {
     "numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size"],
-    "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", *WISHES],
+    "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", *CONSTRAINTS],
 }
 
 

@@ -1,9 +1,10 @@
 """Design-space exploration: which rounding, on which device, costs and loses what."""
 
 from ..host.rooms import callable_room
+from . import jobs
 from .engine import Exploration, Progress, chosen_sweep, exploration, explore
 from .points import Explored, Point
-from .sweep import SWEEPS, Sweep, read_sweep
+from .sweep import SWEEPS, Sweep, point_of, read_sweep
 
 __all__ = [
     "SWEEPS",
@@ -15,6 +16,8 @@ __all__ = [
     "chosen_sweep",
     "exploration",
     "explore",
+    "jobs",
+    "point_of",
     "read_sweep",
 ]
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["FIGURES", "NAMES", "TEXTS", "Column", "known_figures", "shown_figures", "varies"]
+__all__ = [
+    "BUILT",
+    "FIGURES",
+    "GROUPS",
+    "NAMED",
+    "NAMES",
+    "TEXTS",
+    "Column",
+    "Text",
+    "known_figures",
+    "shown_figures",
+    "varies",
+]
 
 
 @dataclass(frozen=True)
@@ -24,25 +36,47 @@ class Column:
     """-1 less, 1 more, 0 neither."""
 
 
-TEXTS = {
-    "format": "Format",
-    "target": "Target",
-    "profile": "Profile",
-    "source": "Source",
-    "block_size": "Block size",
-    "scale_rule": "Scale rule",
-    "rounding": "Rounding",
-    "random_bits": "Random bits",
-    "specials": "NaN and Inf",
-    "input_subnormals": "Input subnormals",
-    "element_subnormals": "Element subnormals",
-    "overflow": "Overflow",
-    "amax": "Maximum",
-    "amax_key": "Key of the maximum",
-    "quantizer": "Quantizer",
-    "structure": "Structure",
-    "registered_after": "Registers after",
-}
+@dataclass(frozen=True)
+class Text:
+    """A column of texts, and what else it is good for."""
+
+    key: str
+    name: str
+    rank: int | None = None
+    """What a colour or a marker may stand for, best first; None of a column that they never stand for."""
+    named: bool = False
+    """Its values say little without the heading."""
+    built: bool = False
+    """Two entries of the ablation may differ by it, beside their clause."""
+
+
+COLUMNS_OF_TEXT = (
+    Text("format", "Format", 2),
+    Text("target", "Target", 15),
+    Text("profile", "Profile"),
+    Text("source", "Source", 11, built=True),
+    Text("block_size", "Block size", 12, named=True, built=True),
+    Text("scale_rule", "Scale rule", 0),
+    Text("rounding", "Rounding", 1),
+    Text("random_bits", "Random bits", 14, named=True, built=True),
+    Text("specials", "NaN and Inf", 7, named=True),
+    Text("input_subnormals", "Input subnormals", 8, named=True),
+    Text("element_subnormals", "Element subnormals", 9, named=True),
+    Text("overflow", "Overflow", 10, named=True),
+    Text("amax", "Maximum", 4),
+    Text("amax_key", "Key of the maximum", 5),
+    Text("quantizer", "Quantizer", 3),
+    Text("structure", "Structure", 6),
+    Text("registered_after", "Registers after", 13, named=True, built=True),
+)
+"""Every rule and choice of a point, in the order of the tables. No other file of the report lists them."""
+
+TEXTS = {column.key: column.name for column in COLUMNS_OF_TEXT}
+"""Headings by key."""
+GROUPS = tuple(column.key for column in sorted(COLUMNS_OF_TEXT, key=lambda c: c.rank or 0) if column.rank is not None)
+"""What a colour or a marker may stand for, best first."""
+NAMED = {column.key for column in COLUMNS_OF_TEXT if column.named}
+BUILT = [column.key for column in COLUMNS_OF_TEXT if column.built]
 
 SHARE = "Share of the non-zero finite numbers that"
 FIGURES = (

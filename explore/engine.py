@@ -12,9 +12,9 @@ import numpy as np
 
 from ..spec.catalogue import unknown_name
 from . import jobs
+from .ablation import Entry, ablation
 from .accuracy import loss
 from .cluster import on_cluster
-from .ledger import Entry, ledger
 from .pareto import front
 from .points import Explored, Point, described
 from .sweep import SWEEPS, LeftOut, Sweep, read_sweep
@@ -61,8 +61,8 @@ class Exploration:
         return [row for row in self.rows if row.status == "failed"]
 
     @property
-    def ledger(self) -> list[Entry]:
-        return ledger(self.rows)
+    def ablation(self) -> list[Entry]:
+        return ablation(self.rows)
 
 
 def explore(

@@ -126,7 +126,9 @@ def measured(point: Point, force: bool = False) -> dict:
         lowest, highest = placed.fmax_range_mhz
         result["placed"] = {
             "seeds": point.seeds,
-            "luts": placed.design.luts,
+            **{name: getattr(placed.design, name) for name in ("luts", "carries", "ffs")},
+            "logic_cells": placed.logic_cells,
+            "used": placed.runs[0]["used"],
             "fmax_mhz": placed.fmax_mhz,
             "fmax_lowest_mhz": lowest,
             "fmax_highest_mhz": highest,

@@ -34,7 +34,7 @@ def method(found: Exploration) -> dict[str, object]:
     ]
     return {
         "sweep": found.sweep.name,
-        "says": found.sweep.says,
+        "description": found.sweep.description,
         "objectives": list(found.sweep.objectives),
         "tools": found.tools,
         "targets": {name: TARGETS[name].description for name in targets},
@@ -100,7 +100,7 @@ def document(found: Exploration) -> dict[str, object]:
         {
             **method(found),
             "points": [row.to_dict() for row in found.rows],
-            "ledger": [entry.to_dict() for entry in found.ledger],
+            "ablation": [entry.to_dict() for entry in found.ablation],
             "left_out": [vars(one) for one in found.left_out],
             "missing": found.missing,
         }
@@ -121,7 +121,7 @@ def write(found: Exploration, folder: Path) -> dict[str, Path]:
 
     The same exploration gives the same bytes, whatever an earlier one has left in the folder.
     """
-    rows, entries = [row.to_dict() for row in found.rows], [entry.to_dict() for entry in found.ledger]
+    rows, entries = [row.to_dict() for row in found.rows], [entry.to_dict() for entry in found.ablation]
     reasons = Counter(one.reason for one in found.left_out)
     files = {
         "html": write_whole(folder / "explore.html", report(rows, entries, method(found), found.missing, reasons)),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from .points import Explored
+if TYPE_CHECKING:
+    from .points import Explored
 
-__all__ = ["MORE", "front"]
+__all__ = ["MORE", "front", "staircase"]
 
 MORE = ("sqnr_db", "fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "blocks_per_s", "gbytes_per_s")
 """Figures of which more is better; of all others less is, of a bias the magnitude."""
@@ -21,8 +23,25 @@ def front(rows: Sequence[Explored], objectives: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for target in {row.target for row in rows}:
         costs = {row.id: cost for row in rows if row.target == target and (cost := _cost(row, objectives)) is not None}
-        found |= {id for id, cost in costs.items() if not any(_dominates(other, cost) for other in costs.values())}
+        best = _undominated(costs.values())
+        found |= {id for id, cost in costs.items() if cost in best}
     return found
+
+
+def staircase(points: Iterable[tuple[float, float]], better: int = 1) -> list[tuple[float, float]]:
+    """The points of a plane with no other that has x not larger and y not smaller (for -1: not larger), by x.
+
+    >>> staircase([(3, 5), (1, 2), (2, 1), (3, 4)])
+    [(1, 2), (3, 5)]
+    """
+    costs = _undominated((x, -better * y) for x, y in points)
+    return sorted((x, -better * y) for x, y in costs)
+
+
+def _undominated(costs: Iterable[tuple[float, ...]]) -> set[tuple[float, ...]]:
+    """Those of which no other is as small in all figures."""
+    costs = set(costs)
+    return {cost for cost in costs if not any(_dominates(other, cost) for other in costs)}
 
 
 def _cost(row: Explored, objectives: tuple[str, ...]) -> tuple[float, ...] | None:

@@ -6,8 +6,9 @@ from itertools import product
 from pathlib import Path
 
 from ..host.errors import ToolError
-from .columns import NAMES
-from .scatter import COLOURS, GROUPS, MARKERS, drawable, encoding, front, indices, upright, values
+from .columns import GROUPS, NAMES
+from .pareto import staircase
+from .scatter import COLOURS, MARKERS, drawable, encoding, indices, upright, values
 
 __all__ = ["KINDS", "plots"]
 
@@ -91,7 +92,7 @@ def _panel(axes, points: list[tuple[tuple[float, float], int, int]], better: int
     """Draw points, each with the numbers of its colour and marker, and their front; what is on the front is
     drawn last.
     """
-    line = front((point for point, _, _ in points), better)
+    line = staircase((point for point, _, _ in points), better)
     axes.step(*zip(*line, strict=True), where="post", color="black", linewidth=0.8, zorder=1)
     styles = sorted({(point in line, colour, marker) for point, colour, marker in points})
     for best, colour, marker in styles:

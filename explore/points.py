@@ -7,9 +7,11 @@ import shlex
 from dataclasses import asdict, dataclass, fields
 
 from ..hdl import ConverterConfig, Microarchitecture, converter_config
+from ..hdl.architecture import CHOICES
 from ..host.files import sha256
 from ..spec import FloatFormat, Numerics
 from ..spec.catalogue import unknown_name
+from ..spec.numerics import RULES
 
 __all__ = ["Explored", "Point", "checked_column", "described"]
 
@@ -39,7 +41,7 @@ class Point:
         """The format, and the options of the command that mean this converter."""
         config, numerics = self.config, self.config.numerics
         profile = config.profile or "ocp"
-        usual, usual_ways = converter_config(numerics.block.element, profile).numerics, Microarchitecture()
+        usual, usual_architecture = converter_config(numerics.block.element, profile).numerics, Microarchitecture()
         replaced = {
             f.name: value
             for f in fields(Numerics)
@@ -52,7 +54,7 @@ class Point:
         replaced |= {
             f.name: value
             for f in fields(Microarchitecture)
-            if (value := getattr(config.microarchitecture, f.name)) != getattr(usual_ways, f.name)
+            if (value := getattr(config.microarchitecture, f.name)) != getattr(usual_architecture, f.name)
         }
         formats = ",".join(dict.fromkeys(mode.block.short_name for mode in config.modes))
         return [
@@ -171,9 +173,8 @@ class Explored:
 
 def described(point: Point) -> dict[str, object]:
     """The fields of `Explored` that the point itself says."""
-    config, numerics, ways = point.config, point.config.numerics, point.config.microarchitecture
-    rules = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals", "overflow")
-    said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in rules}
+    config, numerics, architecture = point.config, point.config.numerics, point.config.microarchitecture
+    said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in RULES}
     return {
         "id": point.id,
         "config_id": config.config_id,
@@ -183,8 +184,8 @@ def described(point: Point) -> dict[str, object]:
         "block_size": numerics.block_size,
         **said,
         "random_bits": numerics.random_bits,
-        **{name: str(getattr(ways, name)) for name in ("amax", "amax_key", "quantizer", "structure")},
-        "registered_after": ",".join(ways.registered_after),
+        **{name: str(getattr(architecture, name)) for name in CHOICES},
+        "registered_after": ",".join(architecture.registered_after),
         "target": point.target,
         "latency_cycles": config.latency,
         "emit": point.emit,

@@ -4,43 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from .columns import FIGURES, NAMES, TEXTS, Column, known_figures, shown_figures, varies
-from .scatter import GROUPS, HEIGHT, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from .columns import BUILT, FIGURES, GROUPS, NAMED, NAMES, TEXTS, Column, known_figures, shown_figures, varies
+from .scatter import HEIGHT, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
 
 __all__ = ["report"]
 
 MISSING = "–"
 
 
-NAMED = {
-    "block_size",
-    "random_bits",
-    "specials",
-    "input_subnormals",
-    "element_subnormals",
-    "overflow",
-    "registered_after",
-}
-"""Columns whose values say little without the heading."""
-
-BUILT = {
-    "source": TEXTS["source"],
-    "block_size": TEXTS["block_size"],
-    "random_bits": TEXTS["random_bits"],
-    "build": "Built as",
-    "registered_after": TEXTS["registered_after"],
-}
-"""What two entries of the ledger may differ by beside their clause; shown where they do."""
-LEDGER = {
+BUILT_AS = {key: TEXTS[key] for key in BUILT[:-1]} | {"build": "Built as"} | {key: TEXTS[key] for key in BUILT[-1:]}
+"""What two entries of the ablation may differ by beside their clause; shown where they do."""
+ABLATION = {
     "target": "Target",
     "format": "Format",
-    **BUILT,
+    **BUILT_AS,
     "clause": "Clause",
     "without": "Without",
     "with": "With",
@@ -54,16 +38,25 @@ LEDGER = {
 SIGNED = {"luts": "+,.0f", "percent": "+.1f", "levels": "+.0f", "sqnr_db": "+.2f", "most_db": "+.2f"}
 
 
-HEADINGS = {"says": "Design space", "device": "Place and route on"}
+HEADINGS = {"description": "Design space", "device": "Place and route on"}
 """Of the method, where the key is none."""
 
 
+TEMPLATE = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    undefined=StrictUndefined,
+    keep_trailing_newline=True,
+    autoescape=False,
+).get_template("report.html")
+"""Its parts are HTML already."""
+
+
 def report(
-    rows: list[dict], ledger: list[dict], method: dict, missing: int = 0, left_out: Mapping[str, int] | None = None
+    rows: list[dict], ablation: list[dict], method: dict, missing: int = 0, left_out: Mapping[str, int] | None = None
 ) -> str:
     """The page: same arguments, same text.
 
-    ``rows`` are the points of a sweep, ``ledger`` the differences that single clauses make, and ``method`` heading ->
+    ``rows`` are the points of a sweep, ``ablation`` the differences that single clauses make, and ``method`` heading ->
     text, list or table (``sweep`` and ``objectives`` stand in the lead). Points that failed are listed apart, with
     their logs. So many points are ``missing``, and ``left_out`` is how many combinations cannot be built, by the
     reason.
@@ -84,14 +77,11 @@ def report(
         "same": _same(done, texts, figures),
         "table": _points(done, texts, figures),
         "failed": _failures(failed, [key for key in TEXTS if varies(rows, key)]),
-        "ledger": _ledger(ledger),
+        "ablation": _ablation(ablation),
         "method": _method(method) + _meanings(done) + _reasons(left_out),
         "data": _json(done, figures, tensors if len(tensors) > 1 else []),
     }
-    template = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
-    return re.sub(
-        "@@([a-z]+)@@", lambda match: parts[match[1]], template
-    )  # in one pass: what is put in is not searched again
+    return TEMPLATE.render(parts)
 
 
 def _of(key: str) -> Column:
@@ -221,11 +211,11 @@ def _points(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -
     return f"<thead><tr>{head}</tr></thead><tbody>{chr(10).join(lines)}</tbody>"
 
 
-def _ledger(rows: list[dict]) -> str:
+def _ablation(rows: list[dict]) -> str:
     if not rows:
         return "<p>No two points of this sweep differ by one clause only.</p>"
-    keys = [key for key in LEDGER if key not in BUILT or varies(rows, key)]
-    head = "".join(f'<th scope="col"{" class=n" if key in SIGNED else ""}>{LEDGER[key]}</th>' for key in keys)
+    keys = [key for key in ABLATION if key not in BUILT_AS or varies(rows, key)]
+    head = "".join(f'<th scope="col"{" class=n" if key in SIGNED else ""}>{ABLATION[key]}</th>' for key in keys)
     lines = (
         "".join(
             f'<td class="n">{_number(row[key], SIGNED[key])}</td>'
@@ -237,7 +227,7 @@ def _ledger(rows: list[dict]) -> str:
     )
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return (
-        '<div class="wide" tabindex="0" role="region" aria-label="Ledger"><table id="ledger">'
+        '<div class="wide" tabindex="0" role="region" aria-label="Ablation"><table id="ablation">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

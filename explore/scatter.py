@@ -8,13 +8,14 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from .columns import GROUPS
+from .pareto import staircase
+
 __all__ = [
     "COLOURS",
-    "GROUPS",
     "MARKERS",
     "drawable",
     "encoding",
-    "front",
     "indices",
     "line_swatch",
     "plottable",
@@ -24,26 +25,6 @@ __all__ = [
     "upright",
     "values",
 ]
-
-GROUPS = (
-    "scale_rule",
-    "rounding",
-    "format",
-    "quantizer",
-    "amax",
-    "amax_key",
-    "structure",
-    "specials",
-    "input_subnormals",
-    "element_subnormals",
-    "overflow",
-    "source",
-    "block_size",
-    "registered_after",
-    "random_bits",
-    "target",
-)
-"""What a colour or a marker may stand for, best first."""
 
 COLOURS = ("#1b55d6", "#e2620d", "#0b9468", "#b84aa6", "#151a2d", "#6b4a00", "#9a6bea", "#5f6670")
 """On white at least 3.5 to 1, and apart from each other under protanopia, deuteranopia and tritanopia. report.html has
@@ -113,19 +94,6 @@ def drawable(rows: Sequence[dict]) -> list[dict]:
     return [row for row in rows if plottable(row, up)]
 
 
-def front(points: Iterable[tuple[float, float]], better: int = 1) -> list[tuple[float, float]]:
-    """The points with no other that has x not larger and y not smaller (for -1: not larger), by x.
-
-    >>> front([(3, 5), (1, 2), (2, 1), (3, 4)])
-    [(1, 2), (3, 5)]
-    """
-    kept: list[tuple[float, float]] = []
-    for x, y in sorted(set(points), key=lambda point: (point[0], -better * point[1])):
-        if not kept or better * (y - kept[-1][1]) > 0:
-            kept.append((x, y))
-    return kept
-
-
 def ticks(low: float, high: float, count: int) -> list[float]:
     """About ``count`` round numbers between the two.
 
@@ -190,7 +158,9 @@ def scatter(rows: Sequence[dict], titles: Sequence[str], labels: tuple[str, str]
     )
     lines = []
     for number, value in enumerate(values(rows, group)):
-        best = [place(*point) for point in front((points[i] for i in points if rows[i].get(group) == value), better)]
+        best = [
+            place(*point) for point in staircase((points[i] for i in points if rows[i].get(group) == value), better)
+        ]
         steps = "".join(f"H{x}V{y}" if n else f"M{x} {y}" for n, (x, y) in enumerate(best))
         lines.append(f'<path class="line l{number % LINES}" d="{steps}"/>')
     marks = []

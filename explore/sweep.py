@@ -11,38 +11,38 @@ from numbers import Integral
 from pathlib import Path
 
 from ..hdl import ConverterConfig, Microarchitecture, converter_config
-from ..hdl.architecture import CHOICES, GOALS, Quantizer, supports
+from ..hdl.architecture import CHOICES, GOALS
 from ..host.files import read_toml
-from ..spec import BLOCKS, PROFILES, Numerics, block_format
+from ..spec import BLOCKS, PROFILES, Numerics, ScaleRule, block_format, numerics
 from ..spec.catalogue import unknown_name
 from ..spec.names import source_format
 from ..spec.numerics import RULES
 from ..synth.devices import DEVICES
 from ..synth.pipeline import DELAYS, pipelined
-from ..synth.targets import TARGETS, Target
+from ..synth.targets import TARGETS
 from .points import Point, checked_column
 
-__all__ = ["OBJECTIVES", "SWEEPS", "LeftOut", "Sweep", "read_sweep"]
+__all__ = ["OBJECTIVES", "SWEEPS", "LeftOut", "Sweep", "point_of", "read_sweep"]
 
 OBJECTIVES = ("luts", "levels", "sqnr_db")
 """What the Pareto front is made of, unless something else is asked for."""
 
-HOW = ("format", "profile", "target", "seeds")
-"""Keys beside those of `Numerics` and of `Microarchitecture`."""
+USUAL = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
+"""Keys beside those of `Numerics` and of `Microarchitecture`, and what a point has without them."""
 SMALLEST = "smallest"
 """A value of ``optimize``: what is smallest on the target of the point (`Target.smallest`)."""
-WISHES = ("latency", "frequency_mhz")
+CONSTRAINTS = ("latency", "frequency_mhz")
 """Registers by what is wanted of them; where they go is chosen by the delays of the target, or of an ECP5 where none
 are known.
 """
 NAME = re.compile(r"\w[\w. -]*")
 KEYS = (
-    *HOW,
+    *USUAL,
     *(f.name for f in dataclasses.fields(Numerics) if f.name != "block"),
     "block_size",
     *(f.name for f in dataclasses.fields(Microarchitecture)),
     "optimize",
-    *WISHES,
+    *CONSTRAINTS,
 )
 
 Grid = Mapping[str, tuple]
@@ -64,7 +64,7 @@ class Sweep:
     name: str
     grids: tuple[Grid, ...]
     objectives: tuple[str, ...] = OBJECTIVES
-    says: str = ""
+    description: str = ""
     usual: Grid = field(default_factory=dict)
     """What a grid without the key has."""
 
@@ -95,11 +95,11 @@ class Sweep:
         """Every point once, in order, and the combinations that cannot be built. Raises ValueError where none can."""
         found, left_out = {}, []
         for grid in self.grids:
-            lists = {"target": ("xcu",), "format": ("e4m3",), "profile": ("ocp",), "seeds": (0,), **self.usual, **grid}
+            lists = {**{key: (value,) for key, value in USUAL.items()}, **self.usual, **grid}
             for values in product(*lists.values()):
                 fields = dict(zip(lists, values))
                 try:
-                    point = _point(fields)
+                    point = point_of(fields)
                 except ValueError as error:
                     left_out.append(LeftOut(fields=fields, reason=str(error)))
                 else:
@@ -113,21 +113,23 @@ class Sweep:
         return list(found.values()), left_out
 
 
-def _point(fields: dict[str, object]) -> Point:
-    fields = dict(fields)
-    block, profile, target, seeds = (fields.pop(key) for key in HOW)
-    wishes = {key: fields.pop(key) for key in WISHES if key in fields}
+def point_of(fields: Mapping[str, object]) -> Point:
+    """The point that one value for each key means; a key that is left out has its usual value. Raises ValueError where
+    no converter can be so.
+    """
+    fields = USUAL | dict(fields)
+    target, block, profile, seeds = (fields.pop(key) for key in USUAL)
+    constraints = {key: fields.pop(key) for key in CONSTRAINTS if key in fields}
     if fields.get("optimize") == SMALLEST:
-        del fields["optimize"]
-        fields = _smallest(TARGETS[target], block, profile, fields)
+        fields["optimize"] = TARGETS[target].smallest
     config = converter_config(block, profile, **fields)
-    if wishes.get("latency") or "frequency_mhz" in wishes:
+    if constraints.get("latency") or "frequency_mhz" in constraints:
         if config.latency:
-            raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(wishes)}")
+            raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(constraints)}")
         config = pipelined(
             config,
-            latency=wishes.get("latency"),
-            frequency_mhz=wishes.get("frequency_mhz"),
+            latency=constraints.get("latency"),
+            frequency_mhz=constraints.get("frequency_mhz"),
             target=target if target in DELAYS else "ecp5",
         )
     if seeds and TARGETS[target].device is None:
@@ -135,27 +137,13 @@ def _point(fields: dict[str, object]) -> Point:
     return Point(config=_named(config), target=target, seeds=seeds)
 
 
-def _smallest(target: Target, block: str, profile: str, fields: dict[str, object]) -> dict[str, object]:
-    """These fields and those of the smallest converter on the target, without tables where the numerics can
-    have none.
-    """
-    ways = dict(target.smallest)
-    rules = {name: value for name, value in fields.items() if name not in CHOICES and name != "registered_after"}
-    if not supports(Quantizer.TABLE, converter_config(block, profile, **rules).modes):
-        ways.pop("quantizer", None)
-    if fields.get("amax_key") == "magnitude":
-        ways.pop("amax", None)
-    return {**ways, **fields}
-
-
 def _named(config: ConverterConfig) -> ConverterConfig:
-    """The configuration under the first profile that says the same, whatever it was made from: equal points
-    look equal.
+    """The configuration under the first profile that says the same of its source, whatever it was made from: equal
+    points look equal.
     """
-    for name in PROFILES:
-        if converter_config(config.numerics.block, name, source=config.numerics.source).numerics == config.numerics:
-            return dataclasses.replace(config, profile=name)
-    return dataclasses.replace(config, profile=None)
+    rules = config.numerics
+    names = (name for name in PROFILES if numerics(rules.block, name, source=rules.source) == rules)
+    return dataclasses.replace(config, profile=next(names, None))
 
 
 def _lists(grid: Mapping[str, object]) -> Grid:
@@ -221,14 +209,13 @@ def read_sweep(path: Path) -> Sweep:
             grids=tuple(grids),
             usual=document,
             objectives=tuple(objectives),
-            says=f"the sweep of {path.name}",
+            description=f"the sweep of {path.name}",
         )
     except (ValueError, TypeError) as error:
         raise type(error)(f"{path}: {error}") from None
 
 
 SHORT = tuple(block.short_name for block in BLOCKS.values())
-_SCALE_RULES = ("floor", "ceil", "rceil", "pow2_ceil", "even", "bias_floor")
 _EACH_CLAUSE = (
     {"input_subnormals": ("flush",)},
     {"element_subnormals": ("flush",)},
@@ -239,26 +226,26 @@ _EACH_CLAUSE = (
 SWEEPS: dict[str, Sweep] = {
     sweep.name: sweep
     for sweep in (
-        Sweep(name="point", says="one converter: what --set and the like say, and nothing else", grids=({},)),
+        Sweep(name="point", description="one converter: what --set and the like say, and nothing else", grids=({},)),
         Sweep(
             name="rounding",
-            says="scale rules and roundings, and each clause of the standard left out",
+            description="scale rules and roundings, and each clause of the standard left out",
             usual={"optimize": (SMALLEST,)},
             grids=(
-                {"scale_rule": _SCALE_RULES, "rounding": ("rne", "rtz", "sr")},
+                {"scale_rule": tuple(map(str, ScaleRule)), "rounding": ("rne", "rtz", "sr")},
                 *_EACH_CLAUSE,
                 {"rounding": ("rtz",), "quantizer": ("shift",)},
             ),
         ),  # what sr, which has no tables, is to be compared with
         Sweep(
             name="formats",
-            says="the six formats under the rules of OCP and of NVIDIA",
+            description="the six formats under the rules of OCP and of NVIDIA",
             usual={"optimize": (SMALLEST,)},
             grids=({"format": SHORT, "profile": ("ocp", "nvidia")},),
         ),
         Sweep(
             name="microarchitecture",
-            says="every way to build one converter",
+            description="every architecture of one converter",
             usual={"target": ("xcu", "ecp5")},
             grids=(
                 {"amax": tuple(CHOICES["amax"]), "quantizer": tuple(CHOICES["quantizer"]), "structure": ("flat",)},
@@ -268,7 +255,7 @@ SWEEPS: dict[str, Sweep] = {
         ),
         Sweep(
             name="pipeline",
-            says="registers, from none to eight",
+            description="registers, from none to eight",
             objectives=("luts", "fmax_mhz", "latency_cycles"),
             usual={"target": ("ecp5",), "seeds": (3,), "amax": ("fours",), "quantizer": ("table",)},
             grids=({"latency": (0, 1, 2, 3, 4, 6, 8)},),

@@ -90,7 +90,10 @@ def _drawn() -> list[Tensor]:
     }
     return [
         Tensor(
-            name=name, values=values.astype(np.float32), source=f"{says}, PCG64 seed [{SEED}, {number}]", counts=False
+            name=name,
+            values=values.astype(np.float32),
+            source=f"{description}, PCG64 seed [{SEED}, {number}]",
+            counts=False,
         )
-        for number, (name, (values, says)) in enumerate(drawn.items())
+        for number, (name, (values, description)) in enumerate(drawn.items())
     ]

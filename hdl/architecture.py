@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..spec import Kind, Numerics, Rounding, Rule, ScaleRule, Specials
@@ -88,13 +88,16 @@ class Microarchitecture:
         return chosen | ({"registered_after": list(self.registered_after)} if self.registered_after else {})
 
     @classmethod
-    def optimized(cls, goal: str, modes: tuple[Numerics, ...], **fields: object) -> Microarchitecture:
-        """The choices that were measured best for a goal of `GOALS`, for what they can make; ``fields`` are kept as
-        they are.
+    def optimized(
+        cls, goal: str | Mapping[str, str], modes: tuple[Numerics, ...], **fields: object
+    ) -> Microarchitecture:
+        """The choices that were measured best for a goal of `GOALS`, or others by field, for what they can make;
+        ``fields`` are kept as they are.
         """
-        if goal not in GOALS:
+        if isinstance(goal, str) and goal not in GOALS:
             raise ValueError(unknown_name("goal to optimize for", goal, GOALS))
-        best = {name: choice for name, choice in GOALS[goal].items() if supports(choice, modes)}
+        choices = GOALS[goal] if isinstance(goal, str) else goal
+        best = {name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)}
         if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE:
             best.pop("amax", None)
         return cls(**{**best, **fields})

@@ -59,7 +59,7 @@ class Plan:
 
     places: tuple[str, ...]
     period: float
-    """Of the clock, in nanoseconds, as estimated: the longest way between two registers."""
+    """Of the clock, in nanoseconds, as estimated: the longest path between two registers."""
     target: str
 
     @property
@@ -155,7 +155,7 @@ def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, f
 
 
 def _moving(config: ConverterConfig) -> str:
-    """A module in which nothing ever waits: control is no part of a way from place to place."""
+    """A module in which nothing ever waits: control is no part of a path from place to place."""
     tied = {"rst": "1'b0", "i_valid": "1'b1", "o_ready": "1'b1"}
     kept = [port for port in config.ports if port.role.is_data or port.role is Role.CLOCK]
     head = ", ".join(f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept)
@@ -171,9 +171,9 @@ def _registers(netlist: dict, place: str) -> list[dict]:
 
 
 def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, ...]) -> dict[str, float]:
-    """The longest way to the registers of each place, from other registers or ports.
+    """The longest path to the registers of each place, from other registers or ports.
 
-    Synthesis renames registers, but every way from a port to a register of the n-th place has n registers.
+    Synthesis renames registers, but every path from a port to a register of the n-th place has n registers.
     """
     module = netlist["modules"][MOVING]
     cells = {name: cell for name, cell in module["cells"].items() if not cell["type"].startswith("$scopeinfo")}
@@ -182,14 +182,19 @@ def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, 
     }
     clock, driver, inputs = module["ports"]["clk"]["bits"], {}, {}
     for name, cell in cells.items():
-        ways = cell["port_directions"]
-        driver |= {bit: name for port, bits in cell["connections"].items() if ways[port] == "output" for bit in bits}
+        directions = cell["port_directions"]
+        driver |= {
+            bit: name for port, bits in cell["connections"].items() if directions[port] == "output" for bit in bits
+        }
         inputs[name] = [
-            bit for port, bits in cell["connections"].items() if ways[port] == "input" and bits != clock for bit in bits
+            bit
+            for port, bits in cell["connections"].items()
+            if directions[port] == "input" and bits != clock
+            for bit in bits
         ]
     sources = {name: {driver[bit] for bit in bits if bit in driver} for name, bits in inputs.items()}
     entering = {bit for port in module["ports"].values() if port["direction"] == "input" for bit in port["bits"]}
-    depth: dict[str, int | None] = {}  # registers on the way, None for what comes from no port
+    depth: dict[str, int | None] = {}  # registers on the path, None for what comes from no port
     late: dict[str, float] = {}
     found = dict.fromkeys(places, 0.0)
     for name in TopologicalSorter(sources).static_order():

@@ -28,8 +28,8 @@ class Target:
     timed: bool = False
     """Whether abc9 knows the delays of these cells in picoseconds and works for a short longest path."""
     smallest: Mapping[str, str] = field(default_factory=dict)
-    """Fields of `Microarchitecture` of the converter with the fewest LUTs, as measured (records/sweeps/ways.json),
-    where these are not the first choices. With the shortest way it is everywhere that of ``optimize=speed``.
+    """Fields of `Microarchitecture` of the converter with the fewest LUTs, as measured, where these are not the first
+    choices (records/sweeps/architectures.json). The shortest critical path is everywhere that of ``optimize=speed``.
     """
     device: str | None = None
     """Key of `DEVICES`: where place and route puts the netlist; None where there is no such program."""

@@ -21,9 +21,17 @@ from ..spec import FP32, BlockFormat, Numerics, profile_of
 from ..spec import numerics as resolve
 from ..spec.catalogue import cut, excerpt
 from .containers import CONVERTED, DTYPES, NAMES, Contents, Layout, Stored, Write, read, written
-from .tiles import CHUNK, Piece, codes_and_scales_shapes, dequantize_piece, float_blocks, pieces, quantize_piece
+from .tiles import CHUNK, Tile, codes_and_scales_shapes, dequantize_tile, float_blocks, quantize_tile, tiles
 
-__all__ = ["FileReport", "TensorReport", "WayBack", "dequantize_file", "quantize_file", "read_blocks", "read_tensors"]
+__all__ = [
+    "DequantizedFile",
+    "QuantizedFile",
+    "QuantizedTensor",
+    "dequantize_file",
+    "quantize_file",
+    "read_blocks",
+    "read_tensors",
+]
 
 KEY = "mxcast"
 """Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
@@ -32,7 +40,7 @@ Progress = Callable[[int, int], None] | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class TensorReport:
+class QuantizedTensor:
     """What became of one tensor; ``shape`` is that before padding."""
 
     name: str
@@ -44,13 +52,13 @@ class TensorReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileReport:
+class QuantizedFile:
     """The outcome of `quantize_file`; ``copied`` are the tensors that were left as they are."""
 
     path: Path
     numerics: Numerics
     profile: str | None
-    tensors: tuple[TensorReport, ...]
+    tensors: tuple[QuantizedTensor, ...]
     copied: tuple[str, ...]
 
     @property
@@ -69,7 +77,7 @@ class FileReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WayBack:
+class DequantizedFile:
     """The outcome of `dequantize_file`: shapes by name, and the tensors that were left as they are."""
 
     path: Path
@@ -97,13 +105,13 @@ def quantize_file(
     seed: int = 0,
     progress: Progress = None,
     **overrides: object,
-) -> FileReport:
+) -> QuantizedFile:
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
     ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
     ``overrides`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
     holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads work on
-    pieces of the tensors. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
+    tiles of the tensors. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
     ``progress`` is called with the elements done and the elements in all.
 
     Raises ValueError for other floating-point types, incomplete blocks, unknown names and damaged files. ``target``
@@ -148,24 +156,28 @@ def quantize_file(
         _copy(copied, write)
         done, total = 0, sum(stored.data.size for stored in chosen.values())
 
-        def convert(part: tuple[str, Piece]) -> tuple:
-            name, piece = part
-            random = np.random.default_rng([seed, numbers[name], piece.start()]) if numerics.random_bits else None
-            return name, piece, *quantize_piece(chosen[name], piece, numerics, random)
+        def convert(part: tuple[str, Tile]) -> tuple:
+            name, tile = part
+            random = np.random.default_rng([seed, numbers[name], tile.start()]) if numerics.random_bits else None
+            return name, tile, *quantize_tile(chosen[name], tile, numerics, random)
 
-        for name, piece, q, statistics in in_order(convert, _all_pieces(shapes, size), jobs):
+        for name, tile, q, statistics in in_order(convert, _all_tiles(shapes, size), jobs):
             codes, scales = _parts(name, target)
-            write(codes, piece.start(size) * size, q.codes)
-            write(scales, piece.start(size), q.scales)
+            write(codes, tile.start(size) * size, q.codes)
+            write(scales, tile.start(size), q.scales)
             lost[name] += statistics
             done += statistics.elements
             if progress:
                 progress(done, total)
-    reports = [TensorReport(name=name, shape=shapes[name], statistics=statistics) for name, statistics in lost.items()]
-    return FileReport(path=target, numerics=numerics, profile=profile, tensors=tuple(reports), copied=tuple(copied))
+    reports = [
+        QuantizedTensor(name=name, shape=shapes[name], statistics=statistics) for name, statistics in lost.items()
+    ]
+    return QuantizedFile(path=target, numerics=numerics, profile=profile, tensors=tuple(reports), copied=tuple(copied))
 
 
-def dequantize_file(source: Path | str, target: Path | str, *, jobs: int = 1, progress: Progress = None) -> WayBack:
+def dequantize_file(
+    source: Path | str, target: Path | str, *, jobs: int = 1, progress: Progress = None
+) -> DequantizedFile:
     """Turn a file of `quantize_file` back into F32 tensors under their names, in their shapes.
 
     `.safetensors` and `.npz` become `.safetensors`, or `.npy` where there is one tensor and nothing else. Raises
@@ -201,20 +213,20 @@ def dequantize_file(source: Path | str, target: Path | str, *, jobs: int = 1, pr
         _copy(copied, write)
         done, total = 0, sum(map(math.prod, shapes.values()))
 
-        def convert(part: tuple[str, Piece]) -> tuple:
-            name, piece = part
+        def convert(part: tuple[str, Tile]) -> tuple:
+            name, tile = part
             codes, scales = (contents.tensors[part] for part in _parts(name, source))
             try:
-                return name, piece, dequantize_piece(codes, scales, piece, numerics)
+                return name, tile, dequantize_tile(codes, scales, tile, numerics)
             except ValueError as error:  # codes beyond the format
                 raise ValueError(f"tensor {name!r} of {source}: {error}") from None
 
-        for name, piece, values in in_order(convert, _all_pieces(shapes, size), jobs):
-            write(name, piece.start(), values)
+        for name, tile, values in in_order(convert, _all_tiles(shapes, size), jobs):
+            write(name, tile.start(), values)
             done += values.size
             if progress:
                 progress(done, total)
-    return WayBack(path=target, numerics=numerics, tensors=shapes, copied=tuple(copied))
+    return DequantizedFile(path=target, numerics=numerics, tensors=shapes, copied=tuple(copied))
 
 
 def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> Iterator[tuple[str, np.ndarray]]:
@@ -241,8 +253,8 @@ def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
     return found, [name for name in contents.tensors if name not in found]
 
 
-def _all_pieces(shapes: Mapping[str, tuple[int, ...]], size: int) -> Iterator[tuple[str, Piece]]:
-    return ((name, piece) for name, shape in shapes.items() for piece in pieces(shape, size))
+def _all_tiles(shapes: Mapping[str, tuple[int, ...]], size: int) -> Iterator[tuple[str, Tile]]:
+    return ((name, tile) for name, shape in shapes.items() for tile in tiles(shape, size))
 
 
 def _code_name(numerics: Numerics) -> str:

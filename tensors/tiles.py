@@ -1,4 +1,4 @@
-"""Tensors in pieces of whole blocks: rows of the last axis, or parts of one row, never the whole tensor at once."""
+"""Tensors in tiles of whole blocks: rows of the last axis, or parts of one row, never the whole tensor at once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..models.source import widen
 from ..spec import Numerics
 from .containers import Stored
 
-__all__ = ["Piece", "codes_and_scales_shapes", "dequantize_piece", "float_blocks", "pieces", "quantize_piece"]
+__all__ = ["Tile", "codes_and_scales_shapes", "dequantize_tile", "float_blocks", "quantize_tile", "tiles"]
 
 CHUNK = 1 << 18
-"""Elements at a time: enough to hide what a piece costs, few enough for the caches."""
+"""Elements at a time: enough to hide what a tile costs, few enough for the caches."""
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Piece:
+class Tile:
     """Part of a tensor of ``shape``, seen as (rows, columns) such that blocks lie within a row: contiguous in the
     tensor, in its codes and in its scales.
     """
@@ -34,7 +34,7 @@ class Piece:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Rows and columns of the piece itself."""
+        """Rows and columns of the tile itself."""
         return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
 
     def start(self, unit: int = 1) -> int:
@@ -55,15 +55,15 @@ def codes_and_scales_shapes(shape: Shape, block_size: int) -> tuple[Shape, Shape
     return (*leading, blocks * block_size), (*leading, blocks)
 
 
-def pieces(shape: Shape, block_size: int) -> Iterator[Piece]:
-    """All pieces of a tensor, in order: some whole rows at a time, or whole blocks of one row."""
+def tiles(shape: Shape, block_size: int) -> Iterator[Tile]:
+    """All tiles of a tensor, in order: some whole rows at a time, or whole blocks of one row."""
     count, last = math.prod(shape), shape[-1]
     # one row only, where no block of the tensor is incomplete
     rows, columns = (1, count) if last % block_size == 0 or not count else (count // last, last)
     height, width = max(1, CHUNK // max(columns, 1)), CHUNK // block_size * block_size
     for row in range(0, rows, height):
         for column in range(0, columns, width):
-            yield Piece(
+            yield Tile(
                 shape=(rows, columns),
                 rows=slice(row, min(row + height, rows)),
                 columns=slice(column, min(column + width, columns)),
@@ -72,16 +72,16 @@ def pieces(shape: Shape, block_size: int) -> Iterator[Piece]:
 
 def float_blocks(stored: Stored, block_size: int) -> Iterator[np.ndarray]:
     """The float32 blocks (n, block_size) of a tensor, the last of each row completed with zeros."""
-    for piece in pieces(stored.shape, block_size):
-        numbers = _numbers(stored, piece)
+    for tile in tiles(stored.shape, block_size):
+        numbers = _numbers(stored, tile)
         yield _complete(widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32), block_size)
 
 
-def quantize_piece(
-    stored: Stored, piece: Piece, numerics: Numerics, random: np.random.Generator | None
+def quantize_tile(
+    stored: Stored, tile: Tile, numerics: Numerics, random: np.random.Generator | None
 ) -> tuple[Quantized, Statistics]:
-    """The blocks of a piece, and what was lost; ``random`` draws the random bits of stochastic rounding."""
-    x, size = _numbers(stored, piece), numerics.block_size
+    """The blocks of a tile, and what was lost; ``random`` draws the random bits of stochastic rounding."""
+    x, size = _numbers(stored, tile), numerics.block_size
     blocks = _complete(x, size)
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
     drawn = None if random is None else random.integers(0, 1 << numerics.random_bits, blocks.shape, np.uint16)
@@ -90,15 +90,15 @@ def quantize_piece(
         scales=scales.reshape(len(x), -1), codes=codes.reshape(len(x), -1), numerics=numerics, length=x.shape[1]
     )
     statistics = error_statistics(x, q)
-    stored.release(piece.start(), x.size)
+    stored.release(tile.start(), x.size)
     return q, statistics
 
 
-def dequantize_piece(codes: Stored, scales: Stored, piece: Piece, numerics: Numerics) -> np.ndarray:
-    """The float32 numbers (rows, columns) of a piece of the tensor that these codes and scales stand for."""
-    (rows, columns), size = piece.size, numerics.block_size
+def dequantize_tile(codes: Stored, scales: Stored, tile: Tile, numerics: Numerics) -> np.ndarray:
+    """The float32 numbers (rows, columns) of a tile of the tensor that these codes and scales stand for."""
+    (rows, columns), size = tile.size, numerics.block_size
     blocks = -(-columns // size)
-    first, count = piece.start(size), rows * blocks
+    first, count = tile.start(size), rows * blocks
     values = dequantize(
         Quantized(
             scales=scales.data[first : first + count].reshape(rows, blocks),
@@ -111,10 +111,10 @@ def dequantize_piece(codes: Stored, scales: Stored, piece: Piece, numerics: Nume
     return values
 
 
-def _numbers(stored: Stored, piece: Piece) -> np.ndarray:
-    """The numbers of a piece (rows, columns), in the machine's byte order and alignment; of BF16 the patterns."""
-    rows, columns = piece.size
-    part = stored.data[piece.start() : piece.start() + rows * columns].reshape(rows, columns)
+def _numbers(stored: Stored, tile: Tile) -> np.ndarray:
+    """The numbers of a tile (rows, columns), in the machine's byte order and alignment; of BF16 the patterns."""
+    rows, columns = tile.size
+    part = stored.data[tile.start() : tile.start() + rows * columns].reshape(rows, columns)
     return np.require(part, part.dtype.newbyteorder("="), ["C", "A"])
 
 

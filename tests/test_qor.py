@@ -1,16 +1,18 @@
-"""docs/results.md and README.md show what records/qor.json has; the bars say yes where figures reach them, no where
+"""docs/results.md and README.md show what records/qor.json has; the limits say yes where figures reach them, no where
 not, and else nothing.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
-import limits as bars
+import limits
 import pytest
 import qor
 import qor_tables
 
+from mxcast.explore import jobs
 from mxcast.synth import TARGETS
 from mxcast.synth.baselines import BASELINES, FIGURES, figure
 
@@ -30,14 +32,16 @@ def record(job: str, format: str, flow: str, variant: str = "smallest", **result
     }
 
 
-def outcome(records: list[dict], says: str, format: str, against: str | None):
+def check(records: list[dict], says: str, format: str, against: str | None):
     (found,) = [
-        o for o in bars.outcomes(records) if (o.bar.says, o.format, o.bar.peer or o.bar.own) == (says, format, against)
+        o
+        for o in limits.checks(records)
+        if (o.limit.description, o.format, o.limit.baseline or o.limit.own) == (says, format, against)
     ]
     return found
 
 
-# ours, the bar, whether it holds: limits of the issue, beside the paper's 1417 LUTs of E4M3, 14554 ps and 36.6 MHz
+# ours, the limit, whether it holds: limits of the issue, beside the paper's 1417 LUTs of E4M3, 14554 ps and 36.6 MHz
 @pytest.mark.parametrize(
     "records, says, format, against, holds",
     [
@@ -94,16 +98,18 @@ def outcome(records: list[dict], says: str, format: str, against: str | None):
         ([], "Fmax, pipelined, MHz", "int8", None, None),
     ],
 )
-def test_bars(records, says, format, against, holds):
-    assert outcome(records, says, format, against).holds is holds
+def test_limits(records, says, format, against, holds):
+    assert check(records, says, format, against).holds is holds
 
 
 def test_bars_are_about_what_there_is():
-    for bar in bars.BARS:
-        assert bar.job in qor.JOBS and (bar.own is None or bar.own in qor.JOBS)
-        assert set(bar.formats) <= set(qor.FORMATS) == set(bars.ALL)
-        for name in bar.formats:
-            assert bar.peer is None or getattr(figure(bar.peer, name, bar.flow), bar.measure) is not None
+    for limit in limits.LIMITS:
+        assert limit.job in qor.JOBS and (limit.own is None or limit.own in qor.JOBS)
+        assert set(limit.formats) <= set(qor.FORMATS) == set(limits.ALL)
+        for name in limit.formats:
+            assert (
+                limit.baseline is None or getattr(figure(limit.baseline, name, limit.flow), limit.measure) is not None
+            )
 
 
 def test_tables():
@@ -129,7 +135,7 @@ def test_tables():
     assert "stale" not in page and page.endswith("<!-- end -->\nrest")
     assert "| gorodecky_sousa | smallest | e4m3 | 1000/10 | 900 | 20 | 0 | 12000 | - |" in page
     assert "| mxcast ocp flush, smallest | e4m3 | 3000 | 1400 | 0 | 40.2 | 39.0 to 41.0 |" in page
-    assert "2 of 4 measured bars hold" in page
+    assert "2 of 4 measured limits hold" in page
     assert "| <= 0.95 | **1.48 (1.00)** | 0.71 (0.84) |" in page
     assert qor_tables.rendered(page, records) == page
 
@@ -143,27 +149,45 @@ def test_the_short_table_has_formats_that_were_measured_in_every_job():
     assert "| e4m3 | 100 | 101 | 102 | 103 | 1417 | 3977 | 2607 |" in text and "e5m2" not in text
 
 
-def test_points_are_different_and_placed_ones_a_dozen():
-    points = list(qor.points())
-    assert len(set(points)) == len(points)
-    assert sum(point.flow == "pnr" for point in points) == 12
-    assert {point.flow for point in points} <= {*TARGETS, "pnr", "proof"}
-    assert all(point.config.numerics.block.short_name == point.format for point in points[::5])
+def test_lines_are_different_and_placed_ones_a_dozen():
+    lines = list(qor.lines())
+    assert len(set(lines)) == len(lines)
+    assert sum(line.flow == "pnr" for line in lines) == 12
+    assert {line.flow for line in lines} <= {*TARGETS, "pnr", "proof"}
+    assert all(line.point.config.numerics.block.short_name == line.format for line in lines[::5])
 
 
 def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     """What is on record for today's Verilog is not measured again; that of another Verilog is."""
-    measured = []
+    asked = []
+
+    def locally(points):
+        for point in points:
+            asked.append(str(point.config.numerics.source.name))
+            yield point, jobs.Outcome(result={"whole": defaultdict(int)})
+
     monkeypatch.setattr(qor, "KEPT", tmp_path / "qor.json")
     monkeypatch.setattr(qor, "PAGES", ())
-    monkeypatch.setattr(qor.Point, "measure", lambda point: measured.append(str(point)) or {"luts": 1})
+    monkeypatch.setattr(qor.jobs, "locally", locally)
     wanted = ["--only", "gorodecky_sousa smallest e4m3 lut6"]
     qor.main(wanted)
     qor.main(wanted)
-    assert measured == ["gorodecky_sousa smallest e4m3 lut6", "gorodecky_sousa bf16 smallest e4m3 lut6"]
+    assert asked == ["fp32", "bf16"]
     qor.KEPT.write_text(qor.KEPT.read_text().replace(qor.records()[0]["verilog"], "0" * 64))
     qor.main(wanted)
-    assert measured[2:] == ["gorodecky_sousa smallest e4m3 lut6"] and len(qor.records()) == 2
+    assert asked[2:] == ["fp32"] and len(qor.records()) == 2
+
+
+def test_a_line_is_made_again_by_the_engine(tmp_path, monkeypatch):
+    """The cheapest one on record, by a process of `mxcast.explore`: the same record, byte by byte."""
+    cheapest = "ocp bf16 smallest int8 lut6"
+    (line,) = (line for line in qor.lines() if str(line) == cheapest)
+    kept = qor.by_line()[line]
+    monkeypatch.setattr(qor, "KEPT", tmp_path / "qor.json")
+    monkeypatch.setattr(qor, "PAGES", ())
+    monkeypatch.setattr(qor, "lines", lambda: [line])
+    qor.main([])
+    assert qor.records() == [kept]
 
 
 def test_pages_show_what_is_kept():
@@ -179,23 +203,18 @@ def test_what_is_kept_is_of_the_verilog_of_today(part):
     """A change of the hardware asks for new figures before the pages may claim them. The first part has every job,
     variant and format.
     """
-    order = list(qor.points())
-    prints: dict[str, str] = {}
-    records, seen = qor.records(), set()
-    points = [qor.Point(*(kept[name] for name in ("job", "variant", "format", "flow"))) for kept in records]
-    configs = list(dict.fromkeys(point.config.config_id for point in points))[part::5]
-    for kept, point in zip(records, points):
-        assert point in order, f"{point} is no point any more"
-        if point.config.config_id not in configs:
-            continue
-        seen |= {point.job, point.variant, point.format}
-        now = prints.setdefault(point.config.config_id, "") or qor.fingerprint(point.config)
-        prints[point.config.config_id] = now
-        assert kept["verilog"] == now, f"{point} was measured on other Verilog"
-    assert part or seen == {name for point in points for name in (point.job, point.variant, point.format)}
+    records, order, seen = qor.by_line(), list(qor.lines()), set()
+    configs = list(dict.fromkeys(kept["config_id"] for kept in records.values()))[part::5]
+    for line, kept in records.items():
+        assert line in order, f"{line} is no line any more"
+        if kept["config_id"] in configs:
+            seen |= {line.job, line.variant, line.format}
+            assert line.point.config.config_id == kept["config_id"]
+            assert qor.jobs.emitted(line.point.config) == kept["verilog"], f"{line} was measured on other Verilog"
+    assert part or seen == {name for line in records for name in (line.job, line.variant, line.format)}
 
 
-def test_peers():
+def test_baselines():
     """Every figure is of a design that is described, in a flow of ours; some as they were measured."""
     assert {figure.design for figure in FIGURES} == set(BASELINES)
     assert {figure.flow for figure in FIGURES} <= {*TARGETS, "pnr"}

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from mxcast.cli import main, pieces
+from mxcast.cli import main
+from mxcast.tensors import tiles
 from mxcast.tensors.files import quantize_file
 
 
@@ -129,7 +130,7 @@ def test_full_disk(refused, saved, monkeypatch):
 @pytest.mark.parametrize("end", [".safetensors", ".npz"])
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError])
 def test_stopped_half_way(saved, tmp_path, monkeypatch, stop, end):
-    monkeypatch.setattr(pieces, "CHUNK", 32)
+    monkeypatch.setattr(tiles, "CHUNK", 32)
     source, target = saved(F32), tmp_path / f"out{end}"
     target.write_bytes(b"old")
 

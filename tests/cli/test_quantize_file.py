@@ -7,9 +7,9 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from mxcast.cli import pieces
 from mxcast.models import dequantize, error_statistics, quantize
 from mxcast.spec import BLOCKS, numerics
+from mxcast.tensors import tiles
 from mxcast.tensors.files import dequantize_file, quantize_file, read_blocks
 
 
@@ -96,7 +96,7 @@ def test_dtypes_names_and_remarks(raw_safetensors, tmp_path, numbers):
 @pytest.mark.parametrize("chunk", [32, 100, 96, 1 << 18])  # a block; no multiple of one; above a row; the usual one
 @pytest.mark.parametrize("shape", [(1,), (31,), (33,), (300,), (5, 64), (7, 40), (2, 3, 100), (4, 1), (0, 5), (3, 0)])
 def test_padding_and_chunks(saved, tmp_path, monkeypatch, chunk, shape):
-    monkeypatch.setattr(pieces, "CHUNK", chunk)
+    monkeypatch.setattr(tiles, "CHUNK", chunk)
     x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     if x.size > 30:
         x.reshape(-1)[-1] = np.nan  # in an incomplete block: the padding must not count as NaN

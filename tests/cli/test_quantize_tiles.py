@@ -1,4 +1,4 @@
-"""Tensor files piece by piece: by several threads, of wide codes, of 16-bit sources, and in little memory."""
+"""Tensor files tile by tile: by several threads, of wide codes, of 16-bit sources, and in little memory."""
 
 import json
 import subprocess

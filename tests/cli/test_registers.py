@@ -37,10 +37,12 @@ def test_places_in_a_file(passes, tmp_path):
     assert emitted(passes, tmp_path, "-c", tmp_path / "b.toml")["latency"] == 3
 
 
-@pytest.mark.parametrize("wish, latency", [("latency=4", 4), ("frequency_mhz=210", 1), ("frequency_mhz=500.5", 7)])
-def test_places_by_a_wish(passes, tmp_path, wish, latency):
+@pytest.mark.parametrize(
+    "constraint, latency", [("latency=4", 4), ("frequency_mhz=210", 1), ("frequency_mhz=500.5", 7)]
+)
+def test_places_by_a_constraint(passes, tmp_path, constraint, latency):
     """And what is recorded are the places."""
-    about = emitted(passes, tmp_path, "e2m1", *SMALL, "--set", wish)
+    about = emitted(passes, tmp_path, "e2m1", *SMALL, "--set", constraint)
     assert about["latency"] == latency == len(about["microarchitecture"]["registered_after"])
     assert "frequency_mhz" not in about["microarchitecture"]
 

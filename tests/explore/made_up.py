@@ -144,7 +144,7 @@ def failure(number: int, **other: object) -> dict:
     )
 
 
-LEDGER = [
+ABLATION = [
     {
         "target": target,
         "format": "mxfp8_e4m3",
@@ -168,7 +168,7 @@ LEDGER = [
 
 METHOD = {
     "sweep": "rounding",
-    "says": "rules by roundings",
+    "description": "rules by roundings",
     "objectives": ["luts", "levels", "sqnr_db"],
     "tools": {"yosys": "0.70", "mxcast": "0.1.0"},
     "device": None,

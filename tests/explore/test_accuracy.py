@@ -136,7 +136,7 @@ def test_what_is_lost():
 
 
 @pytest.mark.parametrize(
-    "values, says",
+    "values, description",
     [
         (np.zeros((3, 0), np.float32), "tensor x has no numbers along an axis"),
         (np.float32(1), "tensor x has no numbers"),
@@ -144,8 +144,8 @@ def test_what_is_lost():
         (np.zeros(32, int), "not int64"),
     ],
 )
-def test_tensors_that_cannot_be_judged(values, says):
-    with pytest.raises((TypeError, ValueError), match=says):
+def test_tensors_that_cannot_be_judged(values, description):
+    with pytest.raises((TypeError, ValueError), match=description):
         given({"x": values})
 
 

@@ -1,4 +1,4 @@
-"""The front against its definition, and the ledger on points with known figures."""
+"""The front against its definition, and the ablation on points with known figures."""
 
 import dataclasses
 import math
@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from mxcast.explore.ledger import ledger
+from mxcast.explore.ablation import ablation
 from mxcast.explore.pareto import front
 from mxcast.explore.points import Explored, Point, described
 from mxcast.hdl import converter_config
@@ -90,7 +90,7 @@ def test_the_front_is_what_nothing_dominates():
     assert 1 < len(expected) < len(rows) and front(rows, ("luts", "levels", "sqnr_db")) == expected
 
 
-def test_ledger():
+def test_ablation():
     def on(weights, tiny):
         return {"weights": {"sqnr_db": weights}, "tiny": {"sqnr_db": tiny}}
 
@@ -102,7 +102,7 @@ def test_ledger():
         row(4, luts=50, levels=5, scale_rule="ceil", rounding="rtz"),  # differs from OCP in two rules
         row(5, luts=50, levels=5, rounding="rtz", amax="fours"),
     ]  # has no partner
-    found = {entry.clause: entry for entry in ledger(rows)}
+    found = {entry.clause: entry for entry in ablation(rows)}
     assert set(found) == {"FP32 subnormals", "scale ceil, not floor", "NaN and Inf"}
     subnormals, ceil, nan = found["FP32 subnormals"], found["scale ceil, not floor"], found["NaN and Inf"]
     assert (subnormals.luts, subnormals.percent, subnormals.levels) == (20, 20.0, 2)
@@ -110,7 +110,7 @@ def test_ledger():
     assert (ceil.luts, ceil.percent, ceil.levels, ceil.sqnr_db) == (6, 5.0, -1, -1.0)
     assert (nan.luts, nan.sqnr_db, nan.most_on) == (30, None, None)
     assert (subnormals.without, subnormals.with_, subnormals.build) == ("flush", "exact", "compare, shift, flat")
-    assert not list(ledger([dataclasses.replace(one, status="failed") for one in rows]))
+    assert not list(ablation([dataclasses.replace(one, status="failed") for one in rows]))
 
 
 def test_no_gain_where_not_the_same_numbers_are_lost():
@@ -119,7 +119,7 @@ def test_no_gain_where_not_the_same_numbers_are_lost():
         row(1, luts=100, levels=1, sqnr_db=29.0, lost=0.0, specials="drop"),
         row(2, luts=100, levels=1, sqnr_db=29.0, lost=0.1, input_subnormals="flush"),
     ]
-    assert {entry.clause: entry.sqnr_db for entry in ledger(rows)} == {"NaN and Inf": None, "FP32 subnormals": 1.0}
+    assert {entry.clause: entry.sqnr_db for entry in ablation(rows)} == {"NaN and Inf": None, "FP32 subnormals": 1.0}
 
 
 def test_gains_that_are_not_finite_and_gains_in_full():
@@ -129,8 +129,11 @@ def test_gains_that_are_not_finite_and_gains_in_full():
         row(1, luts=100, levels=1, sqnr_db=math.inf, specials="drop"),
         row(2, luts=100, levels=1, sqnr_db=29.0, input_subnormals="flush"),
     ]
-    assert {entry.clause: entry.sqnr_db for entry in ledger(rows)} == {"NaN and Inf": 0.0, "FP32 subnormals": math.inf}
-    (entry,) = ledger(
+    assert {entry.clause: entry.sqnr_db for entry in ablation(rows)} == {
+        "NaN and Inf": 0.0,
+        "FP32 subnormals": math.inf,
+    }
+    (entry,) = ablation(
         [row(0, luts=10, levels=1, sqnr_db=20.20518), row(1, luts=9, levels=1, sqnr_db=20.0, specials="drop")]
     )
     assert f"{entry.sqnr_db:+.2f}" == "+0.21"
@@ -142,7 +145,7 @@ def test_several_random_bits_are_several_entries():
         *(row(bits, luts=100 + bits, levels=1, rounding="sr", random_bits=bits) for bits in (4, 8)),
     ]
     for order in (rows, rows[::-1]):
-        assert {(entry.random_bits, entry.luts) for entry in ledger(order)} == {(4, 4), (8, 8)}
+        assert {(entry.random_bits, entry.luts) for entry in ablation(order)} == {(4, 4), (8, 8)}
 
 
 @pytest.mark.parametrize("figure", ["luts", "sqnr_db"])

@@ -58,12 +58,12 @@ def test_a_point_is_made_again_identically(path, cache, monkeypatch):
 
 
 def test_what_targets_call_smallest_is():
-    """The fewest LUTs of all ways to build the converter of ways.toml; and ``optimize=speed`` has the shortest way."""
-    found = points(ROOT / "records" / "sweeps" / "ways.json")
+    """The fewest LUTs of all in architectures.toml; and ``optimize=speed`` has the shortest critical path."""
+    found = points(ROOT / "records" / "sweeps" / "architectures.json")
     for target in {row.target for row in found}:
-        ways = {"amax": "compare", "quantizer": "shift", "structure": "flat"} | dict(TARGETS[target].smallest)
+        choices = {"amax": "compare", "quantizer": "shift", "structure": "flat"} | dict(TARGETS[target].smallest)
         least = min((row for row in found if row.target == target), key=lambda row: row.luts)
-        assert {name: getattr(least, name) for name in ways} == ways, target
+        assert {name: getattr(least, name) for name in choices} == choices, target
         timed = [row for row in found if row.target == target and row.delay_ps is not None]
         if timed:
             quickest = min(timed, key=lambda row: row.delay_ps)

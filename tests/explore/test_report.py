@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from mxcast.explore.pareto import staircase
 from mxcast.explore.report import report
-from mxcast.explore.scatter import COLOURS, MARKERS, encoding, front
+from mxcast.explore.scatter import COLOURS, MARKERS, encoding
 
-from .made_up import LEDGER, METHOD, RULES, failure, point, sweep
+from .made_up import ABLATION, METHOD, RULES, failure, point, sweep
 
 HOSTILE = "</script><script>document.title = 'broken'</script><img src=x onerror=\"document.title = 'broken'\">"
 ROWS = sweep() + [failure(1), failure(2, log="<b>bold</b>")]
@@ -59,19 +60,19 @@ def data(page: str) -> dict:
 
 
 def test_the_same_rows_give_the_same_page() -> None:
-    page = report(ROWS, LEDGER, METHOD)
-    assert page == report(json.loads(json.dumps(ROWS)), LEDGER, METHOD)
+    page = report(ROWS, ABLATION, METHOD)
+    assert page == report(json.loads(json.dumps(ROWS)), ABLATION, METHOD)
     assert not re.search(r"@@[a-z]+@@", page)
 
 
 def test_nothing_is_fetched() -> None:
-    page = report(ROWS, LEDGER, METHOD)
+    page = report(ROWS, ABLATION, METHOD)
     assert not re.findall(r"https?:|\bsrc=|@import|url\(|<link|fetch\(|<iframe", page)
     assert "default-src 'none'" in page
 
 
 def test_the_table_has_every_point_that_is_done() -> None:
-    page = report(ROWS, LEDGER, METHOD)
+    page = report(ROWS, ABLATION, METHOD)
     cells = table(page, "points")
     assert [line[0] for line in cells] == [row["id"] for row in DONE]
     assert [line[-1] for line in cells] == [row["emit"] for row in DONE]
@@ -82,20 +83,20 @@ def test_the_table_has_every_point_that_is_done() -> None:
 
 
 def test_what_is_the_same_everywhere_is_said_once() -> None:
-    page = report(ROWS, LEDGER, METHOD)
+    page = report(ROWS, ABLATION, METHOD)
     assert "The same in all points: Source fp32; Block size 32;" in page
     assert "Source" not in heads(page) and "Scale rule" in heads(page)
 
 
 def test_what_is_compared_is_first_and_what_is_known_of_a_point_last() -> None:
-    names = list(heads(report(ROWS, LEDGER, METHOD)))
+    names = list(heads(report(ROWS, ABLATION, METHOD)))
     assert names[:3] == ["Point", "Front", "Format"] and names[-4:] == ["Mean bias", "Profile", "Proof", "Command"]
     first = names.index("LUTs")
     assert names[first : first + 4] == ["LUTs", "Levels", "Delay, ns", "SQNR, dB"] and "Rounding" in names[:first]
 
 
 def test_what_is_not_there_is_said() -> None:
-    page = report(ROWS, LEDGER, METHOD, missing=214, left_out={"sr needs random bits": 31, "no <such> rule": 1})
+    page = report(ROWS, ABLATION, METHOD, missing=214, left_out={"sr needs random bits": 31, "no <such> rule": 1})
     assert f"214 of {214 + len(ROWS)} points are not on record. 32 combinations cannot be built" in lead(page)
     method = page[page.index('<section id="method">') :]
     assert "<li>31 combinations: sr needs random bits</li><li>1 combination: no &lt;such&gt; rule</li>" in method
@@ -129,7 +130,7 @@ def test_every_figure_is_defined() -> None:
     """Above its column, and in the same words in the section Method, where those stand too that are the same in all
     points.
     """
-    page = report(ROWS, LEDGER, METHOD)
+    page = report(ROWS, ABLATION, METHOD)
     said = {name: meaning for name, meaning in heads(page).items() if meaning}
     assert said.keys() > {"SQNR, dB", "LUTs", "Levels", "Delay, ns", "Saturated, %", "Mean bias"}
     assert said.items() <= definitions(
@@ -185,14 +186,14 @@ def test_a_point_is_named_by_what_it_has() -> None:
 
 
 def test_failures_have_their_error_and_log() -> None:
-    page = report(ROWS, LEDGER, METHOD)
+    page = report(ROWS, ABLATION, METHOD)
     assert page.count("<details>") == 2 and page.count("Yosys ended with status 1.") == 2
     assert "ERROR: out of luck\nat line 7" in page and "&lt;b&gt;bold&lt;/b&gt;" in page
 
 
-def test_the_ledger() -> None:
-    cells = table(report(ROWS, LEDGER, METHOD), "ledger")
-    assert len(cells) == len(LEDGER)
+def test_the_ablation() -> None:
+    cells = table(report(ROWS, ABLATION, METHOD), "ablation")
+    assert len(cells) == len(ABLATION)
     assert cells[1] == [
         "xcu",
         "mxfp8_e4m3",
@@ -210,7 +211,7 @@ def test_the_ledger() -> None:
     assert "No two points of this sweep" in report(ROWS, [], METHOD)
 
 
-def test_the_ledger_tells_its_entries_apart() -> None:
+def test_the_ablation_tells_its_entries_apart() -> None:
     """By what differs among them, and by no more."""
     built = {
         "source": ("fp32", "bf16"),
@@ -221,15 +222,15 @@ def test_the_ledger_tells_its_entries_apart() -> None:
     }
     names = {"Source", "Built as", "Block size", "Registers after", "Random bits"}
     alike, other = ({key: pair[i] for key, pair in built.items()} for i in (0, 1))
-    page = report(ROWS, [LEDGER[0] | alike, LEDGER[0] | other], METHOD)
-    assert names < heads(page, "ledger").keys() and {"bf16", "fours, table, kept", "32", "level1", "8"} < set(
-        table(page, "ledger")[1]
+    page = report(ROWS, [ABLATION[0] | alike, ABLATION[0] | other], METHOD)
+    assert names < heads(page, "ablation").keys() and {"bf16", "fours, table, kept", "32", "level1", "8"} < set(
+        table(page, "ablation")[1]
     )
-    assert not names & heads(report(ROWS, [LEDGER[0] | alike, LEDGER[1] | alike], METHOD), "ledger").keys()
+    assert not names & heads(report(ROWS, [ABLATION[0] | alike, ABLATION[1] | alike], METHOD), "ablation").keys()
 
 
 def test_the_method() -> None:
-    page = report(ROWS, LEDGER, METHOD)
+    page = report(ROWS, ABLATION, METHOD)
     for text in (
         "<dt>Design space</dt><dd>rules by roundings</dd>",
         "<dt>yosys</dt><dd>0.70</dd>",
@@ -239,8 +240,8 @@ def test_the_method() -> None:
         "ab" * 32,
     ):
         assert text in page
-    assert not {"Says", "Device", "Place and route on"} & definitions(page).keys()
-    page = report(ROWS, LEDGER, METHOD | {"device": "ECP5-85F", "seeds": []})
+    assert not {"Description", "Device", "Place and route on"} & definitions(page).keys()
+    page = report(ROWS, ABLATION, METHOD | {"device": "ECP5-85F", "seeds": []})
     assert definitions(page)["Place and route on"] == "ECP5-85F" and "Seeds" not in definitions(page)
 
 
@@ -276,7 +277,7 @@ def test_text_is_not_markup() -> None:
             point(2, rule="ceil", profile=HOSTILE, target=HOSTILE, emit=HOSTILE),
             failure(3, error=HOSTILE, log=HOSTILE),
         ],
-        [LEDGER[0] | {"clause": HOSTILE}],
+        [ABLATION[0] | {"clause": HOSTILE}],
         {"sweep": HOSTILE, "remarks": [HOSTILE]},
     )
     assert page.count("<script") == 3 and "<img" not in page
@@ -289,7 +290,7 @@ def test_text_is_not_a_place_in_the_template() -> None:
 
 
 def test_the_palette_of_the_page_is_that_of_the_plots() -> None:
-    page = report(ROWS, LEDGER, METHOD)
+    page = report(ROWS, ABLATION, METHOD)
     first = re.search(r":root \{.*?\}", page, re.DOTALL)[0]
     assert [re.search(rf"--c{i}: (#\w+)", first)[1] for i in range(len(COLOURS))] == list(COLOURS)
 
@@ -298,7 +299,7 @@ def test_the_palette_of_the_page_is_that_of_the_plots() -> None:
 
 
 def test_every_point_has_a_mark() -> None:
-    page = report(ROWS, LEDGER, METHOD)
+    page = report(ROWS, ABLATION, METHOD)
     marks = re.findall(
         r'<path class="c\d( front)?" data-i="(\d+)" d=".*?" transform="translate\(([\d.]+) ([\d.]+)\)"><title>', page
     )
@@ -315,7 +316,7 @@ def test_every_point_has_a_mark() -> None:
 def test_the_front() -> None:
     points = [(row["luts"], row["sqnr_db"]) for row in DONE]
     best = [p for p in set(points) if not any(o != p and o[0] <= p[0] and o[1] >= p[1] for o in points)]
-    assert front(points) == sorted(best) and len(best) > 3
+    assert staircase(points) == sorted(best) and len(best) > 3
 
 
 def test_levels_where_nothing_else_is_lost() -> None:
@@ -323,7 +324,7 @@ def test_levels_where_nothing_else_is_lost() -> None:
     rows = [point(1, amax="fours", sqnr_db=9.0, levels=20), point(2, sqnr_db=9.0, levels=30)]
     page = report(rows, [], METHOD)
     assert "Levels (less is better)</text>" in page and data(page)["up"] == "levels"
-    assert front([(1, 30), (2, 20), (3, 20), (3, 30)], -1) == [(1, 30), (2, 20)]
+    assert staircase([(1, 30), (2, 20), (3, 20), (3, 30)], -1) == [(1, 30), (2, 20)]
     assert data(report(DONE, [], METHOD))["up"] == "sqnr_db"
 
 
@@ -556,7 +557,7 @@ def check_axes(browser) -> None:
         (line,) = filter(
             None, (line.get_attribute("d") for line in browser.find_elements("css selector", "#line path"))
         )
-        assert len(re.findall("V", line)) == len(front(points)) - 1 > 0
+        assert len(re.findall("V", line)) == len(staircase(points)) - 1 > 0
         assert browser.find_element("id", "across").text == "Levels (less is better)"
 
 
@@ -596,7 +597,7 @@ def check_print(browser) -> None:
 
 def check_without_script(browser) -> None:
     assert shown(browser, "#points tbody tr") == shown(browser, "#marks path") == len(DONE)
-    assert shown(browser, "#ledger tbody tr") == len(LEDGER)
+    assert shown(browser, "#ablation tbody tr") == len(ABLATION)
     assert shown(browser, "#controls") == 0
     check_labels(browser)
     plot, page = browser.execute_script(
@@ -625,7 +626,7 @@ CHECKS = [
     check_width,
     check_print,
 ]
-PAGE = report(ROWS, LEDGER, METHOD)
+PAGE = report(ROWS, ABLATION, METHOD)
 MISSING_PAGE = report(
     [
         point(0, id="0", sqnr_db=1.0, registered_after="a"),

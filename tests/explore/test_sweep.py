@@ -8,7 +8,7 @@ import pytest
 
 from mxcast.cli.options import assignment
 from mxcast.explore import SWEEPS, Point, Sweep, chosen_sweep, read_sweep
-from mxcast.explore.ledger import CLAUSES
+from mxcast.explore.ablation import CLAUSES
 from mxcast.hdl import ConverterConfig, converter_config
 from mxcast.spec.numerics import ScaleRule
 

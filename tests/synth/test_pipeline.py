@@ -45,7 +45,7 @@ def test_the_fewest_registers_for_a_clock(measured, frequency, places):
 
 
 @pytest.mark.parametrize(
-    "wish, sentence",
+    "constraint, sentence",
     [
         (
             {"frequency_mhz": 154},
@@ -58,9 +58,9 @@ def test_the_fewest_registers_for_a_clock(measured, frequency, places):
         ({"latency": 2, "frequency_mhz": 90}, "give either a latency or a frequency"),
     ],
 )
-def test_what_cannot_be(measured, wish, sentence):
+def test_what_cannot_be(measured, constraint, sentence):
     with pytest.raises(ValueError) as error:
-        plan(CONFIG, **wish)
+        plan(CONFIG, **constraint)
     assert str(error.value) == sentence
 
 

@@ -19,7 +19,7 @@ from mxcast.synth import TARGETS, Cost, place_and_route, place_and_route_all
 from mxcast.synth import nextpnr as child
 from mxcast.synth.devices import DEVICES
 from mxcast.synth.netlist import cost
-from mxcast.synth.report import pnr_table
+from mxcast.synth.tables import pnr_table
 from mxcast.synth.wrapper import WRAPPER, wrapper
 from mxcast.synth.yosys import run
 

@@ -11,7 +11,7 @@ from mxcast.hdl import converter_config, verilog
 from mxcast.host.errors import ToolError
 from mxcast.synth import STAGES, TARGETS, Cost, synth, synth_all, synthesis
 from mxcast.synth.baselines import PUBLISHED
-from mxcast.synth.report import table
+from mxcast.synth.tables import table
 
 CONFIG = converter_config("e2m1", "ocp")
 

@@ -1,4 +1,4 @@
-"""The cost ledger: what each clause of the standard costs, and what it buys.
+"""The ablation: what each clause of the standard costs, and what it buys.
 
 An entry is the difference of two points that are equal but for the one clause, both otherwise under the rules of OCP.
 """
@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 from itertools import product
 
 from ..spec import numerics
+from .columns import TEXTS
 from .points import Explored
 
-__all__ = ["CLAUSES", "Entry", "ledger"]
+__all__ = ["CLAUSES", "Entry", "ablation"]
 
 CLAUSES: tuple[tuple[str, str, str, str], ...] = (
     ("FP32 subnormals", "input_subnormals", "flush", "exact"),
@@ -28,19 +29,8 @@ CLAUSES: tuple[tuple[str, str, str, str], ...] = (
 )
 """Name, field, its value without the clause, and with it."""
 
-RULES = ("scale_rule", "rounding", "specials", "input_subnormals", "element_subnormals")
-EQUAL = (
-    "format",
-    "source",
-    "block_size",
-    "overflow",
-    "amax",
-    "amax_key",
-    "quantizer",
-    "structure",
-    "registered_after",
-    "target",
-)
+RULES = tuple(dict.fromkeys(field for _, field, _, _ in CLAUSES))
+EQUAL = tuple(key for key in TEXTS if key not in (*RULES, "profile", "random_bits"))
 """What two points of an entry have in common, beside the other rules. A table quantizer has no random bits, so that its
 entries for those are against points of the other quantizer.
 """
@@ -48,7 +38,7 @@ entries for those are against points of the other quantizer.
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One line of the ledger. Differences are those with the clause less those without."""
+    """One line of the ablation. Differences are those with the clause less those without."""
 
     target: str
     format: str
@@ -77,8 +67,8 @@ class Entry:
         return {"with" if name == "with_" else name: value for name, value in asdict(self).items()}
 
 
-def ledger(rows: Sequence[Explored]) -> list[Entry]:
-    """An entry for each clause and each way of building of which both points are there and done; in the order of the
+def ablation(rows: Sequence[Explored]) -> list[Entry]:
+    """An entry for each clause and each architecture of which both points are there and done; in the order of the
     points.
     """
     usual = {name: str(getattr(numerics("e4m3", "ocp"), name)) for name in RULES}
