@@ -13,8 +13,8 @@ from pathlib import Path
 from exhaustive import fingerprint
 
 from mxcast.hdl import ConverterConfig, converter_config
-from mxcast.proof.mistakes import refute
 from mxcast.proof.mutation import SUITE_BLOCKS, mutate
+from mxcast.proof.specification_mutants import refute
 from mxcast.sim import stimuli
 from mxcast.spec import BLOCKS
 
@@ -37,7 +37,7 @@ def suite(config: ConverterConfig) -> str:
 def record(config: ConverterConfig) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         found = mutate(config, MUTANTS, seed=SEED, out=folder).to_dict()
-        mistakes = refute(config, Path(folder, "specification"))
+        specification = refute(config, Path(folder, "specification"))
     counts = ("mutants", "killed", "killed_by_suite", "equivalent", "survived", "undecided", "faults", "seed", "yosys")
     return {
         "format": config.numerics.block.name,
@@ -46,8 +46,8 @@ def record(config: ConverterConfig) -> dict:
         "verilog": fingerprint(config),
         "suite": suite(config),
         **{name: found[name] for name in counts},
-        "mistakes": len(mistakes),
-        "refuted": sum(mistake.by is not None for mistake in mistakes),
+        "mistakes": len(specification),
+        "refuted": sum(mutant.by is not None for mutant in specification),
     }
 
 

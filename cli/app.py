@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..host.signals import arrived
-from . import check, compare, convert, cost, doctor, explain, explore, foreign, generate, listing, proving
+from . import check, check_rtl, compare, convert, cost, doctor, explain, explore, generate, listing, proving
 from .errors import ExitCode, explained
 from .streams import abandon, complain, reader_is_gone
 
@@ -28,7 +28,7 @@ for verb in (
     check.test,
     proving.prove,
     proving.mutate,
-    foreign.check_rtl,
+    check_rtl.check_rtl,
     cost.synth,
     explore.explore,
 ):

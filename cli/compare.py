@@ -32,7 +32,7 @@ class Side:
         return numerics(block, self.profile, **self.fields)
 
     def explain(self, block: str, values: str) -> str:
-        """The command that shows a witness step by step."""
+        """The command that shows a counterexample step by step."""
         replaced = "".join(f" --set {key}={value}" for key, value in self.fields.items())
         return f"mxcast explain {block} --profile {self.profile}{replaced} --values {values}"
 
@@ -118,12 +118,10 @@ def _show(name: str, sides: list[Side], result: dict, output: Output) -> None:
 
 
 def _cells(which: str, finding: dict) -> dict[str, str]:
-    """The cells of a witness: its block, whose zeros are left out, and byte and codes under either side."""
-    witness = finding[which]
-    if witness is None:
+    """The cells of a counterexample: its block, whose zeros are left out, and byte and codes under either side."""
+    found = finding[which]
+    if found is None:
         return {"block": "", "A": "", "B": ""}
-    block = max((witness[key]["values"] for key in "ab"), key=len)  # of two sources the wider
-    bits = {
-        key: f"{witness[key]['byte']}: " + " ".join(f"{code:02X}" for code in witness[key]["codes"]) for key in "ab"
-    }
+    block = max((found[key]["values"] for key in "ab"), key=len)  # of two sources the wider
+    bits = {key: f"{found[key]['byte']}: " + " ".join(f"{code:02X}" for code in found[key]["codes"]) for key in "ab"}
     return {"block": f"{which} {block}", "A": bits["a"], "B": bits["b"]}

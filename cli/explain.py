@@ -46,7 +46,7 @@ def explain(
     element.
 
     Zeros complete the block. Numbers that the source format lacks are rounded to it. What verify, compare and failing
-    tests print as witness is taken as it is.
+    tests print as a counterexample is taken as it is.
     """
     output = Output(json, quiet, verbose)
     usage = "explain {} --values '1.5, -0.3, 0x3F800000, 1e-3*8'"

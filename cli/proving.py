@@ -133,7 +133,7 @@ def steps_table(arguments: list[Argument]) -> list[dict[str, object]]:
             "status": str(step.status),
             "seconds": step.answer.seconds,
             "lemma": step.question.name,
-            "which says": step.question.says,
+            "which says": step.question.description,
         }
         for argument in arguments
         for step in argument.steps
@@ -160,16 +160,16 @@ def mutate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Plant faults in the emitted Verilog, and mistakes in the specification, and see which are found.
+    """Plant faults in the emitted Verilog, and mutants in the specification, and see which are found.
 
     A fault is killed by the blocks of the cocotb regression or of verify, or proved to change no block, or it survives,
-    which is a failure. Every mistake must be refuted by the solver.
+    which is a failure. Every mutant of the specification must be refuted by the solver.
     """
     output = Output(json, quiet, verbose)
     asked = request("mutate {}", format, profile, set, config)
     from ..hdl import default_name
-    from ..proof.mistakes import refute
     from ..proof.mutation import mutate
+    from ..proof.specification_mutants import refute
 
     documents, passed, undecided = [], True, False
     for chosen in asked.configs:
@@ -177,19 +177,19 @@ def mutate(
         folder = out / f"{default_name(chosen)}-{chosen.config_id}" / "mutants"
         with output.progress(f"mutating {chosen.formats}") as progress, refreshed(force):
             result = mutate(chosen, mutants, seed=seed, out=folder, timeout=timeout, progress=progress)
-            mistakes = refute(chosen, folder / "specification", timeout=timeout)
+            statements = refute(chosen, folder / "specification", timeout=timeout)
         output.table([_row(result)])
         for mutant in result.mutants:
             if mutant.fate in ("survived", "undecided"):
                 output.say(f"mutant {mutant.number} {mutant.fate}: {mutant.fault}\n{mutant.by}")
-        wrong = [mistake for mistake in mistakes if mistake.by is None]
+        wrong = [mutant for mutant in statements if mutant.by is None]
         output.say(
-            f"{chosen.formats}: {len(mistakes) - len(wrong)} of {len(mistakes)} mistakes in the specification refuted"
-            + "".join(f"\nnot refuted: {mistake.says}" for mistake in wrong)
+            f"{chosen.formats}: {len(statements) - len(wrong)} of {len(statements)} specification mutants refuted"
+            + "".join(f"\nnot refuted: {mutant.description}" for mutant in wrong)
         )
         passed = passed and not wrong and not any(m.fate == "survived" for m in result.mutants)
         undecided = undecided or any(m.fate == "undecided" for m in result.mutants)
-        documents.append({**result.to_dict(), "mistakes": [mistake.to_dict() for mistake in mistakes]})
+        documents.append({**result.to_dict(), "mistakes": [mutant.to_dict() for mutant in statements]})
     output.document(asked.of(documents))
     if not passed or undecided:
         raise typer.Exit(ExitCode.INCONCLUSIVE if passed else ExitCode.FAILED)
@@ -260,7 +260,7 @@ def _verdict(proof: Proof) -> str:
         return f"{what}: no block was found that it converts otherwise, and it is not proved"
     if proof.counterexample is None:
         unanswered = next(step for step in proof.steps if step.status != "PASS")
-        return f"{what}: {proof.solver} {proof.version} did not show that {unanswered.question.says}"
+        return f"{what}: {proof.solver} {proof.version} did not show that {unanswered.question.description}"
     found = proof.counterexample
     if proof.arguments[-1].macros:
         what += f", with {proof.arguments[-1].macros},"

@@ -257,7 +257,7 @@ SWEEPS: dict[str, Sweep] = {
             name="pipeline",
             description="registers, from none to eight",
             objectives=("luts", "fmax_mhz", "latency_cycles"),
-            usual={"target": ("ecp5",), "seeds": (3,), "amax": ("fours",), "quantizer": ("table",)},
+            usual={"target": ("ecp5",), "seeds": (3,), "amax": ("radix4",), "quantizer": ("table",)},
             grids=({"latency": (0, 1, 2, 3, 4, 6, 8)},),
         ),
     )

@@ -11,7 +11,7 @@ from .architecture import AmaxKey, Quantizer
 from .boundaries import TOGETHER, tree_stages
 from .config import ConverterConfig
 from .mode import by_mode, mode_port
-from .modules import placed
+from .modules import instantiated
 from .operand import lane_name, operand_layout, scale_key_layout
 from .register import Stage, enable_port
 from .table import table
@@ -178,7 +178,7 @@ class AmaxTree(wiring.Component):
         if not self.reduced:
             return magnitude
         reduce_key = ReduceKey(self.config)
-        m.submodules[lane_name("key", lane, self.numerics)] = placed(reduce_key, platform)
+        m.submodules[lane_name("key", lane, self.numerics)] = instantiated(reduce_key, platform)
         m.d.comb += reduce_key.magnitude.eq(magnitude)
         if self.config.alternatives:
             m.d.comb += reduce_key.mode.eq(self.mode)

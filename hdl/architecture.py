@@ -23,12 +23,16 @@ class Amax(Rule):
     """How the largest key of a block is found."""
 
     COMPARE = "compare", "a tree of two-input comparators, five levels for 32 numbers, as in the FPGA paper"
-    FOURS = "fours", "a tree of nodes that compare four numbers, each with each: half the levels"
-    ELIMINATION = (
-        "elimination",
+    RADIX4 = "radix4", "a tree of nodes that compare four numbers, each with each: half the levels"
+    MSB_FIRST = (
+        "msb_first",
         "two bits at a time from the top: the largest digit of the lanes still in, then lanes with less drop out",
     )
-    CHAINS = "chains", "elimination, with ORs over all lanes on carry chains"
+    CARRY_CHAIN = "carry_chain", "msb_first, with the ORs over all lanes on carry chains"
+
+    @classmethod
+    def formerly(cls) -> Mapping[str, str]:
+        return {"fours": cls.RADIX4, "elimination": cls.MSB_FIRST, "chains": cls.CARRY_CHAIN}
 
 
 class Quantizer(Rule):
@@ -104,8 +108,8 @@ class Microarchitecture:
 
 
 GOALS: dict[str, dict[str, Rule]] = {
-    "area": {"amax": Amax.CHAINS, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
-    "speed": {"amax": Amax.FOURS, "quantizer": Quantizer.TABLE, "structure": Structure.FLAT},
+    "area": {"amax": Amax.CARRY_CHAIN, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
+    "speed": {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE, "structure": Structure.FLAT},
 }
 """Micro-architectures by what they are good at (docs/results.md has the figures): the fewest LUT6, or the shortest
 critical path."""

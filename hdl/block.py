@@ -12,8 +12,8 @@ from .architecture import Quantizer
 from .boundaries import TOGETHER, element_stages, tree_stages
 from .config import ConverterConfig, converter_config
 from .element import ElementQuantizer
-from .elimination import Elimination
-from .modules import placed
+from .modules import instantiated
+from .msb_first import MsbFirst
 from .operand import lane_name, operand_config, special_flags
 from .register import Stage
 from .scale import ScaleUnit
@@ -35,11 +35,11 @@ QUANTIZERS: dict[tuple[Quantizer, Kind], type[wiring.Component]] = {
 }
 
 
-def narrowed(m: Module, numerics: Numerics, x: list, looks_at: int) -> list:
-    """The numbers with the first ``looks_at`` bits of their fractions and, below, whether any other is set: the fewer
-    bits are registered on the way to the quantizers.
+def narrowed(m: Module, numerics: Numerics, x: list, significant_bits: int) -> list:
+    """The numbers with the first ``significant_bits`` of their fractions and, below, whether any other bit is set: the
+    fewer bits are registered on the way to the quantizers.
     """
-    rest = numerics.source.man_bits - looks_at
+    rest = numerics.source.man_bits - significant_bits
     if rest <= 1:
         return x
     found = [
@@ -85,7 +85,7 @@ class BlockConverter(wiring.Component):
         m = Module()
         config = operand_config(self.config)
         numerics, lanes, micro = config.numerics, range(config.numerics.block_size), config.microarchitecture
-        tree, unit = (AmaxTree if micro.amax in TOGETHER else Elimination)(config), ScaleUnit(config)
+        tree, unit = (AmaxTree if micro.amax in TOGETHER else MsbFirst)(config), ScaleUnit(config)
         quantizer = QUANTIZERS[micro.quantizer, numerics.block.element.kind]
         numbers = [lane_name("x", lane, numerics) for lane in lanes]
 
@@ -98,13 +98,13 @@ class BlockConverter(wiring.Component):
         x = self.operands(m, platform, lanes, now.x)
         now, x = crossed(now, "widened", x, control=CONTROL)
         elements = [quantizer(config) for _ in lanes]
-        m.submodules.amax_tree, m.submodules.scale_unit = placed(tree, platform), placed(unit, platform)
+        m.submodules.amax_tree, m.submodules.scale_unit = instantiated(tree, platform), instantiated(unit, platform)
         m.d.comb += tree.x.eq(Cat(x))
         if tree.reduced:
             self.tell(m, now, tree)
 
         if {*tree_stages(config), "scale"} & {*micro.registered_after}:
-            x = narrowed(m, numerics, x, elements[0].looks_at)
+            x = narrowed(m, numerics, x, elements[0].significant_bits)
         for boundary in inner_stages(config):  # what the tree holds there, it registers itself
             now, x = crossed(now, boundary, x)
         root = tree_stages(config)[len(inner_stages(config))]
@@ -112,7 +112,7 @@ class BlockConverter(wiring.Component):
         key = now.amax
         if not tree.reduced:
             reduce_key = ReduceKey(config)
-            m.submodules.reduce_key = placed(reduce_key, platform)
+            m.submodules.reduce_key = instantiated(reduce_key, platform)
             m.d.comb += reduce_key.magnitude.eq(key)
             self.tell(m, now, reduce_key)
             now, x = crossed(now, "key", x, key=reduce_key.key)
@@ -127,7 +127,7 @@ class BlockConverter(wiring.Component):
 
         count = numerics.random_bits
         for lane, element in enumerate(elements):
-            m.submodules[lane_name("element", lane, numerics)] = placed(element, platform)
+            m.submodules[lane_name("element", lane, numerics)] = instantiated(element, platform)
             self.tell(m, now, element)
             m.d.comb += [
                 element.x.eq(Cat(Const(0, len(element.x) - len(x[lane])), x[lane])),
@@ -177,6 +177,6 @@ class BlockConverter(wiring.Component):
         widened = [wide[width * lane : width * (lane + 1)] for lane in lanes]
         for lane in lanes:
             widen = Widen(self.config)
-            m.submodules[lane_name("widen", lane, numerics)] = placed(widen, platform)
+            m.submodules[lane_name("widen", lane, numerics)] = instantiated(widen, platform)
             m.d.comb += [widen.x.eq(x[lane]), widened[lane].eq(widen.wide)]
         return widened

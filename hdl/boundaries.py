@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TOGETHER", "element_stages", "in_order", "stages", "tree_stages"]
 
-TOGETHER = {"compare": 2, "fours": 4}
+TOGETHER = {"compare": 2, "radix4": 4}
 """How many numbers a node of the tree compares. Other ways to find the largest look at digits."""
 
 

@@ -80,7 +80,7 @@ class ElementQuantizer(wiring.Component):
         self.targets = [Target.of(mode) for mode in config.modes]
         self.fraction_bits = max(target.fraction_bits for target in self.targets)
         random = {"random": In(self.numerics.random_bits)} if self.numerics.random_bits else {}
-        self.looks_at = self.numerics.source.man_bits
+        self.significant_bits = self.numerics.source.man_bits
         """First bits of a fraction; of the others only whether any is set."""
         super().__init__(
             {

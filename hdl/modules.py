@@ -21,7 +21,7 @@ from ..host.cache import cache_folder, scratch
 from ..host.errors import ToolError
 from ..host.processes import run
 
-__all__ = ["ModuleLibrary", "body", "convert", "convert_all", "fingerprint", "placed"]
+__all__ = ["ModuleLibrary", "body", "convert", "convert_all", "fingerprint", "instantiated"]
 
 KEEP = '(* keep_hierarchy = "yes" *)\n'
 """What Yosys and Vivado understand; others may take the module apart, which costs LUTs and no bits."""
@@ -34,9 +34,9 @@ ENABLES = "opt_dff w:valid_*_q w:o_valid %u %ci:+$dff[Q]; opt_dff -nosdff; opt_c
 class ModuleLibrary:
     """The modules of one Verilog file, as the platform that components are elaborated for.
 
-    A component asks `placed` for each of its sub-modules. All components of a class are one module, because they are
-    made from one configuration; or all of one ``kind``, where they have one. Where ``whole`` is set synthesis is told
-    not to look into the module.
+    A component asks `instantiated` for each of its sub-modules. All components of a class are one module, because they
+    are made from one configuration; or all of one ``kind``, where they have one. Where ``whole`` is set synthesis is
+    told not to look into the module.
     """
 
     def __init__(self, top: str) -> None:
@@ -76,7 +76,7 @@ def is_clocked(part: wiring.Component) -> bool:
     return "enable" in part.signature.members
 
 
-def placed(component: wiring.Component, platform: object) -> wiring.Component | Instance:
+def instantiated(component: wiring.Component, platform: object) -> wiring.Component | Instance:
     """``component`` as a sub-module: itself, or an instance of its module while a Verilog file is written."""
     return platform.instance(component) if isinstance(platform, ModuleLibrary) else component
 

@@ -1,8 +1,8 @@
 """Subnormal source numbers as normal ones with a smaller exponent, as far as an element format needs it, in functions
 of a LUT.
 
-A number moves up by one place more than it has leading zeros, but by no more than ``reach``: what then has no leading
-one is ``bare``. It moves in one step, or in several of up to four ways each, which is what a LUT of six inputs chooses
+A number moves up by one place more than it has leading zeros, but by no more than ``max_shift``: what then has no
+leading one is unnormalised, in the Verilog ``bare``. It moves in one step, or in several of up to four ways each, which is what a LUT of six inputs chooses
 from. A step chooses the first way that brings the leading one to the first places, which the next step chooses from.
 """
 
@@ -16,7 +16,7 @@ from amaranth.hdl import Const, Value
 from .sticky import Term
 from .table import LUT_INPUTS, without_zeros
 
-__all__ = ["Normalised", "normalised", "reach_of"]
+__all__ = ["Normalised", "max_shift_of", "normalised"]
 
 STEPS: tuple[tuple[tuple[int, int], ...], ...] = (
     ((1, 2),),
@@ -30,13 +30,13 @@ STEPS: tuple[tuple[tuple[int, int], ...], ...] = (
 """Ways to move, cheapest first: for each step by how many places, and how many ways it has."""
 
 
-def _reach(steps: Sequence[tuple[int, int]]) -> int:
+def _longest(steps: Sequence[tuple[int, int]]) -> int:
     return sum(by * (ways - 1) for by, ways in steps)
 
 
-def reach_of(least: int) -> int:
+def max_shift_of(least: int) -> int:
     """How far the cheapest steps go that go at least so far."""
-    return next(_reach(steps) for steps in STEPS if _reach(steps) >= least)
+    return next(_longest(steps) for steps in STEPS if _longest(steps) >= least)
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,24 @@ class Normalised:
 
 
 def normalised(
-    make: Callable[..., Value], front: list[Value], fraction: Sequence[Value], bits: int, reach: int, bare_matters: bool
+    make: Callable[..., Value],
+    front: list[Value],
+    fraction: Sequence[Value],
+    bits: int,
+    max_shift: int,
+    unnormalised_matters: bool,
 ) -> Normalised:
     """The number of this fraction, its first bit first, which is normal if any of ``front`` is set.
 
     ``make`` is `table` without its first arguments.
     """
-    steps = next(steps for steps in STEPS if _reach(steps) == reach)
-    if reach > 1 or len(front) + 2 > LUT_INPUTS:
+    steps = next(steps for steps in STEPS if _longest(steps) == max_shift)
+    if max_shift > 1 or len(front) + 2 > LUT_INPUTS:
         front = [make("hidden", lambda *b: any(b), *front)]
     hidden = front[0] if len(front) == 1 else None
     now, rest, choices, decoders = list(fraction), [], [], []
     for number, (by, ways) in enumerate(steps, 1):
-        size = bits + _reach(steps[number:])  # that the next steps need
+        size = bits + _longest(steps[number:])  # that the next steps need
         now += [0] * max(size + by * (ways - 1) - len(now), 0)
         chosen, choice = _chosen(make, f"{number}", front, now, by, ways)
         rest += _lost(chosen, choice, now[size:], by, ways)
@@ -90,16 +95,16 @@ def normalised(
         choices += chosen
         decoders.append((len(chosen), choice, by))
 
-    choices += [bare] if bare_matters else []
+    choices += [bare] if unnormalised_matters else []
     choices += [] if hidden is None else [hidden]
 
     def exponent(*bits: int) -> int | None:
         bits, is_normal = (bits, None) if hidden is None else (bits[:-1], bits[-1])
-        bits, is_bare = (bits[:-1], bits[-1]) if bare_matters else (bits, 0)
+        bits, is_bare = (bits[:-1], bits[-1]) if unnormalised_matters else (bits, 0)
         moved = 0
         for count, choice, by in decoders:
             moved, bits = moved + by * choice(bits[:count]), bits[count:]
-        if (is_bare and moved < reach) or is_normal == (moved > 0):
+        if (is_bare and moved < max_shift) or is_normal == (moved > 0):
             return None
         return 1 - moved - is_bare if moved else 0
 

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from .architecture import Structure
 from .config import ConverterConfig
-from .modules import ModuleLibrary, placed
+from .modules import ModuleLibrary
 from .table import LUT_INPUTS, truth_of
 
 __all__ = ["Term", "any_of"]
@@ -67,7 +67,7 @@ def any_of(m: Module, platform: object, config: ConverterConfig, terms: list[Ter
         return y
     if config.microarchitecture.structure is Structure.KEPT and isinstance(platform, ModuleLibrary):
         part = Sticky([len(term.inputs) for term in packed], [term.truth for term in packed])
-        m.submodules.make_sticky = placed(part, platform)
+        m.submodules.make_sticky = instantiated(part, platform)
         m.d.comb += [part.i.eq(Cat(bit for term in packed for bit in term.inputs)), y.eq(part.y)]
     else:
         m.d.comb += y.eq(

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from .architecture import Structure
 from .config import ConverterConfig
-from .modules import ModuleLibrary, placed
+from .modules import ModuleLibrary
 
 __all__ = ["LUT_INPUTS", "Table", "fewest", "table", "truth_of", "without_zeros"]
 
@@ -55,7 +55,7 @@ def table(
     y = Signal(name=signal or name)
     if config.microarchitecture.structure is Structure.KEPT and isinstance(platform, ModuleLibrary):
         part = Table(name, width, truth)
-        m.submodules[f"make_{y.name}"] = placed(part, platform)
+        m.submodules[f"make_{y.name}"] = instantiated(part, platform)
         m.d.comb += [part.i.eq(bits), y.eq(part.y)]
     else:
         m.d.comb += y.eq(Const(truth, 1 << width) >> bits)

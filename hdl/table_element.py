@@ -18,8 +18,8 @@ from .architecture import Structure
 from .boundaries import element_stages
 from .config import ConverterConfig
 from .distance import Distance, distance
-from .modules import ModuleLibrary, placed
-from .normalise import Normalised, normalised, reach_of
+from .modules import ModuleLibrary
+from .normalise import Normalised, max_shift_of, normalised
 from .operand import operand_layout, special_flags
 from .register import Stage, enable_port
 from .scale import largest_scale, scale_offset
@@ -41,7 +41,7 @@ class TableQuantizer(wiring.Component):
         self.config, self.numerics = config, config.numerics
         self.element = Element(self.numerics)
         block = self.numerics.block
-        self.looks_at = (
+        self.significant_bits = (
             block.element.man_bits + 1
             if self.numerics.input_subnormals is Subnormals.FLUSH
             else self.numerics.source.man_bits
@@ -51,13 +51,13 @@ class TableQuantizer(wiring.Component):
         """Biased exponent of the all-ones field, less the scale byte."""
         self.lowest = max(self.element.last - self.offset, 0)
         """The largest scale byte under which a subnormal number can be other than zero."""
-        self.reach, self.bare_at = 0, None
+        self.max_shift, self.unnormalised_at = 0, None
         if self.numerics.input_subnormals is Subnormals.EXACT:
-            self.reach, self.bare_at = self.reach_of_subnormals()
+            self.max_shift, self.unnormalised_at = self.subnormal_shift()
         self.wide = largest_scale(self.numerics) + self.offset >= 1 << self.numerics.source.exp_bits
-        self.low = max((self.element.last + self.reach).bit_length(), 5 + self.wide)
+        self.low = max((self.element.last + self.max_shift).bit_length(), 5 + self.wide)
         """Low bits of the subtraction; the others are compared."""
-        early = {"is_large": In(1)} if self.reach and "scale" in config.microarchitecture.registered_after else {}
+        early = {"is_large": In(1)} if self.max_shift and "scale" in config.microarchitecture.registered_after else {}
         super().__init__(
             {
                 "x": In(self.numerics.source.bits),
@@ -69,7 +69,7 @@ class TableQuantizer(wiring.Component):
             }
         )
 
-    def reach_of_subnormals(self) -> tuple[int, int | None]:
+    def subnormal_shift(self) -> tuple[int, int | None]:
         """By how many places subnormal numbers move up, and the highest exponent field of those that have no leading
         one even then: None if all of these are zero.
         """
@@ -78,15 +78,15 @@ class TableQuantizer(wiring.Component):
             self.element.last - self.offset + 1, self.numerics.source.man_bits
         )  # what is further down becomes zero, or is zero
         least = bias + (self.element.man_bits == 3)  # in field 0 all bits would decide, more than a table has inputs
-        reach = reach_of(every if self.element.keeps_field_zero else max(min(least, every), 1))
-        return reach, None if reach >= every else bias - reach
+        max_shift = max_shift_of(every if self.element.keeps_field_zero else max(min(least, every), 1))
+        return max_shift, None if max_shift >= every else bias - max_shift
 
     def elaborate(self, platform) -> Module:
         m = Module()
         self.m, self.platform = m, platform
         number, flags = data.View(operand_layout(self.numerics), self.x), special_flags(self.numerics)
         special, top = self.special(number), self.top()
-        digits, moved = self.flushed(number) if not self.reach else self.normalised(number, top.pop("is_large"))
+        digits, moved = self.flushed(number) if not self.max_shift else self.normalised(number, top.pop("is_large"))
         now = Stage(m, self, control=flags).crossed(
             "top", store_inverted=["choices", "zero", "bare", "hidden"], sign=number.sign, **special, **top, **digits
         )
@@ -122,7 +122,7 @@ class TableQuantizer(wiring.Component):
         not_top = Signal(width)
         above = Signal(source.exp_bits - self.low)
         self.m.d.comb += [not_top.eq((1 << width) - 1 - self.offset - self.scale), above.eq(~not_top[self.low :] - 1)]
-        if self.reach:
+        if self.max_shift:
             is_large = Signal()
             self.m.d.comb += is_large.eq(
                 self.is_large if "is_large" in self.signature.members else self.larger(self.scale)
@@ -159,13 +159,13 @@ class TableQuantizer(wiring.Component):
             [is_large, *exponent],
             number.fraction[::-1],
             self.element.man_bits + 1,
-            self.reach,
-            bare_matters=self.bare_at is not None,
+            self.max_shift,
+            unnormalised_matters=self.unnormalised_at is not None,
         )
         found = {
             "kept": Cat(reversed(moved.kept)),
             "choices": Cat(moved.choices),
-            "zero" if self.bare_at is None else "bare": moved.bare,
+            "zero" if self.unnormalised_at is None else "bare": moved.bare,
         }
         if self.element.has_sticky:
             found["sticky"] = any_of(self.m, self.platform, self.config, moved.rest)
@@ -190,7 +190,7 @@ class TableQuantizer(wiring.Component):
         signed = moved is not None and "hidden" not in found
         if self.config.microarchitecture.structure is Structure.KEPT and isinstance(self.platform, ModuleLibrary):
             part = Distance(low, len(carries), moved, signed)
-            m.submodules.make_distance = placed(part, self.platform)
+            m.submodules.make_distance = instantiated(part, self.platform)
             m.d.comb += [
                 part.exponent.eq(exponent),
                 part.not_top.eq(not_top[:low]),
@@ -303,7 +303,7 @@ class TableQuantizer(wiring.Component):
         # the first bit of the fraction: the subnormals that can have it are those of field 0 and one place below
         top = fraction_bits - 1
         with_sticky = sticky if fraction_bits == 1 else []  # further up no sticky bit reaches it
-        bare_here = bare if bare and self.bare_at >= -1 else []
+        bare_here = bare if bare and self.unnormalised_at >= -1 else []
         apart = (
             [self.table("short", lambda bare, last: bare and not last, *bare_here, kept[1])]
             if bare_here and fraction_bits == 3
@@ -336,7 +336,7 @@ class TableQuantizer(wiring.Component):
                 return leads and (field or (keeps and a == b and not (b and any(short[: len(apart)]))))
 
             code[top] = bit(top, first_bit, leading, near[0], near[1], *apart)
-            at_zero = bare if self.bare_at == 0 else []
+            at_zero = bare if self.unnormalised_at == 0 else []
 
             def last_exponent_bit(
                 field, leads, a, b, *bare

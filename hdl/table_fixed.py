@@ -15,7 +15,7 @@ from ..spec import Rounding, Specials, Subnormals
 from .architecture import Structure
 from .boundaries import element_stages
 from .config import ConverterConfig
-from .modules import ModuleLibrary, placed
+from .modules import ModuleLibrary
 from .operand import operand_layout, special_flags
 from .register import Stage, enable_port
 from .rounding import rounds_up
@@ -61,7 +61,7 @@ class FixedQuantizer(wiring.Component):
 
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
-        self.looks_at = self.numerics.block.element.bits
+        self.significant_bits = self.numerics.block.element.bits
         """First bits of a fraction; of the others only whether any is set."""
         super().__init__(
             {
@@ -227,7 +227,7 @@ class FixedQuantizer(wiring.Component):
             part.sign.eq(sign),
         ]
         if self.config.microarchitecture.structure is Structure.KEPT and isinstance(platform, ModuleLibrary):
-            m.submodules.make_signed_sum = placed(part, platform)
+            m.submodules.make_signed_sum = instantiated(part, platform)
             m.d.comb += self.p.eq(part.p)
         else:
             part._MustUse__used = True

@@ -49,7 +49,7 @@ class Step:
     def to_dict(self) -> dict:
         return {
             "question": self.question.name,
-            "says": self.question.says,
+            "says": self.question.description,
             "file": self.file.name,
             "status": self.status,
             "expected": self.question.expected,
@@ -102,7 +102,7 @@ def answered(
     """Ask questions, whose files stay in ``folder``, until one fails."""
     steps = []
     for question in questions:
-        say(question.says)
+        say(question.description)
         file = write_whole(folder / f"{question.name}.smt2", question.text + "(check-sat)\n")
         steps.append(
             Step(

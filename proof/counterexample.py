@@ -14,7 +14,7 @@ from ..host.files import write_whole
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim import stimuli
-from ..sim.foreign import AROUND, single_bits
+from ..sim.comparison import AROUND, single_bits
 from ..sim.handshake import HandshakeError
 from ..sim.icarus import on_icarus
 from ..sim.scoreboard import Scoreboard

@@ -16,12 +16,12 @@ __all__ = ["Question", "composed", "difference", "monolithic"]
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """SMT-LIB text without its last command, and the answer that is hoped for: ``unsat`` where a counterexample is
+    """SMT-LIB text without its last command, and the expected answer: ``unsat`` where a counterexample is
     sought, ``sat`` where something must be possible."""
 
     name: str
-    says: str
-    """What the hoped-for answer means, in words."""
+    description: str
+    """What the expected answer means."""
     text: str
     expected: str
     names: tuple[str, ...]
@@ -62,14 +62,14 @@ def _sanity(s: Specification, prefix: str, mode: int, *parts: Part) -> list[Ques
     meets = f"(assert {s.may_meet('x', 'largest', 'b', flags)})\n"
     plain = "".join(f"(assert (not {flag}))\n" for flag in flags.values())
 
-    def question(name: str, says: str, expected: str, names: tuple[str, ...], *asserts: str) -> Question:
+    def question(name: str, description: str, expected: str, names: tuple[str, ...], *asserts: str) -> Question:
         return Question(
             name=f"{prefix}{name}",
-            says=says,
+            description=description,
             expected=expected,
             names=names,
             mode=mode,
-            text=_text(says, s.definitions, free, *asserts),
+            text=_text(description, s.definitions, free, *asserts),
         )
 
     return [
@@ -175,16 +175,16 @@ def _lane(
     if s.random_bits:
         values.append(_constant("r", s.random_bits, _vector(element.wire(s.ports[Role.RANDOM], "s"), s.random_bits)))
         names, random = [*names, "r"], "r"
-    says = f"every element of a block of {s.element.name} has its code, whatever its block's byte"
+    description = f"every element of a block of {s.element.name} has its code, whatever its block's byte"
     return Question(
         name=f"{prefix}element{which}",
-        says=says,
+        description=description,
         expected="unsat",
         names=tuple(names),
         mode=number,
         has_block=True,
         text=_text(
-            says,
+            description,
             s.definitions,
             *texts,
             _mode(element, "s", config, number),
@@ -210,18 +210,18 @@ def _scale(
 ) -> Question:
     lanes, defined = _lanes(s, rest.wire(s.ports[Role.NUMBERS], "s"))
     goals = [s.block_scale(lanes, "largest", "b"), *(f"(= told_{flag} {s.flag(flag, lanes)})" for flag in s.flags)]
-    says = f"every block of {s.numerics.block_size} numbers has its byte" + (
+    description = f"every block of {s.numerics.block_size} numbers has its byte" + (
         f", and its flags {', '.join(s.flags)}" if s.flags else ""
     )
     return Question(
         name=f"{prefix}scale",
-        says=says,
+        description=description,
         expected="unsat",
         mode=number,
         has_block=True,
         names=(*lanes, "b", "largest", *(f"told_{flag}" for flag in s.flags)),
         text=_text(
-            says,
+            description,
             s.definitions,
             rest.text,
             rest.state("s"),
@@ -273,16 +273,16 @@ def _block(
         values.append(_constant(f"p{lane}", s.code_bits, of_lane(s.ports[Role.CODES], s.code_bits)))
         goal = s.lane(x, "b", f"p{lane}", flags, random)
         goals.append(f"(or {is_nan} {goal})" if nan_codes_free else goal)
-    says = f"every block of {s.numerics.block_size} numbers has its byte and its codes"
+    description = f"every block of {s.numerics.block_size} numbers has its byte and its codes"
     return Question(
         name=f"{prefix}block",
-        says=says,
+        description=description,
         expected="unsat",
         names=tuple(names),
         mode=number,
         has_block=True,
         text=_text(
-            says,
+            description,
             s.definitions,
             whole.text,
             whole.state("s"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Self
@@ -23,8 +24,17 @@ class Rule(StrEnum):
         return member
 
     @classmethod
+    def formerly(cls) -> Mapping[str, str]:
+        """Names that members had before, and those that they have now."""
+        return {}
+
+    @classmethod
     def named(cls, kind: str, name: str) -> Self:
-        """The member of this name; ``kind`` says in the error what was asked for."""
+        """The member of this name; ``kind`` says in the error what was asked for. A name of before is read, with a
+        warning that gives the new one."""
+        if isinstance(name, str) and name in (former := cls.formerly()):
+            warnings.warn(f"{kind} {name} is called {former[name]} now", FutureWarning, stacklevel=2)
+            name = former[name]
         try:
             return cls(name)
         except ValueError:

@@ -67,7 +67,7 @@ _TARGETS = (
         ffs=r"FD[A-Z]+",
         technology="xilinx",
         timed=True,
-        smallest={"amax": "chains", "quantizer": "table", "structure": "kept"},
+        smallest={"amax": "carry_chain", "quantizer": "table", "structure": "kept"},
     ),
     Target(
         name="ecp5",
@@ -97,7 +97,7 @@ _TARGETS = (
         script="synth -lut 6 -flatten -top {top}",
         luts=r"\$lut",
         ffs=r"\$_S?DFF.*",
-        smallest={"amax": "elimination", "quantizer": "table", "structure": "kept"},
+        smallest={"amax": "msb_first", "quantizer": "table", "structure": "kept"},
     ),
     Target(
         name="lut4",

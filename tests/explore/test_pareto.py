@@ -100,7 +100,7 @@ def test_ablation():
         row(2, luts=126, levels=11, sqnr_db=29.0, accuracy=on(29.0, 24.0), scale_rule="ceil"),
         row(3, luts=90, levels=11, sqnr_db=None, accuracy=None, specials="drop"),
         row(4, luts=50, levels=5, scale_rule="ceil", rounding="rtz"),  # differs from OCP in two rules
-        row(5, luts=50, levels=5, rounding="rtz", amax="fours"),
+        row(5, luts=50, levels=5, rounding="rtz", amax="radix4"),
     ]  # has no partner
     found = {entry.clause: entry for entry in ablation(rows)}
     assert set(found) == {"FP32 subnormals", "scale ceil, not floor", "NaN and Inf"}

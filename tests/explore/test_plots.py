@@ -101,7 +101,7 @@ def test_legends_have_headings(tmp_path) -> None:
 
 
 def test_levels_where_sqnr_is_the_same(tmp_path) -> None:
-    rows = [point(1, amax="fours", sqnr_db=math.inf, levels=20), point(2, sqnr_db=math.inf, levels=30)]
+    rows = [point(1, amax="radix4", sqnr_db=math.inf, levels=20), point(2, sqnr_db=math.inf, levels=30)]
     assert marks(plots(rows, tmp_path, "a")[1].read_text()) == 2
 
 

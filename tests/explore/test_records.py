@@ -67,7 +67,7 @@ def test_what_targets_call_smallest_is():
         timed = [row for row in found if row.target == target and row.delay_ps is not None]
         if timed:
             quickest = min(timed, key=lambda row: row.delay_ps)
-            assert (quickest.amax, quickest.quantizer, quickest.structure) == ("fours", "table", "flat"), target
+            assert (quickest.amax, quickest.quantizer, quickest.structure) == ("radix4", "table", "flat"), target
 
 
 def test_the_pages_show_what_is_on_record():

@@ -215,7 +215,7 @@ def test_the_ablation_tells_its_entries_apart() -> None:
     """By what differs among them, and by no more."""
     built = {
         "source": ("fp32", "bf16"),
-        "build": ("compare, shift, flat", "fours, table, kept"),
+        "build": ("compare, shift, flat", "radix4, table, kept"),
         "block_size": (16, 32),
         "registered_after": ("", "level1"),
         "random_bits": (0, 8),
@@ -223,7 +223,7 @@ def test_the_ablation_tells_its_entries_apart() -> None:
     names = {"Source", "Built as", "Block size", "Registers after", "Random bits"}
     alike, other = ({key: pair[i] for key, pair in built.items()} for i in (0, 1))
     page = report(ROWS, [ABLATION[0] | alike, ABLATION[0] | other], METHOD)
-    assert names < heads(page, "ablation").keys() and {"bf16", "fours, table, kept", "32", "level1", "8"} < set(
+    assert names < heads(page, "ablation").keys() and {"bf16", "radix4, table, kept", "32", "level1", "8"} < set(
         table(page, "ablation")[1]
     )
     assert not names & heads(report(ROWS, [ABLATION[0] | alike, ABLATION[1] | alike], METHOD), "ablation").keys()
@@ -321,7 +321,7 @@ def test_the_front() -> None:
 
 def test_levels_where_nothing_else_is_lost() -> None:
     """Micro-architectures give the same bits: what is drawn up then is how long they take."""
-    rows = [point(1, amax="fours", sqnr_db=9.0, levels=20), point(2, sqnr_db=9.0, levels=30)]
+    rows = [point(1, amax="radix4", sqnr_db=9.0, levels=20), point(2, sqnr_db=9.0, levels=30)]
     page = report(rows, [], METHOD)
     assert "Levels (less is better)</text>" in page and data(page)["up"] == "levels"
     assert staircase([(1, 30), (2, 20), (3, 20), (3, 30)], -1) == [(1, 30), (2, 20)]
@@ -332,7 +332,7 @@ def test_what_colour_and_marker_stand_for() -> None:
     assert encoding(DONE) == ("scale_rule", "rounding")
     assert encoding([point(1), point(2, rule="ceil")]) == ("scale_rule", "scale_rule")  # told apart twice
     assert encoding([point(1), point(2, rounding="rtz")]) == ("rounding", "rounding")
-    assert encoding([point(1), point(2, amax="fours", quantizer="table")]) == ("quantizer", "amax")
+    assert encoding([point(1), point(2, amax="radix4", quantizer="table")]) == ("quantizer", "amax")
     assert encoding([point(1)]) == (None, None)
     bits = {"rne": 0, "rtz": 0, "sr8": 8}
     assert encoding([point(1, rounding=name, random_bits=number) for name, number in bits.items()]) == (

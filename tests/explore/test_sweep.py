@@ -65,7 +65,7 @@ def test_what_cannot_be_built_is_left_out_and_said():
         ({"format": ("e4m9x",)}, ValueError, "unknown format 'e4m9x'"),
         ({"target": ("xci",)}, ValueError, "unknown target 'xci': did you mean 'xcu'"),
         ({"profile": ("ocq",)}, ValueError, "unknown profile 'ocq': did you mean 'ocp'"),
-        ({"amax": ("four",)}, ValueError, "unknown amax 'four': did you mean 'fours'"),
+        ({"amax": ("radix",)}, ValueError, "unknown amax 'radix': did you mean 'radix4'"),
         ({"optimize": ("aria",)}, ValueError, "unknown optimize 'aria': did you mean 'area'"),
         ({"rounding": ()}, ValueError, "rounding needs at least one value"),
         ({"rounding": (1,)}, TypeError, "rounding takes texts, not 1"),
@@ -175,7 +175,7 @@ def test_smallest_is_that_of_the_target():
     )
     assert [
         (c.microarchitecture.amax, c.microarchitecture.quantizer, c.microarchitecture.structure) for c in configs(sweep)
-    ] == [("chains", "table", "kept"), ("compare", "shift", "flat"), ("chains", "shift", "kept")]
+    ] == [("carry_chain", "table", "kept"), ("compare", "shift", "flat"), ("carry_chain", "shift", "kept")]
 
 
 @pytest.mark.parametrize("name", ["", "../evil", "a/b", ".", "a\0"])

@@ -13,7 +13,7 @@ import pytest
 from mxcast.hdl import converter_config, emit, verilog
 from mxcast.host.errors import DesignError
 from mxcast.proof import prove
-from mxcast.proof.foreign import check_rtl
+from mxcast.proof.check_rtl import check_rtl
 from mxcast.proof.prove import Status
 
 CONFIG = converter_config("e2m1", "ocp", block_size=2)
@@ -515,4 +515,4 @@ def test_a_fault_of_one_simulator_is_not_one_of_the_design(tmp_path):
     assert any(
         "and Verilator converts a block otherwise: one of the tools is wrong" in remark for remark in result.remarks
     )
-    assert not result.witnesses and not result.nearest
+    assert not result.counterexamples and not result.rules

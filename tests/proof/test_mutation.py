@@ -4,9 +4,9 @@ import pytest
 
 from mxcast.hdl import converter_config
 from mxcast.proof import mutation
-from mxcast.proof.mistakes import MISTAKES, mistaken, refute
 from mxcast.proof.mutation import Fate, mutate
 from mxcast.proof.specification import Specification
+from mxcast.proof.specification_mutants import SPECIFICATION_MUTANTS, mutated, refute
 
 
 @pytest.mark.parametrize("element, profile", [("e4m3", "ocp"), ("int8", "nvidia"), ("e2m1", "te")])
@@ -45,6 +45,6 @@ def test_every_mistake_in_the_specification_is_refuted(element, profile, count, 
 def test_a_mistake_changes_one_function():
     numerics = converter_config("e4m3", "ocp").numerics
     right = Specification(numerics).definitions.splitlines()
-    for mistake in MISTAKES.values():
-        wrong = mistaken(numerics, mistake).definitions.splitlines()
+    for mutant in SPECIFICATION_MUTANTS.values():
+        wrong = mutated(numerics, mutant).definitions.splitlines()
         assert len(wrong) == len(right) + 1 and len(set(right) - set(wrong)) == 1

@@ -13,8 +13,8 @@ import pytest
 from mxcast.hdl import converter_config, verilog
 from mxcast.host.errors import ToolError
 from mxcast.proof import prove
+from mxcast.proof.check_rtl import Check, check_rtl
 from mxcast.proof.design import Design, Part
-from mxcast.proof.foreign import Check, check_rtl
 from mxcast.proof.pipeline import combinational
 from mxcast.proof.prove import Proof, Status
 from mxcast.proof.questions import monolithic

@@ -1,4 +1,4 @@
-"""The largest key of a block by elimination: two bits at a time from the top, lanes with less drop out.
+"""The largest key of a block, most significant bits first: two bits at a time; lanes with less drop out.
 
 With the digits of the lanes that are still in, some lane has the high bit (``some_high``); then the low bit of the
 largest digit is set if some lane has both, otherwise if some lane has it. No key is ever moved, so a step costs the
@@ -15,11 +15,11 @@ from amaranth.lib.wiring import In, Out
 
 from .amax import AmaxTree
 from .architecture import Amax
-from .modules import placed
+from .modules import instantiated
 from .register import Stage
 from .table import table
 
-__all__ = ["Elimination", "Some"]
+__all__ = ["MsbFirst", "Some"]
 
 LUT_INPUTS = 6
 
@@ -56,7 +56,7 @@ class Lane:
     still_in: Value | None
 
 
-class Elimination(AmaxTree):
+class MsbFirst(AmaxTree):
     """`AmaxTree` by another method, with the same ports. Combinational."""
 
     kind = "amax_tree"
@@ -154,9 +154,9 @@ class Elimination(AmaxTree):
     def some(self, m: Module, platform, name: str, lanes: list[list[Value]]) -> Signal:
         """Has some lane all its bits set?"""
         some = Signal(name=name)
-        if self.config.microarchitecture.amax is Amax.CHAINS:
+        if self.config.microarchitecture.amax is Amax.CARRY_CHAIN:
             part = Some(len(lanes), len(lanes[0]))
-            m.submodules[f"find_{name}"] = placed(part, platform)
+            m.submodules[f"find_{name}"] = instantiated(part, platform)
             m.d.comb += [part.i.eq(Cat(lanes)), some.eq(part.y)]
         else:
             m.d.comb += some.eq(Cat(Cat(bits).all() for bits in lanes).any())

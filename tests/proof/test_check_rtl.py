@@ -11,7 +11,7 @@ import pytest
 
 from mxcast.hdl import converter_config, verilog
 from mxcast.models import quantize
-from mxcast.proof.foreign import Check, check_rtl
+from mxcast.proof.check_rtl import Check, check_rtl
 from mxcast.spec import Numerics
 
 DESIGNS = Path(__file__).parent / "designs"
@@ -112,19 +112,19 @@ def test_a_planted_departure_is_found_and_named(check, define, parameters, match
     assert names(result) == matches
     assert remark in [*result.remarks, None]
     assert rate[0] <= result.divergence.differing_blocks / result.divergence.blocks <= rate[1]
-    assert "to explain: mxcast explain mxfp4_e2m1" in result.first and "smallest witness" in result.smallest
-    assert min(np.count_nonzero(witness.block) for witness in result.witnesses) <= 1
-    assert result.witnesses[-1].title == "N(0,1)" or not result.divergence.differing_blocks
-    assert np.load(result.folder / "witness.npz")["x"].tolist() == [result.witness.tolist()]
-    assert result.nearest[0].normal <= result.divergence.differing_blocks
+    assert "to explain: mxcast explain mxfp4_e2m1" in result.first and "minimised counterexample" in result.smallest
+    assert min(np.count_nonzero(found.block) for found in result.counterexamples) <= 1
+    assert result.counterexamples[-1].title == "N(0,1)" or not result.divergence.differing_blocks
+    assert np.load(result.folder / "witness.npz")["x"].tolist() == [result.counterexample.tolist()]
+    assert result.rules[0].normal <= result.divergence.differing_blocks
 
 
 def test_nan_for_two_to_four(check):
-    """The smallest witness is the smallest number of that binade."""
+    """The smallest counterexample is the smallest number of that binade."""
     result = check("e2m1_block", PORTS, "SHORT_LABEL")
-    assert result.witness.tolist() == [0x40000000, 0, 0, 0]
+    assert result.counterexample.tolist() == [0x40000000, 0, 0, 0]
     assert "expected 0x7E, got 0xFF" in result.smallest
-    assert "ocp" in result.nearest[0].names and result.nearest[0].normal == result.divergence.differing_blocks
+    assert "ocp" in result.rules[0].names and result.rules[0].normal == result.divergence.differing_blocks
 
 
 def test_elements_in_the_wrong_order(check):
@@ -148,7 +148,7 @@ def test_what_simulation_cannot_find(check):
     result = check("e2m1_block", PORTS, "RARE")
     assert result.status == "FAIL" and not any(row["differ"] for row in result.stimuli)
     assert result.steps[-1].answer.result == "sat" and "the solver's block" in result.first
-    assert result.witness.tolist() == [0xC0490FDB, 0, 0, 0x3F9D70A4]
+    assert result.counterexample.tolist() == [0xC0490FDB, 0, 0, 0x3F9D70A4]
 
 
 def test_codes_that_no_reader_looks_at(check):
@@ -159,16 +159,16 @@ def test_codes_that_no_reader_looks_at(check):
         "only codes under scale byte 255 differ, at which no reader looks (--nan-codes free leaves them out)"
         in exact.remarks
     )
-    assert [witness.title for witness in exact.witnesses] == ["blocks of scale byte 255: codes only"]
+    assert [found.title for found in exact.counterexamples] == ["blocks of scale byte 255: codes only"]
     free = check("e2m1_block", PORTS, "NAN_CODES", nan_codes_free=True)
     assert free.passed and not free.remarks and free.to_dict()["nan_codes"] == "free"
 
 
 def test_free_codes_free_nothing_else(check):
     result = check("e2m1_block", PORTS, "FLUSH", nan_codes_free=True)
-    assert result.status == "FAIL" and "byte 255" not in " ".join(witness.title for witness in result.witnesses)
+    assert result.status == "FAIL" and "byte 255" not in " ".join(found.title for found in result.counterexamples)
     result = check("e2m1_block", PORTS, "RARE", nan_codes_free=True)
-    assert result.status == "FAIL" and result.witness.tolist() == [0xC0490FDB, 0, 0, 0x3F9D70A4]
+    assert result.status == "FAIL" and result.counterexample.tolist() == [0xC0490FDB, 0, 0, 0x3F9D70A4]
 
 
 def test_only_byte_0_differs(check):
@@ -178,18 +178,18 @@ def test_only_byte_0_differs(check):
         and "only blocks of scale byte 0 differ" in result.remarks
         and not result.divergence.differing_blocks
     )
-    assert {witness.title.partition(":")[0] for witness in result.witnesses} == {
+    assert {found.title.partition(":")[0] for found in result.counterexamples} == {
         "blocks of scale byte 0",
         "blocks of zeros",
     }
 
 
-def test_a_witness_for_each_cause(check):
+def test_a_counterexample_for_each_cause(check):
     """The block of zeros does not hide what else is wrong; the smallest of each cause is one block only of what is
     wrong.
     """
     result = check("e2m1_block", PORTS, "SMALLEST", "FLUSH", "NAN_CODES")
-    titles = [witness.title for witness in result.witnesses]
+    titles = [found.title for found in result.counterexamples]
     assert {
         "blocks of zeros: the scale byte",
         "blocks of scale byte 0: the scale byte",
@@ -197,20 +197,17 @@ def test_a_witness_for_each_cause(check):
         "blocks of scale byte 255: codes only",
         "N(0,1)",
     } <= set(titles)
-    assert all(witness.blocks > 0 for witness in result.witnesses)
+    assert all(found.blocks > 0 for found in result.counterexamples)
 
 
 def test_the_nearest_rules_are_said_where_most_is_alike(check):
     """Scale bytes that are all wrong are near to nothing; half up is nearest to ties to even in both."""
     result = check("e2m1_block", PORTS, "X", parameters={"EMAX": 3})
     normal = result.divergence
-    assert min(one.scales for one in result.nearest) == normal.blocks
+    assert min(one.scales for one in result.rules) == normal.blocks
     result = check("e2m1_block", PORTS, "FLUSH", "HALF_UP")
     normal = result.divergence
-    assert (
-        min(one.scales for one in result.nearest) == 0
-        and min(one.codes for one in result.nearest) < normal.elements / 2
-    )
+    assert min(one.scales for one in result.rules) == 0 and min(one.codes for one in result.rules) < normal.elements / 2
 
 
 def test_a_result_that_depends_on_x(check):
@@ -299,10 +296,10 @@ def test_the_format_is_a_rule_too(tmp_path):
     assert result.status == "FAIL" and names(result)[0] == "ocp with format=mxfp8_e4m3"
 
 
-def test_the_witness_is_one_for_the_golden_model(check):
+def test_the_counterexample_is_one_for_the_golden_model(check):
     """Recounted: the shrunk block is converted otherwise under the rules that the design follows."""
     result = check("e2m1_block", PORTS, "FLUSH")
-    x = result.witness[None].view(np.float32)
+    x = result.counterexample[None].view(np.float32)
     asked, followed = (quantize(x, numerics) for numerics in (CONFIG.numerics, result.matches[0].numerics))
     assert isinstance(result.matches[0].numerics, Numerics)
     assert (asked.codes != followed.codes).any() or (asked.scales != followed.scales).any()

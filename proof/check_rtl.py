@@ -14,7 +14,7 @@ from ..host.errors import DesignError
 from ..host.files import sha256, write_whole
 from ..sim import stimuli as make
 from ..sim.causes import CAUSES, Cause, only
-from ..sim.foreign import AROUND, Comparison, Divergence, divergence, normal_blocks, single_bits
+from ..sim.comparison import AROUND, Comparison, Divergence, divergence, normal_blocks, single_bits
 from ..sim.icarus import on_icarus
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import Streamed
@@ -25,16 +25,16 @@ from .counterexample import FEW, disagreement, save_block
 from .elaboration import slang_version
 from .gate import Objection, objections, of_readers
 from .mapping import PortMap
-from .nearest import Candidate, ranked, suspicions
+from .minimise import fewest, smallest
 from .pipeline import combinational
 from .questions import monolithic
 from .readers import READ_VERILOG, SLANG, readers, refusal
+from .rule_identification import Candidate, ranked, suspicions
 from .solver import solver_version
 from .structure import StructureError
 from .text import Reading, readings
-from .witness import fewest, smallest
 
-__all__ = ["Check", "Witness", "check_rtl"]
+__all__ = ["Check", "Minimised", "check_rtl"]
 
 NO_MAP = PortMap()
 TRIED = 20_000
@@ -42,7 +42,7 @@ TRIED = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Witness:
+class Minimised:
     """A block that a design converts otherwise, as small as it was found."""
 
     title: str
@@ -71,9 +71,9 @@ class Check:
     divergence: Divergence | None = None
     first: str = ""
     """The first block that differs, in words; empty if there is none."""
-    witnesses: list[Witness] = field(default_factory=list)
+    counterexamples: list[Minimised] = field(default_factory=list)
     """The smallest one for each cause, what ordinary blocks show first, and one of N(0,1)."""
-    nearest: list[Candidate] = field(default_factory=list)
+    rules: list[Candidate] = field(default_factory=list)
     """Other rules, the nearest first."""
     tried: int = 0
     """Blocks on which they were tried: corner, random and N(0,1)."""
@@ -105,16 +105,16 @@ class Check:
 
     @property
     def smallest(self) -> str:
-        return self.witnesses[0].report if self.witnesses else ""
+        return self.counterexamples[0].report if self.counterexamples else ""
 
     @property
-    def witness(self) -> np.ndarray | None:
-        return self.witnesses[0].block if self.witnesses else None
+    def counterexample(self) -> np.ndarray | None:
+        return self.counterexamples[0].block if self.counterexamples else None
 
     @property
     def matches(self) -> list[Candidate]:
         """Rules from which nothing differed."""
-        return [candidate for candidate in self.nearest if not candidate.blocks]
+        return [candidate for candidate in self.rules if not candidate.blocks]
 
     def to_dict(self) -> dict:
         digits = self.config.numerics.source.bits // 4
@@ -134,15 +134,15 @@ class Check:
             "first": self.first,
             "witnesses": [
                 {
-                    "title": witness.title,
-                    "blocks": witness.blocks,
-                    "report": witness.report,
-                    "block": [f"0x{pattern:0{digits}X}" for pattern in witness.block.tolist()],
+                    "title": found.title,
+                    "blocks": found.blocks,
+                    "report": found.report,
+                    "block": [f"0x{pattern:0{digits}X}" for pattern in found.block.tolist()],
                 }
-                for witness in self.witnesses
+                for found in self.counterexamples
             ],
             "matches": [candidate.to_dict() for candidate in self.matches],
-            "nearest": [candidate.to_dict() for candidate in self.nearest[:5]],
+            "nearest": [candidate.to_dict() for candidate in self.rules[:5]],
             "tried_blocks": self.tried,
             "remarks": self.remarks,
             "objections": list(map(str, self.objections)),
@@ -179,8 +179,8 @@ def check_rtl(
     Its ports are mapped to ours as `mapping` describes. It is compared with the golden model on corner, boundary and
     ``blocks`` random blocks and on a sweep over all inputs: every one of them if ``exhaustive``. Where nothing differs,
     a solver is asked whether anything can, with ``timeout`` seconds for each question; a registered design must be a
-    pipeline for that. Where something differs there are witnesses, and the rules that the design follows instead, if
-    known. With ``nan_codes_free`` codes under the scale byte 255 may be anything, as readers of OCP's formats do not
+    pipeline for that. Where something differs there are counterexamples, and the rules that the design follows instead,
+    if known. With ``nan_codes_free`` codes under the scale byte 255 may be anything, as readers of OCP's formats do not
     look at them.
 
     Without a clock it is also simulated on Icarus, where that is installed. Where the text depends on macros by which
@@ -258,14 +258,14 @@ def _check(
     if not check.objections and _only_verilator_differs(check, adapter, comparison, solver, timeout, say):
         return
     check.status = Status.FAIL
-    say("looking for the smallest witnesses")
+    say("minimising the counterexamples")
     comparison.compare("N(0,1)", normal)
     check.first = comparison.first
     for cause in CAUSES:
         if cause in comparison.found:
             example = comparison.found[cause]
-            _witness(check, comparison, cause.text, example.count, example.block, example.random, cause)
-    _normal_witness(check, comparison, normal)
+            _minimised(check, comparison, cause.text, example.count, example.block, example.random, cause)
+    _normal_counterexample(check, comparison, normal)
     if (sentence := only(list(comparison.found))) is not None:
         check.remarks.append(sentence)
     say("trying other rules")
@@ -312,7 +312,7 @@ def _only_verilator_differs(
         check.status = Status.UNKNOWN
         check.remarks.append(disagreement("Verilator", comparison.first))
         return True
-    check.arguments, check.unread, check.remarks, check.witnesses = [], {}, [], []
+    check.arguments, check.unread, check.remarks, check.counterexamples = [], {}, [], []
     return False
 
 
@@ -353,7 +353,7 @@ def _ask(
 
 
 def _found(check: Check, argument: Argument, comparison: Comparison, latches: list[str]) -> None:
-    """What a solver's values are: a witness, or a doubt about it."""
+    """What a solver's values are: a counterexample, or a doubt about it."""
     values, numerics = argument.steps[-1].answer.values, check.config.numerics
     block = np.array([values[f"x{lane}"] for lane in range(numerics.block_size)], f"uint{numerics.source.bits}")
     random = np.array([values[f"r{lane}"] for lane in range(len(block))], np.uint16) if numerics.random_bits else None
@@ -361,20 +361,22 @@ def _found(check: Check, argument: Argument, comparison: Comparison, latches: li
     if check.first:
         block = smallest(block, lambda patterns: comparison.why(patterns, random) >= 0)
         cause = CAUSES[comparison.why(block[None], random)[0]]
-        _witness(check, comparison, cause.text, 1, block, random, cause)
+        _minimised(check, comparison, cause.text, 1, block, random, cause)
     elif latches:
         argument.doubt = (
             f"the module {latches[0]} has a latch: an output or variable that keeps its value for some inputs"
         )
     else:
-        check.witnesses.append(Witness(title="the solver's block", blocks=1, block=block, random=random, report=""))
+        check.counterexamples.append(
+            Minimised(title="the solver's block", blocks=1, block=block, random=random, report="")
+        )
         check.remarks.append(
             "the solver's block is converted as it should be when it is simulated: the design leaves something "
             "undefined (x), on which its result depends"
         )
 
 
-def _witness(
+def _minimised(
     check: Check,
     comparison: Comparison,
     title: str,
@@ -383,23 +385,23 @@ def _witness(
     random: np.ndarray | None,
     cause: Cause,
 ) -> None:
-    """Make a witness smaller, if it is one on its own, without giving it another cause; and keep it."""
+    """Make a counterexample smaller, if it is one on its own, without giving it another cause; and keep it."""
     number = CAUSES.index(cause)
     report = ""
     if comparison.why(block[None], random)[0] == number:
         block = smallest(block, lambda patterns: comparison.why(patterns, random) == number)
-        report = comparison.described("smallest witness", block, random)
+        report = comparison.described("minimised counterexample", block, random)
     else:
         sentence = (
             "the block that differs does not differ on its own: the design keeps something from the blocks before"
         )
         check.remarks += [sentence] * (sentence not in check.remarks)
-    if not check.witnesses:
+    if not check.counterexamples:
         save_block(check.folder / "witness.npz", 0, block[None], None if random is None else random[None])
-    check.witnesses.append(Witness(title=title, blocks=count, block=block, random=random, report=report))
+    check.counterexamples.append(Minimised(title=title, blocks=count, block=block, random=random, report=report))
 
 
-def _normal_witness(check: Check, comparison: Comparison, normal: np.ndarray) -> None:
+def _normal_counterexample(check: Check, comparison: Comparison, normal: np.ndarray) -> None:
     """A block of N(0,1) that differs, without the elements that do not matter."""
     random = comparison.drawn(normal, 0)
     differs = comparison.causes(normal, comparison.expect(normal, random), comparison.convert(normal, random)) >= 0
@@ -410,13 +412,13 @@ def _normal_witness(check: Check, comparison: Comparison, normal: np.ndarray) ->
     if comparison.why(block[None], drawn)[0] < 0:
         return
     block = fewest(block, lambda patterns: comparison.why(patterns, drawn) >= 0)
-    check.witnesses.append(
-        Witness(
+    check.counterexamples.append(
+        Minimised(
             title="N(0,1)",
             blocks=int(differs.sum()),
             block=block,
             random=drawn,
-            report=comparison.described("witness of N(0,1)", block, drawn),
+            report=comparison.described("counterexample of N(0,1)", block, drawn),
         )
     )
 
@@ -429,7 +431,7 @@ def _name(check: Check, comparison: Comparison, normal: np.ndarray) -> None:
         (blocks, random := comparison.drawn(blocks, 0), comparison.convert(blocks, random))
         for blocks in (patterns, normal)
     ]
-    check.nearest, check.tried = ranked(numerics, *sets, check.nan_codes_free), len(patterns) + len(normal)
+    check.rules, check.tried = ranked(numerics, *sets, check.nan_codes_free), len(patterns) + len(normal)
     check.remarks += suspicions(numerics, *sets[1])
     if isinstance(comparison.design, Streamed):
         usual = comparison.design.latency

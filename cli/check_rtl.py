@@ -17,7 +17,7 @@ from .output import Output
 from .proving import read_by, steps_table
 
 if TYPE_CHECKING:
-    from ..proof.foreign import Check
+    from ..proof.check_rtl import Check
 
 __all__ = ["check_rtl"]
 
@@ -106,8 +106,8 @@ def check_rtl(
 ) -> None:
     """Check anybody's block converter against a profile: simulate it, then prove it, or name the rules that it follows.
 
-    PASS: a solver has shown that no block is converted otherwise. FAIL: there is a witness, which is shown. UNKNOWN,
-    TIMEOUT: nothing differed, and nothing is proved (exit code 4).
+    PASS: a solver has shown that no block is converted otherwise. FAIL: there is a counterexample, which is shown.
+    UNKNOWN, TIMEOUT: nothing differed, and nothing is proved (exit code 4).
     """
     output = Output(json, quiet, verbose)
     usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
@@ -117,7 +117,7 @@ def check_rtl(
     output.configuration(chosen)
     if nan_codes not in NAN_CODES:
         raise ValueError(unknown_name("choice of --nan-codes", nan_codes, NAN_CODES))
-    from ..proof.foreign import check_rtl
+    from ..proof.check_rtl import check_rtl
     from ..proof.mapping import PortMap, entries
 
     asked = PortMap.of((_table(map_file) if map_file else {}) | entries(map or ()))
@@ -187,11 +187,11 @@ def _show_one(check: Check, output: Output) -> None:
         output.say(f"not to be proved: {objection}")
     for text in filter(None, [check.first, *check.remarks]):
         output.say(text)
-    if check.witnesses:
-        output.table([{"differs": witness.title, "blocks": witness.blocks} for witness in check.witnesses])
-        for witness in check.witnesses:
-            if witness.report:
-                output.say(f"{witness.title}\n  {witness.report}")
+    if check.counterexamples:
+        output.table([{"differs": found.title, "blocks": found.blocks} for found in check.counterexamples])
+        for found in check.counterexamples:
+            if found.report:
+                output.say(f"{found.title}\n  {found.report}")
     if check.matches:
         output.say(
             "it matches "
@@ -199,11 +199,11 @@ def _show_one(check: Check, output: Output) -> None:
             + (f" and {len(check.matches) - SHOWN} more" if len(check.matches) > SHOWN else "")
             + f": nothing differs on {check.tried:,} blocks"
         )
-    elif check.nearest:
-        _show_nearest(check, output)
+    elif check.rules:
+        _show_rules(check, output)
 
 
-def _show_nearest(check: Check, output: Output) -> None:
+def _show_rules(check: Check, output: Output) -> None:
     """Whose scale bytes and whose codes are most like those of the design, if more than half are alike."""
     output.say("it matches no profile and no single departure from one")
     normal = check.divergence
@@ -211,7 +211,7 @@ def _show_nearest(check: Check, output: Output) -> None:
         ("scale bytes", lambda one: one.scales, normal.blocks),
         ("codes", lambda one: one.codes, normal.elements),
     ):
-        best = min(check.nearest, key=count)
+        best = min(check.rules, key=count)
         if 2 * count(best) < of:
             output.say(
                 f"its {what} are nearest to those of {' = '.join(best.names)}: {_share(count(best), of)} of N(0,1) "

@@ -19,14 +19,14 @@ from .solver import solve
 from .specification import Specification, bits, double
 from .text import plain
 
-__all__ = ["MISTAKES", "Mistake", "Refutation", "mistaken", "refute"]
+__all__ = ["SPECIFICATION_MUTANTS", "Refutation", "SpecificationMutant", "mutated", "refute"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mistake:
-    """A function of the specification with a mistake: its body, in which ``{right}`` is the function without it."""
+class SpecificationMutant:
+    """A function of the specification with a mutant: its body, in which ``{right}`` is the function without it."""
 
-    says: str
+    description: str
     function: str
     body: Callable[[Specification], str]
     applies: Callable[[Numerics], bool] = lambda numerics: True
@@ -57,25 +57,25 @@ def _is_nearest_even(numerics: Numerics) -> bool:
 SMALL = Fraction(1, 1 << 40)
 """Less than the distance of two quotients, so that only midpoints themselves fall to the other side."""
 
-MISTAKES: dict[str, Mistake] = {
-    "ties up": Mistake(
-        says="ties go away from zero", function="rounds", body=_nudged(1 + SMALL), applies=_is_nearest_even
+SPECIFICATION_MUTANTS: dict[str, SpecificationMutant] = {
+    "ties up": SpecificationMutant(
+        description="ties go away from zero", function="rounds", body=_nudged(1 + SMALL), applies=_is_nearest_even
     ),
-    "ties down": Mistake(
-        says="ties go toward zero", function="rounds", body=_nudged(1 - SMALL), applies=_is_nearest_even
+    "ties down": SpecificationMutant(
+        description="ties go toward zero", function="rounds", body=_nudged(1 - SMALL), applies=_is_nearest_even
     ),
-    "sticky": Mistake(
-        says="bits below the guard bit are not looked at", function="rounds", body=_cut, applies=_is_nearest_even
+    "sticky": SpecificationMutant(
+        description="bits below the guard bit are not looked at", function="rounds", body=_cut, applies=_is_nearest_even
     ),
-    "clamp": Mistake(
-        says="the largest code is not used",
+    "clamp": SpecificationMutant(
+        description="the largest code is not used",
         function="rounds",
         body=lambda s: (
             f"(and (not (= c {bits(s.largest, s.magnitude_bits)})) ({{right}} q c{' r' if s.random_bits else ''}))"
         ),
     ),
-    "subnormal elements": Mistake(
-        says="elements below the smallest normal number are zero",
+    "subnormal elements": SpecificationMutant(
+        description="elements below the smallest normal number are zero",
         function="rounds",
         applies=_keeps_subnormals,
         body=lambda s: (
@@ -83,36 +83,36 @@ MISTAKES: dict[str, Mistake] = {
             f"({{right}} q c{' r' if s.random_bits else ''}))"
         ),
     ),
-    "zero": Mistake(
-        says="zeros have no sign",
+    "zero": SpecificationMutant(
+        description="zeros have no sign",
         function="signed",
         body=lambda s: f"({{right}} (and s (not (= c {bits(0, s.magnitude_bits)}))) c)",
         applies=lambda n: n.block.element.signed_zero,
     ),
-    "nan": Mistake(
-        says="NaN is not noticed",
+    "nan": SpecificationMutant(
+        description="NaN is not noticed",
         function="is_nan",
         body=lambda s: "(and false ({right} x))",
         applies=lambda n: n.specials is not Specials.DROP,
     ),
-    "inf": Mistake(
-        says="Inf is not noticed",
+    "inf": SpecificationMutant(
+        description="Inf is not noticed",
         function="is_inf",
         body=lambda s: "(and false ({right} x))",
         applies=lambda n: n.specials is not Specials.DROP,
     ),
-    "scale": Mistake(
-        says="the scale is twice as large",
+    "scale": SpecificationMutant(
+        description="the scale is twice as large",
         function="covers",
         body=lambda s: f"(and (bvugt b {bits(0, s.scale.bits)}) ({{right}} x (bvsub b {bits(1, s.scale.bits)})))",
     ),
-    "limit": Mistake(
-        says="the scale is that of the next larger magnitude",
+    "limit": SpecificationMutant(
+        description="the scale is that of the next larger magnitude",
         function="covers",
         body=lambda s: f"({{right}} (bvadd x {bits(1, s.source.bits)}) b)",
     ),
-    "subnormal inputs": Mistake(
-        says="subnormal inputs are zero",
+    "subnormal inputs": SpecificationMutant(
+        description="subnormal inputs are zero",
         function="magnitude",
         body=lambda s: f"(ite (= (field x) {bits(0, s.source.exp_bits)}) (_ +zero 11 53) ({{right}} x))",
         applies=lambda n: n.source.exp_bits == 8 and n.input_subnormals is Subnormals.EXACT,
@@ -120,15 +120,15 @@ MISTAKES: dict[str, Mistake] = {
 }
 
 
-def mistaken(numerics: Numerics, mistake: Mistake) -> Specification:
-    """The specification of these numerics with a mistake."""
+def mutated(numerics: Numerics, mutant: SpecificationMutant) -> Specification:
+    """The specification of these numerics with a mutant."""
     specification = Specification(numerics)
-    head = re.compile(rf"^\(define-fun {mistake.function} (\(\(.*?\)\)\) (?:Bool|\(_ .*?\))) ", re.M)
+    head = re.compile(rf"^\(define-fun {mutant.function} (\(\(.*?\)\)\) (?:Bool|\(_ .*?\))) ", re.M)
     found = head.search(specification.definitions)
     end = specification.definitions.index("\n", found.end()) + 1
-    right = f"right_{mistake.function}"
-    new = f"(define-fun {mistake.function} {found[1]} {mistake.body(specification).replace('{right}', right)})\n"
-    renamed = specification.definitions[found.start() : end].replace(mistake.function, right, 1)
+    right = f"right_{mutant.function}"
+    new = f"(define-fun {mutant.function} {found[1]} {mutant.body(specification).replace('{right}', right)})\n"
+    renamed = specification.definitions[found.start() : end].replace(mutant.function, right, 1)
     specification.definitions = (
         specification.definitions[: found.start()] + renamed + new + specification.definitions[end:]
     )
@@ -137,30 +137,30 @@ def mistaken(numerics: Numerics, mistake: Mistake) -> Specification:
 
 @dataclass(frozen=True, kw_only=True)
 class Refutation:
-    """What became of a mistake: the question whose answer shows it, None where no answer does."""
+    """What became of a mutant: the question whose answer shows it, None where no answer does."""
 
-    mistake: str
-    says: str
+    mutant: str
+    description: str
     by: str | None
 
     def to_dict(self) -> dict:
-        return {"mistake": self.mistake, "says": self.says, "refuted_by": self.by}
+        return {"mutant": self.mutant, "says": self.description, "refuted_by": self.by}
 
 
 def refute(config: ConverterConfig, folder: Path, *, timeout: float = 300) -> list[Refutation]:
-    """Ask the questions of a proof with each mistake that applies, for the emitted Verilog; ``folder`` is for Yosys'
+    """Ask the questions of a proof with each mutant that applies, for the emitted Verilog; ``folder`` is for Yosys'
     files.
     """
     design = Design(plain(verilog(config, "dut")), "dut", folder)
     outcomes = []
-    for name, mistake in MISTAKES.items():
-        if not all(map(mistake.applies, config.modes)):
+    for name, mutant in SPECIFICATION_MUTANTS.items():
+        if not all(map(mutant.applies, config.modes)):
             continue
-        questions = composed(config, design, lambda numerics, mistake=mistake: mistaken(numerics, mistake))
+        questions = composed(config, design, lambda numerics, mutant=mutant: mutated(numerics, mutant))
         by = (
             q.name
             for q in questions
             if solve(q.text, q.names, timeout=timeout).result == {"unsat": "sat", "sat": "unsat"}[q.expected]
         )
-        outcomes.append(Refutation(mistake=name, says=mistake.says, by=next(by, None)))
+        outcomes.append(Refutation(mutant=name, description=mutant.description, by=next(by, None)))
     return outcomes
