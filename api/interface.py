@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
 from .hdl import converter_config
-from .models.block import Quantized, dequantize
 from .models.block import quantize as _quantize
+from .models.block_array import Quantized
+from .models.decode import dequantize
 from .spec import BLOCKS as formats
 from .spec import PROFILES as profiles
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from pages import table
 
 from mxcast.models.compare import certificate
-from mxcast.models.population import common
-from mxcast.models.side import Side
+from mxcast.models.evaluation import Evaluation
+from mxcast.models.input_domain import common_domain
 from mxcast.spec import BLOCKS, PROFILES, Numerics, numerics
 
 ROOT = Path(__file__).parent.parent
@@ -36,12 +36,12 @@ def groups() -> list[list[str]]:
     return list(same.values())
 
 
-def record(format: str, a: str, b: str, sides: dict | None = None) -> dict:
-    """The certificate of two profiles; ``sides`` keeps what was evaluated for one format, for the next pair."""
+def record(format: str, a: str, b: str, evaluations: dict | None = None) -> dict:
+    """The certificate of two profiles; ``evaluations`` keeps those of one format for the next pair."""
     rules = [numerics(format, profile) for profile in (a, b)]
-    population = common(*(one.source for one in rules))
-    sides = {} if sides is None else sides
-    chosen = [sides.setdefault((name, population.name), Side(one, population)) for name, one in zip((a, b), rules)]
+    domain = common_domain(*(one.source for one in rules))
+    evaluations = {} if evaluations is None else evaluations
+    chosen = [evaluations.setdefault((name, domain.name), Evaluation(one, domain)) for name, one in zip((a, b), rules)]
     found = certificate(*chosen).to_dict()
     return {"format": format, "profiles": [a, b], "numbers": found["numbers"], **{part: found[part] for part in PARTS}}
 
@@ -49,9 +49,9 @@ def record(format: str, a: str, b: str, sides: dict | None = None) -> dict:
 def measure() -> dict:
     start, records = time.perf_counter(), []
     for format in FORMATS:
-        sides: dict = {}
+        evaluations: dict = {}
         for a, b in combinations((names[0] for names in groups()), 2):
-            records.append(record(format, a, b, sides))
+            records.append(record(format, a, b, evaluations))
         print(f"{format}: {time.perf_counter() - start:.0f} s", flush=True)
     return {
         "mxcast": version("mxcast"),
@@ -79,7 +79,7 @@ def _share(found: dict) -> str:
 
 
 def _first(found: dict) -> str:
-    """The first witness: its block, then byte and codes under either side."""
+    """The first counterexample: its block, then byte and codes under either profile."""
     if found["first"] is None:
         return ""
     sides = [found["first"][key] for key in "ab"]
@@ -122,7 +122,7 @@ def rendered(results: dict) -> str:
     return f"""# Where the profiles differ
 
 This page is written by `python bench/matrix.py` from [differences.json](../records/differences.json), which has the
-last witnesses too; `mxcast compare A B` makes any other comparison. mxcast {results["mxcast"]}, NumPy {
+last counterexamples too; `mxcast compare A B` makes any other comparison. mxcast {results["mxcast"]}, NumPy {
         results["numpy"]
     }.
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from ..host.cache import kept_result, sources
 from ..models import dequantize, error_statistics, quantize
-from ..models.amax import INFINITY
-from ..models.block import as_blocks
-from ..models.source import FORMATS, as_numbers, narrow, widen
+from ..models.block_array import as_blocks
+from ..models.source import FORMATS, INFINITY, as_numbers, narrow, widen
 from ..spec import BF16, FP32, FloatFormat, Numerics
 from .tensors import Tensor
 

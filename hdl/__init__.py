@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .emission import default_name, describe, emit, verilog
     from .random_source import RandomSource
     from .scale import ScaleUnit
+    from .stream import StreamConverter
 
 __all__ = [
     "CHOICES",
@@ -33,6 +34,7 @@ __all__ = [
     "Quantizer",
     "RandomSource",
     "ScaleUnit",
+    "StreamConverter",
     "Structure",
     "converter_config",
     "default_name",
@@ -49,6 +51,7 @@ MODULES = {
     "ElementQuantizer": "element",
     "RandomSource": "random_source",
     "ScaleUnit": "scale",
+    "StreamConverter": "stream",
     **dict.fromkeys(("default_name", "describe", "emit", "verilog"), "emission"),
 }
 """Where the names are that need Amaranth."""

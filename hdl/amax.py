@@ -13,7 +13,7 @@ from .config import ConverterConfig
 from .mode import by_mode, mode_port
 from .modules import placed
 from .operand import lane_name, operand_layout, scale_key_layout
-from .register import enable_port, registered
+from .register import Stage, enable_port
 from .table import table
 from .threshold import Threshold
 
@@ -138,9 +138,8 @@ class AmaxTree(wiring.Component):
         ]
         if self.reduced:
             nodes = {node.name: node for node in level}
-            _, *level = registered(
-                m, self, "key", forced=nodes if self.numerics.specials is not Specials.NAN_BLOCK else [], **nodes
-            )
+            inverted = nodes if self.numerics.specials is not Specials.NAN_BLOCK else ()
+            level = list(Stage(m, self).crossed("key", store_inverted=inverted, **nodes).values.values())
         depth = 0
         while len(level) > 1:
             depth += 1
@@ -153,7 +152,8 @@ class AmaxTree(wiring.Component):
             )
             m.d.comb += [winner.eq(largest(group)) for winner, group in zip(level, groups)]
             if len(groups) > 1:
-                _, *level = registered(m, self, f"level{depth}", **{node.name: node for node in level})
+                crossed = Stage(m, self).crossed(f"level{depth}", **{node.name: node for node in level})
+                level = list(crossed.values.values())
         return m
 
     def leaf(self, m: Module, platform, lane: int, x) -> Signal:

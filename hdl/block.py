@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,7 +15,7 @@ from .element import ElementQuantizer
 from .elimination import Elimination
 from .modules import placed
 from .operand import lane_name, operand_config, special_flags
-from .register import registered
+from .register import Stage
 from .scale import ScaleUnit
 from .table_element import TableQuantizer
 from .table_fixed import FixedQuantizer
@@ -23,6 +23,9 @@ from .widen import Widen
 
 __all__ = ["BlockConverter"]
 
+
+CONTROL = ("mode", "random")
+"""Inputs that lanes are asked for by name, with the numbers."""
 
 QUANTIZERS: dict[tuple[Quantizer, Kind], type[wiring.Component]] = {
     (Quantizer.SHIFT, Kind.FLOAT): ElementQuantizer,
@@ -81,75 +84,77 @@ class BlockConverter(wiring.Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         config = operand_config(self.config)
-        numerics, lanes, told = config.numerics, range(config.numerics.block_size), ("mode", "random")
-        micro = config.microarchitecture
+        numerics, lanes, micro = config.numerics, range(config.numerics.block_size), config.microarchitecture
         tree, unit = (AmaxTree if micro.amax in TOGETHER else Elimination)(config), ScaleUnit(config)
         quantizer = QUANTIZERS[micro.quantizer, numerics.block.element.kind]
+        numbers = [lane_name("x", lane, numerics) for lane in lanes]
 
-        def named(x: list) -> dict:
-            return {lane_name("x", lane, numerics): number for lane, number in zip(lanes, x)}
+        def crossed(stage: Stage, boundary: str, x: list, **more: object) -> tuple[Stage, list]:
+            """The stage after a boundary, and the numbers there."""
+            stage = stage.crossed(boundary, **more, **dict(zip(numbers, x)))
+            return stage, [stage.values[name] for name in numbers]
 
-        (now,) = registered(m, self, "input", told=("x", *told))  # ports as they are at this step
-        x = now.operands(m, platform, lanes)
-        now, *x = registered(m, now, "widened", told=told, **named(x))
+        now = Stage(m, self, control=("x", "mode", "random")).crossed("input")
+        x = self.operands(m, platform, lanes, now.x)
+        now, x = crossed(now, "widened", x, control=CONTROL)
         elements = [quantizer(config) for _ in lanes]
         m.submodules.amax_tree, m.submodules.scale_unit = placed(tree, platform), placed(unit, platform)
         m.d.comb += tree.x.eq(Cat(x))
         if tree.reduced:
-            now.tell(m, tree)
+            self.tell(m, now, tree)
 
         if {*tree_stages(config), "scale"} & {*micro.registered_after}:
             x = narrowed(m, numerics, x, elements[0].looks_at)
-        for place in inner_stages(config):  # what the tree holds there, it registers itself
-            now, *x = registered(m, now, place, told=told, **named(x))
+        for boundary in inner_stages(config):  # what the tree holds there, it registers itself
+            now, x = crossed(now, boundary, x)
         root = tree_stages(config)[len(inner_stages(config))]
-        now, key, *x = registered(m, now, root, told=told, amax=tree.amax, **named(x))
+        now, x = crossed(now, root, x, amax=tree.amax)
+        key = now.amax
         if not tree.reduced:
             reduce_key = ReduceKey(config)
             m.submodules.reduce_key = placed(reduce_key, platform)
             m.d.comb += reduce_key.magnitude.eq(key)
-            now.tell(m, reduce_key)
-            now, key, *x = registered(m, now, "key", told=told, key=reduce_key.key, **named(x))
+            self.tell(m, now, reduce_key)
+            now, x = crossed(now, "key", x, key=reduce_key.key)
+            key = now.key
 
         m.d.comb += unit.key.eq(key)
-        now.tell(m, unit)
+        self.tell(m, now, unit)
         flags = {flag: getattr(unit, flag) for flag in special_flags(numerics)}
         if "is_large" in elements[0].signature.members:
             flags["is_large"] = elements[0].larger(unit.scale)
-        now, scale, *rest = registered(
-            m, now, "scale", told=told, forced=["scale", "is_large"], scale=unit.scale, **flags, **named(x)
-        )
-        flags, x = dict(zip(flags, rest)), rest[len(flags) :]
+        now, x = crossed(now, "scale", x, store_inverted=["scale", "is_large"], scale=unit.scale, **flags)
 
         count = numerics.random_bits
         for lane, element in enumerate(elements):
             m.submodules[lane_name("element", lane, numerics)] = placed(element, platform)
-            now.tell(m, element)
+            self.tell(m, now, element)
             m.d.comb += [
                 element.x.eq(Cat(Const(0, len(element.x) - len(x[lane])), x[lane])),
-                element.scale.eq(scale),
-                *(getattr(element, flag).eq(value) for flag, value in flags.items()),
+                element.scale.eq(now.scale),
+                *(getattr(element, flag).eq(now.values[flag]) for flag in flags),
                 *([element.random.eq(now.random[count * lane : count * (lane + 1)])] if count else []),
             ]
-        for place in element_stages(config):
-            _, scale = registered(m, self, place, scale=scale)
+        for boundary in element_stages(config):  # the scale goes along with the lanes
+            now = now.crossed(boundary, control=(), scale=now.scale)
         codes = {lane_name("p", lane, numerics): element.p for lane, element in enumerate(elements)}
-        _, scale, *codes = registered(m, self, "output", scale=scale, **codes)
+        now = now.crossed("output", control=(), scale=now.scale, **codes)
 
         bits = numerics.block.element.bits
         m.d.comb += [
-            self.scale.eq(scale),
-            *(self.p[bits * lane : bits * (lane + 1)].eq(code) for lane, code in enumerate(codes)),
+            self.scale.eq(now.scale),
+            *(self.p[bits * lane : bits * (lane + 1)].eq(now.values[name]) for lane, name in enumerate(codes)),
         ]
         if self.config.latency:
             self.handshake(m)
         return m
 
-    def tell(self, m: Module, part: wiring.Component) -> None:
+    def tell(self, m: Module, now: Stage, part: wiring.Component) -> None:
         """Connect what a part needs to know of the whole: the mode, and whether registers take what comes."""
-        m.d.comb += [
-            getattr(part, port).eq(getattr(self, port)) for port in ("mode", "enable") if port in part.signature.members
-        ]
+        if "mode" in part.signature.members:
+            m.d.comb += part.mode.eq(now.mode)
+        if "enable" in part.signature.members:
+            m.d.comb += part.enable.eq(self.enable)
 
     def handshake(self, m: Module) -> None:
         """A valid bit goes along with each block. Everything moves unless the last one waits to be taken."""
@@ -160,18 +165,18 @@ class BlockConverter(wiring.Component):
                 m.d.sync += valid.eq(before)
         m.d.comb += [self.enable.eq(self.o_ready | ~valid), self.i_ready.eq(self.enable), self.o_valid.eq(valid)]
 
-    def operands(self, m: Module, platform, lanes: range) -> list:
+    def operands(self, m: Module, platform, lanes: range, numbers: Value) -> list:
         """The number of each lane, widened where the source asks for it."""
         numerics = self.config.numerics
         width = numerics.source.bits
-        x = [self.x[width * lane : width * (lane + 1)] for lane in lanes]
+        x = [numbers[width * lane : width * (lane + 1)] for lane in lanes]
         if operand_config(self.config) is self.config:
             return x
         width = operand_config(self.config).numerics.source.bits
         wide = Signal(numerics.block_size * width)
-        numbers = [wide[width * lane : width * (lane + 1)] for lane in lanes]
+        widened = [wide[width * lane : width * (lane + 1)] for lane in lanes]
         for lane in lanes:
             widen = Widen(self.config)
             m.submodules[lane_name("widen", lane, numerics)] = placed(widen, platform)
-            m.d.comb += [widen.x.eq(x[lane]), numbers[lane].eq(widen.wide)]
-        return numbers
+            m.d.comb += [widen.x.eq(x[lane]), widened[lane].eq(widen.wide)]
+        return widened

@@ -23,7 +23,7 @@ from .boundaries import element_stages
 from .config import ConverterConfig
 from .mode import by_mode, mode_port
 from .operand import operand_layout, special_flags
-from .register import enable_port, registered
+from .register import Stage, enable_port
 from .rounding import bits_below, rounds_up
 
 __all__ = ["ElementQuantizer"]
@@ -98,31 +98,27 @@ class ElementQuantizer(wiring.Component):
         m = Module()
         number = data.View(operand_layout(self.numerics), self.x)
         flags = special_flags(self.numerics)
+        now = Stage(m, self, control=("mode", "random", *flags))
         top, tail, field = self.normalise(m, number)
         if "enable" in self.signature.members:
             number = self.remembered(number)
-        now, number, top, tail, field = registered(  # the ports as they are at this step
-            m, self, "normalised", told=("mode", "random", *flags), number=number, top=top, tail=tail, field=field
-        )
-        fraction, below, sticky = now.align(m, top, tail, field)
-        now, number, top, field, fraction, below, sticky = registered(
-            m,
-            now,
+        now = now.crossed("normalised", number=number, top=top, tail=tail, field=field)
+        fraction, below, sticky = self.align(m, now)
+        now = now.crossed(
             "aligned",
-            told=("mode", "random", *flags),
-            forced=["fraction", "below"],
-            number=number,
-            top=top,
-            field=field,
+            store_inverted=["fraction", "below"],
+            number=now.number,
+            top=now.top,
+            field=now.field,
             fraction=fraction,
             below=below,
             sticky=sticky,
         )
-        magnitude = now.round(m, number, top, field, fraction, below, sticky)
-        now, number, magnitude = registered(
-            m, now, "rounded", told=("mode", *flags), forced=["magnitude"], number=number, magnitude=magnitude
+        magnitude = self.round(m, now)
+        now = now.crossed(
+            "rounded", control=("mode", *flags), store_inverted=["magnitude"], number=now.number, magnitude=magnitude
         )
-        now.pack(m, number, magnitude)
+        self.pack(m, now)
         return m
 
     def remembered(self, number):
@@ -182,13 +178,13 @@ class ElementQuantizer(wiring.Component):
         m.d.comb += field.eq(exponent + offset)
         return window[places:], tail, field
 
-    def align(self, m: Module, top, tail, field):
+    def align(self, m: Module, now: Stage):
         """Fraction, bits below it and sticky bit, shifted down where the number is below the lowest field, and where
         another mode has a longer fraction."""
-        below = bits_below(self.numerics)
+        top, tail, field, below = now.top, now.tail, now.field, bits_below(self.numerics)
         shorter = [self.fraction_bits - target.fraction_bits for target in self.targets]
         shifts = by_mode(
-            self, [target.lowest_field for target in self.targets]
+            now, [target.lowest_field for target in self.targets]
         )  # a number below the lowest field is shifted
         placed, lost = (
             top[:-1],
@@ -201,8 +197,8 @@ class ElementQuantizer(wiring.Component):
         if any(shorter):
             longest = Signal(len(placed))  # as the mode of the longest fraction has it
             m.d.comb += longest.eq(placed)
-            lost.append(by_mode(self, [longest[:by].any() if by else Const(0) for by in shorter]))
-            placed = by_mode(self, [Cat(longest[by:], Const(0, by)) for by in shorter])
+            lost.append(by_mode(now, [longest[:by].any() if by else Const(0) for by in shorter]))
+            placed = by_mode(now, [Cat(longest[by:], Const(0, by)) for by in shorter])
         if not isinstance(shifts, Value) and not shifts:
             return placed[below:], placed[:below], reduce(or_, lost)
         # Fields 0, -1, ..., -last shift down by 1, 2, ..., 1 + last places; below that nothing is left to round.
@@ -227,10 +223,10 @@ class ElementQuantizer(wiring.Component):
         ]
         return aligned[below:], aligned[:below], sticky
 
-    def round(self, m: Module, number, top, field, fraction, below, sticky):
+    def round(self, m: Module, now: Stage):
         """The rounded and saturated magnitude code."""
-        numerics, targets = self.numerics, self.targets
-        max_code = by_mode(self, [target.max_code for target in targets])
+        numerics, targets, top, field, fraction = self.numerics, self.targets, now.top, now.field, now.fraction
+        max_code = by_mode(now, [target.max_code for target in targets])
         is_kept = ~field[-1] & top[-1]  # otherwise the hidden bit is gone or has moved into the fraction
         truncated = Signal(targets[0].field_bits + targets[0].fraction_bits)
         rounded = Signal(
@@ -242,7 +238,7 @@ class ElementQuantizer(wiring.Component):
         m.d.comb += [
             truncated.eq(
                 by_mode(
-                    self,
+                    now,
                     [
                         Cat(
                             fraction[: target.fraction_bits],
@@ -252,7 +248,7 @@ class ElementQuantizer(wiring.Component):
                     ],
                 )
             ),
-            up.eq(rounds_up(numerics.rounding, truncated[0], below, sticky, getattr(self, "random", None))),
+            up.eq(rounds_up(numerics.rounding, truncated[0], now.below, now.sticky, getattr(now, "random", None))),
             # a fraction that has grown to the next power of two carries into the field
             rounded.eq(truncated + up),
             saturates.eq(truncated >= max_code),
@@ -260,7 +256,7 @@ class ElementQuantizer(wiring.Component):
         too_large = saturates
         if any(target.overflows for target in targets):
             too_large = saturates | by_mode(
-                self,
+                now,
                 [
                     ~field[-1] & field[target.field_bits : -1].any() & top[-1] if target.overflows else Const(0)
                     for target in targets
@@ -270,12 +266,12 @@ class ElementQuantizer(wiring.Component):
         flushes = []
         if any(target.lowest_field == 0 for target in targets):  # below field 0
             flushes.append(
-                by_mode(self, [field[-1] | ~top[-1] if target.lowest_field == 0 else Const(0) for target in targets])
+                by_mode(now, [field[-1] | ~top[-1] if target.lowest_field == 0 else Const(0) for target in targets])
             )
         if any(target.flushes for target in targets):
             flushes.append(
                 by_mode(
-                    self,
+                    now,
                     [~magnitude[target.fraction_bits :].any() if target.flushes else Const(0) for target in targets],
                 )
             )
@@ -287,13 +283,13 @@ class ElementQuantizer(wiring.Component):
         m.d.comb += flushed.eq(Mux(Cat(flushes).any(), 0, magnitude))
         return flushed
 
-    def pack(self, m: Module, number, magnitude) -> None:
+    def pack(self, m: Module, now: Stage) -> None:
         """Sign the magnitude, or give the code of a special block or, under `Specials.TE`, of a special number."""
-        flags = special_flags(self.numerics)
+        number, magnitude, flags = now.number, now.magnitude, special_flags(self.numerics)
         elements = [mode.block.element for mode in self.config.modes]
         bits = elements[0].bits
         nan_code = by_mode(
-            self,
+            now,
             [
                 (e.max_code if self.numerics.specials is Specials.TE else 0) if e.nan_code is None else e.nan_code
                 for e in elements
@@ -302,15 +298,13 @@ class ElementQuantizer(wiring.Component):
         code = magnitude
         if "inf" in flags:  # signal codes are signed
             inf_codes, nan_codes = zip(*map(signal_codes, elements))
-            code = Mux(
-                self.nan, by_mode(self, list(nan_codes)), Mux(self.inf, by_mode(self, list(inf_codes)), magnitude)
-            )
+            code = Mux(now.nan, by_mode(now, list(nan_codes)), Mux(now.inf, by_mode(now, list(inf_codes)), magnitude))
         if self.numerics.specials is Specials.TE:
-            code = Mux(number.exponent.all(), by_mode(self, [e.max_code for e in elements]), magnitude)
+            code = Mux(number.exponent.all(), by_mode(now, [e.max_code for e in elements]), magnitude)
         magnitude = Value.cast(code)
         padding = Const(0, max(bits - 1 - len(magnitude), 0))
         code = by_mode(
-            self,
+            now,
             [
                 Mux(number.sign, -code, code)[:bits]
                 if e.kind is Kind.FIXED
@@ -319,7 +313,7 @@ class ElementQuantizer(wiring.Component):
             ],
         )
         if flags == ("nan",):
-            code = Mux(self.nan, nan_code, code)
+            code = Mux(now.nan, nan_code, code)
         if self.numerics.specials is Specials.TE:
             code = Mux(number.exponent.all() & number.fraction.any(), nan_code, code)
         m.d.comb += self.p.eq(code)

@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 from .amax import AmaxTree
 from .architecture import Amax
 from .modules import placed
-from .register import registered
+from .register import Stage
 from .table import table
 
 __all__ = ["Elimination", "Some"]
@@ -145,8 +145,7 @@ class Elimination(AmaxTree):
         }
         if len(found):
             values["found"] = found
-        _, *later = registered(m, self, place, **values)
-        later = dict(zip(values, later))
+        later = Stage(m, self).crossed(place, **values).values
         return [
             Lane(**{name: later.get(f"{name}{i}", value) for name, value in vars(lane).items()})
             for i, lane in enumerate(now)

@@ -19,13 +19,13 @@ def mode_port(config: ConverterConfig) -> dict[str, Member]:
     return {"mode": In(config.mode_bits)} if config.alternatives else {}
 
 
-def by_mode(component: object, choices: Sequence):
-    """The choice of the mode that the component is told, which is one for each mode; mode numbers without one of their
-    own choose the last."""
+def by_mode(stage: object, choices: Sequence):
+    """The choice, one of as many as there are modes, of the ``mode`` of a stage or a component; mode numbers without
+    one of their own choose the last."""
     if (all(isinstance(choice, int) for choice in choices) and len(set(choices)) == 1) or len(choices) == 1:
         return choices[0]
     *others, chosen = choices
     for number, choice in reversed(list(enumerate(others))):
-        is_mode = component.mode == number if number else ~component.mode.any()  # a comparison with 0 is printed as !
+        is_mode = stage.mode == number if number else ~stage.mode.any()  # a comparison with 0 is printed as !
         chosen = Mux(is_mode, choice, chosen)
     return Value.cast(chosen)

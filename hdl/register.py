@@ -1,13 +1,13 @@
-"""Registers between the steps of a converter, after those that its configuration names. Without any it has no clock.
+"""Registers between the steps of a component, at the stage boundaries that its configuration names. Without any it has
+no clock.
 
-A component asks at every place that it has, and passes all that lives there: what it was told and what it computed. So
-nothing can be late against the rest, and no expression is written twice.
+A component passes everything that crosses a boundary: the control inputs that are asked for later, and what it has
+computed. So nothing can be late against the rest, and no expression is written twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from copy import copy
+from collections.abc import Iterable, Mapping
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
@@ -15,45 +15,60 @@ from amaranth.lib.wiring import In, Member
 
 from .config import ConverterConfig
 
-__all__ = ["enable_port", "registered"]
+__all__ = ["Stage", "enable_port"]
 
 
-def enable_port(config: ConverterConfig, places: Iterable[str]) -> dict[str, Member]:
-    """The port ``enable`` of a component that has registers after one of these places, or none."""
-    return {"enable": In(1)} if set(places) & set(config.microarchitecture.registered_after) else {}
+def enable_port(config: ConverterConfig, boundaries: Iterable[str]) -> dict[str, Member]:
+    """The port ``enable`` of a component that has registers at one of these boundaries, or none."""
+    return {"enable": In(1)} if set(boundaries) & set(config.microarchitecture.registered_after) else {}
 
 
-def registered(
-    m: Module,
-    component: wiring.Component,
-    place: str,
-    *,
-    told: Iterable[str] = (),
-    forced: Iterable[str] = (),
-    **values: Value,
-) -> list:
-    """The component and the values as what comes after ``place`` sees them: the same, or as they were one cycle before.
-
-    A cycle is one in which ``component.enable`` is set. ``told`` are names of inputs of the component that are asked
-    for later, and may have any that it does not have; in the component that is returned they are the registered ones.
-
-    The registers hold data only, and are not reset. Those of the values in ``forced``, which a single bit can decide,
-    hold the complement. Synthesis would make that bit a synchronous reset, and gate it by the enable, as the reset of a
-    register comes first: a LUT between the net that reaches all registers and some of them, always the longest path (on
-    ECP5 150 MHz instead of 175). It does not look through an inverter, which vanishes in the LUTs before and behind.
-    Outputs are registers as they are.
+class Stage:
+    """What a component has between two stage boundaries, each value an attribute: its control inputs, such as the mode,
+    and what it has computed.
     """
-    if place not in component.config.microarchitecture.registered_after:
-        return [component, *values.values()]
-    later = copy(component)
-    inputs = {name: getattr(component, name) for name in told if name in component.signature.members}
-    delayed = []
-    with m.If(component.enable):
-        for name, value in (inputs | values).items():
-            inverts = name in forced
-            register = Signal(value.shape(), name=f"{'not_' * inverts}{name}_{place}_q", reset_less=True)
-            m.d.sync += register.eq(~value if inverts else value)
-            delayed.append(~register if inverts else register)
-    for name, register in zip(inputs, delayed):
-        setattr(later, name, register)
-    return [later, *delayed[len(inputs) :]]
+
+    def __init__(
+        self, m: Module, component: wiring.Component, control: Iterable[str] = (), values: Mapping[str, Value] = {}
+    ) -> None:
+        """The first stage. ``control`` are names of inputs; those that the component does not have are left out."""
+        self.m, self.component, self.values = m, component, dict(values)
+        self.control = {name: getattr(component, name) for name in control if name in component.signature.members}
+
+    def __getattr__(self, name: str) -> Value:
+        for values in (vars(self).get("control", {}), vars(self).get("values", {})):
+            if name in values:
+                return values[name]
+        raise AttributeError(f"this stage has no {name}")
+
+    def crossed(
+        self,
+        boundary: str,
+        *,
+        control: Iterable[str] | None = None,
+        store_inverted: Iterable[str] = (),
+        **values: Value,
+    ) -> Stage:
+        """The stage after a boundary: these values, and the control inputs, or only those that ``control`` names, as
+        they are, or, where the configuration has registers there, as they were one cycle before.
+
+        A cycle is one in which ``enable`` of the component is set. The registers hold data only, and are not reset.
+        Those of the values in ``store_inverted``, which a single bit can decide, hold the complement. Synthesis would
+        make that bit a synchronous reset, and gate it by the enable, as the reset of a register comes first: a LUT
+        between the net that reaches all registers and some of them, always the critical path (on ECP5 150 MHz instead
+        of 175). It does not look through an inverter, which vanishes in the LUTs before and behind. Outputs are
+        registers as they are.
+        """
+        later = Stage(self.m, self.component)
+        later.control = {name: value for name, value in self.control.items() if control is None or name in control}
+        later.values = values
+        if boundary not in self.component.config.microarchitecture.registered_after:
+            return later
+        with self.m.If(self.component.enable):
+            for side in (later.control, later.values):
+                for name, value in side.items():
+                    inverts = name in store_inverted
+                    register = Signal(value.shape(), name=f"{'not_' * inverts}{name}_{boundary}_q", reset_less=True)
+                    self.m.d.sync += register.eq(~value if inverts else value)
+                    side[name] = ~register if inverts else register
+        return later

@@ -21,7 +21,7 @@ from .distance import Distance, distance
 from .modules import ModuleLibrary, placed
 from .normalise import Normalised, normalised, reach_of
 from .operand import operand_layout, special_flags
-from .register import enable_port, registered
+from .register import Stage, enable_port
 from .scale import largest_scale, scale_offset
 from .sticky import any_of
 from .table import LUT_INPUTS, table
@@ -31,7 +31,7 @@ __all__ = ["TableQuantizer"]
 
 
 class TableQuantizer(wiring.Component):
-    """`ElementQuantizer` by tables, with the same ports, for what `spec.config.has_tables` says. Combinational without
+    """`ElementQuantizer` by tables, with the same ports, for what `architecture.SUPPORTS` says. Combinational without
     registers inside.
     """
 
@@ -87,18 +87,17 @@ class TableQuantizer(wiring.Component):
         number, flags = data.View(operand_layout(self.numerics), self.x), special_flags(self.numerics)
         special, top = self.special(number), self.top()
         digits, moved = self.flushed(number) if not self.reach else self.normalised(number, top.pop("is_large"))
-        values = {"sign": number.sign, **special, **top, **digits}
-        now, *later = registered(m, self, "top", told=flags, forced=["choices", "zero", "bare", "hidden"], **values)
-        values = now.distance(moved, **dict(zip(values, later)))
-        now, *later = registered(m, now, "distance", told=flags, forced=["zero", "is_level"], **values)
-        values = dict(zip(values, later))
-        chosen = now.state(**values)
-        used = ("sign", "is_nan", "near", "kept", "sticky", "bare")
-        values = {name: value for name, value in values.items() if name in used} | dict(
-            zip(("is_field", "is_other"), chosen)
+        now = Stage(m, self, control=flags).crossed(
+            "top", store_inverted=["choices", "zero", "bare", "hidden"], sign=number.sign, **special, **top, **digits
         )
-        now, *later = registered(m, now, "chosen", told=flags, forced=["is_field", "is_other"], **values)
-        now.code(**dict(zip(values, later)))
+        now = now.crossed("distance", store_inverted=["zero", "is_level"], **self.distance(moved, **now.values))
+        is_field, is_other = self.state(now, **now.values)
+        used = ("sign", "is_nan", "near", "kept", "sticky", "bare")
+        values = {name: value for name, value in now.values.items() if name in used}
+        now = now.crossed(
+            "chosen", store_inverted=["is_field", "is_other"], **values, is_field=is_field, is_other=is_other
+        )
+        self.code(now, **now.values)
         return m
 
     def special(self, number) -> dict[str, Value]:
@@ -218,7 +217,7 @@ class TableQuantizer(wiring.Component):
             **found,
         }
 
-    def state(self, *, near, over, is_level, is_below, zero=None, hidden=None, is_special=None, **_):
+    def state(self, now: Stage, *, near, over, is_level, is_below, zero=None, hidden=None, is_special=None, **_):
         """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its
         own, the second for one of field 0 or rounded up from there, neither for zero.
         """
@@ -227,7 +226,7 @@ class TableQuantizer(wiring.Component):
         max_field = element.max_code >> element.man_bits
         tops, nones = {}, {}
         if numerics.specials is Specials.NAN_BLOCK:
-            (nones if numerics.block.element.nan_code is None else tops)["nan"] = self.nan
+            (nones if numerics.block.element.nan_code is None else tops)["nan"] = now.nan
         if numerics.specials in (Specials.DROP, Specials.TE):
             tops["special"] = is_special
         zeros = {} if zero is None else {"zero": zero}
@@ -279,14 +278,14 @@ class TableQuantizer(wiring.Component):
 
         return decoded("field"), decoded("other")
 
-    def code(self, *, sign, near, kept, is_field, is_other, sticky=None, bare=None, is_nan=None) -> None:
+    def code(self, now: Stage, *, sign, near, kept, is_field, is_other, sticky=None, bare=None, is_nan=None) -> None:
         """The code from its table for each bit."""
         m, numerics, element = self.m, self.numerics, self.element
         bits, fraction_bits = numerics.block.element.bits, element.man_bits
         sticky = [] if sticky is None else [sticky]
         bare = [] if bare is None else [bare]
         nan_code = numerics.block.element.nan_code
-        nan = self.nan if numerics.specials is Specials.NAN_BLOCK else is_nan
+        nan = now.nan if numerics.specials is Specials.NAN_BLOCK else is_nan
         differs = 0 if nan is None or nan_code is None else nan_code ^ element.max_code
 
         def bit(place: int, otherwise, *inputs):
@@ -359,7 +358,7 @@ class TableQuantizer(wiring.Component):
             sign = self.table("sign", lambda sign, nan: sign and not nan, sign, nan)
         if numerics.specials is Specials.INF_SCALE:  # signal codes are signed
             inf_code, nan_code = signal_codes(numerics.block.element)
-            magnitude = Mux(self.nan, nan_code, Mux(self.inf, inf_code, magnitude))[: bits - 1]
+            magnitude = Mux(now.nan, nan_code, Mux(now.inf, inf_code, magnitude))[: bits - 1]
         m.d.comb += self.p.eq(Cat(magnitude, sign))
 
     def lower(self, place: int, bit, kept, sticky: list, near, subnormal, code: dict):

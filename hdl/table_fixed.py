@@ -17,7 +17,7 @@ from .boundaries import element_stages
 from .config import ConverterConfig
 from .modules import ModuleLibrary, placed
 from .operand import operand_layout, special_flags
-from .register import enable_port, registered
+from .register import Stage, enable_port
 from .rounding import rounds_up
 from .scale import leaves_above
 from .table import table
@@ -90,10 +90,11 @@ class FixedQuantizer(wiring.Component):
         near = Signal(NEAR + 1)
         m.d.comb += [is_normal.eq(number.exponent.any()), top.eq(self.scale + offset), above.eq(top[NEAR:] - 1)]
         flags = special_flags(numerics)
-        now, x, is_normal, top, above = registered(
-            m, self, "top", told=("scale", *flags), x=self.x, is_normal=is_normal, top=top, above=above
+        now = Stage(m, self, control=("scale", *flags)).crossed(
+            "top", x=self.x, is_normal=is_normal, top=top, above=above
         )
-        number = data.View(operand_layout(numerics), x)
+        is_normal, top, above = now.is_normal, now.top, now.above
+        number = data.View(operand_layout(numerics), now.x)
         m.d.comb += near.eq(top[:NEAR] - Cat(number.exponent[0] | ~is_normal, number.exponent[1:NEAR]))
         high = number.exponent[NEAR:]
         count = len(high)
@@ -106,12 +107,10 @@ class FixedQuantizer(wiring.Component):
         if numerics.specials is Specials.DROP:  # above the top of its block, but where that is as high
             is_special = is_special & (now.scale < (1 << source.exp_bits) - offset)
         is_nan = number.exponent.all() & number.fraction.any() if numerics.specials is Specials.TE else Const(0, 1)
-        now, near, is_level, is_below, is_normal, fraction, sign, is_special = registered(
-            m,
-            now,
+        now = now.crossed(
             "distance",
-            told=flags,
-            forced=["is_level"],
+            control=flags,
+            store_inverted=["is_level"],
             near=near,
             is_level=is_level,
             is_below=is_below,
@@ -120,6 +119,7 @@ class FixedQuantizer(wiring.Component):
             sign=number.sign & ~is_nan,
             is_special=is_special,
         )
+        near, is_level, is_below, is_normal, fraction, sign, is_special = now.values.values()
 
         def in_reach(*bits):
             places = sum(bit << i for i, bit in enumerate(bits[:NEAR]))
@@ -196,11 +196,10 @@ class FixedQuantizer(wiring.Component):
             )  # nothing is rounded up from the largest code
         is_near = Signal()
         m.d.comb += is_near.eq(valid & ~farther)
-        now, far, farther, is_near, valid, is_top, is_full, guard, last, sticky, sign, *y = registered(
-            m,
-            now,
+        now = now.crossed(
             "chosen",
-            forced=["valid"],
+            control=(),
+            store_inverted=["valid"],
             far=far,
             farther=farther,
             is_near=is_near,
@@ -213,6 +212,7 @@ class FixedQuantizer(wiring.Component):
             sign=sign,
             **{f"y{i}": bit for i, bit in enumerate(y)},
         )
+        far, farther, is_near, valid, is_top, is_full, guard, last, sticky, sign, *y = now.values.values()
         up = Signal()
         up_now = rounds_up(numerics.rounding, last & ~farther, guard, sticky, None)
         m.d.comb += up.eq(up_now & valid & ~is_full & ~is_top if numerics.rounding is not Rounding.RTZ else 0)

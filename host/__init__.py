@@ -1,3 +1,3 @@
-"""The machine around the package: files, the cache, child processes, and tools that are missing. Imports nothing of
-ours.
+"""The machine around the package: files, the cache, child processes, signals, and errors of tools. Imports no other
+folder of the package.
 """

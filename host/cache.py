@@ -1,5 +1,5 @@
-"""Results that are kept by content, in one folder for all of this package. What is damaged counts as not there and is
-made again.
+"""Results that are kept by content, in one cache folder for the whole package. A damaged result counts as missing and
+is made again.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ MARKER = "complete.json"
 
 RESULT = "result.json"
 
-OF_TOOLS = ("wasmtime",)
-"""Folders that tools make in the cache by themselves. If they cannot, they say neither where nor why."""
+TOOL_FOLDERS = ("wasmtime",)
+"""Folders that tools make in the cache by themselves. They are made here, because the tools' own errors name neither
+the folder nor the reason.
+"""
 
 
 class CacheError(OSError):
@@ -54,17 +56,18 @@ class CacheError(OSError):
 
 
 def cache_folder(kind: str = "") -> Path:
-    """The folder, which exists and can be written: that of `VARIABLE`, or ``mxcast`` in the user's cache folder, or,
-    where that cannot be written, one of this user's in the folder for temporary files; or the folder in it for results
-    of this ``kind``. Raises `CacheError` where none can be used.
+    """The cache folder, or the folder in it for results of this ``kind``. It exists and can be written.
+
+    The cache is the folder that `VARIABLE` names, or else ``mxcast`` in the user's cache folder, or, where that cannot
+    be written, a private folder among the temporary files. Raises `CacheError` where none can be used.
     """
-    cache = _whole_cache()
-    for tool in OF_TOOLS:
-        _part(cache, tool)
-    return _part(cache, kind) if kind else cache
+    cache = _cache_root()
+    for tool in TOOL_FOLDERS:
+        _subfolder(cache, tool)
+    return _subfolder(cache, kind) if kind else cache
 
 
-def _part(cache: Path, kind: str) -> Path:
+def _subfolder(cache: Path, kind: str) -> Path:
     """A folder in the cache, which is made if it is missing."""
     if problem := _problem(cache / kind):
         raise CacheError(
@@ -73,7 +76,7 @@ def _part(cache: Path, kind: str) -> Path:
     return cache / kind
 
 
-def _whole_cache() -> Path:
+def _cache_root() -> Path:
     named = os.environ.get(VARIABLE)
     if named:
         folder = Path(named).absolute()
@@ -83,11 +86,11 @@ def _whole_cache() -> Path:
     folder = user_cache_path("mxcast")
     if folder.is_absolute() and not _problem(folder):
         return folder
-    return _of_user()
+    return _private_folder()
 
 
-def _of_user() -> Path:
-    """This user's folder among everybody's temporary files."""
+def _private_folder() -> Path:
+    """The folder of this user among the temporary files of all users."""
     folder = Path(tempfile.gettempdir()) / f"mxcast-{os.getuid()}"
     if problem := _problem(folder, 0o700) or _not_private(folder):
         raise CacheError(f"the cache folder {folder} cannot be used: {problem} ({VARIABLE} names another one)")
@@ -95,7 +98,7 @@ def _of_user() -> Path:
 
 
 def _problem(folder: Path, mode: int = 0o777) -> str | None:
-    """Why a folder cannot be used, which is made if it is missing."""
+    """Why a folder cannot be used; None where it can. It is made if it is missing."""
     try:
         folder.mkdir(mode=mode, parents=True, exist_ok=True)
     except FileExistsError:
@@ -106,7 +109,7 @@ def _problem(folder: Path, mode: int = 0o777) -> str | None:
 
 
 def _not_private(folder: Path) -> str | None:
-    """Why a folder among everybody's temporary files cannot be trusted."""
+    """Why a folder among the temporary files of all users cannot be trusted; None where it can."""
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         return "another user could write there"
@@ -115,19 +118,18 @@ def _not_private(folder: Path) -> str | None:
 
 @contextlib.contextmanager
 def scratch(plain: bool = False) -> Iterator[Path]:
-    """An empty folder for the files of one question to a tool, removed when the block ends; ``plain`` is for tools that
-    read more than letters in its name.
+    """An empty folder for the files of one run of a tool, removed when the block ends. Its name is ``plain`` for tools
+    that give special characters a meaning.
     """
     cache = cache_folder()
     if plain and not PLAIN.fullmatch(str(cache)):
-        cache = _of_user()
+        cache = _private_folder()
         if not PLAIN.fullmatch(str(cache)):
             raise CacheError(
                 f"the folders for temporary files, {cache_folder()} and {cache}, must have names of letters, digits "
-                "and ./+-_ "
-                f"for this tool ({VARIABLE} and TMPDIR name others)"
+                f"and ./+-_ for this tool ({VARIABLE} and TMPDIR name others)"
             )
-    with temporary_folder(_part(cache, "scratch")) as folder:
+    with temporary_folder(_subfolder(cache, "scratch")) as folder:
         yield folder
 
 
@@ -136,7 +138,7 @@ _refreshed: ContextVar[set[Path] | None] = ContextVar("refreshed", default=None)
 
 @contextlib.contextmanager
 def refreshed(wanted: bool = True) -> Iterator[None]:
-    """Within the block what is kept is made again, once, whatever is there. Nothing changes unless it is ``wanted``."""
+    """Within the block kept results are made again, each once. Nothing changes unless it is ``wanted``."""
     token = _refreshed.set(set() if wanted else _refreshed.get())
     try:
         yield
@@ -145,9 +147,9 @@ def refreshed(wanted: bool = True) -> Iterator[None]:
 
 
 def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], None]) -> Path:
-    """The folder of results for ``key``; ``make`` fills it, under a temporary name, if it is not there or not whole.
+    """The folder of results for ``key``. If it is missing or damaged, ``make`` fills it, under a temporary name.
 
-    Two processes that make the same folder at once both succeed, and one result is kept. Nobody may write to the folder
+    If two processes make the same folder at once, both succeed, and one result is kept. Nobody may write to the folder
     later.
     """
     folder = cache_folder(kind) / sha256(*key)[:32]
@@ -158,16 +160,14 @@ def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], No
         with _full_disk_named(folder):
             make(temporary)
             (temporary / MARKER).write_text(json.dumps(_digests(temporary)))
-        with (
-            temporary_folder(folder.parent) as old,
-            uninterrupted(),
-        ):  # or there could be neither the old result nor the new one
+        # uninterrupted, because between the two renames there is neither the old result nor the new one
+        with temporary_folder(folder.parent) as old, uninterrupted():
             with contextlib.suppress(FileNotFoundError):
                 folder.rename(old / "old")
             try:
                 temporary.rename(folder)
             except OSError:
-                if not _is_whole(folder):  # not because another process was first
+                if not _is_whole(folder):  # otherwise another process was first
                     raise
     if renewed is not None:
         renewed.add(folder)
@@ -176,7 +176,7 @@ def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], No
 
 @contextlib.contextmanager
 def _full_disk_named(folder: Path) -> Iterator[None]:
-    """Errors of a full disk name the folder, whoever met them."""
+    """Make every error of a full disk name the folder."""
     try:
         yield
     except (OSError, ToolError) as error:
@@ -186,8 +186,8 @@ def _full_disk_named(folder: Path) -> Iterator[None]:
 
 
 def kept_result(kind: str, key: Iterable[str | bytes], compute: Callable[[Path], object]) -> object:
-    """What ``compute`` returned for ``key``, as JSON has it; it is given an empty folder, which is kept with all that
-    is left in it.
+    """What ``compute`` returned for ``key``, as read from JSON. It is given an empty folder, which is kept with the
+    files that it holds in the end.
     """
 
     def make(folder: Path) -> None:
@@ -225,7 +225,7 @@ def keep_json(kind: str, name: str, content: object) -> Path:
 
 
 def kept_json(kind: str, name: str) -> object | None:
-    """The document that `keep_json` was given last; None where there is none, or a damaged one."""
+    """The document that `keep_json` kept last; None where it is missing or damaged."""
     try:
         document = json.loads(regular(cache_folder(kind) / f"{name}.json").read_text())
         content = document["content"]
@@ -238,10 +238,10 @@ def kept_json(kind: str, name: str) -> object | None:
 
 @lru_cache
 def sources(*rooms: str) -> str:
-    """SHA-256 of the code in these folders of the package: what results that are kept by content depend on."""
-    parts = []
+    """SHA-256 of the code in these folders of the package, as a part of the key of results that depend on it."""
+    parts: list[str | bytes] = []
     for room in rooms:
         for file in sorted(files(f"mxcast.{room}").iterdir(), key=lambda file: file.name):
-            if file.name.endswith((".py", ".cpp", ".v")):
+            if file.name.endswith((".py", ".cpp", ".h", ".v")):
                 parts += [f"{room}/{file.name}", file.read_bytes()]
     return sha256(*parts)

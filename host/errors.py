@@ -1,4 +1,4 @@
-"""What can be wrong with a tool, or with what it was given."""
+"""Errors of tools, and of designs that tools cannot read."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ class ToolMissing(ToolError):
 
 
 class DesignError(ValueError):
-    """A tool cannot read a design that somebody gave us. The message is one sentence; ``log`` is what the tool
-    printed.
-    """
+    """A tool cannot read a design of the user's. The message is one sentence; ``log`` is what the tool printed."""
 
     def __init__(self, message: str, log: str = "") -> None:
         super().__init__(message)

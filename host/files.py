@@ -1,9 +1,10 @@
-"""Files that appear whole or not at all, and temporary files that are removed even after the process that made them was
+"""Files that appear whole or not at all, and temporary files that are removed even if the process that made them was
 killed.
 
-Whoever works on a temporary file or folder holds a lock on it (flock), which the system releases when the process ends,
-however it ends. So a temporary file without a lock belongs to nobody, and the next process that works beside it removes
-it.
+A process holds a lock (flock) on each temporary file or folder that it works on, and the system releases the lock when
+the process ends, in whatever way. So a temporary file without a lock is abandoned, and the next process that works
+beside it removes it. The library filelock does not serve here: it locks regular files only, and a lock file beside
+each temporary folder would itself be left behind by a killed process.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from .signals import interruptible, uninterrupted
 __all__ = ["locked", "read_toml", "regular", "replaced", "sha256", "temporary_folder", "write_whole"]
 
 PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
-"""Names that every shell, make and tool takes for what they are."""
+"""Names in which no shell, make or tool gives a character a special meaning."""
 
 PART = "mxcast-part"
 """How the names of temporary files and folders end."""
 
 
 def regular(path: Path | str) -> Path:
-    """The path of a file to read. Raises OSError where there is none, and ValueError for a pipe, a device or a folder,
-    which nobody can read twice, or which never ends.
+    """The path of a file to read. Raises OSError where there is none, and ValueError for a folder, and for a pipe or a
+    device, which cannot be read twice or may never end.
     """
     path = Path(path)
     if not stat.S_ISREG(os.stat(path).st_mode):
@@ -54,20 +55,20 @@ def read_toml(path: Path | str) -> dict[str, object]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
-    except ValueError:  # what Python says of the number is of Python
+    except ValueError:  # Python's own message is about Python's settings
         raise ValueError(f"{path} has a whole number of more than {sys.get_int_max_str_digits()} digits") from None
 
 
 @contextlib.contextmanager
 def replaced(path: Path | str) -> Iterator[BinaryIO]:
-    """A new file, open for reading and writing, that takes the place of ``path`` when the block ends: others see the
-    old content or the new one. A symbolic link stays, and what it points to is replaced.
+    """A new file, open for reading and writing, that replaces ``path`` when the block ends: other processes see the old
+    content or the new one. If ``path`` is a symbolic link, its target is replaced.
 
-    After an exception nothing is left behind, and an older file is untouched. Raises OSError in the words of the
-    system, naming ``path``, and ValueError where ``path`` is a folder or a device.
+    After an exception no temporary file remains, and the old file is untouched. Raises OSError with the system's text
+    and the name ``path``, and ValueError where ``path`` is a folder or a device.
     """
     final = Path(os.path.realpath(path))
-    if final.is_symlink():  # what is left of links that lead to each other
+    if final.is_symlink():  # realpath stops at links that point to each other
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if final.exists() and not final.is_file():
         raise ValueError(f"{path} exists and is no regular file")
@@ -83,7 +84,7 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
                     file.flush()
                     if final.exists():
                         os.fchmod(file.fileno(), stat.S_IMODE(final.stat().st_mode))
-                    os.replace(temporary, final)  # while it is locked, so that nobody takes it for abandoned
+                    os.replace(temporary, final)  # while it is locked, so that no process takes it for abandoned
             except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise
@@ -91,7 +92,7 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _named(path: Path | str) -> Iterator[None]:
-    """Let errors of the system speak of ``path`` and not of a temporary file."""
+    """Make errors of the system name ``path`` and not a temporary file."""
     try:
         yield
     except OSError as error:
@@ -106,7 +107,7 @@ def _new_file(folder: Path, name: str) -> tuple[Path, int]:
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
         if _lock(handle, temporary):
             return temporary, handle
-        os.close(handle)  # another process took it for abandoned, in the moment before it was locked
+        os.close(handle)  # another process took it for abandoned before it was locked
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
@@ -141,7 +142,7 @@ def _new_folder(parent: Path) -> tuple[Path, int]:
         except FileNotFoundError:
             if not parent.is_dir():
                 raise
-            continue  # another process took it for abandoned, in the moment before it was opened
+            continue  # another process took it for abandoned before it was opened
         if _lock(handle, folder):
             return folder, handle
         os.close(handle)
@@ -157,7 +158,7 @@ def _lock(handle: int, path: Path) -> bool:
 
 
 def _remove_abandoned(folder: Path, pattern: str) -> None:
-    """Remove the temporary files and folders that match and that no process holds."""
+    """Remove the temporary files and folders that match and that no process has locked."""
     for path in folder.glob(pattern):
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -173,13 +174,12 @@ def _remove_abandoned(folder: Path, pattern: str) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """While no other process, and no other thread, is in a block with the same ``path``, a file that is made for this
-    purpose.
+    """A block that only one process and one thread at a time can be in, for each ``path``: the name of a file that is
+    made for this purpose.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(
-        path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666
-    )  # which a pipe of that name would not make us wait for
+    # for reading and writing, because then a pipe of this name does not block
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -1,8 +1,8 @@
-"""The process that ends our children where nothing in this one could: after SIGKILL, SIGQUIT or a crash.
+"""A guardian process that ends the children of this process when it cannot: after SIGKILL, SIGQUIT or a crash.
 
-It reads their numbers from a pipe, whose other end is ours alone. The system closes the pipe when this process ends,
-however it ends, and then the guardian kills the children that are left. (PR_SET_PDEATHSIG would reach a child, but
-nothing that the child has started.)
+It reads the numbers of their groups from a pipe, whose other end only this process has. The system closes the pipe when
+this process ends, in whatever way, and then the guardian kills the groups that are left. (PR_SET_PDEATHSIG would reach
+a child, but nothing that the child has started.)
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import contextlib
 import subprocess
 import sys
 import threading
+from typing import IO
 
 __all__ = ["forget", "watch"]
 
@@ -27,42 +28,49 @@ for number in watched:
 
 
 class _Guardian:
-    """The process, which begins with the first child."""
+    """The guardian process, which is started with the first child."""
 
     def __init__(self) -> None:
-        self._lock, self._process = threading.Lock(), None
+        self._lock = threading.Lock()
+        self._pipe: IO[bytes] | None = None
 
-    def tell(self, word: str) -> None:
+    def send(self, line: str) -> None:
         with self._lock:
-            if self._process is None:
-                # a session of its own, so that no signal to our group ends it before us
-                self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", "-c", PROGRAM],
-                    start_new_session=True,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    bufsize=0,
-                )
-                atexit.register(self._dismiss)
-            with contextlib.suppress(
-                BrokenPipeError
-            ):  # somebody has ended it: children still end with all but a killed process
-                self._process.stdin.write(word.encode())
+            if self._pipe is None:
+                self._pipe = self._started()
+            with contextlib.suppress(BrokenPipeError):  # the guardian was killed: this process still ends its children
+                self._pipe.write(line.encode())
 
-    def _dismiss(self) -> None:
-        self._process.stdin.close()
-        self._process.wait()
+    def _started(self) -> IO[bytes]:
+        """Start the process, and return the pipe to it."""
+        # a session of its own, so that a signal to our group does not end it before us
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", PROGRAM],
+            start_new_session=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+        )
+        pipe = process.stdin
+        assert pipe is not None
+
+        def dismiss() -> None:
+            pipe.close()
+            process.wait()
+
+        atexit.register(dismiss)
+        return pipe
 
 
 _guardian = _Guardian()
 
 
 def watch(group: int) -> None:
-    """Have this group of processes killed when this process ends."""
-    _guardian.tell(f"+{group}\n")
+    """Kill this group of processes when this process ends."""
+    _guardian.send(f"+{group}\n")
 
 
 def forget(group: int) -> None:
-    """Leave a group alone, which has ended."""
-    _guardian.tell(f"-{group}\n")
+    """Forget a group that has ended."""
+    _guardian.send(f"-{group}\n")

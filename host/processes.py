@@ -1,5 +1,5 @@
-"""Child processes. Whatever ends the work that waits for a child ends the child too, with everything that it has
-started.
+"""Child processes. When the work that waits for a child ends, for whatever reason, the child and everything that it has
+started are ended too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from .signals import interruptible, uninterrupted
 
 __all__ = ["Finished", "Stopped", "TookTooLong", "Workers", "run", "workers"]
 
-Item, Result = TypeVar("Item"), TypeVar("Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 TEMPORARY = "TMPDIR"
 
@@ -53,31 +54,49 @@ class _Children:
     """The running children of some threads."""
 
     def __init__(self) -> None:
-        self._lock, self._running, self._stopped = threading.Lock(), set(), False
+        self._lock, self._stopped = threading.Lock(), False
+        self._running: set[subprocess.Popen[str]] = set()
 
-    def start(self, command: Sequence[str], **options: object) -> subprocess.Popen:
+    def start(
+        self,
+        command: Sequence[str],
+        cwd: Path | str | None,
+        environment: Mapping[str, str],
+        output: int | IO[bytes],
+        errors: int,
+    ) -> subprocess.Popen[str]:
         with self._lock:
             if self._stopped:
                 raise Stopped("the work that this command belongs to has ended")
-            # a group of its own: a terminal's Ctrl-C reaches us alone, and we end whatever the child has started
-            process = subprocess.Popen(command, start_new_session=True, **options)
+            process = subprocess.Popen(
+                command,
+                start_new_session=True,  # a group of its own: Ctrl-C reaches us alone, and we end the whole group
+                cwd=cwd,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=errors,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+            )
             self._running.add(process)
             return process
 
-    def ended(self, process: subprocess.Popen) -> None:
+    def ended(self, process: subprocess.Popen[str]) -> None:
         with self._lock:
             self._running.discard(process)
 
     def stop(self) -> None:
-        """End all of them, and let none begin."""
+        """End all of them, and start no more."""
         with self._lock:
             self._stopped = True
             running = list(self._running)
         _end(running)
 
 
-def _end(processes: Sequence[subprocess.Popen]) -> None:
-    """End children and their groups: politely, so that they can clear up, then not."""
+def _end(processes: Sequence[subprocess.Popen[str]]) -> None:
+    """End children and their groups: first by SIGTERM, so that they can clear up, then by SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in processes:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -87,8 +106,8 @@ def _end(processes: Sequence[subprocess.Popen]) -> None:
             time.sleep(0.01)
 
 
-_ours = threading.local()
-_of_main = _Children()
+_thread = threading.local()
+_main_children = _Children()
 
 
 def run(
@@ -100,16 +119,16 @@ def run(
     timeout: float | None = None,
     log: IO[bytes] | None = None,
 ) -> Finished:
-    """Run a command to its end, with ``input`` as its standard input; ``log`` is a file for all that it prints. In a
-    folder ``cwd`` it also keeps its temporary files, which are removed.
+    """Run a command to its end, with ``input`` as its standard input. ``log`` is a file for everything that it prints.
+    If it runs in a folder ``cwd``, its temporary files are there too, and are removed.
 
-    Raises `TookTooLong` after ``timeout`` seconds, OSError where there is no such program. Whatever exception arrives
-    meanwhile, the child and all that it has started are ended before it goes on.
+    Raises `TookTooLong` after ``timeout`` seconds, and OSError where there is no such program. Whatever exception is
+    raised meanwhile, the child and everything that it has started are ended before the exception leaves this function.
     """
     environment = dict(os.environ if environment is None else environment)
     if cwd is None:
         return _waited(command, None, input, environment, timeout, log)
-    # some tools give the name to a shell, which would read more than letters in it
+    # some tools give the name to a shell, to which special characters have a meaning
     parent = Path(cwd).absolute()
     with temporary_folder(parent if PLAIN.fullmatch(str(parent)) else Path(tempfile.gettempdir())) as folder:
         environment[TEMPORARY] = str(folder)
@@ -124,24 +143,15 @@ def _waited(
     timeout: float | None,
     log: IO[bytes] | None,
 ) -> Finished:
-    children: _Children = getattr(_ours, "children", _of_main)
-    output, errors = (log, subprocess.STDOUT) if log else (subprocess.PIPE, subprocess.PIPE)
-    with uninterrupted():  # or there could be a child that nobody knows of
-        process = children.start(
-            [str(word) for word in command],
-            cwd=cwd,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=errors,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-        )
+    children: _Children = getattr(_thread, "children", _main_children)
+    output: int | IO[bytes] = log or subprocess.PIPE
+    errors = subprocess.STDOUT if log else subprocess.PIPE
+    with uninterrupted():  # or a signal could leave a child that nobody ends
+        process = children.start([str(word) for word in command], cwd, environment, output, errors)
         try:
             watch(process.pid)
             with interruptible():
-                said, complained = process.communicate(input, timeout)
+                printed, complaints = process.communicate(input, timeout)
         except BaseException as error:
             _end([process])  # even if it has ended: what it started may go on
             if isinstance(error, subprocess.TimeoutExpired):
@@ -154,7 +164,7 @@ def _waited(
                         pipe.close()
             forget(process.pid)
             children.ended(process)
-    return Finished(status=process.returncode, output=said or "", errors=complained or "")
+    return Finished(status=process.returncode, output=printed or "", errors=complaints or "")
 
 
 class Workers:
@@ -180,13 +190,13 @@ class Workers:
 
 @contextlib.contextmanager
 def workers(count: int) -> Iterator[Workers]:
-    """So many threads to share work that waits for children. If the block ends with an exception, or a generator in it
-    is closed, its children are ended and what has not begun is forgotten.
+    """So many threads that share work, each waiting for its children. If the block ends with an exception, or a
+    generator in it is closed, the children are ended, and work that has not begun is dropped.
     """
     children = _Children()
 
     def enter() -> None:
-        _ours.children = children
+        _thread.children = children
 
     pool = ThreadPoolExecutor(count, initializer=enter)
     with uninterrupted():

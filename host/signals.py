@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP as an exception in the main thread, so that whatever has to be cleared up is."""
+"""SIGINT, SIGTERM and SIGHUP as an exception in the main thread, so that code can clear up when a signal arrives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["SIGNALS", "Interrupted", "arrived", "install", "interruptible", "uni
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 PATIENCE = 15.0
-"""Seconds for clearing up, in which further signals change nothing; after that they end the process at once."""
+"""Seconds for clearing up. Further signals change nothing in this time; later ones end the process at once."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -28,16 +28,18 @@ class Interrupted(KeyboardInterrupt):
 
 class _State:
     depth = 0
-    """How many blocks of `uninterrupted` there are around the main thread, less those of `interruptible`."""
+    """Blocks of `uninterrupted` that the main thread is in, less those of `interruptible`."""
     number: int | None = None
     """The first signal that arrived."""
     since = 0.0
     waits = False
     """Whether its exception is still to be raised."""
+    dropping = False
+    """Whether `_dropped` is running, where an exception would be dropped too."""
 
 
 def install() -> None:
-    """Have the signals raise `Interrupted`, but for those that the process was told to ignore (``nohup``)."""
+    """Make the signals raise `Interrupted`, except those that the process was started to ignore (``nohup``)."""
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _arrive)
@@ -45,7 +47,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Leave the signals to the system again: nothing is left to be cleared up."""
+    """Give the signals back to the system, when nothing is left to clear up."""
     for number in SIGNALS:
         if signal.getsignal(number) is _arrive:
             signal.signal(number, signal.SIG_DFL)
@@ -58,6 +60,9 @@ def arrived() -> int | None:
 
 
 def _arrive(number: int, _: object) -> None:
+    if _State.dropping:
+        _send_again(number)
+        return
     if _State.number is not None:
         if time.monotonic() - _State.since > PATIENCE:
             os._exit(128 + number)
@@ -70,22 +75,30 @@ def _arrive(number: int, _: object) -> None:
 
 
 def _dropped(dropped: sys.UnraisableHookArgs) -> None:
-    """Python drops what is raised in ``__del__`` and the like, and calls this. A signal has to come again, in a moment
-    and elsewhere.
+    """Send a signal again whose exception Python has dropped, as it does in ``__del__`` and the like before it calls
+    this.
     """
     if not isinstance(dropped.exc_value, Interrupted):
         sys.__unraisablehook__(dropped)
         return
-    _State.number = None
-    threading.Timer(0.01, os.kill, (os.getpid(), dropped.exc_value.number)).start()
+    _State.dropping = True
+    try:
+        _State.number = None
+        _send_again(dropped.exc_value.number)
+    finally:
+        _State.dropping = False
+
+
+def _send_again(number: int) -> None:
+    threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
 
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A block in which a signal waits: it raises its exception at the end, or in a block of `interruptible` inside.
+    """A block in which a signal waits: its exception is raised at the end, or in a block of `interruptible` inside.
 
-    So what has to be cleared up is, if it begins here and only what may take long is interruptible. In other threads
-    than the main one, which no signal interrupts, this is a block like any other.
+    Code that must clear up begins with this block and makes only its long steps interruptible. In threads other than
+    the main one, which no signal interrupts, the block has no effect.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -100,7 +113,7 @@ def uninterrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """A block within `uninterrupted` in which signals arrive as they do outside of it."""
+    """A block within `uninterrupted` in which signals arrive at once, as they do outside of it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -113,6 +126,6 @@ def interruptible() -> Iterator[None]:
 
 
 def _raise_if_one_waits() -> None:
-    if _State.waits and _State.depth <= 0:
+    if _State.waits and _State.number is not None and _State.depth <= 0:
         _State.waits = False
         raise Interrupted(_State.number)

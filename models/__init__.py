@@ -1,12 +1,15 @@
-"""What the right answer is: the golden model in NumPy, and the exact definition that it is held against."""
+"""What the right answer is: the golden model in NumPy, and the exact definition against which it is checked."""
 
-from .block import Quantized, dequantize, quantize, quantize_blocks
+from .block import quantize, quantize_blocks
+from .block_array import BlockArray, Quantized
 from .compare import Certificate, compare
+from .decode import dequantize
 from .explain import explain
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
 
 __all__ = [
+    "BlockArray",
     "Certificate",
     "Quantized",
     "Statistics",

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["INFINITY", "block_amax"]
-
-INFINITY = np.uint32(0x7F800000)
-"""Pattern of +Inf: the smallest magnitude pattern that is not a number."""
+__all__ = ["block_amax"]
 
 
 def block_amax(magnitudes: np.ndarray, block_size: int) -> np.ndarray:

@@ -1,51 +1,47 @@
-"""The golden model: arrays of numbers to blocks of scales and codes, and back.
+"""The golden model of encoding: arrays of numbers to blocks of scales and codes.
 
-Data are worked through in chunks that fit the processor's caches, in memory that is used again: every step below is one
-NumPy call over a chunk, on uint32 or float32, and on the narrow dtype of the codes as soon as they fit it.
+Data are worked through in chunks that fit the processor's caches, in scratch buffers that are used again. Every step is
+one NumPy call on a chunk, on uint32 or float32, and on the narrow dtype of the codes as soon as the values fit it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
-from ..spec import BlockFormat, NumberFormat, Numerics, Specials, Subnormals
+from ..spec import BlockFormat, FloatFormat, NumberFormat, Numerics, Specials, Subnormals
 from ..spec import numerics as numerics_of
 from ..spec.catalogue import excerpt
-from .amax import INFINITY, block_amax
-from .element import code_dtype, element_values, encode
+from .amax import block_amax
+from .block_array import Quantized, as_blocks, code_dtype, require_whole
+from .element import encode
 from .parallel import checked_jobs, in_order
-from .scale import scale_bytes, scale_reciprocals, spread
-from .source import as_array, as_numbers, require_subnormals, widen
+from .scale import broadcast, scale_bytes, scale_reciprocals
+from .scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
+from .source import INFINITY, MAGNITUDE, SMALLEST_NORMAL, as_array, as_numbers, require_subnormals, widen
 from .special import special_blocks
-from .workspace import CHUNK, Workspace, workspace
 
-__all__ = ["Quantized", "dequantize", "quantize", "quantize_blocks", "quantized"]
+__all__ = ["Rules", "quantize", "quantize_blocks", "quantized"]
 
 BlockFunction = Callable[[np.ndarray, Numerics, np.ndarray, np.ndarray, np.ndarray | None], None]
 Random: TypeAlias = "np.ndarray | np.random.Generator | None"  # unevaluated: the import of numpy.random takes its time
 
-MAGNITUDE = np.uint32(0x7FFFFFFF)
-SMALLEST_NORMAL = np.uint32(0x00800000)
 
+class Rules(TypedDict, total=False):
+    """Fields of `Numerics` by name, which replace those of a profile."""
 
-@dataclass(frozen=True, kw_only=True)
-class Quantized:
-    """Blocks of an array: ``scales`` (..., n / block_size, ...) uint8 and ``codes`` (..., n, ...).
-
-    Codes are right-aligned in uint8, or in uint16 where they have more than eight bits; fixed-point codes are two's
-    complement. ``axis`` is the axis that was cut into blocks and ``length`` its length before padding.
-    """
-
-    scales: np.ndarray
-    codes: np.ndarray
-    numerics: Numerics
-    axis: int = -1
-    length: int | None = None
+    source: str | FloatFormat
+    block_size: int
+    scale_rule: str
+    rounding: str
+    specials: str
+    input_subnormals: str
+    element_subnormals: str
+    overflow: str
+    random_bits: int
 
 
 def quantize(
@@ -57,27 +53,46 @@ def quantize(
     pad: bool = False,
     random: Random = None,
     jobs: int = 1,
-    **overrides: object,
+    **rules: Unpack[Rules],
 ) -> Quantized:
-    """Quantize an array of float32, float16 or bfloat16 numbers into blocks along ``axis``.
+    """Quantize an array into blocks along an axis.
 
-    ``x`` is an array, or anything on the CPU that gives one by DLPack or ``__array__``, as PyTorch's and JAX's do.
-    ``format`` is a block format by long or short name, an element format, or complete `Numerics`; the profile is
-    ``ocp`` unless given; ``overrides`` are fields of `Numerics` that replace its rules. The 16-bit numbers are widened,
-    which is exact; where the source is bf16, uint16 is taken for bit patterns. The axis must be a multiple of the block
-    size long; with ``pad`` zeros complete the last block. Any bit pattern is accepted, NaN payloads and subnormals
-    included. Under the rounding ``sr``, ``random`` gives each element's random bits: an array of unsigned numbers of
-    the shape of ``x``, or a generator that draws them. ``jobs`` threads share the blocks, and the bits are the same.
+    Any bit pattern is accepted, NaN payloads and subnormals included. Numbers of 16 bits are widened, which is exact.
 
-    Raises TypeError for other dtypes and for tensors on a GPU or with a gradient, ValueError for an incomplete block or
-    an unknown name.
+    Parameters
+    ----------
+    x : array (..., n, ...) of float32, float16 or bfloat16 numbers, or anything on the CPU that gives one by DLPack or
+        ``__array__``, such as a tensor of PyTorch or JAX. uint16 is taken for patterns of bfloat16 where the source is
+        bf16.
+    format : a block format by its long or short name, an element format, or complete numerics
+    profile : the name of the profile that gives the rules; ``ocp`` unless given
+    axis : the axis that is cut into blocks; its length is a multiple of the block size
+    pad : complete the last block along the axis with zeros instead
+    random : under the rounding ``sr``, the random bits of each element: an array of unsigned integers of the shape of
+        ``x``, or a generator that draws them
+    jobs : number of threads that share the blocks; the bits do not depend on it
+    rules : fields of `Numerics` that replace those of the profile
+
+    Returns
+    -------
+    Quantized
+        ``scales`` (..., n / block_size, ...) uint8, and ``codes`` (..., n, ...) uint8, or uint16 above eight bits
+
+    Raises
+    ------
+    TypeError
+        for other dtypes, masked arrays, and tensors on a GPU or with a gradient
+    ValueError
+        for an incomplete block, an unknown name, and random bits that the rounding does not take
+    RuntimeError
+        where this thread flushes subnormal numbers to zero
 
     >>> q = quantize(np.linspace(-2, 2, 32, dtype=np.float32), "e2m1")
     >>> q.scales, q.codes[:4]
     (array([126], dtype=uint8), array([14, 14, 13, 13], dtype=uint8))
     """
-    rules = numerics_of(format, profile, **overrides)
-    return quantized(x, rules, partial(quantize_blocks, jobs=jobs), axis=axis, pad=pad, random=random)
+    numerics = numerics_of(format, profile, **rules)
+    return quantized(x, numerics, partial(quantize_blocks, jobs=jobs), axis=axis, pad=pad, random=random)
 
 
 def quantized(
@@ -87,23 +102,23 @@ def quantized(
 
     ``convert`` has the arguments of `quantize_blocks`; errors are those of `quantize`.
     """
-    x = as_numbers(x, numerics.source)
-    random = _random_bits(random, x.shape, numerics)
-    if x.ndim == 0:
+    numbers = as_numbers(x, numerics.source)
+    bits = _random_bits(random, numbers.shape, numerics)
+    if numbers.ndim == 0:
         raise ValueError("x must have at least one axis, not be a scalar")
-    _require_whole("axis", axis)
-    if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis must be one of the {x.ndim} of x, not {excerpt(axis)}")
-    length, size = x.shape[axis], numerics.block_size
+    require_whole("axis", axis)
+    if not -numbers.ndim <= axis < numbers.ndim:
+        raise ValueError(f"axis must be one of the {numbers.ndim} of x, not {excerpt(axis)}")
+    length, size = numbers.shape[axis], numerics.block_size
     if length % size and not pad:
         raise ValueError(
             f"axis {axis} must be a multiple of the block size {size} long, not {length} "
             "(padding with zeros has to be asked for)"
         )
-    blocks = as_blocks(x, axis, size)
-    shape = (*np.moveaxis(x, axis, -1).shape[:-1], -(-length // size))
+    blocks = as_blocks(numbers, axis, size)
+    shape = (*np.moveaxis(numbers, axis, -1).shape[:-1], -(-length // size))
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
-    convert(blocks, numerics, scales, codes, None if random is None else as_blocks(random, axis, size))
+    convert(blocks, numerics, scales, codes, None if bits is None else as_blocks(bits, axis, size))
     codes = codes.reshape(*shape[:-1], shape[-1] * size)
     return Quantized(
         scales=np.moveaxis(scales.reshape(shape), -1, axis),
@@ -112,14 +127,6 @@ def quantized(
         axis=axis,
         length=length,
     )
-
-
-def as_blocks(x: np.ndarray, axis: int, size: int) -> np.ndarray:
-    """Blocks (n, size) along an axis, the last of each row completed with zeros."""
-    x = np.moveaxis(x, axis, -1)
-    if x.shape[-1] % size:
-        x = np.concatenate([x, np.zeros((*x.shape[:-1], -x.shape[-1] % size), x.dtype)], axis=-1)
-    return np.ascontiguousarray(x).reshape(-1, size)
 
 
 def _random_bits(random: Random, shape: tuple[int, ...], numerics: Numerics) -> np.ndarray | None:
@@ -175,15 +182,15 @@ def _quantize_part(
 ) -> None:
     """What one thread does of `quantize_blocks`, a chunk at a time."""
     require_subnormals()
-    rows, space = CHUNK // numerics.block_size, workspace(min(CHUNK, blocks.size), numerics)
+    rows, buffers = CHUNK // numerics.block_size, scratch_buffers(min(CHUNK, blocks.size), numerics)
     for start in range(0, len(blocks), rows):
         part = slice(start, start + rows)
         numbers = blocks[part].reshape(-1)
-        bits = widen(numbers, space.wide[: numbers.size])
+        bits = widen(numbers, buffers.wide[: numbers.size])
         _quantize_chunk(
             bits,
             numerics,
-            space,
+            buffers,
             scales[part],
             codes[part].reshape(-1),
             None if random is None else random[part].reshape(-1),
@@ -196,7 +203,7 @@ def check_blocks(
     """Raise TypeError or ValueError unless the arrays are what `quantize_blocks` takes."""
     as_numbers(blocks, numerics.source, patterns=True)
     shape = (len(blocks), numerics.block_size)
-    arrays = {
+    arrays: dict[str, tuple[np.ndarray, tuple[int, ...], np.dtype]] = {
         "blocks": (blocks, shape, blocks.dtype),
         "scales": (scales, shape[:1], np.dtype(np.uint8)),
         "codes": (codes, shape, code_dtype(numerics.block.element)),
@@ -205,27 +212,27 @@ def check_blocks(
         raise ValueError("random bits must be given under the rounding sr, and under no other")
     if random is not None:
         arrays["random"] = random, shape, np.dtype(np.uint16)
-    for name, (array, shape, dtype) in arrays.items():
+    for name, (array, wanted, dtype) in arrays.items():
         if array.dtype != dtype or not array.dtype.isnative:
             raise TypeError(f"{name} must be {dtype}, not {array.dtype}")
-        if array.shape != shape or not array.flags.c_contiguous:
-            raise ValueError(f"{name} must be C-contiguous of shape {shape}, not of shape {array.shape}")
+        if array.shape != wanted or not array.flags.c_contiguous:
+            raise ValueError(f"{name} must be C-contiguous of shape {wanted}, not of shape {array.shape}")
 
 
 def _quantize_chunk(
     bits: np.ndarray,
     numerics: Numerics,
-    space: Workspace,
+    buffers: ScratchBuffers,
     scales: np.ndarray,
     codes: np.ndarray,
     random: np.ndarray | None,
 ) -> None:
-    magnitudes = np.bitwise_and(bits, MAGNITUDE, out=space.magnitudes[: bits.size])
+    magnitudes = np.bitwise_and(bits, MAGNITUDE, out=buffers.magnitudes[: bits.size])
     if numerics.input_subnormals is Subnormals.FLUSH:
         np.multiply(magnitudes, magnitudes >= SMALLEST_NORMAL, out=magnitudes)
     amax = block_amax(magnitudes, numerics.block_size)
     special = np.flatnonzero(amax >= INFINITY)
-    if special.size:  # rare: let these blocks pass without what is not finite, then see to them alone
+    if special.size:  # rare: these blocks pass with their finite numbers only, and are completed at the end
         rows = magnitudes.reshape(-1, numerics.block_size)[special]
         finite = np.where(rows >= INFINITY, np.uint32(0), rows)
         magnitudes.reshape(-1, numerics.block_size)[special] = finite
@@ -234,8 +241,10 @@ def _quantize_chunk(
     if special.size and numerics.specials is Specials.TE:
         scales[special[(rows == INFINITY).any(axis=1)]] = numerics.block.scale.max_code
     scaled = magnitudes.view(np.float32)
-    np.multiply(scaled, spread(scale_reciprocals(scales), numerics.block_size, space.factors[: bits.size]), out=scaled)
-    encode(scaled, bits, numerics, space, codes, random)
+    np.multiply(
+        scaled, broadcast(scale_reciprocals(scales), numerics.block_size, buffers.factors[: bits.size]), out=scaled
+    )
+    encode(scaled, bits, numerics, buffers, codes, random)
     if special.size:
         signs = bits.reshape(-1, numerics.block_size)[special]
         chosen = None if random is None else random.reshape(-1, numerics.block_size)[special]
@@ -243,69 +252,3 @@ def _quantize_chunk(
         scales[special], blocks[special] = special_blocks(
             rows, signs, scales[special], blocks[special], numerics, chosen
         )
-
-
-def dequantize(q: Quantized) -> np.ndarray:
-    """The float32 array that scales and codes stand for, exactly; a block of scale 0xFF is NaN.
-
-    A product beyond the range of float32, which only Inf blocks reach, is Inf. Padding is cut off.
-
-    >>> dequantize(quantize(np.full(32, 1.5, np.float32), "int8"))[0]
-    np.float32(1.5)
-    """
-    require_subnormals()
-    check_codes(q)
-    element, size = q.numerics.block.element, q.numerics.block_size
-    codes, scales = np.moveaxis(q.codes, q.axis, -1), np.moveaxis(q.scales, q.axis, -1)
-    factors = np.append(np.ldexp(np.float32(1), np.arange(-127, 128)).astype(np.float32), np.float32(np.nan))
-    with np.errstate(over="ignore", invalid="ignore"):
-        y = np.take(element_values(element), codes).reshape(*scales.shape, size)
-        y *= np.take(factors, scales)[..., None]
-    y = y.reshape(codes.shape)[..., : q.length]
-    return np.moveaxis(y, -1, q.axis)
-
-
-def check_codes(q: Quantized) -> None:
-    """Raise TypeError or ValueError unless codes are those of the format, scales are bytes, and their shapes and the
-    length agree.
-    """
-    if not isinstance(q.numerics, Numerics):
-        raise TypeError(f"numerics must be of the class Numerics, not {excerpt(q.numerics)}")
-    element, size = q.numerics.block.element, q.numerics.block_size
-    _require_range("codes", q.codes, element.bits, f"codes of {element.name}")
-    _require_range("scales", q.scales, 8, "scales")
-    _require_whole("axis", q.axis)
-    if q.codes.ndim != q.scales.ndim or not -q.codes.ndim <= q.axis < q.codes.ndim:
-        raise ValueError(
-            f"codes and scales must have the same axes and axis must be one of them, not {excerpt(q.axis)} "
-            f"for the shapes {q.codes.shape} and {q.scales.shape}"
-        )
-    codes, scales = np.moveaxis(q.codes, q.axis, -1), np.moveaxis(q.scales, q.axis, -1)
-    if codes.shape != (*scales.shape[:-1], scales.shape[-1] * size):
-        raise ValueError(f"codes of shape {q.codes.shape} must have {size} elements for each scale of {q.scales.shape}")
-    count = codes.shape[-1]
-    if q.length is not None:
-        _require_whole("length", q.length)
-    if q.length is not None and not 0 <= count - q.length < size:
-        raise ValueError(
-            f"length must be that of the axis before its last block of {count} was completed, not {excerpt(q.length)}"
-        )
-
-
-def _require_range(name: str, array: object, bits: int, what: str) -> None:
-    """Raise TypeError or ValueError unless an array holds whole numbers of so many bits."""
-    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "ui":
-        kind = array.dtype if type(array) is np.ndarray else type(array).__name__
-        raise TypeError(f"{name} must be a NumPy array of whole numbers, not {kind}")
-    if not array.size or (
-        array.dtype.kind == "u" and 8 * array.itemsize <= bits
-    ):  # as `quantize` makes scales: nothing to look at
-        return
-    low, high = 0 if array.dtype.kind == "u" else int(array.min()), int(array.max())
-    if low < 0 or high >> bits:
-        raise ValueError(f"{what} must be 0 to {(1 << bits) - 1}, not {low if low < 0 else high}")
-
-
-def _require_whole(name: str, value: object) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a whole number, not {excerpt(value)}")

@@ -1,28 +1,28 @@
-"""Where two numerics differ: not on samples, on everything.
+"""Where two numerics differ: not on samples, but on everything.
 
-Three questions, each answered for all there is: the scale byte of every largest magnitude; the code of every number
-that a block can hold under a byte that both sides choose; and whole blocks around every NaN and Inf pattern. Every
-witness is a block on which `quantize` itself, called with both, gives different bits.
+Three questions are answered for the whole input domain: the scale byte of every largest magnitude; the code of every
+number that a block can hold under a byte that both numerics choose; and whole blocks around every NaN and Inf pattern.
+Every counterexample is a block on which `quantize` itself, called with both, gives different bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from ..spec import Numerics, Rounding
-from .population import Population, Task, common
-from .runs import Runs, merged
-from .side import COST, Outcome, Side
+from .evaluation import COST, ConvertedBlock, Evaluation
+from .input_domain import ElementRange, InputDomain, common_domain
+from .run_length import RunLengthEncoding, merged
 
 __all__ = [
     "Certificate",
+    "ConvertedBlock",
+    "Counterexample",
+    "Evaluation",
     "Finding",
-    "Outcome",
-    "Side",
-    "Witness",
     "certificate",
     "compare",
     "compare_elements",
@@ -31,16 +31,20 @@ __all__ = [
 ]
 
 Progress = Callable[[int, int], None]
+Example = Callable[[int], "Counterexample"]
+"""From a rank to a counterexample."""
+Difference = tuple[int, int, int]
+"""Number of ranks that differ, the first of them and the last."""
 
 ONE, INF, NAN, MINUS = 0x3F800000, 0x7F800000, 0x7FC00000, 0x80000000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Witness:
+class Counterexample:
     """A block on which `quantize` gives different bits under ``a`` and ``b``."""
 
-    a: Outcome
-    b: Outcome
+    a: ConvertedBlock
+    b: ConvertedBlock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +53,8 @@ class Finding:
 
     compared: int
     differing: int
-    first: Witness | None = None
-    last: Witness | None = None
+    first: Counterexample | None = None
+    last: Counterexample | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,147 +92,171 @@ class Certificate:
 
 
 def compare(a: Numerics, b: Numerics, progress: Progress | None = None) -> Certificate:
-    """Compare two numerics of the same block format on everything (see the module's docstring); minutes at most.
+    """Compare two numerics of the same block format on the whole input domain, which takes minutes at most.
 
-    If the sources differ, their common numbers are compared. ``progress`` is called with what is done and an estimate
-    of the total. Raises ValueError for different blocks and for stochastic rounding, whose codes no input determines.
+    Parameters
+    ----------
+    a, b : the numerics; if their sources differ, the numbers that both sources have are compared
+    progress : is called with the work done and an estimate of all the work, both in arbitrary units
+
+    Returns
+    -------
+    Certificate
+        how many cases were compared and how many differ, with counterexamples
+
+    Raises
+    ------
+    ValueError
+        for different block formats, and for stochastic rounding, whose codes depend on random bits too
     """
     if a.block != b.block:
         raise ValueError(
             f"both sides must have the same block format, not {a.block.name} x {a.block_size} and "
             f"{b.block.name} x {b.block_size}"
         )
-    for rules in (a, b):
-        if rules.rounding is Rounding.SR:
+    for numerics in (a, b):
+        if numerics.rounding is Rounding.SR:
             raise ValueError(
                 "stochastic rounding (sr) cannot be compared, because its codes depend on random bits: "
                 "compare scale rules and specials under another rounding"
             )
-    population = common(a.source, b.source)
-    tick = _meter(population, a, progress) if progress else lambda count: None
-    first = Side(a, population, tick)
-    found = certificate(first, first if a == b else Side(b, population, tick))
+    domain = common_domain(a.source, b.source)
+    advance = _meter(domain, a, progress) if progress else lambda cost: None
+    first = Evaluation(a, domain, advance)
+    found = certificate(first, first if a == b else Evaluation(b, domain, advance))
     if progress:
         progress(1, 1)
     return found
 
 
-def certificate(a: Side, b: Side) -> Certificate:
-    """The certificate of two sides over the same population."""
+def certificate(a: Evaluation, b: Evaluation) -> Certificate:
+    """The certificate of two evaluations on the same input domain."""
     return Certificate(
         a=a.numerics,
         b=b.numerics,
-        numbers=a.population.name,
+        numbers=a.domain.name,
         scale=compare_scales(a, b),
         elements=compare_elements(a, b),
         specials=compare_specials(a, b),
     )
 
 
-def compare_scales(a: Side, b: Side) -> Finding:
-    """The bytes of all largest magnitudes; witnesses in increasing order."""
-    population = a.population
+def compare_scales(a: Evaluation, b: Evaluation) -> Finding:
+    """Compare the bytes of all largest magnitudes; counterexamples are in increasing order."""
+    domain = a.domain
 
-    def witness(rank: int) -> Witness:
-        return _witness(
-            a, b, (int(population.patterns(rank, rank + 1)[0]),), *(side.scales().at(rank) for side in (a, b))
-        )
+    def example(rank: int) -> Counterexample:
+        number = int(domain.patterns(rank, rank + 1)[0])
+        return _counterexample(a, b, (number,), a.scales().at(rank), b.scales().at(rank))
 
-    return _finding([(_differences(a.scales(), b.scales(), population.size), witness)], population.size)
+    return _finding([(_difference(a.scales(), b.scales(), domain.size), example)], domain.size)
 
 
-def compare_elements(a: Side, b: Side) -> Finding:
-    """The codes of all classes that a block can hold whose byte both sides give; witnesses from saturation down (see
-    `Population.tasks`), the positive ones of a task first."""
-    starts, ends, of_a, of_b = merged(a.scales(), b.scales(), a.population.size)
+def compare_elements(a: Evaluation, b: Evaluation) -> Finding:
+    """Compare the codes of all classes of elements in blocks to which both evaluations give the same byte.
+
+    Counterexamples are in the order of `InputDomain.element_ranges`, those of each range with the positive numbers
+    first.
+    """
+    starts, ends, of_a, of_b = merged(a.scales(), b.scales(), a.domain.size)
     shared = [
         (int(byte), int(start), int(end))
         for byte, start, end, same in zip(of_a[0], starts, ends, of_a[0] == of_b[0], strict=True)
         if same
     ]
-    reach: dict[int, int] = {}
+    largest: dict[int, int] = {}
     for byte, _, end in shared:
-        reach[byte] = end - 1
-    pieces, compared = [], 0
-    for sequence in a.population.tasks(reach):
-        for task in sequence:
+        largest[byte] = end - 1
+    differences, compared = [], 0
+    for sequence in a.domain.element_ranges(largest):
+        for elements in sequence:
             all_zero = True
             for sign in (0, MINUS):
-                codes = [side.codes(task, sign) for side in (a, b)]
-                pieces.append((_differences(*codes, task.stop), _element_witness(a, b, task, sign, shared)))
-                compared += task.stop - task.start
-                all_zero &= all(_all_zero(runs, task.stop, side.numerics) for runs, side in zip(codes, (a, b)))
-            if all_zero and task.stop - task.start == 1 << 23:
+                codes_a, codes_b = a.codes(elements, sign), b.codes(elements, sign)
+                example = _element_example(a, b, elements, sign, shared)
+                differences.append((_difference(codes_a, codes_b, elements.stop), example))
+                compared += elements.stop - elements.start
+                all_zero &= _all_zero(codes_a, elements.stop, a.numerics) and _all_zero(
+                    codes_b, elements.stop, b.numerics
+                )
+            if all_zero and elements.stop - elements.start == 1 << 23:
                 break
-    return _finding(pieces, compared)
+    return _finding(differences, compared)
 
 
-def _element_witness(a: Side, b: Side, task: Task, sign: int, shared: list) -> Callable[[int], Witness]:
-    """Witness by rank: a block of the number alone, if it has the byte itself, or beside the next larger one
-    that has.
+def _element_example(
+    a: Evaluation, b: Evaluation, elements: ElementRange, sign: int, shared: list[tuple[int, int, int]]
+) -> Example:
+    """Counterexamples by rank: a block of the number alone, if the number itself has the byte, or else of the number
+    and the next larger one that has it.
     """
 
-    def witness(rank: int) -> Witness:
-        largest = min(max(start, rank) for byte, start, end in shared if byte == task.byte and end > rank)
-        number, beside = (int(a.population.patterns(r, r + 1)[0]) for r in (rank, largest))
-        return _witness(
-            a,
-            b,
-            (number | sign,) if largest == rank else (number | sign, beside),
-            *((task.byte, *side.codes(task, sign).at(rank)) for side in (a, b)),
-        )
+    def example(rank: int) -> Counterexample:
+        largest = min(max(start, rank) for byte, start, end in shared if byte == elements.byte and end > rank)
+        number, beside = (int(a.domain.patterns(r, r + 1)[0]) for r in (rank, largest))
+        block = (number | sign,) if largest == rank else (number | sign, beside)
+        of_a, of_b = ((elements.byte, *one.codes(elements, sign).at(rank)) for one in (a, b))
+        return _counterexample(a, b, block, of_a, of_b)
 
-    return witness
+    return example
 
 
-def compare_specials(a: Side, b: Side) -> Finding:
-    """Blocks of every Inf and NaN pattern with each of six neighbourhoods; witnesses in this order, then by pattern."""
-    population = a.population
-    smallest, largest = (
-        int(population.patterns(1, 2)[0]),
-        int(population.patterns(population.size - 1, population.size)[0]),
-    )
-    beside = [(), (smallest,), (ONE,), (largest | MINUS,), (INF, ONE | MINUS), (NAN, ONE | MINUS)]
+def compare_specials(a: Evaluation, b: Evaluation) -> Finding:
+    """Compare blocks of every Inf and NaN pattern with each of six lists of other numbers; counterexamples are in this
+    order, then by pattern.
+    """
+    domain = a.domain
+    smallest, largest = (int(domain.patterns(rank, rank + 1)[0]) for rank in (1, domain.size - 1))
+    lists: list[tuple[int, ...]]
+    lists = [(), (smallest,), (ONE,), (largest | MINUS,), (INF, ONE | MINUS), (NAN, ONE | MINUS)]
     width = min(a.numerics.block_size, 4) - 1
-    pieces = []
-    for numbers in beside:
-        context = (*numbers, 0, 0, 0)[:width]
-        runs = [side.specials(context) for side in (a, b)]
-
-        def witness(rank: int, context: tuple[int, ...] = context, runs: list[Runs] = runs) -> Witness:
-            pattern = int(population.special_patterns(rank, rank + 1)[0])
-            return _witness(a, b, (pattern, *filter(None, context)), *(one.at(rank) for one in runs))
-
-        pieces.append((_differences(*runs, population.special_count), witness))
-    return _finding(pieces, len(beside) * population.special_count)
+    differences = []
+    for numbers in lists:
+        others = (*numbers, 0, 0, 0)[:width]
+        difference = _difference(a.specials(others), b.specials(others), domain.special_count)
+        differences.append((difference, _special_example(a, b, others)))
+    return _finding(differences, len(lists) * domain.special_count)
 
 
-def _witness(a: Side, b: Side, block: tuple[int, ...], of_a: tuple[int, ...], of_b: tuple[int, ...]) -> Witness:
-    """The real block, which must give what the walk gave: byte and, as far as it looked, codes."""
-    outcomes = [side.outcome(block) for side in (a, b)]
-    for outcome, walked in zip(outcomes, (of_a, of_b)):
-        bits = outcome.byte, *outcome.codes
-        if any(x != y for x, y in zip(bits, walked)):
-            raise AssertionError(f"quantize gives {bits} for {outcome.values}, where {walked} was found")
-    return Witness(a=outcomes[0], b=outcomes[1])
+def _special_example(a: Evaluation, b: Evaluation, others: tuple[int, ...]) -> Example:
+    """Counterexamples by the rank of their Inf or NaN pattern."""
+
+    def example(rank: int) -> Counterexample:
+        pattern = int(a.domain.special_patterns(rank, rank + 1)[0])
+        block = (pattern, *filter(None, others))
+        return _counterexample(a, b, block, a.specials(others).at(rank), b.specials(others).at(rank))
+
+    return example
 
 
-def _finding(pieces: list[tuple[tuple[int, int, int], Callable[[int], Witness]]], compared: int) -> Finding:
-    """Add up pieces: (count, first, last) each, and the witness for a rank."""
-    differing = [piece for piece in pieces if piece[0][0]]
+def _counterexample(
+    a: Evaluation, b: Evaluation, block: tuple[int, ...], of_a: tuple[int, ...], of_b: tuple[int, ...]
+) -> Counterexample:
+    """The block itself. `quantize` must give what the evaluation gave: the byte and as many codes as it has."""
+    converted = a.converted(block), b.converted(block)
+    for one, evaluated in zip(converted, (of_a, of_b)):
+        bits = one.byte, *one.codes
+        if any(x != y for x, y in zip(bits, evaluated)):
+            raise AssertionError(f"quantize gives {bits} for {one.values}, where {evaluated} was found")
+    return Counterexample(a=converted[0], b=converted[1])
+
+
+def _finding(differences: Sequence[tuple[Difference, Example]], compared: int) -> Finding:
+    """The sum of some differences, each with its counterexamples by rank."""
+    differing = [(difference, example) for difference, example in differences if difference[0]]
     if not differing:
         return Finding(compared=compared, differing=0)
-    ((_, first, _), first_witness), ((_, _, last), last_witness) = differing[0], differing[-1]
+    ((_, first, _), first_example), ((_, _, last), last_example) = differing[0], differing[-1]
     return Finding(
         compared=compared,
         differing=sum(count for (count, _, _), _ in differing),
-        first=first_witness(first),
-        last=last_witness(last),
+        first=first_example(first),
+        last=last_example(last),
     )
 
 
-def _differences(a: Runs, b: Runs, stop: int) -> tuple[int, int, int]:
-    """How many numbers up to ``stop`` differ, the first of them and the last."""
+def _difference(a: RunLengthEncoding, b: RunLengthEncoding, stop: int) -> Difference:
+    """How many ranks up to ``stop`` differ, the first of them and the last."""
     starts, ends, of_a, of_b = merged(a, b, stop)
     differ = (of_a != of_b).any(axis=0)
     if not differ.any():
@@ -236,25 +264,25 @@ def _differences(a: Runs, b: Runs, stop: int) -> tuple[int, int, int]:
     return int((ends - starts)[differ].sum()), int(starts[differ][0]), int(ends[differ][-1]) - 1
 
 
-def _all_zero(runs: Runs, stop: int, numerics: Numerics) -> bool:
+def _all_zero(codes: RunLengthEncoding, stop: int, numerics: Numerics) -> bool:
     element = numerics.block.element
-    codes = runs.values[0, runs.starts < stop]
-    return bool(np.isin(codes, [element.signed_code(0, negative) for negative in (False, True)]).all())
+    zeros = [element.signed_code(0, negative) for negative in (False, True)]
+    return bool(np.isin(codes.values[0, codes.starts < stop], zeros).all())
 
 
-def _meter(population: Population, numerics: Numerics, progress: Progress) -> Callable[[int], None]:
-    """Adds up what is done; the number of classes is an estimate from the width of the element's grid."""
+def _meter(domain: InputDomain, numerics: Numerics, progress: Progress) -> Callable[[int], None]:
+    """A function that adds up costs for ``progress``. The number of classes is estimated from the width of the
+    element's grid.
+    """
     element = numerics.block.element
     binades = element.emax - 2 * element.lowest_exponent + 8
-    classes = min(binades << 24, population.size * 255)
-    total = 2 * (
-        COST["scales"] * population.size + COST["codes"] * classes + COST["specials"] * 6 * population.special_count
-    )
+    classes = min(binades << 24, domain.size * 255)
+    total = 2 * (COST["scales"] * domain.size + COST["codes"] * classes + COST["specials"] * 6 * domain.special_count)
     done = 0
 
-    def tick(count: int) -> None:
+    def advance(cost: int) -> None:
         nonlocal done
-        done += count
+        done += cost
         progress(min(done, total), total)
 
-    return tick
+    return advance

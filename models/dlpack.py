@@ -6,6 +6,7 @@ NumPy reads DLPack too, but it has no BF16. Here a BF16 tensor becomes an array 
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ __all__ = ["from_dlpack"]
 CPU_MEMORY = {1, 3, 11}
 """Device types whose memory the processor reads: the CPU's own, and host memory that CUDA or ROCm has pinned."""
 KINDS = ("int", "uint", "float", "opaque", "bfloat", "complex", "bool")
-"""Names of DLPack's type codes; those from 7 on are eight bits and less."""
+"""Names of DLPack's type codes; codes from 7 on are formats of at most eight bits."""
 DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16}
 
 
@@ -36,9 +37,9 @@ class Tensor(ctypes.Structure):
 
 
 class Exported:
-    """Memory of another library as NumPy asks for it; the array made from it keeps it, and it keeps the capsule.
+    """Memory of another library, in the form that NumPy asks for. The array keeps this object, which keeps the capsule.
 
-    The capsule is not marked as used, so that its own end gives the memory back.
+    The capsule is not marked as used, so its destructor frees the memory.
     """
 
     def __init__(self, capsule: object, interface: dict[str, object]) -> None:
@@ -50,7 +51,7 @@ pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_
 )
 
 
-def from_dlpack(x: object) -> np.ndarray:
+def from_dlpack(x: Any) -> np.ndarray:
     """The numbers of an object with ``__dlpack__`` as a read-only array on its own memory, whatever its strides.
 
     float32, float16, and as uint16 bfloat16. Raises TypeError for what is not in the processor's memory, is part of a
@@ -73,14 +74,14 @@ def from_dlpack(x: object) -> np.ndarray:
         raise TypeError(f"x must be on the CPU, not on {getattr(x, 'device', f'a device of DLPack type {device}')}")
     try:
         tensor = Tensor.from_address(pointer_of(capsule, b"dltensor"))
-    except ValueError:  # Python's words are about capsules
+    except ValueError:  # Python's own message is about capsules
         raise TypeError("x cannot be read: its __dlpack__() returns no capsule named dltensor") from None
     kind = KINDS[tensor.code] if tensor.code < len(KINDS) else "float"
     name = ("bool" if kind == "bool" else f"{kind}{tensor.bits}") + (f" x {tensor.lanes}" if tensor.lanes != 1 else "")
     if name not in DTYPES:
         raise TypeError(f"x must be float32, float16 or bfloat16, not {name}")
     dtype, shape = np.dtype(DTYPES[name]), tuple(tensor.shape[: tensor.ndim])
-    if 0 in shape:  # there need not be any memory
+    if 0 in shape:  # such an array may have no memory
         return np.empty(shape, dtype)
     if tensor.data is None:
         raise TypeError("x cannot be read: its numbers are nowhere in memory (the address that it exports is 0)")

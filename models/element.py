@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
-from ..spec import Kind, NumberFormat, Numerics, Rounding
+from ..spec import FixedFormat, Kind, NumberFormat, Numerics, Rounding
+from .block_array import code_dtype, code_values
 from .rounding import RandomBits, carries, encode_magnitudes, largest_code
-from .workspace import Workspace, code_dtype
+from .scratch_buffers import ScratchBuffers
 
-__all__ = ["code_dtype", "element_values", "encode", "give_signs", "largest_value"]
+__all__ = ["code_dtype", "encode", "give_signs", "largest_value"]
 
 
 def encode(
     y: np.ndarray,
     bits: np.ndarray,
     numerics: Numerics,
-    workspace: Workspace,
+    buffers: ScratchBuffers,
     codes: np.ndarray,
     random: np.ndarray | None = None,
 ) -> None:
     """Write the codes of scaled magnitudes: (n,) float32 ``y``, overwritten -> (n,) unsigned ``codes``.
 
-    ``bits`` are the source patterns (n,) uint32, of which only the sign is looked at; ``random`` are the random bits
-    of each element, (n,) unsigned, under `Rounding.SR`.
+    ``bits`` are the source patterns (n,) uint32, of which only the sign is used; ``random`` are the random bits of
+    each element, (n,) unsigned, under `Rounding.SR`.
     """
     element = numerics.block.element
     added = None if random is None else RandomBits(random, numerics.random_bits)
-    np.minimum(y, workspace.limit[: y.size], out=y)
-    MAGNITUDES[element.kind](y, numerics, workspace, codes, added)
-    give_signs(codes, bits, element, workspace.flags[: y.size])
+    np.minimum(y, buffers.limit[: y.size], out=y)
+    MAGNITUDES[element.kind](y, numerics, buffers, codes, added)
+    give_signs(codes, bits, element, buffers.flags[: y.size])
 
 
 def _fixed_magnitudes(
-    y: np.ndarray, numerics: Numerics, workspace: Workspace, codes: np.ndarray, random: RandomBits | None
+    y: np.ndarray, numerics: Numerics, buffers: ScratchBuffers, codes: np.ndarray, random: RandomBits | None
 ) -> None:
     """Write the magnitudes of fixed-point codes: (n,) float32, not above the largest -> (n,) ``codes``."""
-    element = numerics.block.element
-    total = workspace.total[: y.size]
+    element = cast(FixedFormat, numerics.block.element)
+    total = buffers.total[: y.size]
     sum = total.view(np.float32)
     np.multiply(y, np.float32(2.0**element.frac_bits), out=y)
     FIXED_ROUNDINGS[numerics.rounding](y, sum, total, codes, random)
@@ -47,13 +48,13 @@ def _fixed_magnitudes(
 def _nearest_even(
     y: np.ndarray, sum: np.ndarray, total: np.ndarray, codes: np.ndarray, random: RandomBits | None
 ) -> None:
-    np.add(y, np.float32(2.0**23), out=sum)  # the machine's addition rounds to even
+    np.add(y, np.float32(2.0**23), out=sum)  # float32 addition rounds to nearest, ties to even
     np.copyto(codes, total, casting="unsafe")
 
 
 def _half_up(y: np.ndarray, sum: np.ndarray, total: np.ndarray, codes: np.ndarray, random: RandomBits | None) -> None:
     np.multiply(y, np.float32(2), out=y)
-    np.copyto(total, y, casting="unsafe")  # truncates: what is left below is the guard bit
+    np.copyto(total, y, casting="unsafe")  # truncates; the last bit is the guard bit
     np.add(total, np.uint32(1), out=total)
     np.copyto(codes, np.right_shift(total, np.uint32(1), out=total), casting="unsafe")
 
@@ -74,15 +75,18 @@ FIXED_ROUNDINGS = {
     Rounding.RTZ: _toward_zero,
     Rounding.SR: _toward_zero,
 }
-"""Magnitudes ``y`` in units of the last place to ``codes``; ``sum`` is the memory of ``total`` as float32."""
+"""Roundings of magnitudes ``y``, in units of the last place, to ``codes``. ``total`` and ``sum`` are one buffer as
+uint32 and as float32.
+"""
 
 MAGNITUDES = {Kind.FLOAT: encode_magnitudes, Kind.FIXED: _fixed_magnitudes}
+"""From scaled magnitudes to the magnitudes of codes, by the kind of the element format."""
 
 
 def give_signs(codes: np.ndarray, bits: np.ndarray, element: NumberFormat, flags: np.ndarray | None = None) -> None:
     """Turn magnitudes into codes, in place, by the signs of ``bits``: (n,) uint8 or uint16 and (n,) uint32.
 
-    ``flags`` (n,) bool is written to, if given, instead of fresh memory.
+    ``flags`` (n,) bool is a buffer to use instead of new memory.
     """
     negative = np.less(bits.view(np.int32), np.int32(0), out=flags).view(np.uint8).astype(codes.dtype, copy=False)
     if not element.signed_zero:
@@ -96,18 +100,6 @@ def give_signs(codes: np.ndarray, bits: np.ndarray, element: NumberFormat, flags
 
 
 def largest_value(numerics: Numerics) -> float:
-    """The largest magnitude that an element can become."""
+    """The largest magnitude that an element can have under these numerics."""
     element = numerics.block.element
-    return float(element_values(element)[largest_code(element, numerics.rounding)])
-
-
-@lru_cache(maxsize=64)
-def element_values(element: NumberFormat) -> np.ndarray:
-    """The value of every code: (2**bits,) float32, read-only, from the definition of the format."""
-    values = np.empty(1 << element.bits, np.float32)
-    for code in range(values.size):
-        number = element.decode(code)
-        magnitude = float(number.magnitude if number.kind == "finite" else number.kind)
-        values[code] = -magnitude if number.negative else magnitude
-    values.flags.writeable = False
-    return values
+    return float(code_values(element)[largest_code(element, numerics.rounding)])

@@ -1,8 +1,10 @@
-"""The slow, obviously right definition: exact rationals, one block at a time.
+"""The slow, obviously right definition: exact rational numbers, one block at a time.
 
-Nothing here is clever. Source numbers are decoded to `fractions.Fraction`, the shared exponent is found by the
-inequality that defines its rule, and an element is chosen among all values of its format by distance. The fast model
-and, through it, the hardware are judged by this file; it shares no step with either.
+Nothing here is optimised. Source numbers are decoded to `fractions.Fraction`, the shared exponent is found by the
+inequality that defines its rule, and an element is chosen among all values of its format by distance. The fast model,
+and through it the hardware, is checked against this file; it shares no step with either.
+
+Both directions are here: `quantize_block` encodes, `dequantize_block` decodes.
 """
 
 from __future__ import annotations
@@ -37,15 +39,33 @@ TWO = Fraction(2)
 
 @lru_cache(maxsize=1 << 18)
 def decode(pattern: int, source: FloatFormat, subnormals: Subnormals = Subnormals.EXACT) -> Number:
-    """The number of a bit pattern. The magnitude of Inf and NaN is what their fraction says in the binade above FP32's
-    largest, which only `Specials.DROP` looks at.
+    """The number of a bit pattern of a source format.
+
+    The magnitude of Inf and NaN is that of their fraction in the binade above FP32's largest number; only
+    `Specials.DROP` uses it.
+
+    Parameters
+    ----------
+    pattern : a code of the source format
+    source : the source format
+    subnormals : whether FP32 subnormals keep their value or become zero
+
+    Returns
+    -------
+    Number
+        sign, magnitude and kind
+
+    Raises
+    ------
+    ValueError
+        for a pattern with more bits than the format
 
     >>> from mxcast.spec import FP32
     >>> decode(0xBFC00000, FP32)
     Number(negative=True, magnitude=Fraction(3, 2), kind='finite')
     """
     number = source.decode(pattern)
-    if number.kind != "finite":  # its fraction in the binade above the largest of FP32
+    if number.kind != "finite":
         fraction = Fraction(pattern % (1 << source.man_bits), 1 << source.man_bits)
         return number._replace(magnitude=(1 + fraction) * TWO ** (FP32.emax + 1))
     if number.magnitude < TWO**FP32.emin and subnormals is Subnormals.FLUSH:
@@ -66,8 +86,17 @@ def element_value(code: int, element: NumberFormat) -> Fraction:
 
 
 def shared_exponent(amax: Fraction, numerics: Numerics) -> int:
-    """X of a block whose largest magnitude is ``amax``, clamped to the exponents of the scale format; an all-zero block
-    has the least.
+    """The shared exponent X of a block, unbiased and clamped to the exponents of the scale format.
+
+    Parameters
+    ----------
+    amax : the largest magnitude of the block; if it is 0, X is the smallest exponent
+    numerics : element format, scale format and scale rule
+
+    Returns
+    -------
+    int
+        X; the scale code is X plus the bias of the scale format
     """
     element, scale = numerics.block.element, numerics.block.scale
     exponent = scale.emin if amax == 0 else SCALE_RULES[numerics.scale_rule](amax, element)
@@ -109,7 +138,7 @@ SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
     ScaleRule.POW2_CEIL: pow2_ceil,
     ScaleRule.EVEN: even,
 }
-"""X of each rule for a largest magnitude > 0, before it is clamped."""
+"""X under each rule for a largest magnitude > 0, before it is clamped."""
 
 
 def smallest_exponent(ratio: Fraction) -> int:
@@ -157,8 +186,8 @@ def half_up(value: Fraction) -> int:
 def guard_half_up_code(value: Fraction, element: FloatFormat, subnormals: Subnormals) -> int:
     """Code of a value > 0 under the FPGA paper's recipe (section III.C; docs/numerics.md, "guard_half_up").
 
-    The exponent field is the one of the value's own binade; the fraction is rounded half up in that binade; nothing
-    is above the all-ones fraction of the last but one exponent field. A field of 0 keeps the *unshifted* fraction, as
+    The exponent field is that of the value's own binade, in which the fraction is rounded half up. The largest code
+    has the all-ones fraction of the last but one exponent field. Exponent field 0 keeps the *unshifted* fraction, as
     published, unless element subnormals are exact.
     """
     binade = floor_log2(value)
@@ -177,15 +206,14 @@ def fixed_guard_half_up_code(value: Fraction, element: FixedFormat, subnormals: 
     return min(half_up(value * 2**element.frac_bits), element.max_code)
 
 
-GUARD_HALF_UP: dict[Kind, Callable[[Fraction, NumberFormat, Subnormals], int]] = {
-    Kind.FLOAT: guard_half_up_code,
-    Kind.FIXED: fixed_guard_half_up_code,
-}
+GUARD_HALF_UP: dict[Kind, Callable[..., int]] = {Kind.FLOAT: guard_half_up_code, Kind.FIXED: fixed_guard_half_up_code}
+"""By the kind of the element format: the code of a value, given the element and what becomes of its subnormals."""
 
 
 def neighbours(value: Fraction, element: NumberFormat) -> tuple[int, Fraction]:
-    """The largest finite code whose value is not above ``value`` >= 0, and how far on the way to the next grid point
-    ``value`` is, as a part of 1. The grid goes on beyond the largest code in its last step."""
+    """The largest finite code whose value is not above ``value`` >= 0, and the distance of ``value`` from it as a
+    fraction of the step to the next one. Beyond the largest code the grid continues with its last step.
+    """
     values = all_values(element)
     below = bisect_right(values, value) - 1
     step = values[below + 1] - values[below] if below < element.max_code else values[below] - values[below - 1]
@@ -222,7 +250,7 @@ ROUNDINGS: dict[Rounding, Callable[[Fraction, Numerics, Fraction], int]] = {
     Rounding.SR: sr,
     Rounding.GUARD_HALF_UP: guard_half_up,
 }
-"""The code of a value > 0 under each rounding, before it is cut to the largest; ``random`` is a part of 1."""
+"""The code of a value > 0 under each rounding, before it saturates. The random bits are a fraction of 1."""
 
 
 @lru_cache(maxsize=1 << 18)
@@ -235,7 +263,20 @@ def rounded_code(value: Fraction, numerics: Numerics, random: Fraction) -> int:
 
 
 def round_element(number: Number, exponent: int, numerics: Numerics, random: int = 0) -> int:
-    """Code of one element of a block with shared exponent ``exponent``."""
+    """The code of one element of a block.
+
+    Parameters
+    ----------
+    number : the source number
+    exponent : the shared exponent X of the block, unbiased
+    numerics : element format, rounding, and what becomes of element subnormals
+    random : the element's random bits under `Rounding.SR`, as an unsigned integer of ``numerics.random_bits`` bits
+
+    Returns
+    -------
+    int
+        the code, sign included
+    """
     value = number.magnitude / TWO**exponent
     code = 0 if value == 0 else rounded_code(value, numerics, Fraction(random, 2**numerics.random_bits))
     return numerics.block.element.signed_code(code, number.negative)
@@ -243,7 +284,7 @@ def round_element(number: Number, exponent: int, numerics: Numerics, random: int
 
 @dataclass(frozen=True)
 class Decided:
-    """What NaN and Inf make of a block by themselves: its byte, its codes, or both; None is left to the other rules."""
+    """The scale code and the element codes that the specials decide for a block; None leaves one to the other rules."""
 
     byte: int | None
     codes: list[int | None]
@@ -282,7 +323,7 @@ def inf_scale(numbers: list[Number], numerics: Numerics) -> Decided:
 
 
 def drop(numbers: list[Number], numerics: Numerics) -> Decided:
-    return Decided(None, [None] * len(numbers))  # they are no part of the maximum, and numbers otherwise
+    return Decided(None, [None] * len(numbers))  # they are left out of the maximum and are numbers otherwise
 
 
 SPECIALS: dict[Specials, Callable[[list[Number], Numerics], Decided]] = {
@@ -300,8 +341,23 @@ def _all_finite(numbers: list[Number]) -> bool:
 def quantize_block(
     patterns: Sequence[int], numerics: Numerics, random: Sequence[int] | None = None
 ) -> tuple[int, list[int]]:
-    """Scale byte and element codes of one block of source bit patterns; ``random`` are the random bits of each element
-    under `Rounding.SR`.
+    """Encode one block of source numbers.
+
+    Parameters
+    ----------
+    patterns : bit patterns of the source format, as many as there are elements; blocks of any size are encoded
+    numerics : formats and rules
+    random : the random bits of each element under `Rounding.SR`, 0 unless given
+
+    Returns
+    -------
+    tuple of int and list of int
+        the scale code and the element codes
+
+    Raises
+    ------
+    ValueError
+        for a pattern with more bits than the source format
 
     >>> from mxcast.spec import numerics
     >>> byte, codes = quantize_block([0x3FC00000, 0xBF800000] + [0] * 30, numerics("e4m3"))
@@ -328,8 +384,25 @@ def dequantize_block(
     sub_scales: Sequence[int] = (),
     tensor_scale: Fraction = Fraction(1),
 ) -> list[Number]:
-    """The numbers of a block: its scale code, its element codes, the shifts of its sub-blocks and the scale of its
-    tensor, where the format has those. A scale that is NaN makes every number NaN.
+    """Decode one block of any block format. If the scale is NaN, every number is NaN.
+
+    Parameters
+    ----------
+    scale : the scale code
+    codes : the element codes, as many as a block has elements
+    block : the block format
+    sub_scales : the shift to the right of each sub-block, in binary places, where the format has sub-blocks
+    tensor_scale : the value of the tensor scale, where the format has one
+
+    Returns
+    -------
+    list of Number
+        the exact numbers, before any destination format rounds them
+
+    Raises
+    ------
+    ValueError
+        for another number of codes or shifts than the format has, and for codes outside their format
 
     >>> from mxcast.spec import block_format
     >>> pair = block_format("nvfp4").resized(2)
@@ -348,20 +421,22 @@ def dequantize_block(
                 "bits"
             )
     factor = block.scale.decode(scale)
-    whole = tensor_scale if block.tensor_scale is None else CONVENTIONS[block.tensor_scale.convention](tensor_scale)
-    found = []
-    for code, shift in zip(codes, shifts, strict=True):
-        number = block.element.decode(code)
-        kinds = {factor.kind, number.kind}
-        kind = "nan" if "nan" in kinds else "inf" if "inf" in kinds else "finite"
-        found.append(
-            Number(
-                number.negative ^ factor.negative,
-                number.magnitude * factor.magnitude * whole / TWO**shift if kind == "finite" else Fraction(0),
-                kind,
-            )
-        )
-    return found
+    common = tensor_scale if block.tensor_scale is None else CONVENTIONS[block.tensor_scale.convention](tensor_scale)
+    return [product(block.element.decode(code), factor, common / TWO**shift) for code, shift in zip(codes, shifts)]
+
+
+def product(number: Number, factor: Number, common: Fraction) -> Number:
+    """The product of an element, its scale and a finite factor > 0. It is NaN if an operand is, and for zero times Inf
+    (IEEE 754-2019, sections 6.2 and 7.2).
+    """
+    negative, operands = number.negative ^ factor.negative, (number, factor)
+    has_inf = any(one.kind == "inf" for one in operands)
+    has_zero = any(one.kind == "finite" and one.magnitude == 0 for one in operands)
+    if any(one.kind == "nan" for one in operands) or (has_inf and has_zero):
+        return Number(negative, Fraction(0), "nan")
+    if has_inf:
+        return Number(negative, Fraction(0), "inf")
+    return Number(negative, number.magnitude * factor.magnitude * common)
 
 
 CONVENTIONS: dict[Convention, Callable[[Fraction], Fraction]] = {

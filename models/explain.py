@@ -1,4 +1,4 @@
-"""One block, step by step: what a person needs to see why its bits are what they are.
+"""One block, step by step: why its bits are what they are.
 
 The numbers come from the exact definition. The fast model must give the same block, and the steps shown must lead to
 it; otherwise there is an error and no explanation.
@@ -7,17 +7,19 @@ it; otherwise there is an error and no explanation.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
+from typing import Unpack
 
 import numpy as np
 
 from ..spec import FP32, BlockFormat, NumberFormat, Numerics, ScaleRule, Specials, Subnormals, profile_of, signal_codes
-from ..spec import numerics as rules_of
-from .block import quantize
-from .derivation import fp32_pattern, rounding_steps, scale_derivation
-from .element import element_values, largest_value
+from ..spec import numerics as numerics_of
+from .bit_trace import RoundingTrace, fp32_pattern, rounding_trace, scale_trace
+from .block import Rules, quantize
+from .block_array import code_values
+from .element import largest_value
 from .exact import decode, quantize_block
 from .explanation import CLASSES, ElementStep, Explanation, Largest, ScaleStep
 from .source import DTYPES, as_numbers, widen
@@ -33,13 +35,31 @@ def explain(
     profile: str | None = None,
     *,
     random: Sequence[int] | None = None,
-    **overrides: object,
+    **rules: Unpack[Rules],
 ) -> Explanation:
     """Convert one block and keep every step.
 
-    ``block`` holds at most block_size numbers: source bit patterns as Python integers, or an array that `quantize`
-    takes. Zeros complete it, and the random bits too. The other arguments are those of `quantize`, and so are the
-    errors.
+    Parameters
+    ----------
+    block : at most block_size numbers, the rest being zeros: source bit patterns as Python integers, or an array (n,)
+        of numbers that `quantize` takes
+    format, profile, rules : the numerics, as `quantize` takes them
+    random : random bits for each element under the rounding ``sr``, the rest being zeros
+
+    Returns
+    -------
+    Explanation
+        the largest magnitude, the scale under every scale rule, and each element from source number to code
+
+    Raises
+    ------
+    TypeError
+        where the block is no array of source numbers
+    ValueError
+        for too many elements, patterns outside the source format, random bits without the rounding ``sr``, or an
+        unknown name
+    AssertionError
+        where the fast model or the steps shown disagree with the exact definition, which is a defect of mxcast
 
     >>> why = explain([0x3FF00000, 0x3F880000], "e4m3")     # 1.875 and 1.0625
     >>> why.scale.arithmetic, why.scale.saturates
@@ -47,7 +67,7 @@ def explain(
     >>> [(step.quotient, step.guard, step.sticky, step.action, step.fields) for step in why.elements[:2]]
     [(480.0, None, None, 'saturated', '0|1111|110'), (272.0, 1, 0, 'tie down', '0|1111|000')]
     """
-    numerics = rules_of(format, profile, **overrides)
+    numerics = numerics_of(format, profile, **rules)
     size, patterns = numerics.block_size, _patterns(block, numerics)
     given = len(patterns)
     patterns += [0] * (size - given)
@@ -121,12 +141,6 @@ def _largest(numerics: Numerics, patterns: list[int]) -> Largest | None:
     return Largest(lane=lane, fp32=fp32_pattern(magnitudes[lane]), value=float(magnitudes[lane]))
 
 
-def _specials_decide(numerics: Numerics, kinds: Sequence[str]) -> bool:
-    """Do the specials, and not the scale rule, give the byte of a block with elements of these classes?"""
-    special = {"inf"} if numerics.specials is Specials.TE else {"inf", "nan"}
-    return numerics.specials is not Specials.DROP and not special.isdisjoint(kinds)
-
-
 def _scale_step(numerics: Numerics, patterns: list[int], kinds: list[str], random: list[int] | None) -> ScaleStep:
     byte, codes = quantize_block(patterns, numerics, random)
     x = np.array(patterns, np.uint32 if numerics.source is FP32 else np.uint16).view(DTYPES[numerics.source.name])
@@ -134,10 +148,10 @@ def _scale_step(numerics: Numerics, patterns: list[int], kinds: list[str], rando
     if (int(q.scales[0]), q.codes.tolist()) != (byte, codes):
         raise AssertionError("the model disagrees with the exact definition")
     largest = _largest(numerics, patterns)
-    if _specials_decide(numerics, kinds):
+    if not DECISIVE[numerics.specials].isdisjoint(kinds):
         arithmetic = f"specials {numerics.specials} give byte 0x{byte:02X}"
     else:
-        computed, arithmetic = scale_derivation(largest.fp32 if largest else 0, numerics)
+        computed, arithmetic = scale_trace(largest.fp32 if largest else 0, numerics)
         if computed != byte:
             raise AssertionError(f"the arithmetic shown, {arithmetic}, does not give the byte {byte}")
     limit = math.inf if byte == 0xFF else largest_value(numerics) * 2.0 ** (byte - 127)
@@ -159,7 +173,7 @@ def _scale_step(numerics: Numerics, patterns: list[int], kinds: list[str], rando
 
 
 def _decoded(numerics: Numerics, byte: int, code: int) -> float:
-    return math.nan if byte == 0xFF else float(element_values(numerics.block.element)[code]) * 2.0 ** (byte - 127)
+    return math.nan if byte == 0xFF else float(code_values(numerics.block.element)[code]) * 2.0 ** (byte - 127)
 
 
 def _element_step(
@@ -167,15 +181,13 @@ def _element_step(
 ) -> ElementStep:
     element, kind = numerics.block.element, kinds[lane]
     number = decode(pattern, numerics.source, numerics.input_subnormals)
-    replaced = kind in ("inf", "nan") if numerics.specials is Specials.TE else _specials_decide(numerics, kinds)
-    quotient, steps = None, {"cut": None, "guard": None, "sticky": None, "tail": None, "random": None}
-    if replaced:
-        steps["action"] = "specials"
+    if REPLACED[numerics.specials](kind, kinds):
+        quotient, trace = None, RoundingTrace(action="specials", code=code)
     else:
         quotient = number.magnitude / TWO ** (byte - 127)
-        steps |= rounding_steps(quotient, kind, numerics, random)
-        if element.signed_code(steps.pop("rounded"), number.negative) != code:
-            raise AssertionError(f"the steps shown for element {lane} do not lead to its code {code:#x}: {steps}")
+        trace = rounding_trace(quotient, kind, numerics, random)
+        if element.signed_code(trace.code, number.negative) != code:
+            raise AssertionError(f"the steps shown for element {lane} do not lead to its code {code:#x}: {trace}")
     signed = -1 if number.negative else 1
     value, decoded = _number(pattern, numerics), _decoded(numerics, byte, code)
     error = float(Fraction(decoded) - Fraction(value)) if math.isfinite(decoded) and math.isfinite(value) else None
@@ -184,47 +196,94 @@ def _element_step(
         pattern=pattern,
         kind=kind,
         value=value,
-        **steps,
+        cut=trace.cut,
+        guard=trace.guard,
+        sticky=trace.sticky,
+        tail=trace.tail,
+        random=trace.random,
+        action=trace.action,
         quotient=None if quotient is None else float(quotient) * signed,
         code=code,
         fields=_fields(code, element),
-        element=float(element_values(element)[code]),
+        element=float(code_values(element)[code]),
         decoded=decoded,
         error=error,
         relative_error=error / abs(value) if error is not None and value else None,
     )
 
 
+DECISIVE: dict[Specials, frozenset[str]] = {
+    Specials.NAN_BLOCK: frozenset(("inf", "nan")),
+    Specials.TE: frozenset(("inf",)),
+    Specials.INF_SCALE: frozenset(("inf", "nan")),
+    Specials.DROP: frozenset(),
+}
+"""Classes of which one element makes the specials, and not the scale rule, give the byte of its block."""
+
+
+def _all_if_any(kind: str, kinds: Sequence[str]) -> bool:
+    return "inf" in kinds or "nan" in kinds
+
+
+REPLACED: dict[Specials, Callable[[str, Sequence[str]], bool]] = {
+    Specials.NAN_BLOCK: _all_if_any,
+    Specials.TE: lambda kind, kinds: kind in ("inf", "nan"),
+    Specials.INF_SCALE: _all_if_any,
+    Specials.DROP: lambda kind, kinds: False,
+}
+"""Whether the specials, and not the rounding, give the code of an element of this class in a block of these classes."""
+
+
 def _remarks(numerics: Numerics, patterns: list[int], kinds: list[str]) -> Iterator[str]:
     """Sentences on what the specials and the subnormals of the input do to this block."""
-    element, specials = numerics.block.element, numerics.specials
-    lanes = {kind: [lane for lane, k in enumerate(kinds) if k == kind] for kind in ("nan", "inf")}
-    of = {"nan": f"NaN ({_lanes(lanes['nan'])})", "inf": f"Inf ({_lanes(lanes['inf'])})"}
-    there = [kind for kind in ("nan", "inf") if lanes[kind]]
-    both = " and ".join(of[kind] for kind in there)
-    if there and specials is Specials.NAN_BLOCK:
-        code = "the canonical NaN" if element.nan_code is not None else f"code 0, as {element.name} has no NaN"
-        yield f"{both}: under nan_block the block has byte 0xFF, and every element is {code}"
-    if there and specials is Specials.INF_SCALE:
-        inf, nan = signal_codes(element)
-        byte, code = (0xFF, nan) if lanes["nan"] else (0xFE, inf)
-        yield (
-            f"{of[there[0]]}: under inf_scale the block has byte 0x{byte:02X}, and every element is its sign and "
-            f"magnitude 0x{code:X}"
-        )
-    if there and specials is Specials.DROP:
-        yield f"{both}: under drop left out of the maximum, then quantized as numbers of exponent 128"
-    if lanes["nan"] and specials is Specials.TE:
-        code = (
-            "the canonical NaN" if element.nan_code is not None else f"the largest number, as {element.name} has no NaN"
-        )
-        yield f"{of['nan']}: under te left out of the maximum, and {code} as element"
-    if lanes["inf"] and specials is Specials.TE:
-        yield f"{of['inf']}: under te the block has byte 0xFE; the largest number of its sign as element"
+    there = {
+        kind: f"{name} ({_lanes([lane for lane, other in enumerate(kinds) if other == kind])})"
+        for kind, name in (("nan", "NaN"), ("inf", "Inf"))
+        if kind in kinds
+    }
+    if there:
+        yield from REMARKS[numerics.specials](there, numerics.block.element)
     if numerics.input_subnormals is Subnormals.FLUSH:
         count = sum(0 < abs(_number(p, numerics)) < 2.0**FP32.emin for p in patterns)
         if count:
             yield f"{count} FP32 subnormal input{'s' * (count > 1)} taken for zero: input_subnormals flush"
+
+
+def _remark_nan_block(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
+    code = "the canonical NaN" if element.nan_code is not None else f"code 0, as {element.name} has no NaN"
+    yield f"{' and '.join(there.values())}: under nan_block the block has byte 0xFF, and every element is {code}"
+
+
+def _remark_te(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
+    code = "the canonical NaN" if element.nan_code is not None else f"the largest number, as {element.name} has no NaN"
+    if "nan" in there:
+        yield f"{there['nan']}: under te left out of the maximum, and {code} as element"
+    if "inf" in there:
+        yield f"{there['inf']}: under te the block has byte 0xFE; the largest number of its sign as element"
+
+
+def _remark_inf_scale(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
+    inf, nan = signal_codes(element)
+    byte, code = (0xFF, nan) if "nan" in there else (0xFE, inf)
+    yield (
+        f"{next(iter(there.values()))}: under inf_scale the block has byte 0x{byte:02X}, and every element is its sign "
+        f"and magnitude 0x{code:X}"
+    )
+
+
+def _remark_drop(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
+    yield (
+        f"{' and '.join(there.values())}: under drop left out of the maximum, then quantized as numbers of exponent 128"
+    )
+
+
+REMARKS: dict[Specials, Callable[[dict[str, str], NumberFormat], Iterator[str]]] = {
+    Specials.NAN_BLOCK: _remark_nan_block,
+    Specials.TE: _remark_te,
+    Specials.INF_SCALE: _remark_inf_scale,
+    Specials.DROP: _remark_drop,
+}
+"""Sentences on the NaN and Inf elements, by class, of a block."""
 
 
 def _lanes(lanes: list[int]) -> str:

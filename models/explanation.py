@@ -1,6 +1,6 @@
-"""The steps of one block as a record: what `explain` returns, `mxcast explain` prints and its JSON holds.
+"""The steps of one block as data: what `explain` returns, `mxcast explain` prints and its JSON holds.
 
-Every number is exact in double precision, but for relative errors and decibels. What does not apply is None.
+Every number is exact in double precision, except relative errors and decibels. What does not apply is None.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ..spec import Numerics
 __all__ = ["CLASSES", "ElementStep", "Explanation", "Largest", "ScaleStep"]
 
 CLASSES = ("normal", "subnormal", "zero", "inf", "nan")
-"""Classes of source numbers, by their format's fields."""
+"""Classes of source numbers, by exponent field and fraction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Largest:
-    """The largest magnitude of a block, a: where it is, and its pattern as an FP32 number."""
+    """The largest magnitude of a block: its lane, its pattern as an FP32 number, and its value."""
 
     lane: int
     fp32: int
@@ -38,17 +38,17 @@ class Largest:
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleStep:
-    """The scale of the block under one rule, and what that rule costs the block."""
+    """The scale of the block under one scale rule, and the error that this rule causes."""
 
     rule: str
     arithmetic: str
     byte: int
     saturates: bool
-    """Whether the largest magnitude is beyond that of every element."""
+    """Whether the largest magnitude is beyond the largest value of an element under this scale."""
     saturated: int
-    """How many finite inputs are."""
+    """How many finite inputs are beyond it."""
     relative_rms: float
-    """Root of noise over signal of what is finite; nan without signal."""
+    """Root of noise over signal, of finite pairs; nan without signal."""
 
     @property
     def exponent(self) -> int | None:
@@ -66,7 +66,7 @@ class ScaleStep:
 
 @dataclass(frozen=True, kw_only=True)
 class ElementStep:
-    """One element on its way from V to its code. An element that the specials decide has no steps, only a code."""
+    """One element, from its source number V to its code. If the specials give the code, the steps are None."""
 
     lane: int
     pattern: int
@@ -75,28 +75,28 @@ class ElementStep:
     value: float
     """V."""
     quotient: float | None
-    """V / 2**X."""
+    """V divided by the scale 2**X."""
     cut: int | None
-    """The magnitude of the code, cut off; None beyond the largest code."""
+    """The magnitude of the code of the quotient rounded toward zero; None beyond the largest code."""
     guard: int | None
     sticky: int | None
     """The first bit cut off, and whether any bit below it is set; not under `Rounding.SR`."""
     tail: int | None
     random: int | None
-    """Under `Rounding.SR`, the first random_bits bits cut off and the random bits that are added to them."""
+    """Under `Rounding.SR`, the first random_bits bits that are cut off, and the random bits that are added to them."""
     action: str
-    """What the rounding did: exact, down, up, tie down, tie up, saturated, flushed, zero; or specials."""
+    """What happened: exact, down, up, tie down, tie up, saturated, flushed or zero; or specials."""
     code: int
     fields: str
     """The code in binary: sign, exponent field and fraction, or sign and number."""
     element: float
     """Value of the code."""
     decoded: float
-    """The same times 2**X."""
+    """The value of the code times 2**X."""
     error: float | None
-    """Decoded less V; None unless both are finite."""
+    """``decoded`` minus V; None unless both are finite."""
     relative_error: float | None
-    """The same over the magnitude of V; None for V = 0."""
+    """``error`` over the magnitude of V; None for V = 0."""
 
     def to_dict(self) -> dict[str, object]:
         return _finite(vars(self))
@@ -104,7 +104,7 @@ class ElementStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """A block with every step of its conversion."""
+    """One block with every step of its conversion."""
 
     numerics: Numerics
     profile: str | None
@@ -115,9 +115,9 @@ class Explanation:
     remarks: tuple[str, ...]
     """What the specials and the subnormals of the input do to this block."""
     largest: Largest | None
-    """None where no finite number but zero is left."""
+    """None where every finite number is zero."""
     scale_rules: tuple[ScaleStep, ...]
-    """Every scale rule, the other rules being those of the block."""
+    """The scale under every scale rule, with the other rules of the block's numerics."""
     elements: tuple[ElementStep, ...]
 
     @property
@@ -147,5 +147,5 @@ class Explanation:
         }
 
 
-def _finite(record: dict[str, object]) -> dict[str, object]:
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
+def _finite(fields: dict[str, object]) -> dict[str, object]:
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in fields.items()}

@@ -1,4 +1,4 @@
-"""Work over many parts by a few threads: NumPy lets other threads run while it computes."""
+"""Work on many parts by a few threads: NumPy lets other threads run while it computes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from ..spec.catalogue import excerpt
 
 __all__ = ["checked_jobs", "in_order"]
 
-Part, Result = TypeVar("Part"), TypeVar("Result")
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 AHEAD = 2
-"""Parts that are begun or wait to be, for each thread: what bounds the memory."""
+"""Parts that are fetched ahead for each thread, which bounds the memory."""
 MOST = 1024
 """Threads that can be asked for: more than any machine has processors for, and fewer than a system lets one process
 start.
@@ -31,7 +32,7 @@ def checked_jobs(jobs: int) -> int:
 
 
 def in_order(work: Callable[[Part], Result], parts: Iterable[Part], jobs: int) -> Iterator[Result]:
-    """``map(work, parts)`` by so many threads; parts are fetched a few at a time, and results come in their order.
+    """``map(work, parts)`` by so many threads. Parts are fetched a few at a time; results keep their order.
 
     >>> list(in_order(abs, [-1, 2, -3], jobs=2))
     [1, 2, 3]
@@ -41,12 +42,12 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part], jobs: int) -
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    parts = iter(parts)
+    waiting = iter(parts)
     with ThreadPoolExecutor(jobs) as pool:
-        begun = deque(pool.submit(work, part) for part in islice(parts, AHEAD * jobs))
+        begun = deque(pool.submit(work, part) for part in islice(waiting, AHEAD * jobs))
         try:
             while begun:
                 yield begun.popleft().result()
-                begun.extend(pool.submit(work, part) for part in islice(parts, 1))
+                begun.extend(pool.submit(work, part) for part in islice(waiting, 1))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""The numbers that the on-chip source of random bits gives, so that a run of the hardware can be repeated."""
+"""The numbers of the emitted source of random bits, so that a run of the hardware can be repeated."""
 
 from __future__ import annotations
 

@@ -1,22 +1,21 @@
-"""Rounding of non-negative float32 numbers to the grid of an element format.
+"""Rounding of non-negative float32 numbers to the grid of a floating-point element format.
 
-The one primitive is the correctly rounded float32 addition of the machine (IEEE 754 roundTiesToEven): adding to ``y``
-the power of two whose last bit weighs one grid step leaves ``y`` in whole steps, rounded to nearest even, in the low
-bits of the sum. Other roundings look at the error that this one made, which is exact.
+Everything is built on the machine's correctly rounded float32 addition (IEEE 754 roundTiesToEven). The sum of ``y`` and
+the power of two whose last place is one grid step holds, in its low bits, ``y`` in whole steps, rounded to nearest,
+ties to even. Other roundings correct this result by its rounding error, which is exact.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from ..spec import FloatFormat, Kind, NumberFormat, Numerics, Rounding, Subnormals
-from .workspace import Workspace
+from .scratch_buffers import ScratchBuffers
+from .source import INFINITY
 
 __all__ = ["RandomBits", "carries", "encode_magnitudes", "largest_code"]
-
-EXPONENT = np.uint32(0x7F800000)
 
 
 class RandomBits(NamedTuple):
@@ -27,46 +26,50 @@ class RandomBits(NamedTuple):
 
 
 def largest_code(element: NumberFormat, rounding: Rounding) -> int:
-    """The code at which a rounding saturates: that of the largest number, or for the FPGA paper's recipe the all-ones
-    fraction under the last but one exponent field."""
+    """The code at which a rounding saturates: that of the largest number, or under `Rounding.GUARD_HALF_UP` the
+    all-ones fraction of the last but one exponent field.
+    """
     if rounding is Rounding.GUARD_HALF_UP and element.kind is Kind.FLOAT:
-        return element.inf_field - 1
+        return cast(FloatFormat, element).inf_field - 1
     return element.max_code
 
 
 def encode_magnitudes(
-    y: np.ndarray, numerics: Numerics, workspace: Workspace, codes: np.ndarray, random: RandomBits | None
+    y: np.ndarray, numerics: Numerics, buffers: ScratchBuffers, codes: np.ndarray, random: RandomBits | None
 ) -> None:
-    """Write the codes of scaled magnitudes: (n,) float32, not above the workspace's ``limit`` -> (n,) ``codes``.
+    """Write the codes of scaled magnitudes: (n,) float32, not above ``buffers.limit`` -> (n,) ``codes``.
 
-    ``y`` is overwritten; ``random`` is for `Rounding.SR`.
+    The element is a floating-point format. ``y`` is overwritten; ``random`` is for `Rounding.SR`.
     """
-    element, rounding, subnormals = numerics.block.element, numerics.rounding, numerics.element_subnormals
+    element = cast(FloatFormat, numerics.block.element)
+    rounding, subnormals = numerics.rounding, numerics.element_subnormals
     if rounding is Rounding.GUARD_HALF_UP:
-        return _guard_half_up(y, element, subnormals, workspace, codes)
+        _guard_half_up(y, element, subnormals, buffers, codes)
+        return
     if rounding is Rounding.RNE and element.man_bits > 0:
-        _nearest_even(y, element, workspace, codes)
+        _nearest_even(y, element, buffers, codes)
     else:
-        CORRECTIONS[rounding](*_nearest_even(y, element, workspace, codes, with_error=True), codes, random)
+        error, step = _nearest_even(y, element, buffers, codes, with_error=True)
+        CORRECTIONS[rounding](error, step, codes, random)
     if subnormals is Subnormals.FLUSH:
         np.multiply(codes, codes >= 1 << element.man_bits, out=codes)
 
 
 def _nearest_even(
-    y: np.ndarray, element: FloatFormat, workspace: Workspace, codes: np.ndarray, with_error: bool = False
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Write codes to nearest and ties to even; ``with_error`` gives what that cut off (negative: added) and the step.
+    y: np.ndarray, element: FloatFormat, buffers: ScratchBuffers, codes: np.ndarray, with_error: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Write codes to nearest, ties to even. With ``with_error`` the result is what was cut off (negative: added) and
+    the step, both (n,) float32; without, the two arrays hold nothing of use.
 
-    With E the exponent of y, not below emin, the sum y + 2**(E + 23 - man_bits) holds q = round(y / step) in its low
-    bits, and the code is q plus (E - emin) << man_bits: the hidden one of q supplies the missing one of the exponent
-    field, and a q that has grown to the next power of two carries into it. All of it fits the low bits of a code, so
-    the arithmetic goes on in the narrow dtype. The error, a difference of two numbers of one grid finer than float32's,
-    less than a step apart, is exact.
+    Let E be the exponent of y, at least emin. The sum y + 2**(E + 23 - man_bits) holds q = round(y / step) in its low
+    bits. The code is q + ((E - emin) << man_bits): the hidden bit of q adds the missing one to the exponent field, and
+    a q that was rounded up to the next power of two carries into it. The low bits suffice, so the arithmetic continues
+    in the narrow dtype. The error is exact: it is the difference of two float32 numbers less than a step apart.
     """
-    power, total, narrow = workspace.power[: y.size], workspace.total[: y.size], workspace.narrow[: y.size]
+    power, total, narrow = buffers.power[: y.size], buffers.total[: y.size], buffers.narrow[: y.size]
     shift = 23 - element.man_bits
-    np.bitwise_and(y.view(np.uint32), EXPONENT, out=power)
-    np.maximum(power, workspace.smallest_normal[: y.size], out=power)
+    np.bitwise_and(y.view(np.uint32), INFINITY, out=power)  # the exponent field
+    np.maximum(power, buffers.smallest_normal[: y.size], out=power)
     np.add(power, np.uint32(shift << 23), out=power)
     two, sum = power.view(np.float32), total.view(np.float32)
     np.add(y, two, out=sum)
@@ -80,22 +83,24 @@ def _nearest_even(
     np.add(codes, narrow, out=codes)
     offset = ((element.emin + 127 + shift) << element.man_bits) % (1 << 8 * codes.itemsize)
     np.subtract(codes, codes.dtype.type(offset), out=codes)
-    return (y, sum) if with_error else None
+    return y, sum
 
 
 def _even_code(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random: RandomBits | None) -> None:
-    """Without a fraction steps are powers of two: a tie went up to two steps, but the even code may be below."""
+    """Ties to the even code, for formats without fraction bits: there the tie went up to the even number of steps,
+    but the even code may be the one below.
+    """
     np.subtract(codes, (error == step * np.float32(-0.5)) & (codes & 1 == 1), out=codes)
 
 
 def _away_from_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random: RandomBits | None = None) -> None:
-    """To nearest and ties away from zero: one more after a tie went down."""
+    """To nearest, ties away from zero: codes of ties that were rounded down become one larger."""
     np.multiply(step, np.float32(0.5), out=step)
     np.add(codes, error == step, out=codes)
 
 
 def _toward_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random: RandomBits | None) -> None:
-    """One less where to nearest even went up; with random bits, one more where they carry."""
+    """Toward zero: codes that were rounded up become one smaller; with random bits, one larger where these carry."""
     went_up = error < 0
     np.subtract(codes, went_up, out=codes)
     if random is not None:
@@ -110,31 +115,35 @@ CORRECTIONS = {
     Rounding.RTZ: _toward_zero,
     Rounding.SR: _toward_zero,
 }
-"""What each rounding changes in codes to nearest even, by the error that was made and the step.
-`Rounding.GUARD_HALF_UP` is no correction of them.
+"""How each rounding corrects codes to nearest even, given the rounding error and the step. `Rounding.GUARD_HALF_UP` is
+no such correction.
 """
 
 
 def carries(part: np.ndarray, random: RandomBits) -> np.ndarray:
-    """Do random bits, added below the last place, carry into it? ``part`` of a step is cut to as many bits, which is
-    exact where their sum in float32 would not be, and is overwritten."""
+    """Whether random bits that are added below the last place carry into it.
+
+    ``part``, the part of a step that was cut off, is overwritten: it is cut to as many bits as there are random ones,
+    because only then is the sum exact in float32.
+    """
     whole = np.float32(1 << random.width)
     np.floor(np.multiply(part, whole, out=part), out=part)
     return np.add(part, random.numbers, out=part) >= whole
 
 
 def _guard_half_up(
-    y: np.ndarray, element: FloatFormat, subnormals: Subnormals, workspace: Workspace, codes: np.ndarray
+    y: np.ndarray, element: FloatFormat, subnormals: Subnormals, buffers: ScratchBuffers, codes: np.ndarray
 ) -> None:
     """Codes under the FPGA paper's recipe (section III.C), saturated at its own largest code.
 
-    In the binade of y, half up on the bit below the fraction is an addition to the bit pattern. An exponent field
-    of 0 keeps the unshifted fraction, and everything below it is 0; with exact subnormals both are rounded properly.
+    Rounding half up on the bit below the fraction is an addition to the bit pattern of y. Exponent field 0 keeps the
+    unshifted fraction, and smaller numbers become 0. With exact subnormals both are rounded on the subnormal grid.
     """
     if subnormals is Subnormals.EXACT:
-        _away_from_zero(*_nearest_even(y, element, workspace, codes, with_error=True), codes)
+        error, step = _nearest_even(y, element, buffers, codes, with_error=True)
+        _away_from_zero(error, step, codes)
     else:
-        total, zero_field = workspace.total[: y.size], np.uint32((127 - element.bias) << 23)
+        total, zero_field = buffers.total[: y.size], np.uint32((127 - element.bias) << 23)
         np.maximum(y.view(np.uint32), zero_field, out=total)
         np.subtract(total, zero_field, out=total)
         np.add(total, np.uint32(1 << (22 - element.man_bits)), out=total)

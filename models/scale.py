@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from ..spec import NumberFormat, Numerics, ScaleRule
+from .source import FRACTION
 
-__all__ = ["scale_bytes", "scale_reciprocals", "spread"]
+__all__ = ["broadcast", "scale_bytes", "scale_reciprocals"]
 
-FRACTION = np.uint32(0x7FFFFF)
 RECIPROCALS = np.append(np.ldexp(np.float32(1), 127 - np.arange(255)), np.float32(np.nan)).astype(np.float32)
 """2**-X of every scale byte, exactly; that of 2**127 is subnormal."""
 
@@ -43,19 +43,19 @@ def _even(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
 
 
 def _ceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
-    # destmax in units of the last bit of the fraction: above its binade, and at exponent -127, where FP32 subnormals
-    # are, which are below every scale but the smallest unless destmax is below 2
+    # destmax in units of the last place of a: in its own binade, and at exponent -127, where FP32 subnormals are; they
+    # need more than the smallest scale only where destmax is below 2
     in_binade = (element.max_value / Fraction(2) ** element.emax - 1) * 2**23
     at_bottom = element.max_value * 2**22
     assert in_binade.denominator == at_bottom.denominator == 1
     exponent = _exponent(amax)
-    limit = np.where(exponent > 0, np.uint32(in_binade), np.uint32(min(at_bottom, 2**32 - 1)))
+    limit = np.where(exponent > 0, np.uint32(int(in_binade)), np.uint32(min(int(at_bottom), 2**32 - 1)))
     return exponent - element.emax + ((amax & FRACTION) > limit)
 
 
 def _rceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
-    # the machine's multiplication rounds as the rule demands; cvt.rp.satfinite.ue8m0 of the product is the next power
-    # of two, at the smallest normal one 2**-127 included
+    # float32 multiplication rounds as the rule demands; cvt.rp.satfinite.ue8m0 of the product is the power of two that
+    # is not below it, down to 2**-127, which is subnormal in FP32
     product = amax.view(np.float32) * (np.float32(1) / np.float32(element.max_value))
     bits = product.view(np.uint32)
     exponent = _exponent(bits)
@@ -78,7 +78,7 @@ def scale_reciprocals(scales: np.ndarray) -> np.ndarray:
     return np.take(RECIPROCALS, scales)
 
 
-def spread(factors: np.ndarray, block_size: int, out: np.ndarray) -> np.ndarray:
-    """The factor of its block for each element: (n,) float32 -> ``out`` (n * block_size,)."""
+def broadcast(factors: np.ndarray, block_size: int, out: np.ndarray) -> np.ndarray:
+    """Broadcast the factor of each block to its elements: (n,) float32 -> ``out`` (n * block_size,)."""
     np.copyto(out.reshape(-1, block_size), factors[:, None])
     return out

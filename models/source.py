@@ -5,26 +5,48 @@ from __future__ import annotations
 import numpy as np
 
 from ..spec import BF16, FP16, FP32, FloatFormat
-from .amax import INFINITY
 from .dlpack import from_dlpack
 
-__all__ = ["DTYPES", "FORMATS", "as_array", "as_numbers", "narrow", "require_subnormals", "widen"]
+__all__ = [
+    "DTYPES",
+    "FORMATS",
+    "FRACTION",
+    "INFINITY",
+    "MAGNITUDE",
+    "SMALLEST_NORMAL",
+    "as_array",
+    "as_numbers",
+    "narrow",
+    "require_subnormals",
+    "widen",
+]
 
 FORMATS: dict[np.dtype, FloatFormat] = {
     np.dtype(np.float32): FP32,
     np.dtype(np.uint16): BF16,
     np.dtype(np.float16): FP16,
 }
-"""The format of an array's dtype. NumPy has no BF16: it travels as its bit patterns."""
+"""The format of an array's dtype. NumPy has no BF16: its numbers are given as bit patterns."""
 
 DTYPES: dict[str, np.dtype] = {source.name: dtype for dtype, source in FORMATS.items()}
 
 HALF_EXPONENT = np.uint16(0x7C00)
+"""The exponent field of an FP16 pattern."""
+
+MAGNITUDE = np.uint32(0x7FFFFFFF)
+"""All bits of an FP32 pattern but the sign."""
+INFINITY = np.uint32(0x7F800000)
+"""FP32 pattern of +Inf, which is also the mask of the exponent field: magnitudes from here on are Inf and NaN."""
+FRACTION = np.uint32(0x007FFFFF)
+"""The fraction of an FP32 pattern."""
+SMALLEST_NORMAL = np.uint32(0x00800000)
+"""FP32 pattern of the smallest normal number."""
 
 
 def require_subnormals() -> None:
-    """Raise RuntimeError where this thread's float32 is not IEEE 754: some libraries switch the processor to
-    flush-to-zero. Seen on patterns, because comparisons of numbers take subnormals for zero then, too."""
+    """Raise RuntimeError where this thread's float32 is not IEEE 754, because some libraries switch the processor to
+    flush-to-zero. Patterns are compared, because then a comparison of numbers takes subnormals for zero too.
+    """
     smallest = np.array([1], np.uint32).view(np.float32)
     if (smallest * np.float32(2)).view(np.uint32)[0] != 2:
         raise RuntimeError(
@@ -34,30 +56,30 @@ def require_subnormals() -> None:
 
 
 def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False) -> np.ndarray:
-    """``x`` as an array of one of the dtypes of `FORMATS`, in the machine's byte order, and without a copy where it can
-    be.
+    """``x`` as an array of one of the dtypes of `FORMATS`, in the machine's byte order, without a copy where possible.
 
-    ``x`` is an array, or anything on the CPU with ``__dlpack__`` or ``__array__``: a PyTorch tensor, a JAX array. BF16
-    becomes its bit patterns; uint16 is taken for those only where the source is BF16 or ``patterns`` says so. Raises
-    TypeError unless every number of the array's format is one of ``source``, which for FP32 are all three formats.
+    ``x`` is an array, or anything on the CPU with ``__dlpack__`` or ``__array__``, such as a PyTorch tensor or a JAX
+    array. BF16 numbers become bit patterns; uint16 is taken for such patterns only where the source is BF16 or
+    ``patterns`` is true. Raises TypeError unless every number of the array's format is a number of ``source``: FP32
+    includes all three formats.
     """
-    array = from_dlpack(x) if _is_foreign(x) else as_array(x, "x")
+    array = from_dlpack(x) if _is_dlpack(x) else as_array(x, "x")
     given = array.dtype.name
-    if given == "bfloat16":  # whose order of bytes a view of another type must keep
+    if given == "bfloat16":  # the view must keep the byte order
         array = array.view(np.dtype(np.uint16).newbyteorder(array.dtype.byteorder))
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    is_number = given != "uint16" or patterns or source is BF16 or _is_foreign(x)
+    is_number = given != "uint16" or patterns or source is BF16 or _is_dlpack(x)
     if array.dtype not in FORMATS or source not in (FP32, FORMATS[array.dtype]) or not is_number:
         wanted = {FP32: "float32, float16 or bfloat16", BF16: "bfloat16 (or its patterns as uint16)", FP16: "float16"}[
             source
         ]
-        raise TypeError(f"x must be {wanted}, not {'bfloat16' if given == 'uint16' and _is_foreign(x) else given}")
+        raise TypeError(f"x must be {wanted}, not {'bfloat16' if given == 'uint16' and _is_dlpack(x) else given}")
     return array
 
 
 def as_array(x: object, name: str) -> np.ndarray:
-    """``x`` as an array of NumPy's own, without a copy where it can be. Raises TypeError, which calls it ``name``, for
-    what gives no array, and for masked arrays, also in a list or from ``__array__``.
+    """``x`` as a plain NumPy array, without a copy where possible. Raises TypeError, with this ``name``, for what gives
+    no array, and for masked arrays, also in a list or from ``__array__``.
     """
     if type(x) is np.ndarray:
         return x
@@ -70,8 +92,7 @@ def as_array(x: object, name: str) -> np.ndarray:
     if is_masked:
         raise TypeError(
             f"{name} must not be a masked array, whose mask would be lost: give {name}.filled(...) with the number "
-            "that stands "
-            "for what is masked"
+            "that stands for what is masked"
         )
     return array
 
@@ -83,8 +104,8 @@ def _is_masked(x: object) -> bool:
     return not plain and isinstance(np.asanyarray(x), np.ma.MaskedArray)
 
 
-def _is_foreign(x: object) -> bool:
-    """Whether an array came by DLPack, where uint16 is what `from_dlpack` makes of bfloat16 only."""
+def _is_dlpack(x: object) -> bool:
+    """Whether `from_dlpack` reads an array. Then uint16 is always bfloat16."""
     return hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
 
 
@@ -111,7 +132,7 @@ def widen(numbers: np.ndarray, out: np.ndarray) -> np.ndarray:
 def narrow(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
     """Numbers of a source by their FP32 patterns, (n,) uint32 -> (n,) of its dtype: the way back from `widen`.
 
-    Numbers that the source lacks are rounded in some way. The bits of NaN are kept.
+    Numbers that the source does not have are rounded, in no specified way. The bits of NaN are kept.
     """
     if source == FP32:
         return patterns.view(np.float32)

@@ -1,13 +1,13 @@
-"""Blocks that hold NaN or Inf: what becomes of their scale and their codes."""
+"""Scales and codes of blocks with NaN or Inf."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..spec import Numerics, Specials, signal_codes
-from .amax import INFINITY
 from .element import encode, give_signs
-from .workspace import Workspace
+from .scratch_buffers import ScratchBuffers
+from .source import FRACTION, INFINITY
 
 __all__ = ["special_blocks"]
 
@@ -20,9 +20,10 @@ def special_blocks(
     numerics: Numerics,
     random: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scales (n,) uint8 and codes (n, block_size) of blocks that hold NaN or Inf, given those without it.
+    """Scales (n,) uint8 and codes (n, block_size) of blocks with NaN or Inf.
 
-    ``magnitudes`` and ``bits`` are the patterns without and with sign, (n, block_size) uint32.
+    ``scales`` and ``codes`` are those of the same blocks with zeros in place of NaN and Inf; ``magnitudes`` and
+    ``bits`` are the patterns without and with sign, (n, block_size) uint32. ``codes`` may be overwritten.
     """
     return SPECIALS[numerics.specials](magnitudes, bits, scales, codes, numerics, random)
 
@@ -49,12 +50,13 @@ def _inf_scale(
     random: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     element, scale = numerics.block.element, numerics.block.scale
-    is_nan = magnitudes.max(axis=1) > INFINITY  # a NaN pattern is above that of Inf, so the maximum tells
+    is_nan = magnitudes.max(axis=1) > INFINITY  # patterns of NaN are above that of Inf
     inf, nan = signal_codes(element)
-    magnitude = np.where(is_nan, np.uint32(nan), np.uint32(inf))
-    codes[...] = magnitude[:, None]
+    codes[...] = np.where(is_nan, np.uint32(nan), np.uint32(inf))[:, None]
     give_signs(codes, bits, element)
-    return np.where(is_nan, scale.nan_code, scale.max_code).astype(np.uint8), codes
+    new = np.full_like(scales, scale.max_code)
+    new[is_nan] = scale.nan_code
+    return new, codes
 
 
 def _te(
@@ -65,7 +67,7 @@ def _te(
     numerics: Numerics,
     random: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """``codes`` with NaN and Inf inputs put in: NaN without sign, Inf as the largest number of its sign."""
+    """NaN inputs become the positive NaN, Inf inputs the largest number of their sign."""
     element = numerics.block.element
     infinite = magnitudes == INFINITY
     largest = np.full(np.count_nonzero(infinite), element.max_code, codes.dtype)
@@ -83,15 +85,15 @@ def _drop(
     numerics: Numerics,
     random: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """``codes`` with those of Inf and NaN inputs, read as numbers of exponent 128, put in."""
+    """Inf and NaN inputs are encoded as numbers of exponent 128."""
     where = magnitudes >= INFINITY
     exponent = 127.0 - np.repeat(scales, where.sum(axis=1))
-    significand = 1 + (magnitudes[where] & np.uint32(0x7FFFFF)) * 2.0**-23
-    # beyond float32: scaled in double precision, which is exact, and cut to what is beyond the format
+    significand = 1 + (magnitudes[where] & FRACTION) * 2.0**-23
+    # they are beyond float32: scaled in double precision, which is exact, and limited to a value beyond the format
     y = np.ldexp(significand, (exponent + 128).astype(np.int32))
     y = np.minimum(y, 2.0 ** (numerics.block.element.emax + 2)).astype(np.float32)
     new = np.empty(y.size, codes.dtype)
-    encode(y, bits[where], numerics, Workspace(y.size, numerics), new, None if random is None else random[where])
+    encode(y, bits[where], numerics, ScratchBuffers(y.size, numerics), new, None if random is None else random[where])
     codes[where] = new
     return scales, codes
 

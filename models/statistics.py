@@ -1,4 +1,4 @@
-"""What a conversion lost: one small record per tensor, which can be added up chunk by chunk."""
+"""What a conversion lost: counts and sums of a tensor, which can be added up chunk by chunk."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from functools import lru_cache
 import numpy as np
 
 from ..spec import FP32, NumberFormat, Numerics
+from ..spec.catalogue import excerpt
 from .amax import block_amax
-from .block import MAGNITUDE, Quantized, as_blocks, check_codes
-from .element import element_values, largest_value
-from .scale import scale_reciprocals, spread
-from .source import as_numbers, widen
-from .workspace import CHUNK, Workspace, workspace
+from .block_array import Quantized, as_blocks, check_codes, code_values
+from .element import largest_value
+from .scale import broadcast, scale_reciprocals
+from .scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
+from .source import MAGNITUDE, as_numbers, widen
 
 __all__ = ["Statistics", "error_statistics"]
 
 VANISHING = np.float32(2.0**-40)
-"""A block's largest magnitude, in units of its scale, is above this wherever the scale is its own."""
+"""A block's largest magnitude, in units of its scale, is above this if the scale belongs to the block."""
 TOP = np.uint32(0x7F000000)
-"""Pattern of 2**127. From here on a result may be 2**128, which float32 has not: such pairs are left out."""
+"""Pattern of 2**127. Numbers from here on may be rounded to 2**128, which float32 does not have."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
-    """Counts and power sums of a conversion; records of two parts of a tensor add up with ``+``."""
+    """Counts and power sums of a conversion. The statistics of two parts of a tensor add up with ``+``."""
 
     elements: int = 0
     blocks: int = 0
     saturated: int = 0
     """Finite inputs beyond the largest magnitude that an element of their block can have."""
     flushed: int = 0
-    """Finite inputs that are not zero and became zero."""
+    """Finite inputs other than zero that became zero."""
     nan: int = 0
     """Elements that dequantize to NaN."""
     amax_min: float = math.inf
@@ -61,65 +62,97 @@ class Statistics:
 
     def to_dict(self) -> dict[str, float | int | None]:
         """For JSON: infinities and NaN, which JSON lacks, are None."""
-        record = {**self.__dict__, "sqnr_db": self.sqnr_db}
-        return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
+        fields = {**self.__dict__, "sqnr_db": self.sqnr_db}
+        return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in fields.items()}
 
 
 def error_statistics(x: object, q: Quantized) -> Statistics:
-    """Statistics of ``q`` as the conversion of ``x``, the array that was quantized, of any dtype that
-    `quantize` takes.
+    """What the conversion of ``x`` to ``q`` lost.
+
+    Parameters
+    ----------
+    x : the array (..., n, ...) that was quantized, of any dtype that `quantize` takes
+    q : its scales and codes, with the numerics that made them
+
+    Returns
+    -------
+    Statistics
+        counts of elements and blocks, the range of the blocks' largest magnitudes, and the sums for the signal to
+        quantization noise ratio; pairs of which one number is not finite are left out of the sums
+
+    Raises
+    ------
+    TypeError
+        for other dtypes, and where q is not `Quantized` or its scales or codes are no NumPy array of integers
+    ValueError
+        where scales or codes are outside their format or do not fit each other
     """
+    if not isinstance(q, Quantized):
+        raise TypeError(f"statistics are of Quantized blocks, with their numerics, not of {excerpt(q)}")
     check_codes(q)
-    x, size = as_numbers(x, FP32, patterns=True), q.numerics.block_size
-    blocks, codes, scales = as_blocks(x, q.axis, size), as_blocks(q.codes, q.axis, size), as_blocks(q.scales, q.axis, 1)
-    length = x.shape[q.axis]
+    numbers, size = as_numbers(x, FP32, patterns=True), q.numerics.block_size
+    blocks, codes, scales = (
+        as_blocks(numbers, q.axis, size),
+        as_blocks(q.codes, q.axis, size),
+        as_blocks(q.scales, q.axis, 1),
+    )
+    length = numbers.shape[q.axis]
     # in the last block of a row the elements beyond the length are padding
-    widths = np.full((x.size // max(length, 1), -(-length // size)), size)
+    widths = np.full((numbers.size // max(length, 1), -(-length // size)), size)
     widths[:, -1:] -= -length % size
-    space, total = workspace(min(CHUNK, blocks.size), q.numerics), Statistics(elements=x.size, blocks=len(blocks))
+    buffers, total = (
+        scratch_buffers(min(CHUNK, blocks.size), q.numerics),
+        Statistics(elements=numbers.size, blocks=len(blocks)),
+    )
     rows = CHUNK // size
     for start in range(0, len(blocks), rows):
         part = slice(start, start + rows)
-        numbers = blocks[part].reshape(-1)
-        bits = widen(numbers, space.wide[: numbers.size])
-        total += _of_chunk(bits, scales[part, 0], codes[part], widths.reshape(-1)[part], q.numerics, space)
+        chunk = blocks[part].reshape(-1)
+        bits = widen(chunk, buffers.wide[: chunk.size])
+        total += _chunk_statistics(bits, scales[part, 0], codes[part], widths.reshape(-1)[part], q.numerics, buffers)
     return total
 
 
-def _of_chunk(
-    bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray, numerics: Numerics, space: Workspace
+def _chunk_statistics(
+    bits: np.ndarray,
+    scales: np.ndarray,
+    codes: np.ndarray,
+    widths: np.ndarray,
+    numerics: Numerics,
+    buffers: ScratchBuffers,
 ) -> Statistics:
-    """What became of (n * size,) FP32 patterns in (n,) scales and (n, size) codes; elements and blocks are not counted.
+    """Statistics of (n * size,) FP32 patterns, given (n,) scales and (n, size) codes, without counts of elements and
+    blocks.
 
-    Numbers are divided by the scale of their block first, exactly, so that no sum of squares overflows or vanishes.
-    Blocks whose scale does not fit their numbers, as where there is NaN or Inf, go another way.
+    Numbers are first divided by the scale of their block, which is exact, so that no sum of squares overflows or
+    underflows. Blocks whose scale does not fit their numbers, such as those with NaN or Inf, are treated alone.
     """
     size, length = numerics.block_size, bits.size
-    magnitudes = np.bitwise_and(bits, MAGNITUDE, out=space.magnitudes[:length])
+    magnitudes = np.bitwise_and(bits, MAGNITUDE, out=buffers.magnitudes[:length])
     amax = block_amax(magnitudes, size)
     factors = scale_reciprocals(scales)
-    decoded = _decoded(codes, numerics.block.element, space.power[:length].view(np.float32))
-    scaled, error = spread(factors, size, space.factors[:length]), space.total[:length].view(np.float32)
+    decoded = _decoded(codes, numerics.block.element, buffers.power[:length].view(np.float32))
+    scaled, error = broadcast(factors, size, buffers.factors[:length]), buffers.total[:length].view(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         np.multiply(bits.view(np.float32), scaled, out=scaled)
         np.subtract(scaled, decoded, out=error)
         signal, noise = (np.vecdot(x, x) for x in (scaled.reshape(-1, size), error.reshape(-1, size)))
-        reach = amax.view(np.float32) * factors
-    fits = ((reach > VANISHING) | (amax == 0)) & (amax < TOP) & np.isfinite(noise)
+        scaled_amax = amax.view(np.float32) * factors
+    fits = ((scaled_amax > VANISHING) | (amax == 0)) & (amax < TOP) & np.isfinite(noise)
     special = np.flatnonzero(~fits)
-    lost = Statistics()
+    others = Statistics()
     if special.size:
-        lost, amax[special] = _of_special(
+        others, amax[special] = _special_statistics(
             bits.reshape(-1, size)[special], scales[special], codes[special], widths[special], numerics
         )
         signal[special] = noise[special] = 0
         magnitudes.reshape(-1, size)[special] = 0
         scaled.reshape(-1, size)[special] = 0
-    flags, others = space.flags[:length], space.narrow.view(bool)[:length]
+    flags, nonzero = buffers.flags[:length], buffers.narrow.view(bool)[:length]
     saturated = np.count_nonzero(np.greater(np.abs(scaled, out=scaled), np.float32(largest_value(numerics)), out=flags))
-    np.logical_and(np.equal(decoded, 0, out=flags), np.not_equal(magnitudes, 0, out=others), out=flags)
+    np.logical_and(np.equal(decoded, 0, out=flags), np.not_equal(magnitudes, 0, out=nonzero), out=flags)
     weights = np.ldexp(1.0, 2 * (scales.astype(np.int32) - 127))
-    return lost + Statistics(
+    return others + Statistics(
         saturated=int(saturated),
         flushed=int(np.count_nonzero(flags)),
         signal=float(weights @ signal),
@@ -131,10 +164,10 @@ def _of_chunk(
 
 def _decoded(codes: np.ndarray, element: NumberFormat, values: np.ndarray) -> np.ndarray:
     """Values of codes (n, size), in ``values`` (n * size,) float32."""
-    if codes.dtype == np.uint8:  # two at once, as one complex number: a look-up costs the same
+    if codes.dtype == np.uint8:  # two codes in one look-up, as one complex number, which costs the same
         np.take(_pairs(element), codes.reshape(-1).view(np.uint16), out=values.view(np.complex64), mode="clip")
     else:
-        np.take(element_values(element), codes.reshape(-1), out=values, mode="clip")
+        np.take(code_values(element), codes.reshape(-1), out=values, mode="clip")
     return values
 
 
@@ -144,17 +177,17 @@ def _pairs(element: NumberFormat) -> np.ndarray:
     complex64.
     """
     codes = np.arange(1 << 16, dtype=np.uint16).view(np.uint8)
-    return np.take(element_values(element), codes, mode="clip").view(np.complex64)
+    return np.take(code_values(element), codes, mode="clip").view(np.complex64)
 
 
-def _of_special(
+def _special_statistics(
     bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray, numerics: Numerics
 ) -> tuple[Statistics, np.ndarray]:
-    """Statistics of any blocks, and their largest finite magnitudes as patterns: slow, in double precision."""
+    """Statistics of any blocks, in double precision, which is slow, and their largest finite magnitudes as patterns."""
     with np.errstate(invalid="ignore"):  # signalling NaN
         x, values = (
             bits.view(np.float32).astype(np.float64),
-            element_values(numerics.block.element)[codes].astype(np.float64),
+            code_values(numerics.block.element)[codes].astype(np.float64),
         )
     scale = np.where(scales == numerics.block.scale.nan_code, np.nan, np.ldexp(1.0, scales.astype(np.int32) - 127))[
         :, None

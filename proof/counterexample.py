@@ -150,7 +150,7 @@ def _on_icarus(
 ) -> Counterexample | None:
     """The same on Icarus, if it is there and reads the design."""
     expected = quantize(patterns.view(DTYPES[config.modes[mode].source.name]), config.modes[mode], random=random)
-    actual = on_icarus(text, top, expected, patterns, random, mode if config.alternatives else None)
+    actual = on_icarus(text, top, config.ports, expected, patterns, random, mode)
     if actual is None:
         return None
     found = _first(config, mode, patterns, random, expected, actual, folder)

@@ -283,7 +283,7 @@ def _on_icarus(
     say("simulating on Icarus")
     random = comparison.drawn(blocks, 0)
     expected = comparison.expect(blocks, random)
-    actual = on_icarus(adapter.verilog, adapter.wrapper_name, expected, blocks, random)
+    actual = on_icarus(adapter.verilog, adapter.wrapper_name, expected.numerics.ports, expected, blocks, random)
     if actual is None:
         return None
     differing = comparison.causes(blocks, expected, actual) >= 0

@@ -56,11 +56,7 @@ GATES: dict[str, Callable[[Bits, Bits], bool]] = {
 
 def moving(design: Design, config: ConverterConfig) -> Design:
     """The converter in which nothing ever waits: of the ports only ``clk``, ``i_valid`` and data."""
-    kept = [
-        port
-        for port in config.ports
-        if port.name not in CONTROL and not (port.direction == "output" and not port.role.is_data)
-    ]
+    kept = [port for port in config.ports if port.name not in CONTROL and (port.direction == "input" or port.is_result)]
     declared = [f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept]
     pins = [f".{port}({value})" for port, value in [*((port.name, port.name) for port in kept), *CONTROL.items()]]
     name = free_name("mxcast_moving", design.text)
@@ -71,7 +67,7 @@ def moving(design: Design, config: ConverterConfig) -> Design:
     return Design(text, name, design.folder / "moving", design.reader)
 
 
-def check_handshake(design: Design, latency: int) -> None:
+def check_handshake(design: Design, config: ConverterConfig) -> None:
     """Raise `StructureError`, one sentence, unless the converter is as described above."""
     provide(design.folder)
     module = design.netlist_after([*PREPARATION, *REGISTERS])[design.top]
@@ -88,8 +84,8 @@ def check_handshake(design: Design, latency: int) -> None:
         if len(found) != 1 or registers[found[0]]["type"] != "$sdffe":
             raise StructureError("the valid bits are no chain from i_valid to o_valid")
         chain[found[0]] = bit = registers[found[0]]["connections"]["Q"]
-    if len(chain) != latency:
-        raise StructureError(f"registers between i_valid and o_valid: {len(chain)}, not {latency}")
+    if len(chain) != config.latency:
+        raise StructureError(f"registers between i_valid and o_valid: {len(chain)}, not {config.latency}")
     if any(cell["type"] == "$sdffe" and name not in chain for name, cell in registers.items()):
         raise StructureError("the reset clears more than the valid bits")
     if not control.is_ready(ports["i_ready"][0]):
@@ -98,7 +94,8 @@ def check_handshake(design: Design, latency: int) -> None:
     signals |= {bit for name in control.used for bit in cells[name]["connections"]["Y"]} | {
         bit for bits in chain.values() for bit in bits
     }
-    if signals & _data(cells, [*ports["scale"], *ports["p"]]):
+    outputs = [bit for port in config.ports if port.is_result for bit in ports[port.name]]
+    if signals & _data(cells, outputs):
         raise StructureError("valid, ready or reset reach the data")
 
 

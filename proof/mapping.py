@@ -21,12 +21,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..spec import Numerics
+from ..spec import numerics as rules_of
 from ..spec.catalogue import excerpt, unknown_name
 
 __all__ = ["Bit", "Connections", "Port", "PortMap", "connections", "entries"]
 
-QUANTITIES = {"x": "input", "random": "input", "scale": "output", "p": "output"}
-"""Our ports, and whether they lead into or out of the design."""
+QUANTITIES = {port.name: port.direction for port in rules_of("e2m1", rounding="sr").ports}
+"""Every port that our data can have, and whether it leads into or out of the design."""
 
 SIGNALS = ("clk", "rst")
 NUMBERS = ("latency", "interval")

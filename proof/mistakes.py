@@ -104,7 +104,7 @@ MISTAKES: dict[str, Mistake] = {
     "scale": Mistake(
         says="the scale is twice as large",
         function="covers",
-        body=lambda s: "(and (bvugt b #x00) ({right} x (bvsub b #x01)))",
+        body=lambda s: f"(and (bvugt b {bits(0, s.scale.bits)}) ({{right}} x (bvsub b {bits(1, s.scale.bits)})))",
     ),
     "limit": Mistake(
         says="the scale is that of the next larger magnitude",

@@ -22,7 +22,9 @@ from ..host.errors import ToolError
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim import stimuli
-from ..sim.verilated import Verilated, build
+from ..sim.driver import Driver, build
+from ..sim.verilated import Verilated
+from ..spec import Port, Role
 from ..synth.yosys import execute, yosys_version
 from .design import Design
 from .prove import Proof, Status, prove
@@ -123,8 +125,10 @@ def mutate(
         raise ValueError(f"mutants must be at least 1, not {mutants}")
     folder, faults = _planted(config, mutants, seed)
     numerics = config.numerics
-    library = build((folder / "mutants.v").read_text(), TOP, numerics, modes=len(faults) + 1, lint=False)
-    design = Verilated(library, (numerics,) * (len(faults) + 1))
+    chosen = Port(name="mode", role=Role.MODE, direction="input", bits=len(faults).bit_length())
+    ports = (*numerics.ports, chosen)
+    driver = Driver(build((folder / "mutants.v").read_text(), TOP, ports, lint=False), ports)
+    design = Verilated(driver, (numerics,) * (len(faults) + 1))
     if (name := _found(design, _suite(config, seed))) is not None:
         raise ToolError(f"the design without an active mutant differs from the model ({name})")
     suite, results = list(_suite(config, seed)), []

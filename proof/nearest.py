@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..hdl import ConverterConfig
-from ..models import quantize
-from ..models.block import Quantized
+from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim.causes import causes
 from ..sim.command import command_line

@@ -269,7 +269,7 @@ class _Asker:
         if self.latency:
             self.say("making registers wires")
             if config.latency:
-                check_handshake(written, self.latency)
+                check_handshake(written, config)
                 design = moving(written, config)
             design, _ = combinational(design, self.latency)
         if self.whole:

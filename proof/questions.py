@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..hdl import ConverterConfig
-from ..spec import Numerics
+from ..spec import Numerics, Role
 from .design import Cut, Design, Part
 from .specification import Specification, bits
 from .structure import wiring
@@ -50,9 +50,10 @@ def _sanity(s: Specification, prefix: str, mode: int, *parts: Part) -> list[Ques
     """
     source, width = s.source.bits, s.code_bits
     flags = {flag: f"told_{flag}" for flag in s.flags}
+    byte = s.scale.bits
     free = "".join(
         f"(declare-const {name} (_ BitVec {size}))\n"
-        for name, size in (("x", source), ("largest", source), ("b", 8), ("b2", 8), ("p", width), ("p2", width))
+        for name, size in {"x": source, "largest": source, "b": byte, "b2": byte, "p": width, "p2": width}.items()
     )
     free += "".join(f"(declare-const {flag} Bool)\n" for flag in flags.values())
     random = None
@@ -96,8 +97,8 @@ def _sanity(s: Specification, prefix: str, mode: int, *parts: Part) -> list[Ques
             *(text for number, part in enumerate(parts) for text in (part.text, part.state(f"part{number}"))),
             meets,
             plain,
-            "(assert (and (not (special x)) (not (fp.isZero (magnitude x))) (bvugt b #x00) (bvult b #xfe) "
-            f"{s.counts('largest')} (scale_of largest b)))\n",
+            f"(assert (and (not (special x)) (not (fp.isZero (magnitude x))) (bvugt b {bits(0, s.scale.bits)}) "
+            f"(bvult b {bits(s.scale.max_code, s.scale.bits)}) {s.counts('largest')} (scale_of largest b)))\n",
         ),
     ]
 
@@ -146,24 +147,24 @@ def _names(kinds: list[tuple[str, ...]], modules: list[str]) -> list[str]:
 def _mode(part: Part, symbol: str, config: ConverterConfig, number: int) -> str:
     if not config.alternatives:
         return ""
+    (mode,) = (port.name for port in config.ports if port.role is Role.MODE)
     relation = "bvuge" if number == len(config.modes) - 1 else "="  # numbers beyond the last are the last
     return (
-        f"(assert ({relation} {_vector(part.wire('mode', symbol), config.mode_bits)} "
-        f"{bits(number, config.mode_bits)}))\n"
+        f"(assert ({relation} {_vector(part.wire(mode, symbol), config.mode_bits)} {bits(number, config.mode_bits)}))\n"
     )
 
 
 def _lane(
     s: Specification, element: Part, widen: list[Part], config: ConverterConfig, number: int, prefix: str, which: str
 ) -> Question:
-    x, texts = element.wire("x", "s"), [element.text, element.state("s")]
+    x, texts = element.wire(s.ports[Role.NUMBERS], "s"), [element.text, element.state("s")]
     if widen:
         texts += [widen[0].text, widen[0].state("w"), f"(assert (= {x} {widen[0].wire('wide', 'w')}))\n"]
-        x = widen[0].wire("x", "w")
+        x = widen[0].wire(s.ports[Role.NUMBERS], "w")
     values = [
         _constant("x", s.source.bits, x),
-        _constant("b", 8, element.wire("scale", "s")),
-        _constant("p", s.code_bits, _vector(element.wire("p", "s"), s.code_bits)),
+        _constant("b", s.scale.bits, element.wire(s.ports[Role.SCALE], "s")),
+        _constant("p", s.code_bits, _vector(element.wire(s.ports[Role.CODES], "s"), s.code_bits)),
         f"(declare-const largest (_ BitVec {s.source.bits}))\n",
     ]
     names, random = ["x", "b", "p", "largest"], None
@@ -172,7 +173,7 @@ def _lane(
         names.append(f"told_{flag}")
     flags = {flag: f"told_{flag}" for flag in s.flags}
     if s.random_bits:
-        values.append(_constant("r", s.random_bits, _vector(element.wire("random", "s"), s.random_bits)))
+        values.append(_constant("r", s.random_bits, _vector(element.wire(s.ports[Role.RANDOM], "s"), s.random_bits)))
         names, random = [*names, "r"], "r"
     says = f"every element of a block of {s.element.name} has its code, whatever its block's byte"
     return Question(
@@ -207,7 +208,7 @@ def _lanes(s: Specification, x: str) -> tuple[list[str], list[str]]:
 def _scale(
     s: Specification, rest: Part, flags: dict[str, str], config: ConverterConfig, number: int, prefix: str
 ) -> Question:
-    lanes, defined = _lanes(s, rest.wire("x", "s"))
+    lanes, defined = _lanes(s, rest.wire(s.ports[Role.NUMBERS], "s"))
     goals = [s.block_scale(lanes, "largest", "b"), *(f"(= told_{flag} {s.flag(flag, lanes)})" for flag in s.flags)]
     says = f"every block of {s.numerics.block_size} numbers has its byte" + (
         f", and its flags {', '.join(s.flags)}" if s.flags else ""
@@ -226,7 +227,7 @@ def _scale(
             rest.state("s"),
             _mode(rest, "s", config, number),
             *defined,
-            _constant("b", 8, rest.wire("scale", "s")),
+            _constant("b", s.scale.bits, rest.wire(s.ports[Role.SCALE], "s")),
             f"(declare-const largest (_ BitVec {s.source.bits}))\n",
             *(_constant(f"told_{flag}", 0, rest.wire(flags[flag], "s")) for flag in s.flags),
             f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and true {' '.join(goals)})))\n",
@@ -250,10 +251,13 @@ def monolithic(config: ConverterConfig, design: Design, nan_codes_free: bool = F
 def _block(
     s: Specification, whole: Part, config: ConverterConfig, number: int, prefix: str, nan_codes_free: bool
 ) -> Question:
-    lanes, values = _lanes(s, whole.wire("x", "s"))
+    lanes, values = _lanes(s, whole.wire(s.ports[Role.NUMBERS], "s"))
     is_nan = f"(= b {bits(s.scale.nan_code, s.scale.bits)})"
     names, goals = [*lanes, "b", "largest"], [s.block_scale(lanes, "largest", "b")]
-    values += [_constant("b", 8, whole.wire("scale", "s")), f"(declare-const largest (_ BitVec {s.source.bits}))\n"]
+    values += [
+        _constant("b", s.scale.bits, whole.wire(s.ports[Role.SCALE], "s")),
+        f"(declare-const largest (_ BitVec {s.source.bits}))\n",
+    ]
     values += [_constant(f"told_{flag}", 0, s.flag(flag, lanes)) for flag in s.flags]
     flags = {flag: f"told_{flag}" for flag in s.flags}
     for lane, x in enumerate(lanes):
@@ -265,8 +269,8 @@ def _block(
         if s.random_bits:
             random = f"r{lane}"
             names.append(random)
-            values.append(_constant(random, s.random_bits, of_lane("random", s.random_bits)))
-        values.append(_constant(f"p{lane}", s.code_bits, of_lane("p", s.code_bits)))
+            values.append(_constant(random, s.random_bits, of_lane(s.ports[Role.RANDOM], s.random_bits)))
+        values.append(_constant(f"p{lane}", s.code_bits, of_lane(s.ports[Role.CODES], s.code_bits)))
         goal = s.lane(x, "b", f"p{lane}", flags, random)
         goals.append(f"(or {is_nan} {goal})" if nan_codes_free else goal)
     says = f"every block of {s.numerics.block_size} numbers has its byte and its codes"

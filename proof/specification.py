@@ -100,6 +100,7 @@ class Specification:
         self.code_bits = self.element.bits
         self.magnitude_bits = self.code_bits if self.is_fixed else self.code_bits - 1
         self.random_bits = numerics.random_bits
+        self.ports = {port.role: port.name for port in numerics.ports}
         self.definitions = (
             "\n".join([*self._source(), *self._scale(), *self._values(), *self._rounding(), *self._element()]) + "\n"
         )
@@ -138,10 +139,11 @@ class Specification:
     def _scale(self):
         """``covers``: is a byte large enough for a magnitude? A larger byte is large enough too, and so is the byte of
         a larger magnitude for a smaller one."""
-        n, e, s = self.numerics, self.element, self.source
+        n, e, s, w = self.numerics, self.element, self.source, self.scale.bits
+        zero, one, most = bits(0, w), bits(1, w), bits(self.scale.max_code, w)
         yield f"; --- the scale, {n.scale_rule}"
         yield (
-            f"(define-fun power ((b (_ BitVec 8))) {DOUBLE} (fp #b0 (bvadd ((_ zero_extend 3) b) "
+            f"(define-fun power ((b (_ BitVec {w}))) {DOUBLE} (fp #b0 (bvadd ((_ zero_extend {11 - w}) b) "
             f"{bits(DOUBLE_BIAS - self.scale.bias, 11)}) {bits(0, 52)}))"
         )
         rule, number = n.scale_rule, "(magnitude x)"
@@ -158,14 +160,14 @@ class Specification:
             )
         strict, limit = LIMITS[rule](e)
         yield (
-            f"(define-fun covers ((x (_ BitVec {s.bits})) (b (_ BitVec 8))) Bool ({'fp.lt' if strict else 'fp.leq'} "
+            f"(define-fun covers ((x (_ BitVec {s.bits})) (b (_ BitVec {w}))) Bool ({'fp.lt' if strict else 'fp.leq'} "
             f"{number} (fp.mul RNE (power b) {double(limit)})))"
         )
-        yield f"""(define-fun scale_of ((x (_ BitVec {s.bits})) (b (_ BitVec 8))) Bool
+        yield f"""(define-fun scale_of ((x (_ BitVec {s.bits})) (b (_ BitVec {w}))) Bool
   ; the byte of a block whose largest magnitude is that of x
-  (and (bvule b {bits(self.scale.max_code, 8)})
-    (or (covers x b) (= b {bits(self.scale.max_code, 8)}))
-    (or (= b #x00) (not (covers x (bvsub b #x01))))))"""
+  (and (bvule b {most})
+    (or (covers x b) (= b {most}))
+    (or (= b {zero}) (not (covers x (bvsub b {one}))))))"""
 
     def _values(self):
         """``number``: the number of an element whose magnitude code has more bits below, so that codes between two
@@ -276,7 +278,7 @@ class Specification:
             )
             body = f"(ite (is_nan x) (= p {nan}) (ite (is_inf x) (= p (signed (negative x) {largest})) {body}))"
         yield (
-            f"(define-fun element ((x (_ BitVec {s.bits})) (b (_ BitVec 8)) (p (_ BitVec "
+            f"(define-fun element ((x (_ BitVec {s.bits})) (b (_ BitVec {self.scale.bits})) (p (_ BitVec "
             f"{self.code_bits})){random}) Bool {body})"
         )
 
@@ -302,7 +304,7 @@ class Specification:
     def block_scale(self, lanes: list[str], largest: str, byte: str) -> str:
         """Is this the scale byte of a block? ``largest`` is a pattern of which `is_largest` holds."""
         finite = f"(scale_of {largest} {byte})"
-        nan, infinite = bits(self.scale.nan_code, 8), bits(self.scale.max_code, 8)
+        nan, infinite = bits(self.scale.nan_code, self.scale.bits), bits(self.scale.max_code, self.scale.bits)
         if_nan, if_inf = (
             f"(ite {self.flag(name, lanes)} (= {byte} {code})" for name, code in (("nan", nan), ("inf", infinite))
         )
@@ -339,11 +341,11 @@ class Specification:
     def may_meet(self, x: str, largest: str, byte: str, flags: dict[str, str]) -> str:
         """Can an element meet this byte and these flags, in a block whose `largest` is this pattern? It is what
         `is_largest`, `block_scale` and `flag` say of every element of a block."""
-        most = bits(self.scale.max_code, 8)
+        most = bits(self.scale.max_code, self.scale.bits)
         not_larger = f"(=> {self.counts(x)} (fp.leq (magnitude {x}) (magnitude {largest})))"
         plain = f"(and {self.counts(largest)} {not_larger} (scale_of {largest} {byte}))"
         told = f"(and {self.counts(x)} {plain})"
-        for flag, special in (("inf", most), ("nan", bits(self.scale.nan_code, 8))):
+        for flag, special in (("inf", most), ("nan", bits(self.scale.nan_code, self.scale.bits))):
             if flag in flags:
                 told = f"(ite {flags[flag]} (= {byte} {special}) {told})"
         return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..hdl import ConverterConfig
+from ..spec import Port, Role
 
 __all__ = ["StructureError", "Wiring", "check_ports", "wiring"]
 
@@ -53,12 +54,14 @@ def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: t
     Together with a statement about these modules for every number and byte that it can meet, and one about the byte and
     the flags for every block, this gives the statement about the whole block: nothing else can reach a code.
     """
-    module, numerics = modules[top], config.numerics
+    module = modules[top]
     ports = {name: port["bits"] for name, port in module["ports"].items()}
     cells = {name: cell for name, cell in module["cells"].items() if cell["type"] in modules}
+    ours = {port.role: port for port in config.ports}
+    numbers, codes = ours[Role.NUMBERS], ours[Role.CODES]
 
-    def slice_of(port: str, lane: int, width: int) -> list:
-        return ports[port][width * lane : width * (lane + 1)]
+    def slice_of(port: Port, lane: int) -> list:
+        return ports[port.name][port.bits * lane : port.bits * (lane + 1)]
 
     def cell_with(port: str, bits: list, what: str) -> tuple[str, dict]:
         found = [(name, cell) for name, cell in cells.items() if cell["connections"].get(port) == bits]
@@ -67,26 +70,27 @@ def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: t
         return found[0]
 
     names, kinds, wideners, told = [], [], [], {}
-    for lane in range(numerics.block_size):
-        name, cell = cell_with("p", slice_of("p", lane, numerics.block.element.bits), f"the code of element {lane}")
-        bits, number = dict(cell["connections"]), slice_of("x", lane, numerics.source.bits)
-        if bits["x"] != number:  # widened on its way
-            _, widen = cell_with("wide", bits["x"], f"the number of element {lane}")
-            if widen["connections"]["x"] != number or set(widen["connections"]) != {"x", "wide"}:
+    for lane in range(codes.lanes):
+        name, cell = cell_with(codes.name, slice_of(codes, lane), f"the code of element {lane}")
+        bits, number = dict(cell["connections"]), slice_of(numbers, lane)
+        if bits[numbers.name] != number:  # widened on its way
+            _, widen = cell_with("wide", bits[numbers.name], f"the number of element {lane}")
+            given = widen["connections"]
+            if given[numbers.name] != number or set(given) != {numbers.name, "wide"}:
                 raise StructureError(f"element {lane} of {top} does not get its number")
             wideners.append(widen["type"])
-        expected = {"scale": ports["scale"]}
-        if config.alternatives:
-            expected["mode"] = ports["mode"]
-        if numerics.random_bits:
-            expected["random"] = slice_of("random", lane, numerics.random_bits)
+        expected = {  # a lane of what has lanes, and the whole of what has not
+            port.name: slice_of(port, lane) if port.lanes > 1 else ports[port.name]
+            for port in (ours.get(role) for role in (Role.SCALE, Role.MODE, Role.RANDOM))
+            if port is not None
+        }
         for port, wires in expected.items():
             if bits.get(port) != wires:
                 raise StructureError(f"element {lane} of {top} does not get {port}")
         for flag in flags:
             if told.setdefault(flag, bits.get(flag)) != bits.get(flag) or not bits.get(flag):
                 raise StructureError(f"element {lane} of {top} is not told {flag} like the others")
-        if more := set(bits) - {"x", "p", *expected, *flags}:
+        if more := set(bits) - {numbers.name, codes.name, *expected, *flags}:
             raise StructureError(f"element {lane} of {top} has more ports: {', '.join(sorted(more))}")
         names.append(name)
         kinds.append(cell["type"])

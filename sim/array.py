@@ -6,6 +6,7 @@ A build costs seconds and a converter of few lanes next to nothing, so hundreds 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,12 +17,15 @@ from ..models import quantize
 from ..models.element import code_dtype
 from ..models.exact import quantize_block
 from ..models.source import DTYPES
-from ..spec import Numerics
+from ..spec import Numerics, Port, Role
 from . import stimuli as make
+from .driver import Driver, build
 from .scoreboard import Scoreboard
-from .verilated import build, loaded
+from .transactions import named
 
 __all__ = ["ConverterArray", "compare_all", "shape_of"]
+
+TOP = "side_by_side"
 
 
 def shape_of(numerics: Numerics) -> tuple:
@@ -38,38 +42,35 @@ class ConverterArray:
         self.family, first = list(family), family[0]
         tops = {f"c{number}": ConverterConfig(numerics=numerics) for number, numerics in enumerate(family)}
         text = convert_all({top: BlockConverter(config) for top, config in tops.items()})
-        whole = "\n".join([WAIVER, _side_by_side(list(tops), first), *text.values()])
-        self._convert = loaded(build(whole, "side_by_side", first, designs=len(tops)))
+        # inputs are shared, outputs stand side by side
+        ports = [
+            port if port.direction == "input" else replace(port, lanes=port.lanes * len(family)) for port in first.ports
+        ]
+        whole = "\n".join([WAIVER, _side_by_side(list(tops), first, ports), *text.values()])
+        self._driver = Driver(build(whole, TOP, ports), ports)
 
     def __call__(self, patterns: np.ndarray, random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Source patterns (n, block_size) to scales (n, designs) and codes (n, designs, block_size)."""
-        first, patterns = self.family[0], np.ascontiguousarray(patterns)
-        scales = np.empty((len(patterns), len(self.family)), np.uint8)
-        codes = np.empty((*scales.shape, first.block_size), code_dtype(first.block.element))
-        self._convert(
-            patterns.ctypes.data,
-            None if random is None else random.ctypes.data,
-            0,
-            scales.ctypes.data,
-            codes.ctypes.data,
-            len(patterns),
-        )
-        return scales, codes
+        first, designs = self.family[0], len(self.family)
+        scales = np.empty((len(patterns), designs), np.uint8)
+        codes = np.empty((len(patterns), designs * first.block_size), code_dtype(first.block.element))
+        entering = {Role.NUMBERS: patterns, **({} if random is None else {Role.RANDOM: random})}
+        ports = self._driver.ports
+        self._driver(named(ports, "input", entering), named(ports, "output", {Role.SCALE: scales, Role.CODES: codes}))
+        return scales, codes.reshape(len(patterns), designs, first.block_size)
 
 
-def _side_by_side(tops: list[str], numerics: Numerics) -> str:
-    count, size, bits = len(tops), numerics.block_size, numerics.block.element.bits
-    random = f"input [{size * numerics.random_bits - 1}:0] random, " if numerics.random_bits else ""
-    lines = [
-        f"module side_by_side(input [{size * numerics.source.bits - 1}:0] x, {random}"
-        f"output [{8 * count - 1}:0] scale, output [{count * size * bits - 1}:0] p);"
-    ]
+def _side_by_side(tops: list[str], numerics: Numerics, ports: list[Port]) -> str:
+    declared = ", ".join(f"{port.direction} [{port.width - 1}:0] {port.name}" for port in ports)
+    lines = [f"module {TOP}({declared});"]
     for number, top in enumerate(tops):
-        told = ".random(random), " if random else ""
-        lines.append(
-            f"  {top} u{number} (.x(x), {told}.scale(scale[{8 * number + 7}:{8 * number}]), "
-            f".p(p[{(number + 1) * size * bits - 1}:{number * size * bits}]));"
+        pins = (
+            f".{port.name}({port.name}"
+            + (f"[{(number + 1) * port.width - 1}:{number * port.width}]" * (port.direction == "output"))
+            + ")"
+            for port in numerics.ports
         )
+        lines.append(f"  {top} u{number} ({', '.join(pins)});")
     return "\n".join([*lines, "endmodule", ""])
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import cocotb
 import numpy as np
@@ -19,14 +20,14 @@ from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
 from mxcast.hdl import ConverterConfig
-from mxcast.models import quantize
-from mxcast.models.block import Quantized
+from mxcast.models import Quantized, quantize
 from mxcast.models.source import DTYPES
 from mxcast.sim import stimuli, unknowns
-from mxcast.sim.flow import Flow, FlowError, Inputs
+from mxcast.sim.driver import data_ports
+from mxcast.sim.flow import Flow, FlowError
 from mxcast.sim.scoreboard import SHOWN, Scoreboard
-from mxcast.sim.unknowns import packed
-from mxcast.spec import Numerics
+from mxcast.sim.transactions import fields, packed, values
+from mxcast.spec import Role
 
 BENCH = Path(os.environ["MXCAST_BENCH"])
 JOB = json.loads(BENCH.read_text())
@@ -37,64 +38,56 @@ KNOWN = str.maketrans("01XZUWLH-", "110000000")
 ONES = str.maketrans("XZUWLH-", "0000000")
 
 
-class Driver:
-    """Pin-level access to the converter in one mode: one block in, its scale and codes out."""
+class Pins:
+    """The pins of the converter in one mode: one block in, its outputs by port name out."""
 
     def __init__(self, dut, mode: int) -> None:
-        self.dut, self.number, self.numerics = dut, mode, CONFIG.modes[mode]
-        if CONFIG.alternatives:
-            dut.mode.value = mode
+        self.dut, self.mode, self.numerics = dut, mode, CONFIG.modes[mode]
+        self.inputs, self.outputs = (data_ports(CONFIG.ports, direction) for direction in ("input", "output"))
 
-    async def convert(self, block: np.ndarray, random: np.ndarray | None) -> tuple[int, list[int]]:
-        self.dut.x.value = packed(block, self.numerics.source.bits)
-        if random is not None:
-            self.dut.random.value = packed(random, self.numerics.random_bits)
+    def drive(self, inputs: Mapping[str, int], unknown: Mapping[str, int] = MappingProxyType({})) -> None:
+        """Inputs by port name, with X where bits are unknown."""
+        for port in self.inputs:
+            value, missing = inputs[port.name], unknown.get(port.name, 0)
+            pin = getattr(self.dut, port.name)
+            pin.value = LogicArray(unknowns.four_state(value, missing, port.width)) if missing else value
+
+    async def convert(self, inputs: Mapping[str, int]) -> dict[str, int]:
+        self.drive(inputs)
         await Timer(1, "ns")
-        if not (self.dut.scale.value.is_resolvable and self.dut.p.value.is_resolvable):
-            inputs = ",".join(f"0x{number:0{self.numerics.source.bits // 4}X}" for number in block)
-            raise AssertionError(
-                f"unknown bits in the outputs: scale {self.dut.scale.value}, p {self.dut.p.value} for {inputs}"
+        seen = {port.name: getattr(self.dut, port.name).value for port in self.outputs}
+        if not all(value.is_resolvable for value in seen.values()):
+            outputs = ", ".join(f"{name} {value}" for name, value in seen.items())
+            given = ", ".join(
+                f"{port.name} "
+                + ",".join(f"0x{lane:0{-(-port.bits // 4)}X}" for lane in fields(inputs[port.name], port))
+                for port in self.inputs
             )
-        return self.dut.scale.value.to_unsigned(), unpacked(self.dut.p.value.to_unsigned(), self.numerics)
+            raise AssertionError(f"unknown bits in the outputs: {outputs} for {given}")
+        return {name: value.to_unsigned() for name, value in seen.items()}
 
-    async def arrive(
-        self, block: np.ndarray, random: np.ndarray | None, first: int, mode_first: bool
-    ) -> tuple[int, list[int]]:
-        """`convert` after everything was unknown: one lane after the other gets its number, from lane ``first`` on, and
-        the mode comes before them or after.
+    async def arrive(self, inputs: Mapping[str, int], first: int, mode_first: bool) -> dict[str, int]:
+        """`convert` after everything was unknown: one lane after the other gets its fields, from lane ``first`` on, and
+        what has one lane only comes before them or after.
         """
-        size, bits, count = self.numerics.block_size, self.numerics.source.bits, self.numerics.random_bits
-        everything, known = (1 << size) - 1, 0
+        size = self.numerics.block_size
+        known: list[int] = []
         for step in range(size):  # the last lane is left to `convert`
-            missing = [(everything & ~known) >> lane & 1 for lane in range(size)]
-            self.dut.x.value = LogicArray(
-                unknowns.four_state(
-                    packed(block, bits), packed(np.array(missing, object) * ((1 << bits) - 1), bits), size * bits
-                )
-            )
-            if random is not None:
-                self.dut.random.value = LogicArray(
-                    unknowns.four_state(
-                        packed(random, count),
-                        packed(np.array(missing, object) * ((1 << count) - 1), count),
-                        size * count,
-                    )
-                )
-            if CONFIG.alternatives:
-                self.dut.mode.value = self.number if step and mode_first else LogicArray("X" * CONFIG.mode_bits)
+            unknown = {}
+            for port in self.inputs:
+                if port.lanes > 1:
+                    missing = [0 if lane in known else (1 << port.bits) - 1 for lane in range(port.lanes)]
+                    unknown[port.name] = packed(missing, port.bits)
+                elif not (step and mode_first):
+                    unknown[port.name] = (1 << port.width) - 1
+            self.drive(inputs, unknown)
             await Timer(1, "ns")
-            if not step and self.dut.scale.value.is_resolvable:
-                raise AssertionError(f"scale is {self.dut.scale.value} although no input is known")
-            known |= 1 << (first + step) % size
-        if CONFIG.alternatives:
-            self.dut.mode.value = self.number
-        return await self.convert(block, random)
-
-
-def unpacked(codes: int, numerics: Numerics) -> list[int]:
-    """The codes of a block, of all lanes."""
-    bits = numerics.block.element.bits
-    return [(codes >> (lane * bits)) & ((1 << bits) - 1) for lane in range(numerics.block_size)]
+            for port in self.outputs:
+                value = getattr(self.dut, port.name).value
+                if not step and port.lanes == 1 and value.is_resolvable:
+                    raise AssertionError(f"{port.name} is {value} although no input is known")
+            known.append((first + step) % size)
+        return await self.convert(inputs)
 
 
 def titled(name: str, mode: int) -> str:
@@ -118,39 +111,44 @@ async def check(
     board = Scoreboard(CONFIG, repeat=JOB["repeat"])
     random = stimuli.random_bits(numerics, patterns.shape, JOB["seed"]) if random is None else random
     expected = quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
-    scales, codes = np.empty_like(expected.scales), np.empty_like(expected.codes)
     if CONFIG.latency:
         results = await stream(dut, name, [inputs(mode, block, random, row) for row, block in enumerate(patterns)])
-        for row, (scale, p) in enumerate(results):
-            scales[row, 0], codes[row] = scale, unpacked(p, numerics)
     else:
-        driver = Driver(dut, mode)
+        pins, results = Pins(dut, mode), []
         for row, block in enumerate(patterns):
-            drawn = None if random is None else random[row]
+            given = inputs(mode, block, random, row)
             try:
-                scales[row, 0], codes[row] = await (
-                    driver.arrive(block, drawn, row % numerics.block_size, row % 2 == 1)
-                    if arrive
-                    else driver.convert(block, drawn)
-                )
+                if arrive:
+                    results.append(await pins.arrive(given, row % numerics.block_size, row % 2 == 1))
+                else:
+                    results.append(await pins.convert(given))
             except AssertionError as error:
                 conclude(name, row, f"block {row}: {error}\nto repeat: {JOB['repeat']}")
-    board.compare(name, patterns, expected, Quantized(scales=scales, codes=codes, numerics=numerics), random)
+    board.compare(name, patterns, expected, collected(results, expected), random)
     conclude(name, board.blocks, board.report)
 
 
-def inputs(mode: int, block: np.ndarray, random: np.ndarray | None, row: int) -> Inputs:
-    """A block with the random bits of its row, for a converter with registers."""
-    numerics = CONFIG.modes[mode]
-    return Inputs(
-        x=packed(block, numerics.source.bits),
-        mode=mode,
-        random=None if random is None else packed(random[row], numerics.random_bits),
+def inputs(mode: int, block: np.ndarray, random: np.ndarray | None, row: int) -> dict[str, int]:
+    """A block with the random bits of its row, by port name."""
+    drawn = {} if random is None else {Role.RANDOM: random[row]}
+    return values(CONFIG.ports, "input", {Role.NUMBERS: block, Role.MODE: [mode], **drawn})
+
+
+def collected(results: Sequence[Mapping[str, int]], expected: Quantized) -> Quantized:
+    """What left the converter, as the golden model has it."""
+    arrays = {}
+    for port in data_ports(CONFIG.ports, "output"):
+        arrays[port.role] = np.array([fields(result[port.name], port) for result in results])
+    scales, codes = arrays[Role.SCALE], arrays[Role.CODES]
+    return Quantized(
+        scales=scales.astype(expected.scales.dtype),
+        codes=codes.astype(expected.codes.dtype),
+        numerics=expected.numerics,
     )
 
 
-async def stream(dut, name: str, blocks: list[Inputs], gaps: bool = True) -> list[tuple[int, int]]:
-    """Scale and codes of blocks that flow through a converter with registers."""
+async def stream(dut, name: str, blocks: list[dict[str, int]], gaps: bool = True) -> list[dict[str, int]]:
+    """The outputs for blocks that flow through a converter with registers."""
     try:
         return await Flow(dut, CONFIG, JOB["seed"], unknown=JOB["simulator"] == "icarus").convert(blocks, gaps=gaps)
     except FlowError as error:
@@ -168,11 +166,7 @@ async def check_rows(dut, name: str, gaps: bool) -> None:
         chosen = rows[rows % modes == mode]
         drawn = None if random is None else random[chosen]
         expected = quantize(patterns[chosen].view(DTYPES[numerics.source.name]), numerics, random=drawn)
-        actual = Quantized(
-            scales=np.array([[results[row][0]] for row in chosen], expected.scales.dtype),
-            numerics=numerics,
-            codes=np.array([unpacked(results[row][1], numerics) for row in chosen], expected.codes.dtype),
-        )
+        actual = collected([results[row] for row in chosen], expected)
         board.compare(name, patterns[chosen], expected, actual, drawn)
     conclude(name, board.blocks, board.report)
 
@@ -182,19 +176,17 @@ async def examine(dut, name: str, trials: Iterable[unknowns.Trial]) -> None:
     driven, wrong = 0, []
     for trial in trials:
         driven += 1
-        for port in ("x", "random", "mode"):
-            digits = getattr(trial, port)
-            if digits is not None:
-                getattr(dut, port).value = LogicArray(digits)
+        for port, digits in trial.inputs.items():
+            getattr(dut, port).value = LogicArray(digits)
         await Timer(1, "ns")
-        for port, must, possible in zip(("scale", "p"), trial.known, zip(*trial.possible)):
-            seen = str(getattr(dut, port).value)
+        for port, must in trial.known.items():
+            seen, possible = str(getattr(dut, port).value), [outputs[port] for outputs in trial.possible]
             known, ones = int(seen.translate(KNOWN), 2), int(seen.translate(ONES), 2)
             if must & ~known or any(known & (ones ^ right) for right in possible):
+                given = ", ".join(f"{name} {digits}" for name, digits in trial.inputs.items())
                 wrong.append(
                     f"{port} is {seen}, where {must:#x} must be known and the model has "
-                    f"{', '.join(f'{right:#x}' for right in possible)}: x {trial.x}, random {trial.random}, mode "
-                    f"{trial.mode}"
+                    f"{', '.join(f'{right:#x}' for right in possible)}: {given}"
                 )
     report = "\n".join(
         [f"{len(wrong)} times wrong with unknown inputs, in {driven}", *wrong[:SHOWN], f"to repeat: {JOB['repeat']}"]

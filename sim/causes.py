@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.block import Quantized
+from ..models import Quantized
 from ..spec import Numerics
 
 __all__ = ["CAUSES", "Cause", "causes", "only"]

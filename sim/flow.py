@@ -5,28 +5,20 @@ For `bench`. Inputs change after a rising edge and are seen at the next one; wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from random import Random
 
 from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
 from mxcast.hdl import ConverterConfig
+from mxcast.sim.driver import data_ports
 
-__all__ = ["Flow", "FlowError", "Inputs"]
+__all__ = ["Flow", "FlowError"]
 
 FULL = (0, 0)
 GAPS = (0, 1, 8, 15)
 """How many of 16 cycles are gaps, for some cycles."""
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """A block as its ports have it."""
-
-    x: int
-    random: int | None
-    mode: int
 
 
 class FlowError(AssertionError):
@@ -40,24 +32,22 @@ class Flow:
 
     def __init__(self, dut, config: ConverterConfig, seed: int, unknown: bool) -> None:
         self.dut, self.config, self.random, self.unknown = dut, config, Random(seed), unknown
-        self.widths = {
-            port.name: port.width for port in config.ports if port.role.is_data and port.direction == "input"
-        }
+        self.inputs, self.outputs = (data_ports(config.ports, direction) for direction in ("input", "output"))
 
     async def edge(self) -> None:
         self.dut.clk.value = 1
         await Timer(1, "ns")
         self.dut.clk.value = 0
 
-    def drive(self, block: Inputs | None) -> None:
-        """A block, or a gap."""
+    def drive(self, block: Mapping[str, int] | None) -> None:
+        """A block by port name, or a gap."""
         self.dut.i_valid.value = block is not None
-        for port, width in self.widths.items():
+        for port in self.inputs:
             if block is None:
-                value = LogicArray("X" * width) if self.unknown else self.random.getrandbits(width)
+                value = LogicArray("X" * port.width) if self.unknown else self.random.getrandbits(port.width)
             else:
-                value = getattr(block, port)
-            getattr(self.dut, port).value = value
+                value = block[port.name]
+            getattr(self.dut, port.name).value = value
 
     async def reset(self) -> None:
         """Reset, fill the pipeline with something, and drop that by one more cycle of reset."""
@@ -75,12 +65,11 @@ class Flow:
         self.dut.rst.value = 0
         self.dut.i_valid.value = 0
 
-    async def convert(self, blocks: list[Inputs], *, gaps: bool = True) -> list[tuple[int, int]]:
-        """Scale and codes of each block, after a reset. Raises `FlowError` where one is lost, doubled, too early or too
-        late, or changes while it waits, and where bits are unknown.
-        """
+    async def convert(self, blocks: list[dict[str, int]], *, gaps: bool = True) -> list[dict[str, int]]:
+        """The outputs for each block by port name, after a reset. Raises `FlowError` where one is lost, doubled, too
+        early or too late, or changes while it waits, and where bits are unknown."""
         await self.reset()
-        results: list[tuple[int, int]] = []
+        results: list[dict[str, int]] = []
         entry, moves, entered, offered, waiting = [], 0, 0, False, None
         rest, rates = self.config.latency + 2, FULL
         for cycle in range(64 * (len(blocks) + self.config.latency) + 64):
@@ -125,8 +114,9 @@ class Flow:
             raise FlowError(f"{port} is {value} after {len(results)} results")
         return bool(value)
 
-    def result(self, results: list) -> tuple[int, int]:
-        for port in ("scale", "p"):
-            if not getattr(self.dut, port).value.is_resolvable:
-                raise FlowError(f"unknown bits in result {len(results)}: {port} {getattr(self.dut, port).value}")
-        return self.dut.scale.value.to_unsigned(), self.dut.p.value.to_unsigned()
+    def result(self, results: list) -> dict[str, int]:
+        seen = {port.name: getattr(self.dut, port.name).value for port in self.outputs}
+        for name, value in seen.items():
+            if not value.is_resolvable:
+                raise FlowError(f"unknown bits in result {len(results)}: {name} {value}")
+        return {name: value.to_unsigned() for name, value in seen.items()}

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..hdl import ConverterConfig
-from ..models import quantize
-from ..models.block import Quantized
+from ..models import Quantized, quantize
 from ..models.source import DTYPES, narrow
 from . import stimuli as make
 from .causes import CAUSES, Cause, causes

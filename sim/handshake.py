@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
-from importlib.resources import files
-from pathlib import Path
+from collections.abc import Mapping
 
-from ..hdl import ConverterConfig
+import numpy as np
+
 from ..spec import Numerics
-from .verilated import Verilated, build
+from .driver import Driver
+from .verilated import Verilated
 
-__all__ = ["HandshakeError", "Stalled", "stalled_text"]
+__all__ = ["HandshakeError", "Stalled"]
 
 FAULTS = (
     "",
@@ -20,7 +20,7 @@ FAULTS = (
     "a block has no result",
     "a result did not come after the latency",
 )
-"""What `handshake.cpp` returns."""
+"""What `handshake.cpp` finds."""
 
 
 class HandshakeError(RuntimeError):
@@ -36,42 +36,21 @@ class Stalled(Verilated):
     """
 
     def __init__(
-        self, library: Path, modes: tuple[Numerics, ...], latency: int, number: int = 0, seed: int = 0
+        self, driver: Driver, modes: tuple[Numerics, ...], latency: int, number: int = 0, seed: int = 0
     ) -> None:
-        super().__init__(library, modes, number)
+        super().__init__(driver, modes, number)
         self.latency, self.seed = latency, seed
-        self._stream = ctypes.CDLL(str(library)).mxcast_handshake
-        self._stream.restype = ctypes.c_uint32
-        self._stream.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-            *[ctypes.c_uint32] * 3,
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-            ctypes.c_uint64,
-            ctypes.POINTER(ctypes.c_uint64),
-        ]
-        self._convert = self._stall
 
     def mode(self, number: int) -> Stalled:
         super().mode(number)  # is there one?
-        return Stalled(self.library, self.modes, self.latency, number, self.seed)
+        return Stalled(self.driver, self.modes, self.latency, number, self.seed)
 
     def seeded(self, seed: int) -> Stalled:
         """The same design with other gaps."""
-        return Stalled(self.library, self.modes, self.latency, self.number, seed)
+        return Stalled(self.driver, self.modes, self.latency, self.number, seed)
 
-    def _stall(self, x: int, random: int | None, mode: int, scales: int, codes: int, blocks: int) -> None:
-        left = ctypes.c_uint64()
-        fault = self._stream(
-            x, random, mode, self.latency, self.seed & 0xFFFFFFFF, scales, codes, blocks, ctypes.byref(left)
-        )
+    def drive(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
+        given = self.latency, self.seed & 0xFFFFFFFF
+        fault, results = self.driver(inputs, outputs, *given, entry="mxcast_handshake", found=2)
         if fault:
-            raise HandshakeError(f"{FAULTS[fault]}: after {left.value} results, with the gaps of seed {self.seed}")
-
-
-def stalled_text(text: str, top: str, config: ConverterConfig, lint: bool = True) -> Stalled:
-    """The Verilated design of a Verilog text with the ports of a configuration that has registers."""
-    loop = (files(__package__) / "handshake.cpp").read_text()
-    library = build(text, top, config.numerics, modes=len(config.modes), lint=lint, loop=loop)
-    return Stalled(library, config.modes, config.latency)
+            raise HandshakeError(f"{FAULTS[fault]}: after {results} results, with the gaps of seed {self.seed}")

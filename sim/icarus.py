@@ -4,6 +4,7 @@ blocks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,27 +13,31 @@ from ..host.cache import scratch
 from ..host.errors import ToolError
 from ..host.processes import TookTooLong, run
 from ..models import Quantized
+from ..spec import Port, Role
 from . import tools
+from .driver import data_ports
+from .transactions import fields, packed
 
 __all__ = ["on_icarus"]
 
 BENCH = """
 module {bench};
   reg [{input_bits}-1:0] blocks [0:{count}-1], block;
-  wire [7:0] scale;
-  wire [{code_bits}-1:0] p;
+{wires}
   integer i;
-  {top} dut ({pins}, .scale(scale), .p(p));
+  {top} dut ({pins});
   initial begin
     $readmemh("blocks.hex", blocks);
     for (i = 0; i < {count}; i = i + 1) begin
       block = blocks[i];
-      #1000000000 $display("mxcast %b%b", scale, p);
+      #1000000000 $display("mxcast {digits}", {outputs});
     end
     $finish;
   end
 endmodule
 """
+
+KNOWN, ONES = str.maketrans("01xzXZ", "110000"), str.maketrans("xzXZ", "0000")
 
 PATIENCE = 120
 """Seconds for the simulation."""
@@ -41,29 +46,25 @@ PATIENCE = 120
 def on_icarus(
     text: str,
     top: str,
+    ports: Sequence[Port],
     expected: Quantized,
     patterns: np.ndarray,
     random: np.ndarray | None = None,
-    mode: int | None = None,
+    mode: int = 0,
 ) -> Quantized | None:
-    """What the module ``top`` without a clock makes of blocks (n, block_size), one after the other; None where Icarus
-    is not installed, cannot read the text, or takes too long.
+    """What the module ``top`` with these ports and no clock makes of blocks (n, block_size), one after the other; None
+    where Icarus is not installed, cannot read the text, or takes too long.
 
     A bit that is unknown there is returned as the one that is not ``expected``.
     """
     numerics = expected.numerics
-    size, source, width = numerics.block_size, numerics.source.bits, numerics.block.element.bits
-    pins, input_bits = [f".x(block[{size * source - 1}:0])"], size * source
-    words = [sum(int(value) << source * lane for lane, value in enumerate(row)) for row in patterns]
-    if random is not None:
-        pins.append(f".random(block[{input_bits} +: {size * numerics.random_bits}])")
-        words = [
-            word | sum(int(value) << input_bits + numerics.random_bits * lane for lane, value in enumerate(row))
-            for word, row in zip(words, random)
-        ]
-        input_bits += size * numerics.random_bits
-    if mode is not None:
-        pins.append(f".mode({mode})")
+    entering, leaving = (data_ports(ports, direction) for direction in ("input", "output"))
+    given = {Role.NUMBERS: patterns, Role.RANDOM: random, Role.MODE: np.full((len(patterns), 1), mode)}
+    words, pins, input_bits = [0] * len(patterns), [], 0
+    for port in entering:
+        pins.append(f".{port.name}(block[{input_bits} +: {port.width}])")
+        words = [word | packed(row, port.bits) << input_bits for word, row in zip(words, given[port.role])]
+        input_bits += port.width
     try:
         icarus = Path(tools.icarus())
     except ToolError:
@@ -79,9 +80,11 @@ def on_icarus(
                 bench=bench,
                 input_bits=input_bits,
                 count=len(words),
-                code_bits=size * width,
+                wires="\n".join(f"  wire [{port.width}-1:0] {port.name};" for port in leaving),
                 top=top,
-                pins=", ".join(pins),
+                pins=", ".join([*pins, *(f".{port.name}({port.name})" for port in leaving)]),
+                digits=" ".join(["%b"] * len(leaving)),
+                outputs=", ".join(port.name for port in leaving),
             )
         )
         try:
@@ -97,11 +100,18 @@ def on_icarus(
     lines = [line.removeprefix("mxcast ") for line in done.output.splitlines() if line.startswith("mxcast ")]
     if len(lines) != len(words):
         return None
-    weights = 1 << np.arange(width, dtype=np.uint32)
-    right = (expected.codes[..., None] >> np.arange(width) & 1).reshape(len(lines), -1)[:, ::-1]
-    right = np.concatenate([np.unpackbits(expected.scales.reshape(-1, 1), axis=1), right], axis=1)
-    said = np.frombuffer("".join(lines).encode(), np.uint8).reshape(len(lines), -1)
-    bits = np.where(said == ord("0"), 0, np.where(said == ord("1"), 1, 1 - right)).astype(np.uint32)
-    codes = (bits[:, 8:][:, ::-1].reshape(len(lines), size, width) * weights).sum(axis=2)
-    scales = np.packbits(bits[:, :8].astype(np.uint8), axis=1)
-    return Quantized(scales=scales, codes=codes.astype(expected.codes.dtype), numerics=numerics)
+    right = {Role.SCALE: expected.scales, Role.CODES: expected.codes}
+    found = {
+        port.role: np.array(
+            [_known(digits, port, row) for digits, row in zip(column, right[port.role])], right[port.role].dtype
+        )
+        for port, column in zip(leaving, zip(*(line.split() for line in lines)))
+    }
+    return Quantized(scales=found[Role.SCALE], codes=found[Role.CODES], numerics=numerics)
+
+
+def _known(digits: str, port: Port, right: np.ndarray) -> list[int]:
+    """The fields of a port, with those bits that are unknown the other way round."""
+    wrong = packed(right, port.bits) ^ ((1 << port.width) - 1)
+    ones, known = (int(digits.translate(table), 2) for table in (ONES, KNOWN))
+    return fields(ones & known | wrong & ~known, port)

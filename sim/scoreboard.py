@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..hdl import ConverterConfig
-from ..models.block import Quantized
-from ..models.element import element_values
+from ..models import Quantized
+from ..models.block_array import code_values
 from ..models.source import DTYPES, widen
 from ..spec import Numerics
 from .command import command_line
@@ -110,7 +110,7 @@ def described(
     """What differs in a block of patterns, of whose result the scale and the codes are given, in words."""
     (scale, codes), (got_scale, got_codes) = expected, actual
     element, source_digits = numerics.block.element, numerics.source.bits // 4
-    values, digits = element_values(element), -(-element.bits // 4)
+    values, digits = code_values(element), -(-element.bits // 4)
     numbers = widen(block.view(DTYPES[numerics.source.name]), np.empty(block.shape, np.uint32)).view(np.float32)
     lines = [
         f"{title}: "

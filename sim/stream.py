@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-from pathlib import Path
+from collections.abc import Mapping
 
-from ..spec import Numerics
-from .verilated import Verilated, build, loaded
+import numpy as np
+
+from ..spec import Numerics, Port, Role
+from .driver import Driver, build
+from .verilated import Verilated
 
 __all__ = ["Streamed", "stream_text"]
 
@@ -15,24 +17,24 @@ class Streamed(Verilated):
     """A Verilated converter whose results come ``latency`` rising edges of its clock after their blocks, which enter
     ``interval`` edges after each other. Every call starts with eight edges, in reset if there is one."""
 
-    def __init__(self, library: Path, numerics: Numerics, latency: int, interval: int = 1) -> None:
-        super().__init__(library, (numerics,))
+    def __init__(self, driver: Driver, numerics: Numerics, latency: int, interval: int = 1) -> None:
+        super().__init__(driver, (numerics,))
         self.latency, self.interval = latency, interval
-        stream = loaded(library, "mxcast_stream", 2)
-        self._convert = lambda x, random, mode, scales, codes, blocks: stream(
-            x, random, latency, interval, scales, codes, blocks
-        )
 
     def with_latency(self, latency: int) -> Streamed:
         """The same design, read at another time."""
-        return Streamed(self.library, self.numerics, latency, self.interval)
+        return Streamed(self.driver, self.numerics, latency, self.interval)
+
+    def drive(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
+        self.driver(inputs, outputs, self.latency, self.interval, entry="mxcast_stream")
 
 
 def stream_text(
     text: str, top: str, numerics: Numerics, latency: int, interval: int = 1, reset: bool = False
 ) -> Streamed:
-    """The Verilated design of a Verilog text whose module ``top`` has, beside the ports that `verilate_text` asks for,
-    a clock ``clk`` and, with ``reset``, a reset ``rst`` that is active high.
+    """The Verilated design of a Verilog text whose module ``top`` has, beside the ports of the numerics, a clock
+    ``clk`` and, with ``reset``, a reset ``rst`` that is active high.
     """
-    loop = f"#define MXCAST_RESET {int(reset)}\n" + (files(__package__) / "stream.cpp").read_text()
-    return Streamed(build(text, top, numerics, lint=False, loop=loop), numerics, latency, interval)
+    control = [("clk", Role.CLOCK), *([("rst", Role.RESET)] if reset else [])]
+    ports = (*(Port(name=name, role=role, direction="input") for name, role in control), *numerics.ports)
+    return Streamed(Driver(build(text, top, ports, lint=False), ports), numerics, latency, interval)

@@ -18,31 +18,32 @@ random bits (they are added to its zeros); that anything is known with X in a ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..hdl import ConverterConfig
-from ..models import quantize
-from ..models.block import Quantized
+from ..models import Quantized, quantize
 from ..models.source import DTYPES
-from ..spec import Numerics, Specials, Subnormals
+from ..spec import Numerics, Role, Specials, Subnormals
+from .driver import data_ports
 from .stimuli import random_bits
+from .transactions import packed, values
 
-__all__ = ["Trial", "four_state", "mode_trials", "packed", "random_trials", "sign_trials", "tests_of"]
+__all__ = ["Trial", "four_state", "mode_trials", "random_trials", "sign_trials", "tests_of"]
 
-Outputs = tuple[int, int]
-"""The scale, and the codes as in the port ``p``."""
+NOTHING: Mapping[Role, Sequence[int]] = {}
+
+Outputs = Mapping[str, int]
+"""Values by port name."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Inputs as digits 0, 1 and X, and what must be seen."""
+    """Inputs as digits 0, 1 and X, and what must be seen, by port name."""
 
-    x: str
-    random: str | None
-    mode: str | None
+    inputs: Mapping[str, str]
     known: Outputs
     """Bits that have to be known."""
     possible: Sequence[Outputs]
@@ -60,11 +61,6 @@ def tests_of(config: ConverterConfig) -> list[str]:
     return [*(f"{name} mode {number}" for number in range(len(config.modes)) for name in each), "unknown_mode"]
 
 
-def packed(fields: np.ndarray, bits: int) -> int:
-    """One number of all fields, the first in the low bits."""
-    return sum(int(field) << (bits * lane) for lane, field in enumerate(fields))
-
-
 def four_state(value: int, unknown: int, width: int) -> str:
     """Digits of a value with X where bits are unknown.
 
@@ -79,16 +75,13 @@ def sign_trials(config: ConverterConfig, mode: int, patterns: np.ndarray, seed: 
     numerics = config.modes[mode]
     random, sign = random_bits(numerics, patterns.shape, seed), patterns.dtype.type(numerics.source.sign_mask)
     results = [_results(numerics, signed, random) for signed in (patterns & ~sign, patterns | sign, patterns)]
-    signs = packed(np.full(numerics.block_size, sign), numerics.source.bits)
-    scale_bits, code_bits = _widths(numerics)
-    for row, block in enumerate(patterns):
-        (scale, codes), (other_scale, other_codes), _ = possible = [result[row] for result in results]
+    unknown = {Role.NUMBERS: np.full(patterns.shape[1], sign)}
+    for row in range(len(patterns)):
+        positive, negative, _ = possible = [result[row] for result in results]
         yield Trial(
-            x=_x(numerics, block, signs),
-            random=_random(numerics, random, row),
-            mode=_mode(config, mode),
+            inputs=_digits(config, mode, patterns[row], random, row, unknown),
             possible=possible,
-            known=((1 << scale_bits) - 1 & ~(scale ^ other_scale), (1 << code_bits) - 1 & ~(codes ^ other_codes)),
+            known={name: _all(numerics)[name] & ~(positive[name] ^ negative[name]) for name in positive},
         )
 
 
@@ -104,7 +97,6 @@ def random_trials(config: ConverterConfig, mode: int, patterns: np.ndarray, seed
     element = numerics.block.element
     sign = element.sign_mask if element.signed_zero else 0  # the bit is the sign of the input, whatever the magnitude
     whole = (1 << element.bits) - 1
-    scale_known = (1 << _widths(numerics)[0]) - 1
     for unknown, known_codes in (
         (np.ones_like(here), np.where(settled, whole, sign)),
         (here, np.where(here & ~settled, sign, whole)),
@@ -114,17 +106,11 @@ def random_trials(config: ConverterConfig, mode: int, patterns: np.ndarray, seed
             for value in (0, largest, drawn)
         ]
         for row, block in enumerate(patterns):
-            digits = four_state(
-                packed(drawn[row], numerics.random_bits),
-                packed(unknown[row] * largest, numerics.random_bits),
-                numerics.block_size * numerics.random_bits,
-            )
+            known = {Role.SCALE: [(1 << numerics.block.scale.bits) - 1], Role.CODES: known_codes[row]}
             yield Trial(
-                x=_x(numerics, block),
-                random=digits,
-                mode=_mode(config, mode),
+                inputs=_digits(config, mode, block, drawn, row, {Role.RANDOM: unknown[row] * largest}),
                 possible=[result[row] for result in results],
-                known=(scale_known, packed(known_codes[row], element.bits)),
+                known=values(numerics.ports, "output", known),
             )
 
 
@@ -133,12 +119,13 @@ def mode_trials(config: ConverterConfig, patterns: np.ndarray, seed: int) -> Ite
     numerics = config.modes[-1]
     random = random_bits(numerics, patterns.shape, seed)
     results = [_results(mode, patterns, random) for mode in config.modes]
-    everything = tuple((1 << width) - 1 for width in _widths(numerics))
+    everything, whole = _all(numerics), {Role.MODE: [(1 << config.mode_bits) - 1]}
     for row, block in enumerate(patterns):
-        inputs = {"x": _x(numerics, block), "random": _random(numerics, random, row)}
         for number in range(len(config.modes), 1 << config.mode_bits):
-            yield Trial(**inputs, mode=_mode(config, number), known=everything, possible=[results[-1][row]])
-        yield Trial(**inputs, mode="X" * config.mode_bits, known=(0, 0), possible=[result[row] for result in results])
+            inputs = _digits(config, number, block, random, row)
+            yield Trial(inputs=inputs, known=everything, possible=[results[-1][row]])
+        inputs = _digits(config, 0, block, random, row, whole)
+        yield Trial(inputs=inputs, known=dict.fromkeys(everything, 0), possible=[result[row] for result in results])
 
 
 def _settled(numerics: Numerics, patterns: np.ndarray) -> np.ndarray:
@@ -164,23 +151,30 @@ def _quantized(numerics: Numerics, patterns: np.ndarray, random: np.ndarray | No
 
 
 def _results(numerics: Numerics, patterns: np.ndarray, random: np.ndarray | None) -> list[Outputs]:
-    q, bits = _quantized(numerics, patterns, random), numerics.block.element.bits
-    return [(int(scale), packed(codes, bits)) for scale, codes in zip(q.scales[:, 0], q.codes)]
+    q = _quantized(numerics, patterns, random)
+    return [
+        values(numerics.ports, "output", {Role.SCALE: scale, Role.CODES: codes})
+        for scale, codes in zip(q.scales, q.codes)
+    ]
 
 
-def _widths(numerics: Numerics) -> Outputs:
-    return numerics.block.scale.bits, numerics.block_size * numerics.block.element.bits
+def _all(numerics: Numerics) -> Outputs:
+    """Every bit of the outputs."""
+    return {port.name: (1 << port.width) - 1 for port in data_ports(numerics.ports, "output")}
 
 
-def _x(numerics: Numerics, block: np.ndarray, unknown: int = 0) -> str:
-    return four_state(packed(block, numerics.source.bits), unknown, numerics.block_size * numerics.source.bits)
-
-
-def _random(numerics: Numerics, random: np.ndarray | None, row: int) -> str | None:
-    if random is None:
-        return None
-    return four_state(packed(random[row], numerics.random_bits), 0, numerics.block_size * numerics.random_bits)
-
-
-def _mode(config: ConverterConfig, mode: int) -> str | None:
-    return four_state(mode, 0, config.mode_bits) if config.alternatives else None
+def _digits(
+    config: ConverterConfig,
+    mode: int,
+    block: np.ndarray,
+    random: np.ndarray | None,
+    row: int,
+    unknown: Mapping[Role, Sequence[int] | np.ndarray] = NOTHING,
+) -> dict[str, str]:
+    """The inputs of a block, with X for the bits of each lane that are unknown."""
+    drawn = {} if random is None else {Role.RANDOM: random[row]}
+    inputs = values(config.ports, "input", {Role.NUMBERS: block, Role.MODE: [mode], **drawn})
+    return {
+        port.name: four_state(inputs[port.name], packed(unknown.get(port.role, ()), port.bits), port.width)
+        for port in data_ports(config.ports, "input")
+    }

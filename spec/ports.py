@@ -45,3 +45,8 @@ class Port:
     @property
     def width(self) -> int:
         return self.lanes * self.bits
+
+    @property
+    def is_result(self) -> bool:
+        """Do data of a block leave here?"""
+        return self.role.is_data and self.direction == "output"

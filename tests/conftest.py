@@ -16,7 +16,7 @@ import pytest
 from mxcast.host import cache
 from mxcast.host.errors import ToolError
 from mxcast.host.files import sha256
-from mxcast.sim import tools, verilated
+from mxcast.sim import driver, tools
 
 TITLES = {
     "test_model_equals_the_exact_definition": "model = exact definition",
@@ -76,7 +76,7 @@ def header(objects):
         return
     if not os.path.basename(compiler[0]).startswith("g++"):
         return
-    flags = [verilated.OPTIMISATION, "-fPIC", *verilated._includes(root)]
+    flags = [driver.OPTIMISATION, "-fPIC", *driver._includes(root)]
     folder = (
         cache.cache_folder()
         / "objects-of-tests"
@@ -89,10 +89,10 @@ def header(objects):
         mine = folder / f"{os.getpid()}.gch"
         subprocess.run([*compiler, *flags, "-x", "c++-header", text, "-o", mine], check=True)
         mine.rename(made)
-    right = verilated._includes
+    right = driver._includes
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            verilated,
+            driver,
             "_includes",
             lambda root: [*right(root), *(["-include", str(text)] if tools.compiler() == compiler else [])],
         )

@@ -20,7 +20,7 @@ TABLES = {
     ScaleRule: {
         "models.exact": "SCALE_RULES",
         "models.scale": "SCALE_RULES",
-        "models.derivation": "SCALE_RULES",
+        "models.bit_trace": "SCALE_RULES",
         "hdl.threshold": "LIMITS",
         "hdl.scale": "OFFSETS LEAVES_ABOVE",
         "hdl.operand": "ROUNDS_UP",
@@ -28,6 +28,7 @@ TABLES = {
     },
     Rounding: {
         "models.exact": "ROUNDINGS",
+        "models.bit_trace": "INCREMENTS",
         "models.rounding": "CORRECTIONS",
         "models.element": "FIXED_ROUNDINGS",
         "hdl.rounding": "ROUNDINGS",
@@ -36,6 +37,7 @@ TABLES = {
     Specials: {
         "models.exact": "SPECIALS",
         "models.special": "SPECIALS",
+        "models.explain": "DECISIVE REPLACED REMARKS",
         "hdl.operand": "FLAGS",
         "proof.specification": "FLAGS",
     },

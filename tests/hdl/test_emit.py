@@ -185,7 +185,7 @@ if "later" in sys.argv:
     day = time.struct_time((2100, 1, 1, 0, 0, 0, 4, 1, 0))
     time.localtime = time.gmtime = lambda *_: day
 from mxcast.hdl import emit
-from mxcast.spec import converter_config
+from mxcast.hdl import converter_config
 for block, fields in (("e4m3", {"specials": "inf_scale"}), ("e2m1", {"amax_key": "magnitude"}), ("int8", {}),
                       ("e2m1,int4", {"scale_rule": "even,rceil", "rounding": "sr", "source": "fp16", "block_size": 4})):
     emit(converter_config(block, "nvidia", **fields))  # to the folder that is the default, where the process is

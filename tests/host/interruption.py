@@ -46,7 +46,9 @@ def interrupted_everywhere(body: Callable[[], None], *modules: ModuleType, opcod
 
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(
-                signals, "_State", type("_State", (), {"depth": 0, "number": None, "since": 0.0, "waits": False})
+                signals,
+                "_State",
+                type("_State", (signals._State,), {"depth": 0, "number": None, "since": 0.0, "waits": False}),
             )
             before = sys.gettrace()
             sys.settrace(step)

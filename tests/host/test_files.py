@@ -76,7 +76,9 @@ def test_a_signal_ends_what_takes_long_at_once(tmp_path):
     """And does not wait for the end of the block."""
     with pytest.raises(signals.Interrupted), pytest.MonkeyPatch.context() as patched:
         patched.setattr(
-            signals, "_State", type("_State", (), {"depth": 0, "number": None, "since": 0.0, "waits": False})
+            signals,
+            "_State",
+            type("_State", (signals._State,), {"depth": 0, "number": None, "since": 0.0, "waits": False}),
         )
         with temporary_folder(tmp_path), replaced(tmp_path / "a"):
             signals._arrive(signal.SIGTERM, None)

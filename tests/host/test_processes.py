@@ -145,7 +145,7 @@ def test_a_signal_at_any_moment_leaves_no_child(monkeypatch):
     monkeypatch.setattr(processes.subprocess, "Popen", Counted)
     for place in interrupted_everywhere(lambda: run(["sleep", "0.05"]), processes, opcodes=False):
         assert all(child.returncode is not None for child in begun), place
-        assert not processes._of_main._running, place
+        assert not processes._main_children._running, place
     assert len(begun) > 5
 
 
@@ -199,10 +199,25 @@ Finalized()
 """
 
 
-def test_a_signal_in_a_finalizer_ends_all(tmp_path):
+SLOW_HOOK = """
+import threading, time
+class Slow(threading.Timer):
+    started = 0
+    def start(self):
+        super().start()
+        Slow.started += 1
+        if Slow.started == 1:
+            time.sleep(0.2)
+signals.threading.Timer = Slow
+"""
+"""The signal that is sent again arrives while Python's hook for dropped exceptions is still running."""
+
+
+@pytest.mark.parametrize("before", ["", SLOW_HOOK], ids=["", "while-it-is-dropped"])
+def test_a_signal_in_a_finalizer_ends_all(tmp_path, before):
     """Where Python drops exceptions."""
     with subprocess.Popen(
-        signalled(f"exec({DROPPED!r}); {ALONE}", tmp_path), preexec_fn=heed_signals, stderr=subprocess.PIPE
+        signalled(f"exec({before + DROPPED!r}); {ALONE}", tmp_path), preexec_fn=heed_signals, stderr=subprocess.PIPE
     ) as ours:
         assert ours.wait(40) == 128 + signal.SIGTERM and ours.stderr.read() == b""
     assert not (tmp_path / "pid").exists() or not is_running(pid_in(tmp_path / "pid"))

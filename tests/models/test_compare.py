@@ -9,28 +9,28 @@ import pytest
 
 from mxcast.models import compare, exact, quantize
 from mxcast.models.compare import Finding, compare_elements, compare_scales, compare_specials
-from mxcast.models.population import Population, common
-from mxcast.models.side import Side
+from mxcast.models.evaluation import Evaluation
+from mxcast.models.input_domain import InputDomain, common_domain
 from mxcast.models.source import narrow
 from mxcast.spec import BF16, FP16, FP32, ScaleRule, numerics
 
 ELEMENTS = ["e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8"]
 
 # numerics.md, B.3: the one largest magnitude of each format at which FP32 arithmetic differs from exact arithmetic
-SINGLE_WITNESS = {"e5m2": 0x07E00001, "e4m3": 0x04600001, "e3m2": 0x02600001, "e2m3": 0x01700001, "e2m1": 0x01400001}
+SINGLE_DIFFERENCE = {"e5m2": 0x07E00001, "e4m3": 0x04600001, "e3m2": 0x02600001, "e2m3": 0x01700001, "e2m1": 0x01400001}
 
 
-def some(patterns) -> Population:
-    """A population of these FP32 numbers only, and the NaN of BF16."""
-    return Population("some", 1 << 16, np.unique(np.asarray(patterns, np.uint32)))
+def some(patterns) -> InputDomain:
+    """A domain of these FP32 numbers only, and the NaN of BF16."""
+    return InputDomain("some", 1 << 16, np.unique(np.asarray(patterns, np.uint32)))
 
 
-def sides(population: Population, *rules) -> list[Side]:
-    return [Side(one, population) for one in rules]
+def evaluations(domain: InputDomain, *rules) -> list[Evaluation]:
+    return [Evaluation(one, domain) for one in rules]
 
 
 def values(finding: Finding) -> list[str]:
-    return [witness.a.values for witness in (finding.first, finding.last)]
+    return [example.a.values for example in (finding.first, finding.last)]
 
 
 def number(pattern: int, rules) -> exact.Number:
@@ -50,8 +50,10 @@ def test_every_fp32_number_under_rceil_and_ceil_with_ties_to_even_and_away():
     differ where the even neighbour is below, at 0.25, 1.25, 2.5 and 5 times the scale, for either sign. For normal
     numbers that is 8 classes; for subnormal ones 0.25 under bytes 0, 1 and 2 and 1.25 under byte 0, which is 8 more.
     """
-    a, b = sides(
-        common(FP32, FP32), numerics("e2m1", scale_rule="rceil"), numerics("e2m1", scale_rule="ceil", rounding="rna")
+    a, b = evaluations(
+        common_domain(FP32, FP32),
+        numerics("e2m1", scale_rule="rceil"),
+        numerics("e2m1", scale_rule="ceil", rounding="rna"),
     )
     scale = compare_scales(a, b)
     assert (scale.compared, scale.differing, values(scale)) == (0x7F800000, 1, ["0x01400001"] * 2)
@@ -63,18 +65,18 @@ def test_every_fp32_number_under_rceil_and_ceil_with_ties_to_even_and_away():
     assert last.a.values.startswith("0x80400000,") and last.a.byte == 2 and (last.a.codes[0], last.b.codes[0]) == (8, 9)
 
 
-@pytest.mark.parametrize("element", SINGLE_WITNESS)
-def test_rceil_and_ceil_differ_once_in_the_binades_around_the_known_witness(element):
+@pytest.mark.parametrize("element", SINGLE_DIFFERENCE)
+def test_rceil_and_ceil_differ_once_in_the_binades_around_the_known_pattern(element):
     """The two binades and the one after, complete; records/differences.json has all of them for every format."""
-    witness = SINGLE_WITNESS[element]
-    start = (witness >> 23) - 1 << 23
-    a, b = sides(
-        Population("three binades", 1 << 16, np.arange(start, start + 3 * (1 << 23), dtype=np.uint32)),
+    example = SINGLE_DIFFERENCE[element]
+    start = (example >> 23) - 1 << 23
+    a, b = evaluations(
+        InputDomain("three binades", 1 << 16, np.arange(start, start + 3 * (1 << 23), dtype=np.uint32)),
         numerics(element, "torchao_rceil"),
         numerics(element, "nvidia"),
     )
     found = compare_scales(a, b)
-    assert (found.compared, found.differing, values(found)) == (3 << 23, 1, [f"0x{witness:08X}"] * 2)
+    assert (found.compared, found.differing, values(found)) == (3 << 23, 1, [f"0x{example:08X}"] * 2)
 
 
 def test_rceil_and_ceil_of_int8_differ_just_above_its_largest_number():
@@ -83,7 +85,7 @@ def test_rceil_and_ceil_of_int8_differ_just_above_its_largest_number():
     """
     near = [range(f - 512, f + 512) for f in (0x3F0000, 0x7E0000, 0x7F0000)]
     patterns = [e << 23 | f for e in range(255) for fractions in near for f in fractions]
-    found = compare_scales(*sides(some(patterns), numerics("int8", "torchao_rceil"), numerics("int8", "nvidia")))
+    found = compare_scales(*evaluations(some(patterns), numerics("int8", "torchao_rceil"), numerics("int8", "nvidia")))
     expected = [0x007F0001, *(e << 23 | 0x7E0001 for e in range(1, 254))]
     assert found.differing == len(expected) == 254
     assert values(found) == [f"0x{pattern:08X}" for pattern in (expected[0], expected[-1])]
@@ -97,8 +99,9 @@ def test_rceil_and_ceil_of_int8_differ_just_above_its_largest_number():
 def test_no_bf16_or_fp16_number_reaches_the_pattern_where_rceil_and_ceil_differ():
     for element, source in product(ELEMENTS, (BF16, FP16)):
         found = compare_scales(
-            *sides(
-                common(source, source), *(numerics(element, p, source=source.name) for p in ("torchao_rceil", "nvidia"))
+            *evaluations(
+                common_domain(source, source),
+                *(numerics(element, p, source=source.name) for p in ("torchao_rceil", "nvidia")),
             )
         )
         assert found.differing == 0 and found.compared == {"bf16": 0x7F80, "fp16": 0x7C00}[source.name]
@@ -119,7 +122,7 @@ def test_no_bf16_or_fp16_number_reaches_the_pattern_where_rceil_and_ceil_differ(
 )
 def test_scales_recounted_over_bf16(element, a, b):
     rules = [numerics(element, scale_rule=rule, source="bf16") for rule in (a, b)]
-    found = compare_scales(*sides(common(BF16, BF16), *rules))
+    found = compare_scales(*evaluations(common_domain(BF16, BF16), *rules))
     patterns = [i << 16 for i in range(0x7F80)]
     differing = [p for p in patterns if exact_byte(p, rules[0]) != exact_byte(p, rules[1])]
     assert found.compared == len(patterns)
@@ -136,7 +139,7 @@ def test_common_numbers_of_bf16_and_fp16():
     assert certificate.numbers == "bf16 and fp16" and certificate.scale.compared == len(patterns)
     assert certificate.scale.differing == sum(exact_byte(p, rules[0]) != exact_byte(p, rules[1]) for p in patterns)
     assert certificate.specials.compared == 6 * 2 * 128 and certificate.specials.differing == 0
-    bf16, half = (int(outcome.values, 16) for outcome in (certificate.scale.first.a, certificate.scale.first.b))
+    bf16, half = (int(one.values, 16) for one in (certificate.scale.first.a, certificate.scale.first.b))
     assert np.uint16(half).view(np.float16) == np.uint32(bf16 << 16).view(np.float32)
 
 
@@ -151,7 +154,7 @@ def test_common_numbers_of_bf16_and_fp16():
         ("e3m8", {"scale_rule": "rceil"}, {"scale_rule": "pow2_ceil", "rounding": "rna"}),
     ],
 )
-def test_elements_and_their_reach_recounted(element, a, b):
+def test_elements_and_their_largest_magnitudes_recounted(element, a, b):
     """Every pair of number and byte in which the number is not above some largest magnitude that has this byte on both
     sides; bottom, middle and top of the range."""
     rng = np.random.default_rng(5)
@@ -167,10 +170,10 @@ def test_elements_and_their_reach_recounted(element, a, b):
         *rng.integers(251 << 23, 255 << 23, 20),
         0x7F7FFFFF,
     ]
-    population = some(patterns)
+    domain = some(patterns)
     rules = numerics(element, **a), numerics(element, **b)
-    found = compare_elements(*sides(population, *rules))
-    numbers = [int(p) for p in population.table]
+    found = compare_elements(*evaluations(domain, *rules))
+    numbers = [int(p) for p in domain.table]
     bytes_ = {p: {exact_byte(p, one) for one in rules} for p in numbers}
     pairs = [
         (v | sign, byte)
@@ -186,9 +189,9 @@ def test_elements_and_their_reach_recounted(element, a, b):
     ]
     assert found.compared == len(pairs) > 800
     assert found.differing == len(different) > 0
-    for witness in (found.first, found.last):
+    for example in (found.first, found.last):
         assert (
-            witness.a.byte == witness.b.byte and (int(witness.a.values.split(",")[0], 16), witness.a.byte) in different
+            example.a.byte == example.b.byte and (int(example.a.values.split(",")[0], 16), example.a.byte) in different
         )
 
 
@@ -198,31 +201,35 @@ def test_elements_and_their_reach_recounted(element, a, b):
 )
 def test_fp32_classes_stand_for_every_number_under_every_byte(element, a, b):
     """Random blocks of a number and a largest magnitude: if both sides give one byte, the class of the number and this
-    byte is in a task, which gives the codes of the exact definition; and no task goes beyond what a block can hold."""
+    byte is in a range, which gives the codes of the exact definition. No range goes beyond what a block can hold.
+    """
     rules = numerics(element, a), numerics(element, b)
-    # the bounds of the bytes stand for the walk over all numbers
+    # the bounds of the bytes stand for all numbers
     bounds = [
         e << 23 | f + d for e in range(255) for f in (0, 0x400000, 0x600000, 0x7E0000, 0x7F0000) for d in (-1, 0, 1, 2)
     ]
-    fp32, table = common(FP32, FP32), some([p for p in bounds if p >= 0] + [0x7F7FFFFF])
+    fp32, table = common_domain(FP32, FP32), some([p for p in bounds if p >= 0] + [0x7F7FFFFF])
     both = [
         dict(
             zip(
                 map(int, table.table),
-                Side(one, table)
+                Evaluation(one, table)
                 .scales()
-                .values[0, np.searchsorted(Side(one, table).scales().starts, np.arange(table.size), "right") - 1]
+                .values[0, np.searchsorted(Evaluation(one, table).scales().starts, np.arange(table.size), "right") - 1]
                 .tolist(),
             )
         )
         for one in rules
     ]
-    reach = {both[0][p]: p for p in sorted(both[0]) if both[0][p] == both[1][p]}
-    tasks = [task for sequence in fp32.tasks(reach) for task in sequence]
-    by_class = {(task.start >> 23) - task.byte if task.start else ("subnormal", task.byte): task for task in tasks}
-    assert len(by_class) == len(tasks)
-    for task in tasks:
-        assert task.stop - 1 <= reach[task.byte]
+    largest_of = {both[0][p]: p for p in sorted(both[0]) if both[0][p] == both[1][p]}
+    ranges = [elements for sequence in fp32.element_ranges(largest_of) for elements in sequence]
+    by_class = {
+        (elements.start >> 23) - elements.byte if elements.start else ("subnormal", elements.byte): elements
+        for elements in ranges
+    }
+    assert len(by_class) == len(ranges)
+    for elements in ranges:
+        assert elements.stop - 1 <= largest_of[elements.byte]
     rng, checked = np.random.default_rng(9), 0
     largest = rng.integers(0, 255 << 23, 800).tolist() + rng.integers(0, 6 << 23, 800).tolist()
     only_at_the_top = [0x7F7FFFFF, 0x7F7E0005]  # INT8, whose byte is clamped there: numbers beyond the largest element
@@ -231,12 +238,12 @@ def test_fp32_classes_stand_for_every_number_under_every_byte(element, a, b):
         byte = exact_byte(amax, rules[0])
         if v < 0 or byte != exact_byte(amax, rules[1]):
             continue
-        task = by_class[(v >> 23) - byte if v >> 23 else ("subnormal", byte)]
-        twin = task.start + (v & 0x7FFFFF)
-        assert twin < task.stop
+        elements = by_class[(v >> 23) - byte if v >> 23 else ("subnormal", byte)]
+        twin = elements.start + (v & 0x7FFFFF)
+        assert twin < elements.stop
         for one in rules:
-            shown = quantize(narrow(np.array([[twin, reach[task.byte]] + [0] * 30], np.uint32), FP32), one)
-            assert shown.scales[0, 0] == task.byte
+            shown = quantize(narrow(np.array([[twin, largest_of[elements.byte]] + [0] * 30], np.uint32), FP32), one)
+            assert shown.scales[0, 0] == elements.byte
             assert int(shown.codes[0, 0]) == exact.quantize_block([v, amax] + [0] * 30, one)[1][0]
         checked += 1
     assert checked > 200
@@ -257,7 +264,7 @@ CONTEXTS = [[], [0x00010000], [0x3F800000], [0xFF7F0000], [0x7F800000, 0xBF80000
 )
 def test_special_blocks_recounted_over_bf16(element, a, b, size):
     rules = [numerics(element, source="bf16", block_size=size, **fields) for fields in (a, b)]
-    found = compare_specials(*sides(common(BF16, BF16), *rules))
+    found = compare_specials(*evaluations(common_domain(BF16, BF16), *rules))
     blocks = [
         ([pattern | fraction, *(p >> 16 for p in context)] + [0] * size)[:size]
         for context in CONTEXTS
@@ -269,26 +276,26 @@ def test_special_blocks_recounted_over_bf16(element, a, b, size):
     ]
     assert found.compared == len(blocks) == 6 * 256
     assert found.differing == len(different) > 0
-    for witness, block in ((found.first, different[0]), (found.last, different[-1])):
-        given = [int(text, 16) for text in witness.a.values.split(",")]
+    for example, block in ((found.first, different[0]), (found.last, different[-1])):
+        given = [int(text, 16) for text in example.a.values.split(",")]
         assert (given + [0] * size)[:size] == block
-        for outcome, one in ((witness.a, rules[0]), (witness.b, rules[1])):
+        for converted, one in ((example.a, rules[0]), (example.b, rules[1])):
             byte, codes = exact.quantize_block(block, one)
-            assert (outcome.byte, list(outcome.codes)) == (byte, codes[: len(given)])
+            assert (converted.byte, list(converted.codes)) == (byte, codes[: len(given)])
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------------
 
 
-def test_witnesses_are_blocks_on_which_quantize_differs():
+def test_counterexamples_are_blocks_on_which_quantize_differs():
     rules = numerics("e4m3", "samson"), numerics("e4m3", "gorodecky_sousa", source="bf16")
     certificate = compare(*rules)
     for finding in certificate.findings.values():
         assert finding.differing
-        for witness in (finding.first, finding.last):
-            block = np.array([int(text, 16) for text in witness.a.values.split(",")] + [0] * 32, np.uint16)[:32]
+        for example in (finding.first, finding.last):
+            block = np.array([int(text, 16) for text in example.a.values.split(",")] + [0] * 32, np.uint16)[:32]
             bits = [(int(q.scales[0]), q.codes.tolist()) for q in (quantize(block, one) for one in rules)]
-            assert bits[0] != bits[1] and bits[0][0] == witness.a.byte and bits[1][0] == witness.b.byte
+            assert bits[0] != bits[1] and bits[0][0] == example.a.byte and bits[1][0] == example.b.byte
 
 
 @pytest.mark.parametrize("a, b", [("ocp", "microxcaling"), ("torchao_rceil", "nvidia"), ("ocp", "samson")])
@@ -323,27 +330,27 @@ def test_what_cannot_be_compared_is_refused(a, b, sentence):
 
 # -- bugs planted: rceil and ceil are equal on BF16, and elements of INT8 have no subnormals, until one answer is wrong
 
-side = importlib.import_module("mxcast.models.side")
+evaluation = importlib.import_module("mxcast.models.evaluation")
 BF16_RCEIL, BF16_CEIL = (numerics("e4m3", scale_rule=rule, source="bf16") for rule in ("rceil", "ceil"))
 BF16_EXACT, BF16_FLUSH = (numerics("int8", element_subnormals=how, source="bf16") for how in ("exact", "flush"))
 
 
 def plant(monkeypatch, spoil) -> None:
     """`quantize`, whose results ``spoil`` may change, given the blocks and the result."""
-    right = side.quantize
+    right = evaluation.quantize
 
     def wrong(blocks, rules):
         q = right(blocks, rules)
         spoil(blocks, q)
         return q
 
-    monkeypatch.setattr(side, "quantize", wrong)
+    monkeypatch.setattr(evaluation, "quantize", wrong)
 
 
 def plant_a_wrong_byte(monkeypatch) -> None:
-    right = side.scale_bytes
+    right = evaluation.scale_bytes
     monkeypatch.setattr(
-        side,
+        evaluation,
         "scale_bytes",
         lambda amax, rules: (
             right(amax, rules) + ((amax == 0x40490000) & (rules.scale_rule is ScaleRule.CEIL)).astype(np.uint8)

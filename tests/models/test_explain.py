@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import ml_dtypes
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from mxcast.models import dequantize, explain, quantize
-from mxcast.models import explanation as record
+from mxcast.models.explanation import ElementStep
 from mxcast.spec import FixedFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals, numerics
 
 ELEMENTS = [
@@ -91,7 +92,7 @@ def test_the_steps_lead_to_what_quantize_gives():
     assert actions == {"exact", "down", "up", "tie down", "tie up", "saturated", "flushed", "zero", "specials"}
 
 
-def check_bits(step: record.ElementStep, rules: Numerics) -> None:
+def check_bits(step: ElementStep, rules: Numerics) -> None:
     """The quotient lies where the code cut off, the guard bit and the sticky bit say, and its code follows from
     them.
     """
@@ -317,10 +318,10 @@ def test_what_cannot_be_explained(block, fields, kind, sentence):
     "what, planted",
     [
         (
-            "rounding_steps",
-            lambda steps: lambda *arguments: steps(*arguments) | {"rounded": steps(*arguments)["rounded"] ^ 1},
+            "rounding_trace",
+            lambda trace: lambda *arguments: replace(trace(*arguments), code=trace(*arguments).code ^ 1),
         ),
-        ("scale_derivation", lambda derive: lambda *arguments: (derive(*arguments)[0] + 1, "2 + 2 = 5")),
+        ("scale_trace", lambda trace: lambda *arguments: (trace(*arguments)[0] + 1, "2 + 2 = 5")),
         (
             "quantize",
             lambda convert: lambda x, *arguments, **others: convert(x * np.float32(1.25), *arguments, **others),

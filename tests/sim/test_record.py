@@ -16,7 +16,7 @@ from mxcast.host import cache
 from mxcast.sim import record, stimuli, verification, verify
 from mxcast.sim.record import Record
 from mxcast.sim.scoreboard import Scoreboard
-from mxcast.sim.verilated import verilate_text
+from mxcast.sim.verilated import design_text
 
 CONFIG = converter_config("e4m3", source="bf16", block_size=4)
 
@@ -44,7 +44,7 @@ def own_records(monkeypatch, tmp_path, new_cache):
 
 def planted(config=CONFIG, wrong: str = WRONG_IN_BLOCK_1):
     """The design with a difference in one of its first blocks only."""
-    return verilate_text(verilog(config, "dut") + wrong, "planted", *config.modes)
+    return design_text(verilog(config, "dut") + wrong, "planted", config)
 
 
 def stop_after(chunks: int):
@@ -91,7 +91,7 @@ def test_an_interrupted_run_ends_like_one_in_a_piece(formats, rules, chunks, bug
     """The planted bug is spread over all blocks: counts and the report are those of one run."""
     config = converter_config(formats, source="bf16", block_size=4, **rules)
     text = verilog(config, "dut")
-    design = verilate_text(text.replace(" + up", "") if bug else text, "dut", *config.modes)
+    design = design_text(text.replace(" + up", "") if bug else text, "dut", config)
     whole = verify(config, stimuli="exhaustive", design=design)
     assert whole.passed is not bug and whole.kept_blocks == 0 and (whole.mismatched_blocks > 100) is bug
     assert whole.blocks == sum(map(stimuli.exhaustive_total, config.modes))
@@ -136,8 +136,8 @@ def test_a_killed_run_goes_on():
     """SIGKILL asks nobody: what is saved now and then is what there is."""
     script = """
 import os, signal, sys
+from mxcast.hdl import ConverterConfig
 from mxcast.sim import record, stimuli, verification, verify
-from mxcast.spec import ConverterConfig
 import json
 record.INTERVAL = 0
 verification.CHUNK, stimuli.STRATUM = 700, 2000
@@ -184,9 +184,8 @@ def test_a_record_of_another_verilog_is_not_used():
     assert sound.passed and not wrong.passed and wrong.kept_blocks == 0 and wrong.record != sound.record
     wrong.record.write_text(sound.record.read_text())  # not even under its name
     assert verify(CONFIG, stimuli="exhaustive", design=planted()).mismatched_blocks == 1
-    elsewhere = verilate_text(
-        verilog(CONFIG, "dut").replace("// SPDX", "// another header\n// SPDX"), "dut", *CONFIG.modes
-    )
+    text = verilog(CONFIG, "dut").replace("// SPDX", "// another header\n// SPDX")
+    elsewhere = design_text(text, "dut", CONFIG)
     assert verify(CONFIG, stimuli="exhaustive", design=elsewhere).kept_blocks == sound.blocks, "a header changes no bit"
 
 

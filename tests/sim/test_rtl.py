@@ -55,8 +55,8 @@ def test_a_verilated_design_is_called_like_quantize():
 
 
 def test_compiled_results_are_kept_by_content():
-    assert verilate("e2m1").library == verilate("mxfp4_e2m1", profile="ocp").library
-    assert verilate("e2m1").library != verilate("e2m1", profile="nvidia").library
+    assert verilate("e2m1").driver.library == verilate("mxfp4_e2m1", profile="ocp").driver.library
+    assert verilate("e2m1").driver.library != verilate("e2m1", profile="nvidia").driver.library
 
 
 def test_arrays_that_are_not_blocks_are_refused():

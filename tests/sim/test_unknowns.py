@@ -50,7 +50,7 @@ def test_unknown_outputs_of_known_inputs_are_found(pattern, replacement, found_b
     result, failed = planted(STOCHASTIC, pattern, replacement, tmp_path)
     assert not result.passed and found_by <= failed, result.report
     for name in found_by:
-        assert "unknown bits in the outputs: scale " in result.failures[name] and "for 0x" in result.failures[name]
+        assert "unknown bits in the outputs: scale " in result.failures[name] and "for x 0x" in result.failures[name]
     assert "to repeat: mxcast test mxfp4_e2m1" in result.report
 
 
@@ -147,27 +147,32 @@ def test_trials_ask_for_something(config):
     bits = config.numerics.block.element.bits
     everything, lane = (1 << 4 * bits) - 1, (1 << bits) - 1
     signs = list(unknowns.sign_trials(config, 0, patterns, seed=1))
-    assert len(signs) == 64 and all(trial.x.count("X") == 4 and trial.known[0] == 0xFF for trial in signs)
+    assert len(signs) == 64 and all(
+        trial.inputs["x"].count("X") == 4 and trial.known["scale"] == 0xFF for trial in signs
+    )
     assert (
-        any(trial.known[1] != everything for trial in signs) and sum(trial.known[1].bit_count() for trial in signs) > 64
+        any(trial.known["p"] != everything for trial in signs)
+        and sum(trial.known["p"].bit_count() for trial in signs) > 64
     )
     trials = list(unknowns.random_trials(config, 0, patterns, seed=1))
     count = config.numerics.random_bits
-    assert [trial.random.count("X") for trial in trials] == [4 * count] * 64 + [count] * 64
-    assert {trial.known[0] for trial in trials} == {0xFF}
-    assert all(trial.known[1] >> 2 * bits & lane == lane for trial in trials[:8]), "the code of a NaN"
-    assert any(trial.known[1] != everything for trial in trials[8:64])
+    assert [trial.inputs["random"].count("X") for trial in trials] == [4 * count] * 64 + [count] * 64
+    assert {trial.known["scale"] for trial in trials} == {0xFF}
+    assert all(trial.known["p"] >> 2 * bits & lane == lane for trial in trials[:8]), "the code of a NaN"
+    assert any(trial.known["p"] != everything for trial in trials[8:64])
     for row, trial in enumerate(trials[64:]):
         others = everything & ~(lane << bits * (row % 4))
-        assert trial.known[1] & others == others
+        assert trial.known["p"] & others == others
 
 
 def test_trials_of_modes():
     patterns = np.full((5, 4), 0x3F800000, np.uint32)
     trials = list(unknowns.mode_trials(THREE_MODES, patterns, seed=1))
-    assert [trial.mode for trial in trials] == ["11", "XX"] * 5
-    assert all(trial.known == ((0xFF, (1 << 32) - 1) if trial.mode == "11" else (0, 0)) for trial in trials)
-    assert all(len(trial.possible) == (1 if trial.mode == "11" else 3) for trial in trials)
+    modes = [trial.inputs["mode"] for trial in trials]
+    assert modes == ["11", "XX"] * 5
+    everything, nothing = {"scale": 0xFF, "p": (1 << 32) - 1}, {"scale": 0, "p": 0}
+    assert [trial.known for trial in trials] == [everything, nothing] * 5
+    assert [len(trial.possible) for trial in trials] == [1, 3] * 5
 
 
 def test_names_of_the_tests():

@@ -1,7 +1,7 @@
-"""Scale and elements as they are worked out by hand: integer arithmetic on the fields of the largest magnitude, in
-words, and rounding from guard and sticky bits.
+"""The bit trace of a block: its scale and its elements as a designer works them out by hand.
 
-For people to follow; `explain` holds every result against the exact definition.
+The scale comes from integer arithmetic on the fields of the largest magnitude, which is written out; the elements come
+from guard and sticky bits. `explain` checks every result against the exact definition.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
-from ..spec import Kind, NumberFormat, Numerics, Rounding, ScaleRule, Subnormals
+from ..spec import FloatFormat, Kind, NumberFormat, Numerics, Rounding, ScaleRule, Subnormals
 from .exact import element_value, floor_log2, fp32, neighbours
 from .rounding import largest_code
 
-__all__ = ["fp32_pattern", "rounding_steps", "scale_derivation"]
+__all__ = ["RoundingTrace", "fp32_pattern", "rounding_trace", "scale_trace"]
 
 FRACTION = 0x7FFFFF
 TWO = Fraction(2)
@@ -31,13 +33,13 @@ def fp32_value(pattern: int) -> Fraction:
     return Fraction(struct.unpack(">f", struct.pack(">I", pattern))[0])
 
 
-def scale_derivation(a: int, numerics: Numerics) -> tuple[int, str]:
-    """Scale byte and its arithmetic in words, for a finite largest magnitude by its FP32 pattern.
+def scale_trace(a: int, numerics: Numerics) -> tuple[int, str]:
+    """The scale byte for a finite largest magnitude ``a``, an FP32 pattern, and the arithmetic that leads to it.
 
-    In the words e and m are the exponent field and the fraction of a, fl32 is rounding to FP32.
+    In this text e and m are the exponent field and the fraction of a; fl32 is rounding to FP32.
 
     >>> from mxcast.spec import numerics
-    >>> scale_derivation(0x3FF00000, numerics("e4m3", "nvidia"))
+    >>> scale_trace(0x3FF00000, numerics("e4m3", "nvidia"))
     (120, 'e - emax + (m > 0x600000) = 127 - 8 + 1 = 120')
     """
     element, rule = numerics.block.element, numerics.scale_rule
@@ -67,7 +69,7 @@ def _even(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
 def _ceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
     if e == 0 and element.emax > 0:
         return 0, "e = 0: a is below destmax * 2^-127, byte 0"
-    # destmax in units of the last bit of a: in a binade of its own, and below FP32's normal numbers
+    # destmax in units of the last place of a: in its own binade, and where a is an FP32 subnormal
     limit = int((element.max_value / 2**element.emax - 1) * 2**23 if e else element.max_value * 2**22)
     return _clamped(f"e - emax + (m > 0x{limit:06X})", e, element.emax, m > limit)
 
@@ -75,7 +77,7 @@ def _ceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
 def _rceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
     reciprocal = fp32(1 / element.max_value)
     p = fp32_pattern(fp32(fp32_value(a) * reciprocal))
-    limit = 0 if p >> 23 else 1 << 22  # the power of two below the smallest normal number is a subnormal one
+    limit = 0 if p >> 23 else 1 << 22  # the power of two below the normal numbers is a subnormal pattern
     up = p & FRACTION > limit
     byte = min((p >> 23) + up, 254)
     return byte, (
@@ -92,7 +94,7 @@ SCALE_RULES: dict[ScaleRule, Callable[[int, int, int, NumberFormat], tuple[int, 
     ScaleRule.POW2_CEIL: _pow2_ceil,
     ScaleRule.EVEN: _even,
 }
-"""Byte and arithmetic of each rule from the pattern of the largest magnitude, its exponent field and its fraction."""
+"""The byte and its arithmetic under each rule, given the largest magnitude's pattern, exponent field and fraction."""
 
 
 def _clamped(formula: str, field: int, less: int, more: bool | None = None) -> tuple[int, str]:
@@ -102,49 +104,73 @@ def _clamped(formula: str, field: int, less: int, more: bool | None = None) -> t
     return byte, f"{formula} = {numbers} = {total}" + (f", clamped to {byte}" if byte != total else "")
 
 
-def rounding_steps(quotient: Fraction, kind: str, numerics: Numerics, random: int) -> dict[str, object]:
-    """How a quotient >= 0 becomes a magnitude code, ``rounded``, from the bits that a designer would look at."""
+@dataclass(frozen=True, kw_only=True)
+class RoundingTrace:
+    """How one element was rounded. The fields but ``code`` are those of `ElementStep`."""
+
+    action: str
+    code: int
+    """The magnitude of the code."""
+    cut: int | None = None
+    guard: int | None = None
+    sticky: int | None = None
+    tail: int | None = None
+    random: int | None = None
+
+
+def rounding_trace(quotient: Fraction, kind: str, numerics: Numerics, random: int) -> RoundingTrace:
+    """How a quotient >= 0 becomes the magnitude of a code, from the bits that hardware uses."""
     element, rounding = numerics.block.element, numerics.rounding
     if quotient == 0:
-        return {"action": "zero" if kind == "zero" else "flushed", "rounded": 0}
+        return RoundingTrace(action="zero" if kind == "zero" else "flushed", code=0)
     largest = largest_code(element, rounding)
     cut, part = _cut_off(quotient, numerics)
     if cut is None:
-        return {"action": "flushed", "rounded": 0}
+        return RoundingTrace(action="flushed", code=0)
     beyond = quotient > element_value(largest, element)
     if beyond and (cut > largest or part >= 1):
-        return {"action": "saturated", "rounded": largest}
+        return RoundingTrace(action="saturated", code=largest)
     guard, sticky = int(part >= Fraction(1, 2)), int(2 * part % 1 > 0)
-    steps: dict[str, object] = {"cut": cut}
-    if rounding is Rounding.SR:
-        tail = math.floor(part * 2**numerics.random_bits)
-        steps |= {"tail": tail, "random": random}
-        up = tail + random >> numerics.random_bits
-    else:
-        steps |= {"guard": guard, "sticky": sticky}
-        up = {
-            Rounding.RTZ: 0,
-            Rounding.RNE: guard & (sticky | cut & 1),
-            Rounding.RNA: guard,
-            Rounding.GUARD_HALF_UP: guard,
-        }[rounding]
-    rounded = min(cut + up, largest)
+    tail = math.floor(part * 2**numerics.random_bits)
+    up = INCREMENTS[rounding](guard, sticky, cut & 1, tail + random >> numerics.random_bits)
+    code = min(cut + up, largest)
     action = "exact" if part == 0 and not up else "up" if up else "down"
-    if guard and not sticky and rounding in (Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP):
+    if guard and not sticky and rounding in TIES:
         action = f"tie {action}"
     flushes = numerics.element_subnormals is Subnormals.FLUSH and rounding is not Rounding.GUARD_HALF_UP
-    if flushes and element.is_subnormal(rounded):
-        action, rounded = "flushed", 0
-    return steps | {"action": "saturated" if beyond else action, "rounded": rounded}
+    if flushes and element.is_subnormal(code):
+        action, code = "flushed", 0
+    if beyond:
+        action = "saturated"
+    if rounding is Rounding.SR:
+        return RoundingTrace(action=action, code=code, cut=cut, tail=tail, random=random)
+    return RoundingTrace(action=action, code=code, cut=cut, guard=guard, sticky=sticky)
+
+
+INCREMENTS: dict[Rounding, Callable[[int, int, int, int], int]] = {
+    Rounding.RNE: lambda guard, sticky, last, carry: guard & (sticky | last),
+    Rounding.RNA: lambda guard, sticky, last, carry: guard,
+    Rounding.RTZ: lambda guard, sticky, last, carry: 0,
+    Rounding.SR: lambda guard, sticky, last, carry: carry,
+    Rounding.GUARD_HALF_UP: lambda guard, sticky, last, carry: guard,
+}
+"""What each rounding adds to the code that was cut off, given the guard and sticky bits, the last bit of the code and
+the carry of the random bits.
+"""
+
+TIES = (Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP)
+"""Roundings to nearest, under which a tie is worth a word."""
 
 
 def _cut_off(quotient: Fraction, numerics: Numerics) -> tuple[int | None, Fraction]:
-    """The code of a quotient > 0 cut off, and the part of a step that was; no code where the published recipe
-    has none.
+    """The code of a quotient > 0 rounded toward zero, and the part of a step that was cut off. The code is None where
+    the published recipe of `Rounding.GUARD_HALF_UP` gives zero.
     """
-    element = numerics.block.element
     published = numerics.rounding is Rounding.GUARD_HALF_UP and numerics.element_subnormals is Subnormals.FLUSH
-    if not published or element.kind is Kind.FIXED or quotient >= TWO**element.emin:
+    if not published or numerics.block.element.kind is Kind.FIXED:
+        return neighbours(quotient, numerics.block.element)
+    element = cast(FloatFormat, numerics.block.element)
+    if quotient >= TWO**element.emin:
         return neighbours(quotient, element)
     binade = floor_log2(quotient)
     if binade + element.bias < 0:

@@ -1,0 +1,121 @@
+"""An array in a block format: what encoding makes and decoding takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from ..spec import BlockFormat, NumberFormat, Numerics
+from ..spec.catalogue import excerpt
+
+__all__ = ["BlockArray", "Quantized", "as_blocks", "check_codes", "code_dtype", "code_values", "require_whole"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockArray:
+    """An array of numbers in a block format.
+
+    Codes are right-aligned in uint8, or in uint16 where they have more than eight bits.
+    """
+
+    scales: np.ndarray
+    """Scale codes, (..., n / block_size, ...) unsigned."""
+    codes: np.ndarray
+    """Element codes, (..., n, ...) unsigned."""
+    block: BlockFormat
+    axis: int = -1
+    """The axis that is cut into blocks."""
+    length: int | None = None
+    """Length of this axis before its last block was completed with zeros; None where nothing was added."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantized(BlockArray):
+    """A `BlockArray` with the numerics that made it, whose block format is that of the array."""
+
+    block: BlockFormat = field(init=False)
+    numerics: Numerics
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.numerics, Numerics):
+            raise TypeError(f"numerics must be of the class Numerics, not {excerpt(self.numerics)}")
+        object.__setattr__(self, "block", self.numerics.block)
+
+
+def as_blocks(x: np.ndarray, axis: int, size: int) -> np.ndarray:
+    """Blocks (n, size) along an axis, the last of each row completed with zeros."""
+    x = np.moveaxis(x, axis, -1)
+    if x.shape[-1] % size:
+        x = np.concatenate([x, np.zeros((*x.shape[:-1], -x.shape[-1] % size), x.dtype)], axis=-1)
+    return np.ascontiguousarray(x).reshape(-1, size)
+
+
+def code_dtype(format: NumberFormat) -> np.dtype:
+    """The dtype of right-aligned codes: uint8, or uint16 where they have more than eight bits."""
+    return np.dtype(np.uint8 if format.bits <= 8 else np.uint16)
+
+
+@lru_cache(maxsize=64)
+def code_values(format: NumberFormat) -> np.ndarray:
+    """The value of every code: (2**bits,) float32, read-only, from the definition of the format.
+
+    Raises ValueError for codes of more than 16 bits, and for values that float32 does not have.
+    """
+    if format.bits > 16:
+        raise ValueError(f"a table of values is for codes of at most 16 bits, not for {format.name}")
+    exact = np.empty(1 << format.bits, np.float64)
+    for code in range(exact.size):
+        number = format.decode(code)
+        magnitude = float(number.magnitude if number.kind == "finite" else number.kind)
+        exact[code] = -magnitude if number.negative else magnitude
+    with np.errstate(over="ignore"):
+        values = exact.astype(np.float32)
+    if not np.array_equal(values, exact, equal_nan=True):
+        raise ValueError(f"{format.name} has values that float32 does not have")
+    values.flags.writeable = False
+    return values
+
+
+def check_codes(q: BlockArray) -> None:
+    """Raise TypeError or ValueError unless codes and scales are those of the block format, and their shapes and the
+    length agree.
+    """
+    element, size = q.block.element, q.block.block_size
+    _require_range("codes", q.codes, element.bits, f"codes of {element.name}")
+    _require_range("scales", q.scales, q.block.scale.bits, "scales")
+    require_whole("axis", q.axis)
+    if q.codes.ndim != q.scales.ndim or not -q.codes.ndim <= q.axis < q.codes.ndim:
+        raise ValueError(
+            f"codes and scales must have the same axes and axis must be one of them, not {excerpt(q.axis)} "
+            f"for the shapes {q.codes.shape} and {q.scales.shape}"
+        )
+    codes, scales = np.moveaxis(q.codes, q.axis, -1), np.moveaxis(q.scales, q.axis, -1)
+    if codes.shape != (*scales.shape[:-1], scales.shape[-1] * size):
+        raise ValueError(f"codes of shape {q.codes.shape} must have {size} elements for each scale of {q.scales.shape}")
+    count = codes.shape[-1]
+    if q.length is not None:
+        require_whole("length", q.length)
+    if q.length is not None and not 0 <= count - q.length < size:
+        raise ValueError(
+            f"length must be that of the axis before its last block of {count} was completed, not {excerpt(q.length)}"
+        )
+
+
+def _require_range(name: str, array: object, bits: int, what: str) -> None:
+    """Raise TypeError or ValueError unless an array holds unsigned integers of so many bits."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "ui":
+        kind = array.dtype if type(array) is np.ndarray else type(array).__name__
+        raise TypeError(f"{name} must be a NumPy array of whole numbers, not {kind}")
+    if not array.size or (array.dtype.kind == "u" and 8 * array.itemsize <= bits):
+        return  # the dtype has no other values
+    low, high = 0 if array.dtype.kind == "u" else int(array.min()), int(array.max())
+    if low < 0 or high >> bits:
+        raise ValueError(f"{what} must be 0 to {(1 << bits) - 1}, not {low if low < 0 else high}")
+
+
+def require_whole(name: str, value: object) -> None:
+    """Raise TypeError unless an argument is an integer."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, not {excerpt(value)}")

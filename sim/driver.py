@@ -1,0 +1,225 @@
+"""A Verilated design as a function over arrays: C++ made from its ports, compiled to a shared library.
+
+A transaction is what enters a design at once, and what leaves it for that. In arrays it is a row: of each port the
+words of its lanes, (n, lanes) of the shortest unsigned integer that holds one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from ..host.cache import kept_folder
+from ..host.errors import ToolError
+from ..host.processes import run
+from ..spec import Port, Role
+from . import tools
+
+__all__ = ["Driver", "build", "data_ports", "word"]
+
+OPTIMISATION = "-O2"
+OURS = "-DVL_USER_FATAL"
+"""What driver.cpp defines in place of Verilator's library."""
+LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+"""A program that fails where a library cannot be loaded; in one of its own nothing is lost if that ends the process."""
+
+
+def word(port: Port) -> np.dtype:
+    """The dtype of a lane.
+
+    >>> word(Port(name="x", role=Role.NUMBERS, direction="input", bits=12)).name
+    'uint16'
+    """
+    return np.dtype(
+        next(kind for kind in (np.uint8, np.uint16, np.uint32, np.uint64) if port.bits <= 8 * kind().nbytes)
+    )
+
+
+def data_ports(ports: Sequence[Port], direction: str) -> list[Port]:
+    """The ports of one direction through which transactions enter or leave."""
+    return [port for port in ports if port.role.is_data and port.direction == direction]
+
+
+class Driver:
+    """The library that `build` made for a design with these ports."""
+
+    def __init__(self, library: Path, ports: Sequence[Port]) -> None:
+        self.library, self.ports = library, tuple(ports)
+        self.inputs, self.outputs = data_ports(ports, "input"), data_ports(ports, "output")
+        try:
+            self._library = ctypes.CDLL(str(library))
+        except OSError as error:
+            raise ToolError(f"the Verilated design cannot be loaded: {error}") from None
+
+    def __call__(
+        self,
+        inputs: Mapping[str, np.ndarray],
+        outputs: Mapping[str, np.ndarray],
+        *given: int,
+        entry: str = "mxcast_convert",
+        found: int = 0,
+    ) -> list[int]:
+        """Drive n transactions: (n, lanes) arrays of the inputs by port name, to those of the outputs, which it fills.
+
+        ``entry`` is a function of `driver.cpp` or of what follows it there, ``given`` are its numbers, and ``found``
+        says how many it returns. Raises `ToolError` where the design stops the simulation.
+        """
+        entering = [np.ascontiguousarray(inputs[port.name], word(port)) for port in self.inputs]
+        leaving = [outputs[port.name] for port in self.outputs]
+        count = len(entering[0])
+        for port, rows in zip((*self.inputs, *self.outputs), (*entering, *leaving)):
+            if rows.shape != (count, port.lanes) or rows.dtype != word(port) or not rows.flags.c_contiguous:
+                raise ValueError(f"{port.name} must be C-contiguous {word(port)} of shape {(count, port.lanes)}")
+        call = getattr(self._library, entry)
+        call.restype = ctypes.c_char_p
+        numbers, results = (ctypes.c_uint64 * len(given))(*given), (ctypes.c_uint64 * found)()
+        stopped = call(_pointers(entering), _pointers(leaving), ctypes.c_uint64(count), numbers, results)
+        if stopped is not None:
+            raise ToolError(f"the design stops the simulation: {stopped.decode(errors='replace')}")
+        return list(results)
+
+
+def _pointers(arrays: list[np.ndarray]) -> ctypes.Array:
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+
+
+def _of_ports(ports: Sequence[Port]) -> str:
+    """C++: how the data ports are driven and collected, row by row."""
+    entering, leaving = data_ports(ports, "input"), data_ports(ports, "output")
+    length = {port.name: port.lanes * word(port).itemsize for port in (*entering, *leaving)}
+    drive, collect = (
+        "".join(
+            f"    {verb}<{port.lanes}, {port.bits}>"
+            f"(dut.{port.name}, {array}[{number}] + row * {length[port.name]}{more});\n"
+            for number, port in enumerate(side)
+        )
+        for verb, array, more, side in (("put", "in", ", complement", entering), ("get", "out", "", leaving))
+    )
+    rows = [length[port.name] for port in leaving]
+    return f"""
+namespace {{
+
+constexpr unsigned OUTPUTS = {len(rows)}, ROW_BYTES[] = {{{str(rows)[1:-1]}}}, TOTAL_BYTES = {sum(rows)};
+
+void drive(Vdut& dut, const uint8_t* const* in, uint64_t row, bool complement) {{
+{drive}}}
+
+void collect(const Vdut& dut, uint8_t* const* out, uint64_t row) {{
+{collect}}}
+
+}}  // namespace
+"""
+
+
+def _loop(ports: Sequence[Port]) -> str:
+    """C++: everything around a design with these ports. What a clock and a handshake ask for is there with them."""
+    roles = {port.role for port in ports}
+    parts = ["driver.cpp"]
+    if Role.VALID in roles:
+        parts.append("handshake.cpp")
+    elif Role.CLOCK in roles:
+        parts.append("stream.cpp")
+    defines = f"#define MXCAST_CLOCK {int(Role.CLOCK in roles)}\n#define MXCAST_RESET {int(Role.RESET in roles)}\n"
+    header, *rest = ((files(__package__) / name).read_text() for name in ("ports.h", *parts))
+    return "\n".join([defines, header, _of_ports(ports), *rest])
+
+
+def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> Path:
+    """The shared library of the module ``top`` of a Verilog text that has these ports, with what drives it. With
+    ``lint`` Verilator's warnings are errors.
+
+    Compiled results are kept by content: the Verilog, the C++ around it and the versions of the tools.
+    Raises `ToolError` where Verilator or the C++ compiler is missing or fails.
+    """
+    root, loop = tools.verilator_root(), _loop(ports)
+    runtime = _runtime(root)
+    options = [] if lint else ["-Wno-fatal", "--no-assert"]
+
+    def make(folder: Path) -> None:
+        (folder / "dut.v").write_text(text)
+        # names without a path: Verilator takes a $ in them for a variable
+        _run(
+            folder,
+            [
+                str(root / "bin" / "verilator_bin"),
+                "--cc",
+                "-O3",
+                "--x-assign",
+                "fast",
+                "--quiet",
+                *options,
+                "--top-module",
+                top,
+                "--prefix",
+                "Vdut",
+                "-Mdir",
+                ".",
+                "dut.v",
+            ],
+        )
+        # one translation unit: most of the time would go into reading the same headers again
+        parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
+        (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)
+        _compile(
+            folder, ["-shared", *_includes(root), "-I.", "unit.cpp", *map(str, sorted(runtime.glob("*.o")))], "dut.so"
+        )
+        loading = run([sys.executable, "-I", "-c", LOADS, folder / "dut.so"])
+        if loading.status:
+            why = loading.errors.strip().rpartition("\n")[2] or f"exit status {loading.status}"
+            raise ToolError(f"what the C++ compiler {shlex.join(tools.compiler())} wrote cannot be loaded: {why}")
+        for path in folder.iterdir():
+            if path.name not in ("dut.v", "dut.so"):
+                path.unlink()
+
+    key = [text, top, loop, *options, OPTIMISATION, tools.verilator_version(), *tools.compiler_identity()]
+    return kept_folder("verilated", key, make) / "dut.so"
+
+
+def _includes(root: Path) -> list[str]:
+    return [f"-I{root}/include", f"-I{root}/include/vltstd"]
+
+
+def _runtime(root: Path) -> Path:
+    """Verilator's run-time library, compiled once."""
+
+    def make(folder: Path) -> None:
+        for name in ("verilated", "verilated_threads"):
+            _compile(folder, [OURS, *_includes(root), "-c", f"{root}/include/{name}.cpp"], f"{name}.o")
+        _compile(
+            folder, ["-shared", *sorted(path.name for path in folder.glob("*.o"))], "linked.so"
+        )  # can the files be linked?
+        (folder / "linked.so").unlink()
+
+    return kept_folder(
+        "verilator-runtime", [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, OURS], make
+    )
+
+
+def _compile(folder: Path, arguments: list[str], written: str) -> None:
+    """Run the C++ compiler, which must write a file: its exit status alone proves nothing."""
+    compiler = tools.compiler()
+    _run(folder, [*compiler, OPTIMISATION, "-fPIC", *arguments, "-o", written])
+    if not (folder / written).is_file():
+        raise ToolError(f"the C++ compiler {shlex.join(compiler)} failed: it wrote no {written}")
+
+
+def _run(folder: Path, command: list[str]) -> None:
+    done = run(command, cwd=folder, environment=tools.simulator_environment())
+    if done.status:
+        lines = (done.errors + done.output).splitlines()
+        first = next(
+            (
+                line
+                for start in ("%Error", "")
+                for line in lines
+                if (start and line.startswith(start)) or (not start and "error" in line)
+            ),
+            f"exit status {done.status}",
+        )
+        raise ToolError(f"{Path(command[0]).name} failed: {first.strip()}")
