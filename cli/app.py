@@ -68,15 +68,18 @@ def command(arguments: Sequence[str]) -> int:
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="mxcast", standalone_mode=False) or 0
         sys.stdout.flush()  # a full disk shows here
-        return 128 + arrived() if arrived() else code  # the library of the command line has one code for all signals
-    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        return (
+            128 + number if (number := arrived()) else code
+        )  # the library of the command line has one code for all signals
+    except (Exception, KeyboardInterrupt, SystemExit) as raised:
+        error: BaseException = raised
         if isinstance(error, SystemExit):  # what typer makes of a broken pipe, whosever that is
             error = error.__context__ or error
         if isinstance(error, BrokenPipeError) and reader_is_gone():
             return int(ExitCode.PIPE)
         known = explained(error)
         if known is None:
-            raise error
+            raise error  # noqa: B904  # it is no other error
         code, sentence = known
         try:
             sys.stdout.flush()

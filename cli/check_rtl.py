@@ -207,6 +207,7 @@ def _show_rules(check: Check, output: Output) -> None:
     """Whose scale bytes and whose codes are most like those of the design, if more than half are alike."""
     output.say("it matches no profile and no single departure from one")
     normal = check.divergence
+    assert normal is not None  # there is something near
     for what, count, of in (
         ("scale bytes", lambda one: one.scales, normal.blocks),
         ("codes", lambda one: one.codes, normal.elements),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -95,7 +95,7 @@ def _certificate(a: Numerics, b: Numerics, force: bool, progress) -> dict:
         sources("spec", "models"),
     ]
     with refreshed(force):
-        return kept_result("compare", key, lambda _: compare(a, b, progress).to_dict())
+        return cast("dict[str, Any]", kept_result("compare", key, lambda _: compare(a, b, progress).to_dict()))
 
 
 def _show(name: str, sides: list[Side], result: dict, output: Output) -> None:

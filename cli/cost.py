@@ -52,14 +52,14 @@ def synth(
         output.configuration(chosen)
     if pnr:
         with output.progress(f"placing and routing for {target}") as progress:
-            results = place_and_route_all(
+            placed = place_and_route_all(
                 list(asked.configs), target, seeds=seeds or 3, jobs=jobs, force=force, progress=progress
             )
-        rows, note = pnr_table(results), PNR_NOTE
+        rows, note, documents = pnr_table(placed), PNR_NOTE, [result.to_dict() for result in placed]
     else:
         with output.progress(f"synthesizing for {target}") as progress:
-            results = synth_all(list(asked.configs), target, jobs=jobs, force=force, progress=progress)
-        rows, note = table(results), NOTE
+            mapped = synth_all(list(asked.configs), target, jobs=jobs, force=force, progress=progress)
+        rows, note, documents = table(mapped), NOTE, [result.to_dict() for result in mapped]
     output.table(rows, TARGETS[target].description)
     output.say(note)
-    output.document(asked.of([result.to_dict() for result in results]))
+    output.document(asked.of(documents))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from enum import IntEnum
+from typing import Any
 
 import typer
 
@@ -15,7 +16,7 @@ from .text import shown
 
 __all__ = ["ExitCode", "explained"]
 
-UsageError = typer.BadParameter.__base__  # typer brings its own, or that of click, and exports only this child
+UsageError: Any = typer.BadParameter.__base__  # typer brings its own, or that of click, and exports only this child
 
 
 class ExitCode(IntEnum):
@@ -36,7 +37,7 @@ class ExitCode(IntEnum):
     TERMINATED = 143
 
 
-def explained(error: BaseException) -> tuple[ExitCode, str] | None:
+def explained(error: Any) -> tuple[ExitCode, str] | None:
     """Exit code and sentence for an error; None for one that is not the user's."""
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return ExitCode(128 + (arrived() or signal.SIGINT)), "interrupted"

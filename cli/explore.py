@@ -108,7 +108,7 @@ def explore(
     from ..explore.output import document, write
     from ..proof import recorded
 
-    lists: dict[str, list] = {
+    lists: dict[str, list | None] = {
         "format": format,
         "profile": profile,
         "target": target,
@@ -249,7 +249,7 @@ def _differing(names: list[str], rows: Sequence[object]) -> list[str]:
 
 def _alike(rows: Sequence[Explored], differing: list[str]) -> str:
     """Format and target, where these are the same for all."""
-    same = [_short(getattr(rows[0], name)) for name in ("format", "target") if rows and name not in differing]
+    same = [str(_short(getattr(rows[0], name))) for name in ("format", "target") if rows and name not in differing]
     return f" ({', '.join(same)})" if same else ""
 
 
@@ -278,7 +278,7 @@ def _interrupted(progress: Callable | None) -> Iterator[Callable]:
 
 
 @contextlib.contextmanager
-def _bar(output: Output, name: str) -> Iterator[object]:
+def _bar(output: Output, name: str) -> Iterator[Callable[[Progress], None] | None]:
     """A callable that draws how far the sweep is; None where nobody would see it."""
     if not output.talks or not sys.stderr.isatty():
         yield None

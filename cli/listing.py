@@ -58,7 +58,7 @@ def _profiles() -> Rows:
 def _rules() -> Rows:
     from ..synth import DELAYS
 
-    listed = [
+    listed: Rows = [
         {"key": key, "value": str(rule), "meaning": rule.__doc__}
         for key, rules in {**RULES, **CHOICES}.items()
         for rule in rules

@@ -11,8 +11,7 @@ import typer
 from ..hdl import ConverterConfig, converter_config
 from ..spec import BLOCKS, PROFILES
 from ..spec.catalogue import excerpt
-from .registers import CONSTRAINTS, constrained
-from .settings import Settings, read_settings
+from .settings import CONSTRAINTS, Settings, constrained, read_settings
 
 __all__ = [
     "Config",

@@ -80,7 +80,7 @@ def prove(
         if profile or set:
             raise ValueError(
                 f"--{'profile' if profile else 'set'} needs a format: mxcast prove FORMAT --rtl {rtl} "
-                + (f"--profile {profile}" if profile else f"--set {set[0]}")
+                + (f"--profile {profile}" if profile else f"--set {(set or [''])[0]}")
             )
         config_of, name_of = beside(rtl)
         asked, name = Request(configs=(config_of,), many=False), name or name_of
@@ -231,6 +231,7 @@ def _explain(proof: Proof, output: Output) -> None:
     from .steps import show
 
     found = proof.counterexample
+    assert found is not None
     show(explain(found.block, proof.config.modes[found.mode], random=found.random), output, [], everything=False)
 
 

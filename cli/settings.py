@@ -1,20 +1,23 @@
-"""Configuration files: TOML with the keys of the dataclasses."""
+"""Configuration files, and what they may ask of registers: TOML with the keys of the dataclasses."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from ..hdl import Microarchitecture
+from ..hdl import ConverterConfig, Microarchitecture
 from ..host.files import read_toml
 from ..spec import BlockFormat, Numerics, block_format
 from ..spec.catalogue import excerpt, unknown_name
 from ..spec.identifiers import identifier
-from .registers import CONSTRAINTS
 
-__all__ = ["Settings", "read_settings"]
+__all__ = ["CONSTRAINTS", "Settings", "constrained", "read_settings"]
 
+CONSTRAINTS = ("latency", "frequency_mhz", "delays_of")
+"""Keys beside the fields of a configuration: cycles, a clock in MHz, and the target whose delays decide (ecp5)."""
 SETS = ("format", "block", "scale_rule", "registered_after")
 """Keys that take a list of names too: the modes of a converter, its places for registers."""
 
@@ -34,7 +37,7 @@ class Settings:
     format: str | None = None
     profile: str | None = None
     name: str | None = None
-    fields: dict[str, object] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
 
 
 def read_settings(path: Path) -> Settings:
@@ -44,8 +47,8 @@ def read_settings(path: Path) -> Settings:
     """
     document = read_toml(path)
     names = [f.name for f in dataclasses.fields(Settings) if f.name != "fields"]
-    chosen: dict[str, object] = {}
-    fields: dict[str, object] = {}
+    chosen: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in document.items():
         if key in TABLES:
             fields |= _table(path, key, value)
@@ -92,3 +95,26 @@ def _names(value: object) -> object:
 
 def _formats(names: str) -> list[BlockFormat]:
     return [block_format(name.strip()) for name in names.split(",")]
+
+
+def constrained(config: ConverterConfig, constraints: dict[str, Any]) -> ConverterConfig:
+    """The configuration with the places that the constraints mean, which are what is recorded. Raises ValueError and
+    TypeError.
+    """
+    if not constraints:
+        return config
+    if config.latency:
+        raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(constraints)}")
+    latency, frequency = constraints.get("latency"), constraints.get("frequency_mhz")
+    if latency is not None and not isinstance(latency, int):
+        raise TypeError(f"latency must be a number of cycles, not {excerpt(latency)}")
+    if frequency is not None:
+        try:
+            given, frequency = frequency, float(frequency)
+        except (ValueError, OverflowError):
+            raise TypeError(f"frequency_mhz must be a number, not {excerpt(frequency)}") from None
+        if not math.isfinite(frequency):
+            raise ValueError(f"frequency_mhz must be a finite number, not {excerpt(given)}")
+    from ..synth.pipeline import pipelined
+
+    return pipelined(config, latency=latency, frequency_mhz=frequency, target=str(constraints.get("delays_of", "ecp5")))

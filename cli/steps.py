@@ -91,25 +91,24 @@ def _element(step: ElementStep, explanation: Explanation, stacked: bool) -> dict
     element = numerics.block.element
     code = f"0x{step.code:0{-(-element.bits // 4)}X}"
     relative = "" if step.relative_error is None else f"{100 * step.relative_error:.3g}%"
-    cells = [
-        ("lane", step.lane),
+    below, bits = _below(step, numerics)
+    cells: list[tuple[tuple[str, ...], tuple[object, ...]]] = [
+        (("lane",), (step.lane,)),
         (("input", "V"), (explanation.patterns[step.lane], _number(step.value, digits))),
-        ("V / 2^X", _number(step.quotient, digits)),
-        ("cut off", _magnitude(step.cut, element)),
-        _below(step, numerics),
-        ("rounding", Text(step.action, STYLES.get(step.action.split()[0], ""))),
+        (("V / 2^X",), (_number(step.quotient, digits),)),
+        (("cut off",), (_magnitude(step.cut, element),)),
+        ((below,), (bits,)),
+        (("rounding",), (Text(step.action, STYLES.get(step.action.split()[0], "")),)),
         (("code", "fields"), (code, step.fields)),
         (("element", "decoded"), (_number(step.element, digits), _number(step.decoded, digits))),
         (("error", "relative"), (_number(step.error, 4), relative)),
     ]
     row: dict[str, object] = {}
-    for name, cell in cells:
-        if isinstance(name, str):
-            row[name] = cell
-        elif stacked:
-            row["\n".join(name)] = "\n".join(cell)
+    for names, values in cells:
+        if stacked and len(names) > 1:
+            row["\n".join(names)] = "\n".join(map(str, values))
         else:
-            row |= zip(name, cell)
+            row |= zip(names, values)
     return row
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import sys
@@ -25,7 +26,8 @@ def open_streams() -> None:
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def complain(text: str) -> None:
@@ -41,6 +43,7 @@ def reader_is_gone() -> bool:
 
     A broken pipe may also be that to a tool, which is a defect and no reason for silence.
     """
+    assert sys.__stdout__ is not None  # `open_streams` has seen to that
     stdout = sys.__stdout__.fileno()  # not sys.stdout, which typer wraps so that it is silent
     poll = select.poll()
     poll.register(stdout, 0)

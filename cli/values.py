@@ -46,11 +46,12 @@ def read_values(text: str, numerics: Numerics) -> Values:
     if is_slice(text):
         block, where = read_slice(text, numerics)
         return Values(block=block, remarks=(where,))
-    patterns, rounded = [], []
+    patterns: list[int] = []
+    rounded: list[tuple[str, int]] = []
     for item in _items(text, "--values"):
         match = ITEM.fullmatch(item)
         count = _count(match["count"] or "1") if match else 0
-        if not count:
+        if match is None or not count:
             raise ValueError(
                 f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {excerpt(item)}"
             )

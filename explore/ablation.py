@@ -90,10 +90,11 @@ def ablation(rows: Sequence[Explored]) -> list[Entry]:
 def _entry(clause: str, without: str, with_: str, a: Explored, b: Explored) -> Entry:
     on = {
         name: difference
-        for name in a.accuracy or {}
-        if (difference := _gain((b.accuracy or {}).get(name, {}), a.accuracy[name])) is not None
+        for name, figures in (a.accuracy or {}).items()
+        if (difference := _gain((b.accuracy or {}).get(name, {}), figures)) is not None
     }
     most = max(on, key=lambda name: (abs(on[name]), name), default=None)
+    assert a.luts is not None and b.luts is not None and a.levels is not None and b.levels is not None  # they are done
     return Entry(
         target=a.target,
         format=a.format,
@@ -109,14 +110,14 @@ def _entry(clause: str, without: str, with_: str, a: Explored, b: Explored) -> E
         percent=round(100 * (b.luts - a.luts) / a.luts, 1),
         levels=b.levels - a.levels,
         sqnr_db=_gain(vars(b), vars(a)),
-        most_db=on.get(most),
+        most_db=None if most is None else on[most],
         most_on=most,
     )
 
 
 def _gain(b: Mapping, a: Mapping) -> float | None:
     """In SQNR, from figures a to figures b."""
-    sqnrs = [figures.get("sqnr_db") for figures in (b, a)]
-    if None in sqnrs or b.get("lost") != a.get("lost"):
+    with_, without = (figures.get("sqnr_db") for figures in (b, a))
+    if with_ is None or without is None or b.get("lost") != a.get("lost"):
         return None
-    return sqnrs[0] - sqnrs[1] if sqnrs[0] != sqnrs[1] else 0.0  # both may be infinite
+    return with_ - without if with_ != without else 0.0  # both may be infinite

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -105,7 +106,7 @@ def _sums(numerics: Numerics, tensor: Tensor) -> Sums:
             )
         )
 
-    key = [
+    key: list[str | bytes] = [
         json.dumps(numerics.to_dict(), sort_keys=True),
         tensor.sha256,
         str(tensor.values.shape),
@@ -113,7 +114,7 @@ def _sums(numerics: Numerics, tensor: Tensor) -> Sums:
         sources("spec", "models"),
         Path(__file__).read_bytes(),
     ]
-    return Sums(**kept_result("losses", key, compute))
+    return Sums(**cast("dict[str, Any]", kept_result("losses", key, compute)))
 
 
 def _nearest(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:

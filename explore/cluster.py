@@ -5,7 +5,7 @@ another.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 from ..host.errors import ToolError, ToolMissing
 from . import jobs
@@ -14,11 +14,11 @@ from .points import Point
 __all__ = ["on_cluster"]
 
 ADVICE = "pip install 'mxcast[explore]'"
-PATIENCE = "30s"
-"""For the scheduler to answer, and for its first worker."""
+PATIENCE = 30.0
+"""Seconds for the scheduler to answer, and for its first worker."""
 
 
-def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Iterator[tuple[Point, jobs.Outcome]]:
+def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Generator[tuple[Point, jobs.Outcome]]:
     """Answer points on the workers of the scheduler at ``address``, in the order in which they end. Results come back
     over the network and are kept here too, so that no file system has to be shared. Raises `ToolError` where nothing
     answers there.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -162,7 +163,7 @@ def _answered(
     kept = {} if force and workers else jobs.on_record(points, max(workers, 1))
     found = {id: jobs.Outcome(result=result) for id, result in kept.items()}
     cached, waiting = len(found), [point for point in points if workers and point.id not in found]
-    ended = (
+    ended: Generator[tuple[Point, jobs.Outcome]] = (
         on_cluster(waiting, scheduler, force)
         if scheduler and waiting
         else jobs.locally(waiting, max(workers, 1), force)
@@ -189,9 +190,9 @@ def _answered(
     return found, now
 
 
-def _row(point: Point, outcome: jobs.Outcome, tensors: Iterable[Tensor], proved: Proved | None) -> Explored:
+def _row(point: Point, outcome: jobs.Outcome, tensors: Sequence[Tensor], proved: Proved | None) -> Explored:
     said = described(point)
-    if not outcome.done:
+    if outcome.result is None:
         return Explored(**said, status="failed", error=outcome.error, log=outcome.log, proof=None)
     cost, numerics = measured(outcome.result), point.config.numerics
     if "fmax_mhz" in cost:
@@ -206,9 +207,9 @@ def _row(point: Point, outcome: jobs.Outcome, tensors: Iterable[Tensor], proved:
     return Explored(**said, **cost, status="done", proof="not asked" if proved is None else proved(cost["verilog"]))
 
 
-def measured(result: Mapping) -> dict[str, object]:
+def measured(result: Mapping) -> dict[str, Any]:
     """The result of a job, by the fields of `Explored`."""
-    found = {"verilog": result["verilog"]}
+    found: dict[str, Any] = {"verilog": result["verilog"]}
     found |= {
         name: result["whole"][name] for name in ("luts", "carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")
     }

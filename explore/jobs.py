@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -20,11 +20,10 @@ from ..host.cache import cache_folder, keep_json, kept_json, sources
 from ..host.errors import ToolError
 from ..host.files import locked, sha256
 from ..host.signals import Interrupted, install
-from ..synth.devices import DEVICES
 from ..synth.nextpnr import nextpnr_version
 from ..synth.pnr import place_and_route, surroundings
 from ..synth.synthesis import TOP, synth
-from ..synth.targets import TARGETS
+from ..synth.targets import TARGETS, device_of
 from ..synth.yosys import yosys_version
 from .points import Point
 
@@ -55,7 +54,7 @@ def tools(points: Sequence[Point]) -> dict[str, str]:
     }
     for point in points:
         if point.seeds:
-            device = DEVICES[TARGETS[point.target].device]
+            device = device_of(point.target)
             found[device.program] = nextpnr_version(device)
     return dict(sorted(found.items()))
 
@@ -78,7 +77,7 @@ def key(point: Point) -> str:
     target = TARGETS[point.target]
     parts = [emitted(point.config), target.identity, yosys_version()]
     if point.seeds:
-        device = DEVICES[target.device]
+        device = device_of(point.target)
         parts += [surroundings(point.config), device.identity, nextpnr_version(device), str(point.seeds)]
     return sha256(*parts)[:32]
 
@@ -88,9 +87,10 @@ def kept(point: Point) -> dict | None:
     emitted.
     """
     try:
-        return kept_json(KIND, key(point))
+        found = kept_json(KIND, key(point))
     except ToolError:  # which the job of this point will say
         return None
+    return found if isinstance(found, dict) else None
 
 
 def on_record(points: Sequence[Point], workers: int = 1) -> dict[str, dict]:
@@ -136,7 +136,7 @@ def measured(point: Point, force: bool = False) -> dict:
     return result
 
 
-def locally(points: Sequence[Point], workers: int = 2, force: bool = False) -> Iterator[tuple[Point, Outcome]]:
+def locally(points: Sequence[Point], workers: int = 2, force: bool = False) -> Generator[tuple[Point, Outcome]]:
     """Answer points on this machine, ``workers`` at a time, each in a process of its own; in the order in which they
     end.
     """

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..host.files import write_whole
-from ..synth.devices import DEVICES
-from ..synth.targets import TARGETS
+from ..synth.targets import TARGETS, device_of
 from .accuracy import Loss
 from .engine import Exploration
 from .plots import KINDS, plots
@@ -27,7 +26,7 @@ __all__ = ["document", "method", "write"]
 def method(found: Exploration) -> dict[str, object]:
     """How the figures were made: tools, device, tensors, seeds, and what biases them."""
     targets = dict.fromkeys(row.target for row in found.rows)
-    placed = [DEVICES[TARGETS[row.target].device].description for row in found.rows if row.pnr_seeds]
+    placed = [device_of(row.target).description for row in found.rows if row.pnr_seeds]
     seeds = [f"distributions: {SEED}"] if _drawn(found) else []
     seeds += [
         f"place and route: 1 to {seeds}" for seeds in sorted({row.pnr_seeds for row in found.rows if row.pnr_seeds})
@@ -96,15 +95,14 @@ def _remarks(found: Exploration, placed: bool) -> Iterator[str]:
 
 def document(found: Exploration) -> dict[str, object]:
     """All of it, for JSON. What is infinite, as an SQNR without noise, is null there: the largest error is 0 then."""
-    return _finite(
-        {
-            **method(found),
-            "points": [row.to_dict() for row in found.rows],
-            "ablation": [entry.to_dict() for entry in found.ablation],
-            "left_out": [vars(one) for one in found.left_out],
-            "missing": found.missing,
-        }
-    )
+    parts = {
+        **method(found),
+        "points": [row.to_dict() for row in found.rows],
+        "ablation": [entry.to_dict() for entry in found.ablation],
+        "left_out": [vars(one) for one in found.left_out],
+        "missing": found.missing,
+    }
+    return {key: _finite(part) for key, part in parts.items()}
 
 
 def _finite(value: object) -> object:

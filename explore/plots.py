@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
+from typing import Any, cast
 
 from ..host.errors import ToolError
 from .columns import GROUPS, NAMES
@@ -17,7 +18,7 @@ KINDS = ("png", "svg")
 COLUMNS = 3
 """Panels beside each other at most."""
 
-STYLE = {
+STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.titlesize": 8,
@@ -58,7 +59,7 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
     down = -(-len(panels) // across)
     keys = encoding(shown, [key for key in GROUPS if key not in ("format", "target")])
     places = list(zip(shown, *(indices(shown, key) for key in keys), strict=True))
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(cast(Any, STYLE)):
         figure = Figure(figsize=(3.5 if across == 1 else 2.4 * across, 2.3 * down + 0.5), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False).flat
         first: dict = {}  # the panel of each format that sets the axes of the others

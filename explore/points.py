@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from ..hdl import ConverterConfig, Microarchitecture, converter_config
 from ..hdl.architecture import CHOICES
@@ -171,7 +172,7 @@ class Explored:
         return [f.name for f in fields(cls) if str(f.type).startswith(("int", "float"))]
 
 
-def described(point: Point) -> dict[str, object]:
+def described(point: Point) -> dict[str, Any]:
     """The fields of `Explored` that the point itself says."""
     config, numerics, architecture = point.config, point.config.numerics, point.config.microarchitecture
     said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in RULES}

@@ -166,10 +166,11 @@ def scatter(rows: Sequence[dict], titles: Sequence[str], labels: tuple[str, str]
     marks = []
     for i, row in sorted(enumerate(rows), key=lambda item: bool(item[1]["pareto"])):
         style = f"c{colours[i]}" + (" front" if row["pareto"] else "")
-        at = 'translate({} {})"'.format(*place(*points[i])) if i in points else '" display="none"'
+        where = 'translate({} {})"'.format(*place(*points[i])) if i in points else '" display="none"'
         path = [*MARKERS.values()][markers[i]]
         marks.append(
-            f'<path class="{style}" data-i="{i}" d="{path}" transform="{at}><title>{escape(titles[i])}</title></path>'
+            f'<path class="{style}" data-i="{i}" d="{path}" transform="{where}>'
+            f"<title>{escape(titles[i])}</title></path>"
         )
     return f'<g id="axes">{"".join(axes)}</g><g id="line">{"".join(lines)}</g><g id="marks">{chr(10).join(marks)}</g>'
 

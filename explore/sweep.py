@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from numbers import Integral
 from pathlib import Path
+from typing import Any
 
 from ..hdl import ConverterConfig, Microarchitecture, converter_config
 from ..hdl.architecture import CHOICES, GOALS
@@ -27,7 +28,7 @@ __all__ = ["OBJECTIVES", "SWEEPS", "LeftOut", "Sweep", "point_of", "read_sweep"]
 OBJECTIVES = ("luts", "levels", "sqnr_db")
 """What the Pareto front is made of, unless something else is asked for."""
 
-USUAL = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
+USUAL: dict[str, Any] = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
 """Keys beside those of `Numerics` and of `Microarchitecture`, and what a point has without them."""
 SMALLEST = "smallest"
 """A value of ``optimize``: what is smallest on the target of the point (`Target.smallest`)."""
@@ -53,7 +54,7 @@ Grid = Mapping[str, tuple]
 class LeftOut:
     """A combination that no converter can have, and why."""
 
-    fields: dict[str, object]
+    fields: dict[str, Any]
     reason: str
 
 
@@ -93,7 +94,8 @@ class Sweep:
 
     def points(self) -> tuple[list[Point], list[LeftOut]]:
         """Every point once, in order, and the combinations that cannot be built. Raises ValueError where none can."""
-        found, left_out = {}, []
+        found: dict[str, Point] = {}
+        left_out = []
         for grid in self.grids:
             lists = {**{key: (value,) for key, value in USUAL.items()}, **self.usual, **grid}
             for values in product(*lists.values()):
@@ -113,7 +115,7 @@ class Sweep:
         return list(found.values()), left_out
 
 
-def point_of(fields: Mapping[str, object]) -> Point:
+def point_of(fields: Mapping[str, Any]) -> Point:
     """The point that one value for each key means; a key that is left out has its usual value. Raises ValueError where
     no converter can be so.
     """
@@ -152,11 +154,8 @@ def _lists(grid: Mapping[str, object]) -> Grid:
 
 def _values(value: object) -> tuple:
     """One value or several, each as Python has it."""
-    several = isinstance(value, Iterable) and not isinstance(value, str | Mapping | Set)
-    return tuple(
-        int(one) if isinstance(one, Integral) and not isinstance(one, bool) else one
-        for one in (value if several else (value,))
-    )
+    several = value if isinstance(value, Iterable) and not isinstance(value, str | Mapping | Set) else (value,)
+    return tuple(int(one) if isinstance(one, Integral) and not isinstance(one, bool) else one for one in several)
 
 
 def _check(key: str, values: tuple) -> None:
@@ -165,11 +164,14 @@ def _check(key: str, values: tuple) -> None:
         raise ValueError(unknown_name("key of a sweep", key, KEYS))
     if not values:
         raise ValueError(f"{key} needs at least one value")
+    known: dict[str, Iterable[str]] = {"profile": PROFILES, "target": TARGETS, "optimize": (*GOALS, SMALLEST)}
     for value in values:
-        whole = key in ("seeds", "block_size", "random_bits", "latency", "frequency_mhz")
-        if not isinstance(value, int if whole else str) or isinstance(value, bool) or (whole and value < 0):
-            raise TypeError(f"{key} takes {'whole numbers' if whole else 'texts'}, not {value!r}")
-        if key == "format":
+        if key in ("seeds", "block_size", "random_bits", "latency", "frequency_mhz"):
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise TypeError(f"{key} takes whole numbers, not {value!r}")
+        elif not isinstance(value, str):
+            raise TypeError(f"{key} takes texts, not {value!r}")
+        elif key == "format":
             for name in value.split(","):
                 block_format(name.strip())
         elif key == "source":
@@ -179,10 +181,7 @@ def _check(key: str, values: tuple) -> None:
                 RULES[key].named(key, name.strip())
         elif key in CHOICES:
             CHOICES[key].named(key, value)
-        elif (
-            key in (known := {"profile": PROFILES, "target": TARGETS, "optimize": (*GOALS, SMALLEST)})
-            and value not in known[key]
-        ):
+        elif key in known and value not in known[key]:
             raise ValueError(unknown_name(key, value, known[key]))
 
 
@@ -207,7 +206,7 @@ def read_sweep(path: Path) -> Sweep:
         return Sweep(
             name=name,
             grids=tuple(grids),
-            usual=document,
+            usual=_lists(document),
             objectives=tuple(objectives),
             description=f"the sweep of {path.name}",
         )

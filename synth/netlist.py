@@ -44,7 +44,7 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
         if not cell["type"].startswith("$scopeinfo")
     }
     types = Counter(cell["type"] for cell in cells.values())
-    kinds = Counter()
+    kinds: Counter[str] = Counter()
     for cell_type, count in types.items():
         kinds[target.kind(cell_type)] += count
     logic_cells = statistics.get("design", {}).get("estimated_num_lc")
@@ -71,7 +71,7 @@ def delay_ps(log: str) -> int | None:
 def _levels(cells: dict[str, dict], target: Target) -> int:
     """Longest path in cells that count; a path starts and ends at ports and flip-flops."""
     counted = {name: target.kind(cell["type"]) for name, cell in cells.items()}
-    driver = {}
+    driver: dict[int | str, str] = {}
     for name, cell in cells.items():
         for port, direction in cell["port_directions"].items():
             if direction == "output":

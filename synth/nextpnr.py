@@ -9,6 +9,7 @@ import re
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TypedDict
 
 from ..host.errors import ToolError, ToolMissing
 from ..host.processes import run
@@ -19,8 +20,13 @@ __all__ = ["DoesNotFit", "Routed", "nextpnr_version", "route"]
 ADVICE = "pip install 'mxcast[pnr]'"
 RUNNER = "import sys, {module}; sys.exit({module}.run_{program}(sys.argv[1:]))"
 
-Routed = dict[str, object]
-"""One run: ``seed``, ``fmax_mhz``, and ``used``, the cells in use by type, wrapper included."""
+
+class Routed(TypedDict):
+    """One run: ``used`` are the cells in use by type, wrapper included."""
+
+    seed: int
+    fmax_mhz: float
+    used: dict[str, int]
 
 
 class DoesNotFit(ValueError):
@@ -78,10 +84,11 @@ def route(device: Device, folder: Path, seed: int) -> Routed:
         raise DoesNotFit(f"the design between its registers does not fit {device.description}: {too_full}", log)
     if done.status:
         raise ToolError(f"{device.program} stopped: {_first_error(log + done.errors, done.status)}", log + done.errors)
-    return {"seed": seed, **_read(device, folder / "report.json")}
+    fmax, used = _read(device, folder / "report.json")
+    return {"seed": seed, "fmax_mhz": fmax, "used": used}
 
 
-def _read(device: Device, path: Path) -> dict[str, object]:
+def _read(device: Device, path: Path) -> tuple[float, dict[str, int]]:
     """Fmax of the one clock, in MHz, and the cells in use."""
     try:
         report = json.loads(path.read_text())
@@ -95,7 +102,7 @@ def _read(device: Device, path: Path) -> dict[str, object]:
             f"{device.program} reported no Fmax of a placed design: {fmax:g} MHz, "
             f"{used.get(device.logic_cells, 0)} {device.logic_cells}"
         )
-    return {"fmax_mhz": round(fmax, 2), "used": used}
+    return round(fmax, 2), used
 
 
 def _too_full(log: str) -> str | None:

@@ -94,7 +94,7 @@ def plan(
     if frequency_mhz is not None and not frequency_mhz > 0:
         raise ValueError(f"a frequency must be above 0 MHz, not {frequency_mhz}")
     measured, bits = sections(config, target)
-    best = None
+    best = 0.0, 0, places
     for count in range(1, len(places) + 1) if latency is None else [latency]:
         best = min(
             (_longest(measured, chosen, target), sum(bits[place] for place in chosen), chosen)
@@ -180,7 +180,9 @@ def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, 
     kinds = {
         name: "ffs" if cell["type"].startswith("SRL") else target.kind(cell["type"]) for name, cell in cells.items()
     }
-    clock, driver, inputs = module["ports"]["clk"]["bits"], {}, {}
+    clock: list[int | str] = module["ports"]["clk"]["bits"]
+    driver: dict[int | str, str] = {}
+    inputs: dict[str, list[int | str]] = {}
     for name, cell in cells.items():
         directions = cell["port_directions"]
         driver |= {
@@ -198,9 +200,8 @@ def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, 
     late: dict[str, float] = {}
     found = dict.fromkeys(places, 0.0)
     for name in TopologicalSorter(sources).static_order():
-        before = [depth[source] for source in sources[name] if depth[source] is not None] + [0] * (
-            not entering.isdisjoint(inputs[name])
-        )
+        before = [registers for source in sources[name] if (registers := depth[source]) is not None]
+        before += [0] * (not entering.isdisjoint(inputs[name]))
         arrivals = [0.0, *(late[source] + _wire(kinds[name], kinds[source], delays) for source in sources[name])]
         if kinds[name] == "ffs":
             depth[name], late[name] = max(before) + _length(cells[name]) if before else None, 0.0

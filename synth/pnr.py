@@ -8,21 +8,21 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from ..hdl import ConverterConfig, describe
 from ..host.cache import kept_folder, kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
 from ..spec.catalogue import unknown_name
-from .devices import DEVICES
 from .netlist import Cost, cost
 from .nextpnr import Routed, nextpnr_version, route
 from .synthesis import TOP, modules_of
-from .targets import TARGETS, Target
+from .targets import TARGETS, Target, device_of, routable
 from .wrapper import WRAPPER, wrapper
 from .yosys import run, yosys_version
 
-__all__ = ["PlaceAndRoute", "place_and_route", "place_and_route_all", "routable"]
+__all__ = ["PlaceAndRoute", "place_and_route", "place_and_route_all"]
 
 Progress = Callable[[int, int], None]
 
@@ -55,12 +55,10 @@ class PlaceAndRoute:
         """Logic cells in use, those of the wrapper included; the same for every seed but for cells that are only passed
         through.
         """
-        return round(
-            statistics.median(run["used"][DEVICES[TARGETS[self.target].device].logic_cells] for run in self.runs)
-        )
+        return round(statistics.median(run["used"][device_of(self.target).logic_cells] for run in self.runs))
 
     def to_dict(self) -> dict:
-        device = DEVICES[TARGETS[self.target].device]
+        device = device_of(self.target)
         return {
             **self.config.to_dict(),
             "config_id": self.config.config_id,
@@ -74,11 +72,6 @@ class PlaceAndRoute:
             "design": self.design.to_dict(),
             "runs": list(self.runs),
         }
-
-
-def routable() -> list[str]:
-    """The targets that can be placed and routed."""
-    return [name for name, target in TARGETS.items() if target.device]
 
 
 def place_and_route(
@@ -105,7 +98,7 @@ def place_and_route(
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, not {seeds}")
     chosen = TARGETS[target]
-    device, text = DEVICES[chosen.device], modules_of(config)
+    device, text = device_of(target), modules_of(config)
     around = surroundings(config)
     step = progress or (lambda done, total: None)
     nextpnr, key = nextpnr_version(device), [text, around, chosen.identity, yosys_version()]  # or a tool is missing
@@ -122,7 +115,7 @@ def place_and_route(
                 (folder / "netlist.json").unlink()  # it stays where it was mapped
                 return result
 
-            return kept_result("pnr", [*key, device.identity, nextpnr, str(seed)], compute)
+            return cast(Routed, kept_result("pnr", [*key, device.identity, nextpnr, str(seed)], compute))
 
         with workers(jobs) as pool:
             for result in pool.map(seeded, range(1, seeds + 1)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 from ..hdl import ConverterConfig, converter_config, verilog
 from ..hdl.modules import body
@@ -119,4 +120,5 @@ def _cost(text: str, top: str, target: Target) -> Cost:
         (folder / "netlist.json").unlink()  # large, and made again by the script beside it
         return found.to_dict()
 
-    return Cost(**kept_result("synth", [text, top, target.identity, yosys_version()], compute))
+    kept = kept_result("synth", [text, top, target.identity, yosys_version()], compute)
+    return Cost(**cast("dict[str, Any]", kept))

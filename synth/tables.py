@@ -27,7 +27,7 @@ PNR_NOTE = (
 def table(results: list[Synthesis]) -> list[dict[str, object]]:
     """One row a converter: column heading -> value; None where there is no figure."""
     stages = [name for name in STAGES if any(name in result.stages for result in results)]
-    rows = []
+    rows: list[dict[str, object]] = []
     for result in results:
         config, whole, published = result.config, result.whole, _published(result.config)
         rows.append(

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-__all__ = ["TARGETS", "Target"]
+from .devices import DEVICES, Device
+
+__all__ = ["OPENED", "TARGETS", "Target", "device_of", "routable"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,3 +128,16 @@ OPENED = "setattr -mod -unset keep_hierarchy; flatten; opt_clean"
 """After mapping: the cells of modules that synthesis had to keep whole are cells of the design."""
 
 TARGETS: dict[str, Target] = {t.name: t for t in (*_TARGETS, *map(_relaxed, (t for t in _TARGETS if t.timed)))}
+
+
+def device_of(target: str) -> Device:
+    """The device that place and route puts the netlists of a target on. Raises ValueError where there is none."""
+    device = TARGETS[target].device
+    if device is None:
+        raise ValueError(f"place and route is for {', '.join(routable())}, not {target}")
+    return DEVICES[device]
+
+
+def routable() -> list[str]:
+    """The targets that can be placed and routed."""
+    return [name for name, target in TARGETS.items() if target.device]

@@ -8,9 +8,10 @@ of the design with its wires; the folds are one LUT4 deep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import TypedDict
 
-__all__ = ["CLOCK", "WRAPPER", "wrapper"]
+__all__ = ["CLOCK", "WRAPPER", "PortOf", "wrapper"]
 
 WRAPPER = "wrapper"
 """Name of the module."""
@@ -19,7 +20,15 @@ CLOCK = "clk"
 FOLD = 4
 
 
-def wrapper(top: str, ports: Iterable[Mapping[str, object]]) -> str:
+class PortOf(TypedDict):
+    """A port of a design, as its JSON has it."""
+
+    name: str
+    direction: str
+    width: int
+
+
+def wrapper(top: str, ports: Iterable[PortOf]) -> str:
     """Verilog of the module `WRAPPER` around module ``top``, whose ports have ``name``, ``direction`` and ``width``.
 
     The design keeps its hierarchy: nothing of it moves into the registers, and they do not move into it.
@@ -35,7 +44,8 @@ def wrapper(top: str, ports: Iterable[Mapping[str, object]]) -> str:
         connections.append(f".{name}({direction}s[{start + width - 1}:{start}])")
     if not all(taken.values()):
         raise ValueError(f"{top} must have data inputs and outputs to be measured between registers")
-    stages, width, source = [], taken["output"], "captured"
+    stages: list[str] = []
+    width, source = taken["output"], "captured"
     while width > 1:
         groups = -(-width // FOLD)
         padded = f"{{{{{groups * FOLD - width}{{1'b0}}}}, {source}}}" if groups * FOLD > width else source

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -24,9 +24,9 @@ from ..host.files import regular, replaced
 
 __all__ = ["CONVERTED", "DTYPES", "Contents", "Layout", "Stored", "Write", "read", "written"]
 
-CONVERTED = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
+CONVERTED: dict[str, np.dtype] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 """Number types that are quantized, by their name in safetensors; NumPy has no BF16, so its bits."""
-DTYPES = {**CONVERTED, "U8": np.dtype("u1"), "U16": np.dtype("<u2")}
+DTYPES: dict[str, np.dtype] = {**CONVERTED, "U8": np.dtype("u1"), "U16": np.dtype("<u2")}
 NAMES = {
     np.dtype(kind): name
     for kind, name in (
@@ -195,7 +195,7 @@ def _read_safetensors(path: Path) -> Contents:
                 dtype=entry["dtype"],
                 shape=tuple(entry["shape"]),
                 map=whole,
-                data=raw.view(DTYPES.get(entry["dtype"], np.uint8)),
+                data=raw.view(DTYPES.get(entry["dtype"], np.dtype(np.uint8))),
             )
     return Contents(tensors=tensors, metadata=metadata)
 
@@ -215,7 +215,8 @@ def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator
         if path.suffix == ".npz":
             arrays = {name: np.empty(shape, DTYPES[dtype]) for name, (dtype, shape, _) in layout.items()}
             yield _into_arrays(arrays)
-            np.savez(file, **arrays, **{key: np.array(text) for key, text in metadata.items()})
+            texts = {key: np.array(text) for key, text in metadata.items()}
+            np.savez(file, **cast("dict[str, Any]", arrays | texts))
         else:
             header = _npy_header(layout) if path.suffix == ".npy" else _safetensors_header(layout, metadata)
             yield _into_file(file, header, layout)
@@ -272,9 +273,9 @@ def _safetensors_header(layout: Layout, metadata: Mapping[str, str]) -> bytes:
     for name, (dtype, shape, count) in layout.items():
         entries[name] = {"dtype": dtype, "shape": shape, "data_offsets": (offset, offset + count)}
         offset += count
-    text = json.dumps(entries, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # data start aligned
-    return len(text).to_bytes(8, "little") + text
+    header = json.dumps(entries, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)  # data start aligned
+    return len(header).to_bytes(8, "little") + header
 
 
 def _is_text(text: str) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..models import Statistics
+from ..models import Quantized, Statistics
 from ..models.element import code_dtype
 from ..models.parallel import checked_jobs, in_order
 from ..models.source import FORMATS
@@ -156,7 +156,7 @@ def quantize_file(
         _copy(copied, write)
         done, total = 0, sum(stored.data.size for stored in chosen.values())
 
-        def convert(part: tuple[str, Tile]) -> tuple:
+        def convert(part: tuple[str, Tile]) -> tuple[str, Tile, Quantized, Statistics]:
             name, tile = part
             random = np.random.default_rng([seed, numbers[name], tile.start()]) if numerics.random_bits else None
             return name, tile, *quantize_tile(chosen[name], tile, numerics, random)
@@ -213,7 +213,7 @@ def dequantize_file(
         _copy(copied, write)
         done, total = 0, sum(map(math.prod, shapes.values()))
 
-        def convert(part: tuple[str, Tile]) -> tuple:
+        def convert(part: tuple[str, Tile]) -> tuple[str, Tile, np.ndarray]:
             name, tile = part
             codes, scales = (contents.tensors[part] for part in _parts(name, source))
             try:

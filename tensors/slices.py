@@ -31,7 +31,8 @@ def read_slice(text: str, numerics: Numerics) -> tuple[np.ndarray, str]:
     together; an index for each of them may stand in its place, and a tensor of one axis needs none. TENSOR may be left
     out where the file has but one. Raises ValueError, with what there is, and the errors of `containers.read`.
     """
-    match = SLICE.fullmatch(text)
+    if (match := SLICE.fullmatch(text)) is None:
+        raise ValueError(f"{text!r} is no FILE:TENSOR[ROW, BLOCK]")
     path, name, size = Path(match["path"]), match["name"], numerics.block_size
     import numpy as np
 
@@ -77,8 +78,8 @@ def _place(indices: str | None, shape: tuple[int, ...], size: int, what: str) ->
     *leading, length = shape
     rows, blocks = math.prod(leading), -(-length // size)
     try:
-        chosen = [int(index) for index in indices.split(",")]
-    except (AttributeError, ValueError):
+        chosen = [int(index) for index in (indices or "").split(",")]
+    except ValueError:
         raise ValueError(
             f"{what} needs the place of a block, as in {what}[ROW, BLOCK]: ROW 0 to {rows - 1}, BLOCK 0 to {blocks - 1}"
         ) from None

@@ -378,7 +378,7 @@ def test_no_scheduler(cache, monkeypatch):
     pytest.importorskip("distributed")
     from mxcast.explore import cluster
 
-    monkeypatch.setattr(cluster, "PATIENCE", "1s")
+    monkeypatch.setattr(cluster, "PATIENCE", 1.0)
     with pytest.raises(ToolError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
         explore(SWEEP, tensors=TENSORS, scheduler="tcp://127.0.0.1:9")
 
