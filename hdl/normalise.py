@@ -2,8 +2,9 @@
 of a LUT.
 
 A number moves up by one place more than it has leading zeros, but by no more than ``max_shift``: what then has no
-leading one is unnormalised, in the Verilog ``bare``. It moves in one step, or in several of up to four ways each, which is what a LUT of six inputs chooses
-from. A step chooses the first way that brings the leading one to the first places, which the next step chooses from.
+leading one is unnormalised, in the Verilog ``bare``. It moves in one step, or in several of up to four ways each, which
+is what a LUT of six inputs chooses from. A step chooses the first way that brings the leading one to the first places,
+which the next step chooses from.
 """
 
 from __future__ import annotations

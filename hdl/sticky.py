@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from .architecture import Structure
 from .config import ConverterConfig
-from .modules import ModuleLibrary
+from .modules import ModuleLibrary, instantiated
 from .table import LUT_INPUTS, truth_of
 
 __all__ = ["Term", "any_of"]

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from .architecture import Structure
 from .config import ConverterConfig
-from .modules import ModuleLibrary
+from .modules import ModuleLibrary, instantiated
 
 __all__ = ["LUT_INPUTS", "Table", "fewest", "table", "truth_of", "without_zeros"]
 

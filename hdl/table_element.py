@@ -18,7 +18,7 @@ from .architecture import Structure
 from .boundaries import element_stages
 from .config import ConverterConfig
 from .distance import Distance, distance
-from .modules import ModuleLibrary
+from .modules import ModuleLibrary, instantiated
 from .normalise import Normalised, max_shift_of, normalised
 from .operand import operand_layout, special_flags
 from .register import Stage, enable_port

@@ -15,7 +15,7 @@ from ..spec import Rounding, Specials, Subnormals
 from .architecture import Structure
 from .boundaries import element_stages
 from .config import ConverterConfig
-from .modules import ModuleLibrary
+from .modules import ModuleLibrary, instantiated
 from .operand import operand_layout, special_flags
 from .register import Stage, enable_port
 from .rounding import rounds_up
