@@ -160,7 +160,7 @@ def test_what_shows_that_checks_can_fail_is_in_every_run() -> None:
         "sim/test_stalls.py",
         "proof/test_attacks.py",
         "proof/test_traps.py",
-        "proof/test_foreign.py",
+        "proof/test_check_rtl.py",
         "proof/test_mutation.py",
         "proof/test_gate.py",
         "proof/test_text.py",
