@@ -20,7 +20,7 @@ from .spec import PROFILES as profiles
 if TYPE_CHECKING:
     import numpy as np
 
-    from .explore import Explored
+    from .explore import Explored, Lists
     from .hdl import ConverterConfig
     from .proof import Proof
     from .sim import Verification, Verilated
@@ -272,7 +272,7 @@ def explore(
     tensors: Mapping[str, np.ndarray] | None = None,
     jobs: int = 2,
     force: bool = False,
-    **lists: object,
+    **lists: Unpack[Lists],
 ) -> list[Explored]:
     """Answer every point of a sweep: what it costs, and what it loses on tensors. ``lists`` replace the values of the
     sweep's keys.

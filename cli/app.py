@@ -68,9 +68,8 @@ def command(arguments: Sequence[str]) -> int:
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="mxcast", standalone_mode=False) or 0
         sys.stdout.flush()  # a full disk shows here
-        return (
-            128 + number if (number := arrived()) else code
-        )  # the library of the command line has one code for all signals
+        number = arrived()  # the library of the command line has one code for all signals
+        return 128 + number if number else code
     except (Exception, KeyboardInterrupt, SystemExit) as raised:
         error: BaseException = raised
         if isinstance(error, SystemExit):  # what typer makes of a broken pipe, whosever that is

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -19,7 +19,7 @@ from .streams import complain
 from .text import one_line
 
 if TYPE_CHECKING:
-    from ..explore import Exploration, Explored, Progress
+    from ..explore import Exploration, Explored, Lists, Progress
     from ..explore.tensors import Tensor
 
 __all__ = ["explore"]
@@ -116,7 +116,7 @@ def explore(
     }
     for key, value in map(assignment, set or ()):
         lists[key] = [*(lists.get(key) or ()), value]
-    chosen = chosen_sweep(sweep, **{key: values for key, values in lists.items() if values})
+    chosen = chosen_sweep(sweep, **cast("Lists", {key: values for key, values in lists.items() if values}))
     if objective:
         chosen = chosen.with_objectives(objective)
     if emit_jobs:

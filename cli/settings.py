@@ -22,7 +22,7 @@ SETS = ("format", "block", "scale_rule", "registered_after")
 """Keys that take a list of names too: the modes of a converter, its places for registers."""
 
 TABLES = {
-    "numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size"],
+    "numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size", "operation"],
     "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", *CONSTRAINTS],
 }
 
@@ -66,6 +66,8 @@ def read_settings(path: Path) -> Settings:
             identifier(chosen["name"])
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+    if (operation := fields.pop("operation", Numerics.name)) != Numerics.name:  # which the JSON of a converter says
+        raise ValueError(f"{path}: a converter encodes: its operation is no {excerpt(operation)}")
     block = fields.pop("block", None)
     if block is not None and _formats(chosen.setdefault("format", block)) != _formats(block):
         raise ValueError(f"{path} gives the format twice: {chosen['format']} and {block}")

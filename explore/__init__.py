@@ -4,12 +4,13 @@ from ..host.rooms import callable_room
 from . import jobs
 from .engine import Exploration, Progress, chosen_sweep, exploration, explore
 from .points import Explored, Point
-from .sweep import SWEEPS, Sweep, point_of, read_sweep
+from .sweep import SWEEPS, Lists, Sweep, point_of, read_sweep
 
 __all__ = [
     "SWEEPS",
     "Exploration",
     "Explored",
+    "Lists",
     "Point",
     "Progress",
     "Sweep",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from .accuracy import loss
 from .cluster import on_cluster
 from .pareto import front
 from .points import Explored, Point, described
-from .sweep import SWEEPS, LeftOut, Sweep, read_sweep
+from .sweep import SWEEPS, LeftOut, Lists, Sweep, read_sweep
 from .tensors import Tensor, given, standard
 
 __all__ = ["Exploration", "Progress", "chosen_sweep", "exploration", "explore", "measured"]
@@ -76,22 +76,37 @@ def explore(
     cached: bool = False,
     proved: Proved | None = None,
     progress: Tell | None = None,
-    **lists: object,
+    **lists: Unpack[Lists],
 ) -> list[Explored]:
-    """Answer every point of a sweep: what it costs, and what it loses on tensors. One row a point, in the order of the
-    sweep.
+    """Answer every point of a sweep: what it costs, and what it loses on tensors.
 
-    ``sweep`` is one of `SWEEPS`, a TOML file or a `Sweep`; ``lists`` replace the values of its keys, one value or a
-    list each: ``format="e4m3,e5m2"`` is one converter with two formats, ``format=["e4m3", "e5m2"]`` are two converters.
-    ``tensors`` are arrays by name, in place of the weights and distributions that ship with the package. ``jobs``
-    processes work at a time, or the workers of the Dask ``scheduler`` do. Results are kept by content: what an earlier
-    call has answered is not asked again, unless by ``force``; with ``cached`` nothing is asked, and what is not on
-    record is left out. ``proved`` says what is on record of a proof (`mxcast.proof.recorded`).
+    Results are kept under the Verilog, the scripts and the versions of the tools: what an earlier call has answered is
+    not asked again. A table: ``pandas.DataFrame(explore("formats"))``.
 
-    A point that fails has a row with its error. Raises ValueError for unknown names, `ToolError` where a tool is
-    missing.
+    Parameters
+    ----------
+    sweep : one of `SWEEPS` by its name, a TOML file or a `Sweep`
+    tensors : arrays by name, in place of the weights and distributions that ship with the package
+    jobs : how many processes work at a time
+    scheduler : address of a Dask scheduler, whose workers work instead
+    force : ask again, whatever is kept
+    cached : ask nothing; what is not on record is left out
+    proved : gives what is on record of a proof (`mxcast.proof.recorded`), by the fingerprint of the Verilog
+    progress : is called with the `Progress` of the sweep
+    lists : replace the values of the sweep's keys, one value or a list each: ``format="e4m3,e5m2"`` is one converter
+        with two formats, ``format=["e4m3", "e5m2"]`` are two converters
 
-    A table: ``pandas.DataFrame(explore("formats"))``.
+    Returns
+    -------
+    list of Explored
+        one row a point, in the order of the sweep; a point that failed has a row with its error
+
+    Raises
+    ------
+    ValueError
+        for unknown names
+    ToolError
+        where a tool is missing
     """
     return exploration(
         chosen_sweep(sweep, **lists),
@@ -105,7 +120,7 @@ def explore(
     ).rows
 
 
-def chosen_sweep(sweep: str | Path | Sweep, **lists: object) -> Sweep:
+def chosen_sweep(sweep: str | Path | Sweep, **lists: Unpack[Lists]) -> Sweep:
     """A sweep by its name or file, with these lists in place of its own."""
     if not isinstance(sweep, Sweep):
         if sweep in SWEEPS:

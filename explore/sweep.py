@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypedDict, Unpack
 
-from ..hdl import ConverterConfig, Microarchitecture, converter_config
+from ..hdl import ConverterConfig, converter_config
 from ..hdl.architecture import CHOICES, GOALS
 from ..host.files import read_toml
-from ..spec import BLOCKS, PROFILES, Numerics, ScaleRule, block_format, numerics
+from ..spec import BLOCKS, PROFILES, ScaleRule, block_format, numerics
 from ..spec.catalogue import unknown_name
 from ..spec.names import source_format
 from ..spec.numerics import RULES
@@ -23,7 +23,7 @@ from ..synth.pipeline import DELAYS, pipelined
 from ..synth.targets import TARGETS
 from .points import Point, checked_column
 
-__all__ = ["OBJECTIVES", "SWEEPS", "LeftOut", "Sweep", "point_of", "read_sweep"]
+__all__ = ["OBJECTIVES", "SWEEPS", "LeftOut", "Lists", "Sweep", "point_of", "read_sweep"]
 
 OBJECTIVES = ("luts", "levels", "sqnr_db")
 """What the Pareto front is made of, unless something else is asked for."""
@@ -37,14 +37,39 @@ CONSTRAINTS = ("latency", "frequency_mhz")
 are known.
 """
 NAME = re.compile(r"\w[\w. -]*")
-KEYS = (
-    *USUAL,
-    *(f.name for f in dataclasses.fields(Numerics) if f.name != "block"),
-    "block_size",
-    *(f.name for f in dataclasses.fields(Microarchitecture)),
-    "optimize",
-    *CONSTRAINTS,
-)
+Texts: TypeAlias = str | Iterable[str]
+Numbers: TypeAlias = int | Iterable[int]
+
+
+class Lists(TypedDict, total=False):
+    """The keys of a grid: how a point is asked, the fields of `Numerics` and of `Microarchitecture`, and constraints;
+    one value or several.
+    """
+
+    target: Texts
+    format: Texts
+    profile: Texts
+    seeds: Numbers
+    source: Texts
+    scale_rule: Texts
+    rounding: Texts
+    specials: Texts
+    input_subnormals: Texts
+    element_subnormals: Texts
+    overflow: Texts
+    random_bits: Numbers
+    block_size: Numbers
+    amax_key: Texts
+    amax: Texts
+    quantizer: Texts
+    structure: Texts
+    registered_after: Texts
+    optimize: Texts
+    latency: Numbers
+    frequency_mhz: Numbers
+
+
+KEYS = tuple(Lists.__annotations__)
 
 Grid = Mapping[str, tuple]
 """Values by key of `KEYS`."""
@@ -84,7 +109,7 @@ class Sweep:
             raise ValueError("objectives needs at least one column")
         object.__setattr__(self, "objectives", tuple(dict.fromkeys(map(checked_column, self.objectives))))
 
-    def replace(self, **changed: object) -> Sweep:
+    def replace(self, **changed: Unpack[Lists]) -> Sweep:
         """The sweep with these lists in every grid, in place of what it has there."""
         lists = _lists(changed)
         return dataclasses.replace(self, grids=tuple({**grid, **lists} for grid in self.grids))

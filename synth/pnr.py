@@ -83,11 +83,31 @@ def place_and_route(
     force: bool = False,
     progress: Progress | None = None,
 ) -> PlaceAndRoute:
-    """Synthesise the emitted Verilog between registers, then place and route it with the seeds 1 to ``seeds``, ``jobs``
-    at a time.
+    """Synthesise the emitted Verilog between registers, then place and route it.
 
-    Results are kept by content, each seed by itself; ``progress`` gets done and total steps. Raises `ToolError` without
-    Yosys or nextpnr, and ValueError if the converter does not fit.
+    Results are kept under the Verilog without its header, the scripts and the versions of the tools, each seed by
+    itself.
+
+    Parameters
+    ----------
+    config : the converter
+    target : one of `TARGETS` that has a device
+    seeds : the runs, of seeds 1 to this
+    jobs : how many runs at a time
+    force : whatever is kept
+    progress : is called with the steps done and the steps in all
+
+    Returns
+    -------
+    PlaceAndRoute
+        Fmax in MHz of each seed, and the cells in use
+
+    Raises
+    ------
+    ValueError
+        for a target without a device, or a converter that does not fit
+    ToolError
+        without Yosys or nextpnr, or where one fails
     """
     if target not in routable():
         raise ValueError(

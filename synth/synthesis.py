@@ -12,6 +12,7 @@ from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
+from ..spec import BlockFormat, NumberFormat, Numerics
 from ..spec.catalogue import unknown_name
 from .netlist import Cost, cost, delay_ps
 from .targets import OPENED, TARGETS, Target
@@ -50,7 +51,7 @@ class Synthesis:
 
 
 def synth(
-    config: ConverterConfig | str,
+    config: ConverterConfig | str | BlockFormat | NumberFormat | Numerics,
     target: str = "xcu",
     *,
     profile: str | None = None,
@@ -58,10 +59,28 @@ def synth(
     force: bool = False,
     **overrides: object,
 ) -> Synthesis:
-    """Synthesise the emitted Verilog for one of `TARGETS`, as a whole and, if asked, each stage alone.
+    """Synthesise the emitted Verilog, as a whole and, if asked, each stage alone.
 
-    The configuration is given as to `hdl.converter_config`. Results are kept by content: the Verilog, the script and
-    the version of Yosys. Raises `ToolError` without Yosys.
+    Results are kept under the Verilog without its header, the script and the version of Yosys.
+
+    Parameters
+    ----------
+    config, profile, overrides : the converter, as for `hdl.converter_config`
+    target : one of `TARGETS`
+    stages : synthesise each stage alone, too
+    force : whatever is kept
+
+    Returns
+    -------
+    Synthesis
+        cells by kind, levels, and the delay in picoseconds where the target has one
+
+    Raises
+    ------
+    ValueError
+        for an unknown target or field
+    ToolError
+        without Yosys, or where it fails
     """
     if target not in TARGETS:
         raise ValueError(unknown_name("target", target, TARGETS))

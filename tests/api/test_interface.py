@@ -75,14 +75,15 @@ def test_one_sentence(call, sentence, tmp_path, monkeypatch):
     assert str(error.value) == sentence and not list(tmp_path.iterdir())
 
 
-def test_the_room_of_the_same_name():
+@pytest.mark.parametrize("room, table", [("synth", "TARGETS"), ("explore", "SWEEPS")])
+def test_the_room_of_the_same_name(room, table):
     """``mxcast.synth`` is a folder of modules and the function of the interface, in whatever order they are
-    imported.
+    imported; and so is ``mxcast.explore``.
     """
     script = (
-        "{first}\nimport mxcast, mxcast.synth\nfrom mxcast.synth import TARGETS\n"
-        "print(callable(mxcast.synth), 'xcu' in TARGETS, mxcast.synth.TARGETS is TARGETS)"
+        f"{{first}}\nimport mxcast, mxcast.{room}\nfrom mxcast.{room} import {table}\n"
+        f"print(callable(mxcast.{room}), len({table}) > 1, mxcast.{room}.{table} is {table})"
     )
-    for first in ("import mxcast.synth", "import mxcast; mxcast.synth", "import mxcast.cli"):
+    for first in (f"import mxcast.{room}", f"import mxcast; mxcast.{room}", "import mxcast.cli"):
         done = subprocess.run([sys.executable, "-c", script.format(first=first)], capture_output=True, text=True)
         assert done.stdout == "True True True\n", done.stderr

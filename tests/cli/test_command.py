@@ -423,6 +423,7 @@ def test_configuration_file_takes_what_json_gives(passes, tmp_path):
     "text, words",
     [
         ("formatt = 'e4m3'", "unknown key 'formatt': did you mean 'format'?"),
+        ("format = 'e4m3'\n[numerics]\noperation = 'decode'", "a converter encodes: its operation is no 'decode'"),
         ("[numerics]\nscale = 'ceil'", "unknown key of [numerics] 'scale': did you mean"),
         ("[numerics]\namax_key = 'reduced'", "unknown key of [numerics] 'amax_key'"),
         ("[microarchitecture]\namax_ky = 'reduced'", "did you mean 'amax_key'?"),

@@ -9,7 +9,9 @@ import pytest
 from mxcast.cli.options import assignment
 from mxcast.explore import SWEEPS, Point, Sweep, chosen_sweep, read_sweep
 from mxcast.explore.ablation import CLAUSES
-from mxcast.hdl import ConverterConfig, converter_config
+from mxcast.explore.sweep import KEYS, USUAL
+from mxcast.hdl import ConverterConfig, Microarchitecture, converter_config
+from mxcast.spec import Numerics
 from mxcast.spec.numerics import ScaleRule
 
 
@@ -197,3 +199,8 @@ def test_any_file_is_a_sweep(tmp_path):
     for name in ("sweep.conf", "my sweep.toml"):
         (tmp_path / name).write_text('format = "e2m1"')
         assert [point.config.formats for point in chosen_sweep(str(tmp_path / name)).points()[0]] == ["mxfp4_e2m1"]
+
+
+def test_every_field_of_a_converter_is_a_key():
+    fields = {field.name for one in (Numerics, Microarchitecture) for field in dataclasses.fields(one)} - {"block"}
+    assert fields | {"block_size", "optimize", "latency", "frequency_mhz"} | set(USUAL) == set(KEYS)
