@@ -111,7 +111,7 @@ def _sweeps() -> Rows:
     return [
         {
             "name": name,
-            "points": len(sweep.points()[0]),
+            "combinations": sweep.combinations,
             "explores": sweep.description,
             "Pareto front of": ", ".join(sweep.objectives),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
@@ -116,6 +117,11 @@ class Sweep:
 
     def with_objectives(self, objectives: Iterable[str]) -> Sweep:
         return dataclasses.replace(self, objectives=tuple(objectives))
+
+    @property
+    def combinations(self) -> int:
+        """How many combinations the lists have: as many points, but for those that are equal or cannot be built."""
+        return sum(math.prod(map(len, {**self.usual, **grid}.values())) for grid in self.grids)
 
     def points(self) -> tuple[list[Point], list[LeftOut]]:
         """Every point once, in order, and the combinations that cannot be built. Raises ValueError where none can."""
