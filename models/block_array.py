@@ -13,11 +13,20 @@ from ..spec.catalogue import excerpt
 __all__ = ["BlockArray", "Quantized", "as_blocks", "check_codes", "code_dtype", "code_values", "require_whole"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BlockArray:
     """An array of numbers in a block format.
 
-    Codes are right-aligned in uint8, or in uint16 where they have more than eight bits.
+    Codes are right-aligned in uint8, or in uint16 where they have more than eight bits. The arrays are those that were
+    given, not copies, and can be written to. Two are equal if all codes, scales and fields are. ``np.asarray`` gives
+    the numbers.
+
+    >>> from mxcast.models import quantize
+    >>> q = quantize(np.full((2, 32), 1.5, np.float32), "e2m1")
+    >>> q
+    <Quantized (2, 32) mxfp4_e2m1>
+    >>> q == quantize(np.asarray(q), "e2m1"), q.shape
+    (True, (2, 32))
     """
 
     scales: np.ndarray
@@ -30,8 +39,41 @@ class BlockArray:
     length: int | None = None
     """Length of this axis before its last block was completed with zeros; None where nothing was added."""
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array of numbers."""
+        shape = list(self.codes.shape)
+        if self.length is not None:
+            shape[self.axis] = self.length
+        return tuple(shape)
 
-@dataclass(frozen=True, kw_only=True)
+    def dequantize(self) -> np.ndarray:
+        """The numbers, as `models.dequantize` gives them."""
+        from .decode import dequantize  # which takes a value of this class
+
+        return dequantize(self)
+
+    def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("the numbers of a block array are made when they are asked for: copy cannot be False")
+        return self.dequantize().astype(dtype or np.float32, copy=False)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, others = (vars(one) | {"axis": one.axis % one.codes.ndim} for one in (self, other))
+        return all(np.array_equal(mine[name], others[name]) for name in ("codes", "scales")) and all(
+            mine[name] == others[name] for name in mine if name not in ("codes", "scales")
+        )
+
+    def __hash__(self) -> int:
+        raise TypeError(f"a {type(self).__name__} has no hash, as its arrays can be written to")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.shape} {self.block.name}>"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Quantized(BlockArray):
     """A `BlockArray` with the numerics that made it, whose block format is that of the array."""
 

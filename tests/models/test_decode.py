@@ -69,7 +69,7 @@ def test_blocks_need_no_numerics_to_be_decoded():
     q = quantize(np.linspace(-3, 3, 64, dtype=np.float32), "e2m3", pad=True)
     plain = BlockArray(scales=q.scales, codes=q.codes, block=q.block, length=q.length)
     np.testing.assert_array_equal(dequantize(plain), dequantize(q))
-    with pytest.raises(TypeError, match="^statistics are of Quantized blocks, with their numerics, not of BlockArray"):
+    with pytest.raises(TypeError, match="^statistics are of Quantized blocks, with their numerics, not of <BlockArray"):
         error_statistics(np.zeros(64, np.float32), plain)
 
 
