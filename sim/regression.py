@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 import zipfile
@@ -223,14 +224,15 @@ def _judged(
 
 
 def _environment(simulator: str) -> dict[str, str]:
-    tools.compiler()
     if find_spec("cocotb_tools") is None:
         raise ToolMissing(f"cocotb is missing: {tools.VERILATOR_ADVICE}")
     if simulator == "icarus":
         tools.icarus()
         return dict(os.environ)
     tools.make()
-    return tools.simulator_environment()
+    # the makefiles of Verilator name a compiler of their own, whatever CXX is
+    command = shlex.join(tools.compiler()).replace(" ", r"\ ")
+    return tools.simulator_environment() | {"MAKEFLAGS": f"CXX={command} LINK={command}"}
 
 
 def _waveform(folder: Path) -> Path | None:

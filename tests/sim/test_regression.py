@@ -1,12 +1,14 @@
 """The cocotb regression on the simulators, and what it refuses."""
 
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
 
 from mxcast.hdl import converter_config
 from mxcast.models import quantize
+from mxcast.sim import regression
 from mxcast.sim import test as regress
 from mxcast.sim.scoreboard import Scoreboard
 from mxcast.sim.stimuli import corner_cases
@@ -133,3 +135,18 @@ def test_scoreboard_report_says_what_an_engineer_needs():
 def test_unknown_simulator():
     with pytest.raises(ValueError, match="simulator must be one of verilator, icarus"):
         regress(converter_config("e4m3"), simulator="modelsim")
+
+
+def test_make_takes_the_compiler_of_cxx(tmp_path, monkeypatch):
+    """Verilator's makefiles set CXX and LINK; ours go before them, options and spaces included."""
+    monkeypatch.setenv("CXX", "g++ -m64 -DA='b c'")
+    (tmp_path / "Makefile").write_text("CXX = other\nLINK = other\nall:\n\t@echo $(CXX)\n\t@echo $(LINK)\n")
+    environment = regression._environment("verilator")
+    done = subprocess.run(["make"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{shutil.which('g++')} -m64 -DA=b c\n" * 2, done.stderr
+
+
+@needs_icarus
+def test_icarus_asks_for_no_compiler(monkeypatch):
+    monkeypatch.setenv("CXX", "/nonexistent")
+    assert regression._environment("icarus")["CXX"] == "/nonexistent"
