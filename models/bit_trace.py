@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from ..spec import FloatFormat, Kind, NumberFormat, Numerics, Rounding, ScaleRule, Subnormals
+from ..spec import E8M0, FloatFormat, Kind, NumberFormat, Numerics, Rounding, ScaleRule, Subnormals
 from .exact import element_value, floor_log2, fp32, neighbours
 from .rounding import largest_code
 
@@ -79,7 +79,7 @@ def _rceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
     p = fp32_pattern(fp32(fp32_value(a) * reciprocal))
     limit = 0 if p >> 23 else 1 << 22  # the power of two below the normal numbers is a subnormal pattern
     up = p & FRACTION > limit
-    byte = min((p >> 23) + up, 254)
+    byte = min((p >> 23) + up, E8M0.max_code)
     return byte, (
         f"p = fl32(a * 0x{fp32_pattern(reciprocal):08X}) = 0x{p:08X}; of p e + (m > {f'0x{limit:X}' if limit else 0}) "
         f"= {p >> 23} + {int(up)} = {byte}"
@@ -99,7 +99,7 @@ SCALE_RULES: dict[ScaleRule, Callable[[int, int, int, NumberFormat], tuple[int, 
 
 def _clamped(formula: str, field: int, less: int, more: bool | None = None) -> tuple[int, str]:
     total = field - less + bool(more)
-    byte = min(max(total, 0), 254)
+    byte = min(max(total, 0), E8M0.max_code)
     numbers = f"{field} - {less}" + ("" if more is None else f" + {int(more)}")
     return byte, f"{formula} = {numbers} = {total}" + (f", clamped to {byte}" if byte != total else "")
 

@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 
 from ..spec import (
+    E8M0,
     FP32,
     BlockFormat,
     Convention,
@@ -142,8 +143,8 @@ SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
 
 
 def smallest_exponent(ratio: Fraction) -> int:
-    """The smallest X >= -127 with ratio <= 2**X."""
-    return next(x for x in range(-127, 512) if ratio <= TWO**x)
+    """The smallest X of a scale code, -127 or more, with ratio <= 2**X."""
+    return next(x for x in range(-E8M0.bias, 512) if ratio <= TWO**x)
 
 
 def fp32(value: Fraction) -> Fraction:

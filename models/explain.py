@@ -14,7 +14,18 @@ from typing import Unpack
 
 import numpy as np
 
-from ..spec import FP32, BlockFormat, NumberFormat, Numerics, ScaleRule, Specials, Subnormals, profile_of, signal_codes
+from ..spec import (
+    E8M0,
+    FP32,
+    BlockFormat,
+    NumberFormat,
+    Numerics,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    profile_of,
+    signal_codes,
+)
 from ..spec import numerics as numerics_of
 from .bit_trace import RoundingTrace, fp32_pattern, rounding_trace, scale_trace
 from .block import Rules, quantize
@@ -154,7 +165,8 @@ def _scale_step(numerics: Numerics, patterns: list[int], kinds: list[str], rando
         computed, arithmetic = scale_trace(largest.fp32 if largest else 0, numerics)
         if computed != byte:
             raise AssertionError(f"the arithmetic shown, {arithmetic}, does not give the byte {byte}")
-    limit = math.inf if byte == 0xFF else largest_value(numerics) * 2.0 ** (byte - 127)
+    factor = _factor(numerics, byte)
+    limit = math.inf if math.isnan(factor) else largest_value(numerics) * factor
     values = [_number(p, numerics) for p in patterns]
     pairs = [
         (Fraction(v), Fraction(y))
@@ -173,7 +185,12 @@ def _scale_step(numerics: Numerics, patterns: list[int], kinds: list[str], rando
 
 
 def _decoded(numerics: Numerics, byte: int, code: int) -> float:
-    return math.nan if byte == 0xFF else float(code_values(numerics.block.element)[code]) * 2.0 ** (byte - 127)
+    return float(code_values(numerics.block.element)[code]) * _factor(numerics, byte)
+
+
+def _factor(numerics: Numerics, byte: int) -> float:
+    """The value of a scale code."""
+    return float(code_values(numerics.block.scale)[byte])
 
 
 def _element_step(
@@ -184,7 +201,7 @@ def _element_step(
     if REPLACED[numerics.specials](kind, kinds):
         quotient, trace = None, RoundingTrace(action="specials", code=code)
     else:
-        quotient = number.magnitude / TWO ** (byte - 127)
+        quotient = number.magnitude / Fraction(_factor(numerics, byte))
         trace = rounding_trace(quotient, kind, numerics, random)
         if element.signed_code(trace.code, number.negative) != code:
             raise AssertionError(f"the steps shown for element {lane} do not lead to its code {code:#x}: {trace}")
@@ -251,7 +268,8 @@ def _remarks(numerics: Numerics, patterns: list[int], kinds: list[str]) -> Itera
 
 def _remark_nan_block(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
     code = "the canonical NaN" if element.nan_code is not None else f"code 0, as {element.name} has no NaN"
-    yield f"{' and '.join(there.values())}: under nan_block the block has byte 0xFF, and every element is {code}"
+    byte = f"byte 0x{E8M0.nan_code:02X}"
+    yield f"{' and '.join(there.values())}: under nan_block the block has {byte}, and every element is {code}"
 
 
 def _remark_te(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
@@ -259,12 +277,13 @@ def _remark_te(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
     if "nan" in there:
         yield f"{there['nan']}: under te left out of the maximum, and {code} as element"
     if "inf" in there:
-        yield f"{there['inf']}: under te the block has byte 0xFE; the largest number of its sign as element"
+        byte = f"byte 0x{E8M0.max_code:02X}"
+        yield f"{there['inf']}: under te the block has {byte}; the largest number of its sign as element"
 
 
 def _remark_inf_scale(there: dict[str, str], element: NumberFormat) -> Iterator[str]:
     inf, nan = signal_codes(element)
-    byte, code = (0xFF, nan) if "nan" in there else (0xFE, inf)
+    byte, code = (E8M0.nan_code, nan) if "nan" in there else (E8M0.max_code, inf)
     yield (
         f"{next(iter(there.values()))}: under inf_scale the block has byte 0x{byte:02X}, and every element is its sign "
         f"and magnitude 0x{code:X}"

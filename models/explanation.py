@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..spec import Numerics
+from ..spec import E8M0, Numerics
 
 __all__ = ["CLASSES", "ElementStep", "Explanation", "Largest", "ScaleStep"]
 
@@ -53,7 +53,7 @@ class ScaleStep:
     @property
     def exponent(self) -> int | None:
         """X; None for the NaN byte."""
-        return None if self.byte == 0xFF else self.byte - 127
+        return None if self.byte == E8M0.nan_code else self.byte - E8M0.bias
 
     @property
     def sqnr_db(self) -> float:

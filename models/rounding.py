@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from ..spec import FloatFormat, Kind, NumberFormat, Numerics, Rounding, Subnormals
+from ..spec import FP32, FloatFormat, Kind, NumberFormat, Numerics, Rounding, Subnormals
 from .scratch_buffers import ScratchBuffers
 from .source import INFINITY
 
@@ -81,7 +81,7 @@ def _nearest_even(
     np.right_shift(power, np.uint32(shift), out=power)
     np.copyto(narrow, power, casting="unsafe")
     np.add(codes, narrow, out=codes)
-    offset = ((element.emin + 127 + shift) << element.man_bits) % (1 << 8 * codes.itemsize)
+    offset = ((element.emin + FP32.bias + shift) << element.man_bits) % (1 << 8 * codes.itemsize)
     np.subtract(codes, codes.dtype.type(offset), out=codes)
     return y, sum
 
@@ -143,7 +143,7 @@ def _guard_half_up(
         error, step = _nearest_even(y, element, buffers, codes, with_error=True)
         _away_from_zero(error, step, codes)
     else:
-        total, zero_field = buffers.total[: y.size], np.uint32((127 - element.bias) << 23)
+        total, zero_field = buffers.total[: y.size], np.uint32((FP32.bias - element.bias) << 23)
         np.maximum(y.view(np.uint32), zero_field, out=total)
         np.subtract(total, zero_field, out=total)
         np.add(total, np.uint32(1 << (22 - element.man_bits)), out=total)

@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..spec import NumberFormat, Numerics, ScaleRule
+from ..spec import E8M0, NumberFormat, Numerics, ScaleRule
 from .source import FRACTION
 
 __all__ = ["broadcast", "scale_bytes", "scale_reciprocals"]
 
-RECIPROCALS = np.append(np.ldexp(np.float32(1), 127 - np.arange(255)), np.float32(np.nan)).astype(np.float32)
+POWERS = np.ldexp(np.float32(1), E8M0.bias - np.arange(E8M0.nan_code))
+RECIPROCALS = np.append(POWERS, np.float32(np.nan)).astype(np.float32)
 """2**-X of every scale byte, exactly; that of 2**127 is subnormal."""
 
 

@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 
-from ..spec import Kind, NumberFormat, Numerics, Rounding
+from ..spec import FP32, Kind, NumberFormat, Numerics, Rounding
 from .block_array import code_dtype
 
 __all__ = ["CHUNK", "ScratchBuffers", "scratch_buffers"]
@@ -33,7 +33,7 @@ class ScratchBuffers:
         self.factors = np.empty(size, np.float32)
         self.narrow, self.flags = np.empty(size, code_dtype(element)), np.empty(size, bool)
         self.limit = np.full(size, _limit(element, numerics.rounding), np.float32)
-        self.smallest_normal = np.full(size, (element.emin + 127) << 23, np.uint32)
+        self.smallest_normal = np.full(size, (element.emin + FP32.bias) << FP32.man_bits, np.uint32)
 
 
 def _limit(element: NumberFormat, rounding: Rounding) -> float:

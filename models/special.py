@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..spec import Numerics, Specials, signal_codes
+from ..spec import E8M0, Numerics, Specials, signal_codes
 from .element import encode, give_signs
 from .scratch_buffers import ScratchBuffers
 from .source import FRACTION, INFINITY
@@ -87,7 +87,7 @@ def _drop(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Inf and NaN inputs are encoded as numbers of exponent 128."""
     where = magnitudes >= INFINITY
-    exponent = 127.0 - np.repeat(scales, where.sum(axis=1))
+    exponent = float(E8M0.bias) - np.repeat(scales, where.sum(axis=1))
     significand = 1 + (magnitudes[where] & FRACTION) * 2.0**-23
     # they are beyond float32: scaled in double precision, which is exact, and limited to a value beyond the format
     y = np.ldexp(significand, (exponent + 128).astype(np.int32))

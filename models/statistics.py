@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..spec import FP32, NumberFormat, Numerics
+from ..spec import E8M0, FP32, NumberFormat, Numerics
 from ..spec.catalogue import excerpt
 from .amax import block_amax
 from .block_array import Quantized, as_blocks, check_codes, code_values
@@ -151,7 +151,7 @@ def _chunk_statistics(
     flags, nonzero = buffers.flags[:length], buffers.narrow.view(bool)[:length]
     saturated = np.count_nonzero(np.greater(np.abs(scaled, out=scaled), np.float32(largest_value(numerics)), out=flags))
     np.logical_and(np.equal(decoded, 0, out=flags), np.not_equal(magnitudes, 0, out=nonzero), out=flags)
-    weights = np.ldexp(1.0, 2 * (scales.astype(np.int32) - 127))
+    weights = np.ldexp(1.0, 2 * (scales.astype(np.int32) - E8M0.bias))
     return others + Statistics(
         saturated=int(saturated),
         flushed=int(np.count_nonzero(flags)),
@@ -189,9 +189,7 @@ def _special_statistics(
             bits.view(np.float32).astype(np.float64),
             code_values(numerics.block.element)[codes].astype(np.float64),
         )
-    scale = np.where(scales == numerics.block.scale.nan_code, np.nan, np.ldexp(1.0, scales.astype(np.int32) - 127))[
-        :, None
-    ]
+    scale = code_values(numerics.block.scale)[scales].astype(np.float64)[:, None]
     y = values * scale
     finite = np.isfinite(x)
     magnitude = np.abs(np.where(finite, x, 0))
