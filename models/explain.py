@@ -14,10 +14,21 @@ from typing import Unpack
 
 import numpy as np
 
-from ..spec import FP32, BlockFormat, NumberFormat, Numerics, ScaleRule, Specials, Subnormals, profile_of, signal_codes
+from ..spec import (
+    FP32,
+    BlockFormat,
+    NumberFormat,
+    Numerics,
+    NumericsFields,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    profile_of,
+    signal_codes,
+)
 from ..spec import numerics as numerics_of
 from .bit_trace import RoundingTrace, fp32_pattern, rounding_trace, scale_trace
-from .block import Rules, quantize
+from .block import quantize
 from .block_array import code_values
 from .element import largest_value
 from .exact import decode, quantize_block
@@ -35,7 +46,7 @@ def explain(
     profile: str | None = None,
     *,
     random: Sequence[int] | None = None,
-    **rules: Unpack[Rules],
+    **rules: Unpack[NumericsFields],
 ) -> Explanation:
     """Convert one block and keep every step.
 
