@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
+from .hdl import ConverterFields as Rules
 from .hdl import converter_config
 from .models.block import quantize as _quantize
 from .models.block_array import Quantized
@@ -21,10 +22,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .explore import Explored, Lists
-    from .hdl import ConverterConfig
+    from .hdl import Format
     from .proof import Proof
     from .sim import Verification, Verilated
-    from .spec import BlockFormat, NumberFormat, Numerics
     from .synth import Synthesis
 
 __all__ = [
@@ -41,29 +41,6 @@ __all__ = [
     "verify",
     "verilate",
 ]
-
-Format: TypeAlias = "str | BlockFormat | NumberFormat | Numerics | ConverterConfig"
-"""What names a converter's output, or says all of a converter."""
-
-
-class Rules(TypedDict, total=False):
-    """Fields of `spec.Numerics`, and of the hardware's `hdl.Microarchitecture`, which changes no bit."""
-
-    source: str
-    block_size: int
-    scale_rule: str
-    rounding: str
-    specials: str
-    input_subnormals: str
-    element_subnormals: str
-    overflow: str
-    random_bits: int
-    optimize: str
-    amax: str
-    amax_key: str
-    quantizer: str
-    structure: str
-    registered_after: str | tuple[str, ...]
 
 
 def quantize(
@@ -96,9 +73,12 @@ def quantize(
     Raises
     ------
     TypeError
-        for other dtypes, tensors on a GPU or with a gradient
+        for other dtypes, masked arrays, and tensors on a GPU or with a gradient
     ValueError
-        for an incomplete block or an unknown name
+        for an incomplete block, an unknown name, a converter with modes, and random bits that the rounding does not
+        take
+    RuntimeError
+        where this thread flushes subnormal numbers to zero
 
     >>> import numpy as np
     >>> q = quantize(np.linspace(-2, 2, 32, dtype=np.float32), "e2m1", profile="ocp")
@@ -114,10 +94,23 @@ def quantize(
 def verilate(format: Format, profile: str | None = None, **rules: Unpack[Rules]) -> Verilated:
     """The emitted Verilog as a NumPy function, compiled by Verilator: the same arguments and results as `quantize`.
 
+    Parameters
+    ----------
+    format, profile, rules : the converter; one with modes is in mode 0, and its `Verilated.mode` gives the others
+
+    Returns
+    -------
+    Verilated
+        call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``
+
     Raises
     ------
+    ValueError
+        for an unknown name, and for what no converter can be
     mxcast.host.errors.ToolMissing
         without Verilator or a C++ compiler
+    mxcast.host.errors.ToolError
+        where one of them fails
     """
     from .sim import verilate
 
@@ -146,6 +139,11 @@ def emit(
     -------
     dict
         the files by kind: ``verilog``, ``json``, ...
+
+    Raises
+    ------
+    ValueError
+        for an unknown name, for what no converter can be, and where somebody has edited a file, unless by ``force``
     """
     from .hdl import emit
 
@@ -180,6 +178,13 @@ def verify(
     -------
     Verification
         ``passed``, and the first mismatches in words
+
+    Raises
+    ------
+    ValueError
+        for an unknown name, and for what no converter can be
+    mxcast.host.errors.ToolMissing
+        without Verilator or a C++ compiler
     """
     from .sim import verify
 
@@ -222,6 +227,15 @@ def prove(
     -------
     Proof
         ``status`` (PASS, FAIL, UNKNOWN, TIMEOUT), ``passed`` and the counterexample
+
+    Raises
+    ------
+    ValueError
+        for an unknown name, and for what no converter can be
+    mxcast.host.errors.DesignError
+        for a file that a tool cannot read
+    mxcast.host.errors.ToolMissing
+        without Yosys or the solver
     """
     from .proof import prove
 
@@ -260,6 +274,13 @@ def synth(
     -------
     Synthesis
         LUTs, carries, registers and levels
+
+    Raises
+    ------
+    ValueError
+        for an unknown name, and for what no converter can be
+    mxcast.host.errors.ToolMissing
+        without Yosys
     """
     from .synth import synthesis
 
@@ -274,13 +295,29 @@ def explore(
     force: bool = False,
     **lists: Unpack[Lists],
 ) -> list[Explored]:
-    """Answer every point of a sweep: what it costs, and what it loses on tensors. ``lists`` replace the values of the
-    sweep's keys.
+    """Answer every point of a sweep: what it costs, and what it loses on tensors.
+
+    Parameters
+    ----------
+    sweep : one by name (``mxcast list sweeps``), or a TOML file of one
+    tensors : arrays by name, in place of the weights and distributions that ship with the package
+    jobs : processes that work at a time
+    force : whatever is kept
+    lists : values of the sweep's keys that replace its own, one or several each
 
     Returns
     -------
     list of Explored
-        one row a point; ``pandas.DataFrame`` makes a table of it
+        one row a point, with its error where it failed; ``pandas.DataFrame`` makes a table of it
+
+    Raises
+    ------
+    ValueError
+        for an unknown name, and for a sweep without a point that can be built
+    TypeError
+        for a value of the wrong kind
+    mxcast.host.errors.ToolMissing
+        without Yosys or, where points are placed, nextpnr
     """
     from .explore import explore
 

@@ -26,7 +26,7 @@ class Side:
 
     text: str
     profile: str
-    fields: dict[str, str | int]
+    fields: dict[str, Any]  # of a user: checked where they are used
 
     def numerics(self, block: str) -> Numerics:
         return numerics(block, self.profile, **self.fields)

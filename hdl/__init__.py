@@ -8,9 +8,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .architecture import CHOICES, GOALS, Amax, AmaxKey, Microarchitecture, Quantizer, Structure, supports
+from .architecture import (
+    CHOICES,
+    GOALS,
+    Amax,
+    AmaxKey,
+    Microarchitecture,
+    MicroarchitectureFields,
+    Quantizer,
+    Structure,
+    supports,
+)
 from .boundaries import stages
-from .config import ConverterConfig, converter_config
+from .config import ConverterConfig, ConverterFields, Format, converter_config
 
 if TYPE_CHECKING:
     from .amax import AmaxTree
@@ -29,8 +39,11 @@ __all__ = [
     "AmaxTree",
     "BlockConverter",
     "ConverterConfig",
+    "ConverterFields",
     "ElementQuantizer",
+    "Format",
     "Microarchitecture",
+    "MicroarchitectureFields",
     "Quantizer",
     "RandomSource",
     "ScaleUnit",

@@ -34,7 +34,7 @@ class ReduceKey(wiring.Component):
             {"magnitude": In(magnitude_width(self.numerics)), **mode_port(config), "key": Out(scale_key_layout(config))}
         )
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         numerics, source = self.numerics, self.numerics.source
         fraction = self.magnitude[: source.man_bits]
@@ -49,7 +49,7 @@ class ReduceKey(wiring.Component):
         m.d.comb += self.key.flag.eq(flag)
         return m
 
-    def exceeds(self, m: Module, platform, fraction, exponent):
+    def exceeds(self, m: Module, platform: object, fraction, exponent):
         """Does the fraction put the scale one up?"""
         thresholds = [Threshold.of(mode) for mode in self.config.modes]
         never = (1 << len(fraction)) - 1
@@ -69,7 +69,7 @@ class ReduceKey(wiring.Component):
             return Mux(exponent == by_mode(self, [t.bottom for t in thresholds]), bottom, exceeds)
         return exceeds
 
-    def above(self, m: Module, platform, where: str, fraction, limit: int):
+    def above(self, m: Module, platform: object, where: str, fraction, limit: int):
         """``fraction > limit``, from the bits and the sticky bit that the element quantizer looks at, if these
         suffice.
         """
@@ -108,17 +108,25 @@ def largest(numbers: list[Value]):
 
 class AmaxTree(wiring.Component):
     """The largest of ``block_size`` magnitudes, in log2(block_size) levels (FPGA paper, section III.A), or half as many
-    of nodes that compare four.
+    of nodes that compare four. Registers are between the levels only: the last level is the output. Combinational
+    without.
 
-    ``x`` holds the source numbers, the first in the low bits; ``amax`` is the key of the largest magnitude, or the
-    magnitude itself where the micro-architecture compares those. Registers are between the levels only: the last level
-    is the output. Combinational without.
+    Parameters
+    ----------
+    config : a `ConverterConfig` whose ``amax`` is ``compare`` or ``radix4``
+
+    Ports
+    -----
+    x : in, ``block_size`` numbers of the source, element 0 in the low bits
+    mode : in, the number of the mode; where the configuration has several and keys are reduced
+    enable : in, whether registers take what comes; with registers inside
+    amax : out, the key of the largest magnitude (`operand.scale_key_layout`), or the magnitude itself where the
+        micro-architecture compares those
     """
 
     def __init__(self, config: ConverterConfig) -> None:
         self.config, self.numerics = config, config.numerics
         self.reduced = config.microarchitecture.amax_key is AmaxKey.REDUCED
-        self.together = TOGETHER.get(config.microarchitecture.amax)
         key = scale_key_layout(config) if self.reduced else unsigned(magnitude_width(self.numerics))
         super().__init__(
             {
@@ -129,7 +137,7 @@ class AmaxTree(wiring.Component):
             }
         )
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         width = self.numerics.source.bits
         level = [
@@ -140,10 +148,10 @@ class AmaxTree(wiring.Component):
             nodes = {node.name: node for node in level}
             inverted = nodes if self.numerics.specials is not Specials.NAN_BLOCK else ()
             level = list(Stage(m, self).crossed("key", store_inverted=inverted, **nodes).values.values())
-        depth = 0
+        together, depth = TOGETHER[self.config.microarchitecture.amax], 0
         while len(level) > 1:
             depth += 1
-            groups = [level[first : first + self.together] for first in range(0, len(level), self.together)]
+            groups = [level[first : first + together] for first in range(0, len(level), together)]
             amax = Value.cast(self.amax)
             level = (
                 [amax]
@@ -156,7 +164,7 @@ class AmaxTree(wiring.Component):
                 level = list(crossed.values.values())
         return m
 
-    def leaf(self, m: Module, platform, lane: int, x) -> Signal:
+    def leaf(self, m: Module, platform: object, lane: int, x) -> Signal:
         """What a lane brings to the tree."""
         left_out = self.left_out(x)
         key = self.key(m, platform, lane, x[:-1] if left_out is None else Mux(left_out, 0, x[:-1]))
@@ -173,7 +181,7 @@ class AmaxTree(wiring.Component):
             return number.exponent.all() & number.fraction.any()
         return None
 
-    def key(self, m: Module, platform, lane: int, magnitude):
+    def key(self, m: Module, platform: object, lane: int, magnitude):
         """What is compared of the magnitude of a lane."""
         if not self.reduced:
             return magnitude

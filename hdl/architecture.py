@@ -5,11 +5,23 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
 
 from ..spec import Kind, Numerics, Rounding, Rule, ScaleRule, Specials
 from ..spec.catalogue import excerpt, unknown_name
 
-__all__ = ["CHOICES", "GOALS", "SUPPORTS", "Amax", "AmaxKey", "Microarchitecture", "Quantizer", "Structure", "supports"]
+__all__ = [
+    "CHOICES",
+    "GOALS",
+    "SUPPORTS",
+    "Amax",
+    "AmaxKey",
+    "Microarchitecture",
+    "MicroarchitectureFields",
+    "Quantizer",
+    "Structure",
+    "supports",
+]
 
 
 class AmaxKey(Rule):
@@ -55,6 +67,16 @@ class Structure(Rule):
     KEPT = "kept", "functions of the size of a LUT6 are modules with keep_hierarchy, so that each stays one LUT"
 
 
+class MicroarchitectureFields(TypedDict, total=False):
+    """Fields of `Microarchitecture` by name."""
+
+    amax: str
+    amax_key: str
+    quantizer: str
+    structure: str
+    registered_after: str | list[str] | tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Microarchitecture:
     """How the bits are made. Never changes a bit, and never reaches the models."""
@@ -74,7 +96,7 @@ class Microarchitecture:
             raise ValueError(
                 f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)"
             )
-        names = self.registered_after
+        names: object = self.registered_after
         if isinstance(names, str):
             names = [name.strip() for name in names.split(",")] if names else []
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
@@ -93,15 +115,17 @@ class Microarchitecture:
 
     @classmethod
     def optimized(
-        cls, goal: str | Mapping[str, str], modes: tuple[Numerics, ...], **fields: object
+        cls, goal: str | Mapping[str, str], modes: tuple[Numerics, ...], **fields: Unpack[MicroarchitectureFields]
     ) -> Microarchitecture:
         """The choices that were measured best for a goal of `GOALS`, or others by field, for what they can make;
         ``fields`` are kept as they are.
         """
         if isinstance(goal, str) and goal not in GOALS:
             raise ValueError(unknown_name("goal to optimize for", goal, GOALS))
-        choices = GOALS[goal] if isinstance(goal, str) else goal
-        best = {name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)}
+        choices: Mapping[str, str] = GOALS[goal] if isinstance(goal, str) else goal
+        best: dict[str, Any] = {
+            name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)
+        }
         if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE:
             best.pop("amax", None)
         return cls(**{**best, **fields})

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, Unpack
+
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import BlockFormat, Kind, Numerics, Role
+from ..spec import Kind, Numerics, Role
 from .amax import AmaxTree, ReduceKey, inner_stages
 from .architecture import Quantizer
 from .boundaries import TOGETHER, element_stages, tree_stages
-from .config import ConverterConfig, converter_config
+from .config import ConverterFields, Format, converter_config
 from .element import ElementQuantizer
 from .modules import instantiated
 from .msb_first import MsbFirst
@@ -35,7 +37,7 @@ QUANTIZERS: dict[tuple[Quantizer, Kind], type[wiring.Component]] = {
 }
 
 
-def narrowed(m: Module, numerics: Numerics, x: list, significant_bits: int) -> list:
+def narrowed(m: Module, numerics: Numerics, x: list[Value], significant_bits: int) -> list[Value]:
     """The numbers with the first ``significant_bits`` of their fractions and, below, whether any other bit is set: the
     fewer bits are registered on the way to the quantizers.
     """
@@ -51,24 +53,38 @@ def narrowed(m: Module, numerics: Numerics, x: list, significant_bits: int) -> l
 
 
 class BlockConverter(wiring.Component):
-    """Convert ``x`` (element 0 in the low bits) to a scale byte ``scale`` and codes ``p`` (element 0 in the low bits).
-
-    ``mode`` chooses the numerics where the configuration has several; ``random`` are the random bits of stochastic
-    rounding, those of element 0 in the low bits. Takes a `ConverterConfig`, or a format with a profile and overrides as
-    `hdl.converter_config` does. Combinational, unless ``registered_after`` names places for registers.
+    """Convert a block of numbers to a scale byte and element codes; combinational, unless ``registered_after`` names
+    places for registers.
 
     Then it works in the domain ``sync``. A block enters at an edge with ``i_valid`` and ``i_ready``, its mode and its
     random bits with it; its result leaves at an edge with ``o_valid`` and ``o_ready``, ``config.latency`` edges later
     if nothing waits, and does not change before. A block can enter at every edge. All registers stand still while a
     result waits, so ``i_ready`` follows ``o_ready`` within the cycle. Reset clears the valid bits, which drops what is
     in flight; nothing enters or leaves at an edge with reset.
+
+    Parameters
+    ----------
+    config, profile, fields : the converter, as `hdl.converter_config` takes it
+
+    Raises
+    ------
+    TypeError, ValueError
+        those of `hdl.converter_config`
+
+    Ports
+    -----
+    x : in, ``block_size`` numbers of the source, element 0 in the low bits
+    mode : in, the number of the mode; where the configuration has several
+    random : in, ``random_bits`` for each element, those of element 0 in the low bits; under stochastic rounding
+    scale : out, the scale byte
+    p : out, ``block_size`` codes, element 0 in the low bits
+    i_valid, o_ready : in; with registers
+    i_ready, o_valid : out; with registers
     """
 
-    def __init__(
-        self, config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object
-    ) -> None:
+    def __init__(self, config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> None:
         self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
-        self.config = converter_config(config, profile, **overrides)
+        self.config = converter_config(config, profile, **fields)
         self._MustUse__used = False
         # clock and reset are of the domain
         super().__init__(
@@ -81,7 +97,7 @@ class BlockConverter(wiring.Component):
         self.enable = Signal()
         """Whether all registers take what comes, in this cycle."""
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         config = operand_config(self.config)
         numerics, lanes, micro = config.numerics, range(config.numerics.block_size), config.microarchitecture
@@ -89,7 +105,7 @@ class BlockConverter(wiring.Component):
         quantizer = QUANTIZERS[micro.quantizer, numerics.block.element.kind]
         numbers = [lane_name("x", lane, numerics) for lane in lanes]
 
-        def crossed(stage: Stage, boundary: str, x: list, **more: object) -> tuple[Stage, list]:
+        def crossed(stage: Stage, boundary: str, x: list[Value], **more: Any) -> tuple[Stage, list[Value]]:
             """The stage after a boundary, and the numbers there."""
             stage = stage.crossed(boundary, **more, **dict(zip(numbers, x)))
             return stage, [stage.values[name] for name in numbers]
@@ -165,7 +181,7 @@ class BlockConverter(wiring.Component):
                 m.d.sync += valid.eq(before)
         m.d.comb += [self.enable.eq(self.o_ready | ~valid), self.i_ready.eq(self.enable), self.o_valid.eq(valid)]
 
-    def operands(self, m: Module, platform, lanes: range, numbers: Value) -> list:
+    def operands(self, m: Module, platform: object, lanes: range, numbers: Value) -> list[Value]:
         """The number of each lane, widened where the source asks for it."""
         numerics = self.config.numerics
         width = numerics.source.bits

@@ -28,9 +28,10 @@ def tree_stages(config: ConverterConfig) -> tuple[str, ...]:
     """Places inside the comparator tree and behind it, the last level or digit being its output."""
     if config.microarchitecture.amax not in TOGETHER:
         return "key", *(f"digit{number}" for number in range(1, config.numerics.source.exp_bits // 2 + 1))
-    left, levels = config.numerics.block_size, ()
+    left, levels = config.numerics.block_size, list[str]()
     while left > 1:
-        left, levels = -(-left // TOGETHER[config.microarchitecture.amax]), (*levels, f"level{len(levels) + 1}")
+        left = -(-left // TOGETHER[config.microarchitecture.amax])
+        levels.append(f"level{len(levels) + 1}")
     return ("key", *levels) if config.microarchitecture.amax_key == "reduced" else (*levels, "key")
 
 

@@ -7,14 +7,27 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias, Unpack
 
-from ..spec import BlockFormat, NumberFormat, Numerics, Port, Role, numerics, profile_of
+from ..spec import BlockFormat, NumberFormat, Numerics, NumericsFields, Port, Role, numerics, profile_of
 from ..spec.catalogue import unknown_name
 from ..spec.operation import operation_of
-from .architecture import SUPPORTS, Microarchitecture, supports
+from .architecture import SUPPORTS, Microarchitecture, MicroarchitectureFields, supports
 from .boundaries import in_order
 
-__all__ = ["ConverterConfig", "converter_config"]
+__all__ = ["ConverterConfig", "ConverterFields", "Format", "converter_config"]
+
+Format: TypeAlias = "str | BlockFormat | NumberFormat | Numerics | ConverterConfig"
+"""What names a converter's output, or says all of a converter."""
+
+
+class ConverterFields(NumericsFields, MicroarchitectureFields, total=False):
+    """Fields of `spec.Numerics`, and of the hardware's `Microarchitecture`, which changes no bit.
+
+    ``optimize`` is a goal of `GOALS`; ``scale_rule`` may name several with commas between them.
+    """
+
+    optimize: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +118,11 @@ class ConverterConfig:
         }
 
     @classmethod
-    def from_dict(cls, parts: Mapping[str, object]) -> ConverterConfig:
-        """The configuration that `to_dict` wrote."""
+    def from_dict(cls, parts: Mapping[str, Any]) -> ConverterConfig:
+        """The configuration that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written."""
         return cls(
-            numerics=operation_of(parts["numerics"]),
-            alternatives=tuple(map(operation_of, parts.get("alternatives", ()))),
+            numerics=_numerics_of(parts["numerics"]),
+            alternatives=tuple(map(_numerics_of, parts.get("alternatives", ()))),
             microarchitecture=Microarchitecture(**parts["microarchitecture"]),
         )
 
@@ -129,18 +142,32 @@ class ConverterConfig:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def converter_config(
-    block: str | BlockFormat | NumberFormat | Numerics | ConverterConfig,
-    profile: str | None = None,
-    **overrides: object,
-) -> ConverterConfig:
-    """A configuration from a format, a profile (``ocp`` unless given) and any fields of `Numerics` or
-    `Microarchitecture`.
+def _numerics_of(fields: Mapping[str, object]) -> Numerics:
+    operation = operation_of(fields)
+    if not isinstance(operation, Numerics):
+        raise ValueError(f"the operation of a converter must be {Numerics.name}, not {operation.name}")
+    return operation
 
-    Complete `Numerics` may stand in place of the format. A `ConverterConfig` is returned as it is, and nothing may be
-    given beside it. Format and ``scale_rule`` may name several, with commas between them or as a list: then the
-    converter has a mode for each format under each rule, the rules of the first format first. ``optimize`` names a goal
-    of `GOALS`, which sets the fields of `Microarchitecture` that are not given.
+
+def converter_config(block: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> ConverterConfig:
+    """A configuration from a format, a profile and any fields of `Numerics` or `Microarchitecture`.
+
+    Format and ``scale_rule`` may name several, with commas between them (lists are read too): then the converter has a
+    mode for each format under each rule, the rules of the first format first.
+
+    Parameters
+    ----------
+    block : a format by name or as an object, complete `Numerics`, or a `ConverterConfig`, which is returned as it is
+    profile : the name of the profile that gives the rules; ``ocp`` unless given
+    fields : those that differ from the profile and from the first micro-architecture; ``optimize`` names a goal of
+        `GOALS`, which sets the fields of `Microarchitecture` that are not given
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile beside complete `Numerics`, and anything beside a `ConverterConfig`
+    ValueError
+        for an unknown name, and for what no converter can be
 
     >>> converter_config("e4m3", "ocp", amax_key="magnitude").microarchitecture.amax_key.value
     'magnitude'
@@ -150,22 +177,22 @@ def converter_config(
     [('e4m3', 'floor'), ('e4m3', 'ceil'), ('e5m2', 'floor'), ('e5m2', 'ceil')]
     """
     if isinstance(block, ConverterConfig):
-        if overrides or profile is not None:
+        if fields or profile is not None:
             raise TypeError("a ConverterConfig is complete: profile and fields cannot be given beside it")
         return block
-    goal = overrides.pop("optimize", None)
+    given: dict[str, Any] = {**fields}
+    goal = given.pop("optimize", None)
     micro_fields = {f.name for f in dataclasses.fields(Microarchitecture)}
-    micro = {name: overrides.pop(name) for name in list(overrides) if name in micro_fields}
+    micro = {name: given.pop(name) for name in list(given) if name in micro_fields}
     known = [f.name for f in dataclasses.fields(Numerics)] + ["block_size"]
-    for name in overrides:
+    for name in given:
         if name not in known:
             raise ValueError(unknown_name("field", name, [*known, *sorted(micro_fields), "optimize"]))
-    scale_rules = _several(overrides.pop("scale_rule")) if "scale_rule" in overrides else [None]
+    scale_rules = _several(given.pop("scale_rule")) if "scale_rule" in given else [None]
     modes = []
     for one in _several(block):
         for rule in scale_rules:
-            fields = overrides if rule is None else overrides | {"scale_rule": rule}
-            modes.append(numerics(one, profile, **fields))
+            modes.append(numerics(one, profile, **(given if rule is None else given | {"scale_rule": rule})))
     profiles = {profile_of(mode, profile) for mode in modes}
     chosen = Microarchitecture(**micro) if goal is None else Microarchitecture.optimized(goal, tuple(modes), **micro)
     return ConverterConfig(
@@ -176,7 +203,7 @@ def converter_config(
     )
 
 
-def _several(names: object) -> list:
+def _several(names: object) -> list[Any]:
     """The items of a list or of a text with commas; anything else is one item."""
     if isinstance(names, str):
         return [name.strip() for name in names.split(",")]

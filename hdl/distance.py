@@ -31,7 +31,7 @@ class Distance(wiring.Component):
             {"exponent": In(width), "not_top": In(width), "carries": In(carries), **choices, "y": Out(width + 1)}
         )
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.d.comb += self.y.eq(
             distance(self.exponent, self.not_top, self.carries, self.moved, getattr(self, "choices", None), self.signed)

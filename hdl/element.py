@@ -67,12 +67,23 @@ class Target:
 
 
 class ElementQuantizer(wiring.Component):
-    """Quantize one number ``x`` under the scale byte ``scale`` to the code ``p``; combinational without registers
-    inside.
+    """Quantize one number under the scale of its block; combinational without registers inside.
 
-    ``nan`` and ``inf``, where the numerics have them, replace the code by that of a special block; ``random`` are the
-    random bits of stochastic rounding. Normalise subnormal inputs, align below the lowest exponent field, round and
-    saturate, sign.
+    Normalise subnormal inputs, align below the lowest exponent field, round and saturate, sign.
+
+    Parameters
+    ----------
+    config : a `ConverterConfig` whose ``quantizer`` is ``shift``
+
+    Ports
+    -----
+    x : in, a number of the source
+    scale : in, the scale byte of its block
+    mode : in, the number of the mode; where the configuration has several
+    random : in, ``random_bits`` random bits; under stochastic rounding
+    nan, inf : in, whether the block is special, which replaces the code; those of `operand.special_flags`
+    enable : in, whether registers take what comes; with registers inside
+    p : out, the code
     """
 
     def __init__(self, config: ConverterConfig) -> None:
@@ -94,7 +105,7 @@ class ElementQuantizer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         number = data.View(operand_layout(self.numerics), self.x)
         flags = special_flags(self.numerics)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from ..host.files import write_whole
 from ..spec.identifiers import identifier
@@ -29,9 +30,9 @@ CLOCKED = frozenset(("clk", "rst", "enable", "i_valid", "i_ready", "o_valid", "o
 def default_name(config: ConverterConfig) -> str:
     """Name of the top module unless the user gives one; different converters have different names."""
     numerics, profile = config.numerics, config.profile
-    plain = profile and config == converter_config(numerics.block.element, profile)
+    rules = profile if profile and config == converter_config(numerics.block.element, profile) else config.config_id
     names = dict.fromkeys(mode.block.element.name for mode in config.alternatives if mode.block != numerics.block)
-    return "_".join([numerics.block.name, *names, profile if plain else config.config_id])
+    return "_".join([numerics.block.name, *names, rules])
 
 
 def _checked_name(name: str, config: ConverterConfig) -> str:
@@ -60,7 +61,7 @@ CLOCKING = {
 """
 
 
-def describe(config: ConverterConfig, name: str | None = None) -> dict:
+def describe(config: ConverterConfig, name: str | None = None) -> dict[str, Any]:
     """What the JSON beside the Verilog says: ports, widths, latency, configuration and the versions that made it."""
     return {
         "name": _checked_name(default_name(config) if name is None else name, config),
@@ -84,7 +85,7 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict:
     }
 
 
-def _header(about: dict, config: ConverterConfig) -> str:
+def _header(about: dict[str, Any], config: ConverterConfig) -> str:
     block, numerics = config.numerics.block, config.numerics
     elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in config.modes))
     blocks = config.formats.replace(",", " or ")

@@ -5,11 +5,16 @@ agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from amaranth.hdl import Mux, Value
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member
 
 from .config import ConverterConfig
+
+if TYPE_CHECKING:
+    from .register import Stage
 
 __all__ = ["by_mode", "mode_port"]
 
@@ -19,7 +24,7 @@ def mode_port(config: ConverterConfig) -> dict[str, Member]:
     return {"mode": In(config.mode_bits)} if config.alternatives else {}
 
 
-def by_mode(stage: object, choices: Sequence):
+def by_mode(stage: Stage | wiring.Component, choices: Sequence[Value | int]) -> Value | int:
     """The choice, one of as many as there are modes, of the ``mode`` of a stage or a component; mode numbers without
     one of their own choose the last."""
     if (all(isinstance(choice, int) for choice in choices) and len(set(choices)) == 1) or len(choices) == 1:

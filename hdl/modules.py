@@ -66,7 +66,7 @@ class ModuleLibrary:
         )
 
 
-def _content(part: wiring.Component) -> tuple:
+def _content(part: wiring.Component) -> tuple[object, ...]:
     """What must be equal in parts that share a module, beside their configuration."""
     return type(part), len(part.signature.members), getattr(part, "truth", None)
 
@@ -88,7 +88,8 @@ def convert(component: wiring.Component, top: str) -> str:
 
 def convert_all(components: Mapping[str, wiring.Component]) -> dict[str, str]:
     """Verilog of each component by the name of its top module, in one run of Yosys."""
-    rtl, ports, kept = [], {top: {} for top in components}, set()
+    rtl, kept = list[str](), set[str]()
+    ports: dict[str, dict[str, list[str]]] = {top: {} for top in components}
     for top, component in components.items():
         library = ModuleLibrary(top)
         library.waiting.append((top, component))

@@ -35,7 +35,7 @@ class Some(wiring.Component):
         self.lanes, self.width, self.kind = lanes, width, f"some_{lanes}x{width}"
         super().__init__({"i": In(lanes * width), "y": Out(1)})
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes = [self.i[self.width * lane : self.width * (lane + 1)].all() for lane in range(self.lanes)]
         together = max(LUT_INPUTS // self.width, 1)
@@ -61,7 +61,7 @@ class MsbFirst(AmaxTree):
 
     kind = "amax_tree"
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         numerics, source = self.numerics, self.numerics.source
         lanes = range(numerics.block_size)
@@ -81,7 +81,7 @@ class MsbFirst(AmaxTree):
         m.d.comb += Value.cast(self.amax).eq(Cat(flag, found))
         return m
 
-    def step(self, m: Module, platform, number: int, now: list[Lane], found: Value, has_flag: bool):
+    def step(self, m: Module, platform: object, number: int, now: list[Lane], found: Value, has_flag: bool):
         """Two more bits of the largest exponent, and the lanes that are left, without them."""
 
         def some(name: str, *places: int) -> Signal:
@@ -151,7 +151,7 @@ class MsbFirst(AmaxTree):
             for i, lane in enumerate(now)
         ], later.get("found", found)
 
-    def some(self, m: Module, platform, name: str, lanes: list[list[Value]]) -> Signal:
+    def some(self, m: Module, platform: object, name: str, lanes: list[list[Value]]) -> Signal:
         """Has some lane all its bits set?"""
         some = Signal(name=name)
         if self.config.microarchitecture.amax is Amax.CARRY_CHAIN:

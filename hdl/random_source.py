@@ -22,7 +22,7 @@ class RandomSource(wiring.Component):
         self.states = initial_states(width, seed)
         super().__init__({"enable": In(1), "random": Out(width)})
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         registers = [Signal(32, name=f"state{number}", init=state) for number, state in enumerate(self.states)]
         for number, state in enumerate(registers):

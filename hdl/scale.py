@@ -65,9 +65,18 @@ def _unlimited(numerics: Numerics) -> int:
 
 
 class ScaleUnit(wiring.Component):
-    """Scale byte of a block from the key of its largest magnitude, and the flags of a special block.
+    """Scale byte of a block from the key of its largest magnitude, and the flags of a special block; combinational.
 
-    Combinational.
+    Parameters
+    ----------
+    config : a `ConverterConfig`
+
+    Ports
+    -----
+    key : in, the key of the largest magnitude (`operand.scale_key_layout`)
+    mode : in, the number of the mode; where the configuration has several
+    scale : out, the scale byte
+    nan, inf : out, whether the block is special; those of `operand.special_flags`
     """
 
     def __init__(self, config: ConverterConfig) -> None:
@@ -81,7 +90,7 @@ class ScaleUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         numerics, source, scale = self.numerics, self.numerics.source, self.numerics.block.scale
         rounds_up = [ROUNDS_UP[mode.scale_rule] for mode in self.config.modes]

@@ -42,7 +42,7 @@ class Sticky(wiring.Component):
         self.widths, self.truth = tuple(widths), tuple(truths)
         super().__init__({"i": In(sum(widths)), "y": Out(1)})
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         positions, first = [], 0
         for width, truth in zip(self.widths, self.truth):

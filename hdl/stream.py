@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import Port, Role
 from .block import BlockConverter
-from .config import ConverterConfig
+from .config import ConverterConfig, ConverterFields, Format
 
 __all__ = ["StreamConverter", "payload"]
 
@@ -32,17 +34,26 @@ LANES = (Role.NUMBERS, Role.RANDOM, Role.CODES)
 class StreamConverter(wiring.Component):
     """`BlockConverter` with registers, blocks entering by the stream ``i`` and leaving by the stream ``o``.
 
-    Takes what `BlockConverter` takes. Raises ValueError for a converter without registers, which has no handshake.
+    Parameters
+    ----------
+    config, profile, fields : the converter, as `hdl.converter_config` takes it
+
+    Raises
+    ------
+    ValueError
+        for a converter without registers, which has no handshake
+    TypeError, ValueError
+        those of `hdl.converter_config`
 
     Ports
     -----
-    i : stream of `payload` (config, "input"): ``x`` and, where the converter has them, ``mode`` and ``random``
-    o : stream of `payload` (config, "output"): ``scale`` and ``p``
+    i : in, stream of `payload` (config, "input"): ``x`` and, where the converter has them, ``mode`` and ``random``
+    o : out, stream of `payload` (config, "output"): ``scale`` and ``p``
     """
 
-    def __init__(self, *arguments: object, **fields: object) -> None:
+    def __init__(self, config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> None:
         self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
-        self.converter = BlockConverter(*arguments, **fields)
+        self.converter = BlockConverter(config, profile, **fields)
         config = self.converter.config
         if not config.latency:
             self.converter._MustUse__used = True
@@ -52,7 +63,7 @@ class StreamConverter(wiring.Component):
             {"i": In(stream.Signature(payload(config, "input"))), "o": Out(stream.Signature(payload(config, "output")))}
         )
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.converter = converter = self.converter
         for port in converter.config.ports:

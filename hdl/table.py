@@ -28,7 +28,7 @@ class Table(wiring.Component):
         self.kind, self.truth = name, truth
         super().__init__({"i": In(width), "y": Out(1)})
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.d.comb += self.y.eq(Const(self.truth, 1 << len(self.i)) >> self.i)
         return m

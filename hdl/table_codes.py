@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..spec import Numerics, Rounding, Subnormals
+from ..spec import Kind, Numerics, Rounding, Subnormals
 from .rounding import rounds_up
 from .scale import leaves_above
 
@@ -10,10 +10,11 @@ __all__ = ["Element"]
 
 
 class Element:
-    """What the tables of a format and its rules say, on integers."""
+    """What the tables of a floating-point format and its rules say, on integers."""
 
     def __init__(self, numerics: Numerics) -> None:
         element = numerics.block.element
+        assert element.kind is Kind.FLOAT  # fixed-point elements have a quantizer of their own
         self.rounding, self.man_bits = numerics.rounding, element.man_bits
         self.field = (1 << element.exp_bits) - 1  # all ones
         self.keeps_field_zero = (  # as published: field 0 keeps the unshifted fraction

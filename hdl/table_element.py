@@ -9,6 +9,8 @@ which `table` can keep in one LUT each.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -42,7 +44,7 @@ class TableQuantizer(wiring.Component):
         self.element = Element(self.numerics)
         block = self.numerics.block
         self.significant_bits = (
-            block.element.man_bits + 1
+            self.element.man_bits + 1
             if self.numerics.input_subnormals is Subnormals.FLUSH
             else self.numerics.source.man_bits
         )
@@ -81,7 +83,7 @@ class TableQuantizer(wiring.Component):
         max_shift = max_shift_of(every if self.element.keeps_field_zero else max(min(least, every), 1))
         return max_shift, None if max_shift >= every else bias - max_shift
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         self.m, self.platform = m, platform
         number, flags = data.View(operand_layout(self.numerics), self.x), special_flags(self.numerics)
@@ -224,7 +226,8 @@ class TableQuantizer(wiring.Component):
         element, numerics = self.element, self.numerics
         width = len(near)
         max_field = element.max_code >> element.man_bits
-        tops, nones = {}, {}
+        tops: dict[str, Value] = {}
+        nones: dict[str, Value] = {}
         if numerics.specials is Specials.NAN_BLOCK:
             (nones if numerics.block.element.nan_code is None else tops)["nan"] = now.nan
         if numerics.specials in (Specials.DROP, Specials.TE):
@@ -243,12 +246,12 @@ class TableQuantizer(wiring.Component):
         more = {**tops, **nones, **late, **({} if hidden is None else {"hidden": hidden})}
 
         def state(is_near, over, level, below, *rest):
-            rest = dict(zip(more, rest))
-            if any(rest[name] for name in nones):
+            told = dict(zip(more, rest))
+            if any(told[name] for name in nones):
                 return False
-            is_top = any(rest[name] for name in tops)
-            is_near = is_near and not rest.get("zero")
-            over = over and rest.get("hidden", True)
+            is_top = any(told[name] for name in tops)
+            is_near = is_near and not told.get("zero")
+            over = over and told.get("hidden", True)
             is_top = is_top or (element.exceeds and over and level)
             return is_top or ((below if over else level) and is_near)
 
@@ -256,16 +259,15 @@ class TableQuantizer(wiring.Component):
             members = [kind in class_of(tuple(number >> i & 1 for i in range(width))) for number in range(1 << width)]
             matter = [i for i in range(width) if any(members[n] != members[n ^ 1 << i] for n in range(1 << width))]
 
-            def is_near(*bits):
+            def is_near(*bits: int) -> bool:
                 number = sum(bit << i for i, bit in zip(matter, bits))
                 return members[number] and not any(bits[len(matter) :])
 
             inputs = [*(near[i] for i in matter), *early.values()]
             count = len(inputs)
+            known: Callable[..., object] = is_near
             if count + 3 + len(more) > LUT_INPUTS:  # a LUT of its own
                 inputs, count, known = [self.table(f"near_{kind}", is_near, *inputs)], 1, bool
-            else:
-                known = is_near
             return self.table(
                 f"is_{kind}",
                 lambda *bits: state(known(*bits[:count]), *bits[count:]),
@@ -303,7 +305,7 @@ class TableQuantizer(wiring.Component):
         # the first bit of the fraction: the subnormals that can have it are those of field 0 and one place below
         top = fraction_bits - 1
         with_sticky = sticky if fraction_bits == 1 else []  # further up no sticky bit reaches it
-        bare_here = bare if bare and self.unnormalised_at >= -1 else []
+        bare_here = bare if self.unnormalised_at is not None and self.unnormalised_at >= -1 else []
         apart = (
             [self.table("short", lambda bare, last: bare and not last, *bare_here, kept[1])]
             if bare_here and fraction_bits == 3
@@ -314,13 +316,13 @@ class TableQuantizer(wiring.Component):
         )  # of the numbers without a leading one: in the same LUT, if it has an input left
 
         def first(field, far, *rest):
-            first_bits, rest, is_bare = self._number(rest[: fraction_bits + 1]), rest[fraction_bits + 1 :], 0
+            first_bits, lower, is_bare = self._number(rest[: fraction_bits + 1]), [*rest[fraction_bits + 1 :]], 0
             if told:
-                *rest, is_bare = rest
+                *lower, is_bare = lower
             found = (
-                element.fraction(first_bits, any(rest))
+                element.fraction(first_bits, any(lower))
                 if field
-                else element.subnormal(far, first_bits, any(rest), is_bare)
+                else element.subnormal(far, first_bits, any(lower), is_bare)
             )
             return found >> top & 1
 
@@ -423,7 +425,7 @@ class TableQuantizer(wiring.Component):
                     *first, rest = bits
                     number = self._number(first) << 1
                     if element.carries and all(first) and rest:
-                        number, rest = (2 << element.man_bits) - 1, 0  # the carry
+                        number, rest = (2 << element.man_bits) - 1, False  # the carry
                 return element.subnormal(places, number, rest, any(is_bare)) >> place & 1
 
             return self.table(f"subnormal{place}", function, *inputs, near[0], near[1], *bare)

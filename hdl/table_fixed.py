@@ -41,7 +41,7 @@ class SignedSum(wiring.Component):
             {"y": In(bits), "far": In(1), "valid": In(1), "top": In(1), "up": In(1), "sign": In(1), "p": Out(bits)}
         )
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.d.comb += self.p.eq(signed_sum(self))
         return m
@@ -73,7 +73,7 @@ class FixedQuantizer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         numerics, source, element = self.numerics, self.numerics.source, self.numerics.block.element
         number = data.View(operand_layout(numerics), self.x)

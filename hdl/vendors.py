@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from ..spec.catalogue import excerpt, unknown_name
 
@@ -43,7 +44,7 @@ PERIODS = (0.001, 1e6)
 Files = dict[str, tuple[str, str]]
 
 
-def project(vendor: str, about: Mapping[str, object], *, part: str | None = None, period_ns: float = 10.0) -> Files:
+def project(vendor: str, about: Mapping[str, Any], *, part: str | None = None, period_ns: float = 10.0) -> Files:
     """What `emit` writes for a vendor's tool: kind -> path beside ``rtl/``, and text.
 
     ``about`` is what `describe` says of the converter; ``period_ns`` what the tool is asked for. Raises ValueError for
@@ -62,15 +63,15 @@ def project(vendor: str, about: Mapping[str, object], *, part: str | None = None
     }
 
 
-def _head(about: Mapping[str, object], says: str) -> str:
+def _head(about: Mapping[str, Any], says: str) -> str:
     return f"# {about['name']}, configuration {about['config_id']}: {says}\n# SPDX-License-Identifier: Apache-2.0\n"
 
 
-def _clocked(about: Mapping[str, object]) -> bool:
+def _clocked(about: Mapping[str, Any]) -> bool:
     return any(port["name"] == "clk" for port in about["ports"])
 
 
-def _constraints(about: Mapping[str, object], period: float) -> str:
+def _constraints(about: Mapping[str, Any], period: float) -> str:
     data = {
         direction: " ".join(
             f"{p['name']}[*]" if p["width"] > 1 else p["name"]
@@ -92,7 +93,7 @@ set_output_delay -clock clk 0 [get_ports {{{data["output"]}}}]
 """
 
 
-def _vivado(about: Mapping[str, object], part: str) -> str:
+def _vivado(about: Mapping[str, Any], part: str) -> str:
     if not re.fullmatch(VIVADO_PART, part, re.ASCII):
         raise ValueError(f"part must be one of Vivado, such as {DEFAULT_PARTS['vivado']}, not {excerpt(part)}")
     name = about["name"]
@@ -123,7 +124,7 @@ puts "$name on $part: slack $slack ns; see utilization.rpt and timing.rpt"
 """
 
 
-def _quartus(about: Mapping[str, object], part: str) -> str:
+def _quartus(about: Mapping[str, Any], part: str) -> str:
     family = next(
         (FAMILIES[start] for start in sorted(FAMILIES, key=len, reverse=True) if part.startswith(start)), None
     )

@@ -22,7 +22,7 @@ class Widen(wiring.Component):
         self.narrow, self.target = config.numerics, operand_config(config).numerics.source
         super().__init__({"x": In(self.narrow.source.bits), "wide": Out(self.target.bits)})
 
-    def elaborate(self, platform) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         source, target = self.narrow.source, self.target
         number = data.View(operand_layout(self.narrow), self.x)

@@ -11,9 +11,8 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
 
-from ..spec import E8M0, FloatFormat, Kind, NumberFormat, Numerics, Rounding, ScaleRule, Subnormals
+from ..spec import E8M0, Kind, NumberFormat, Numerics, Rounding, ScaleRule, Subnormals
 from .exact import element_value, floor_log2, fp32, neighbours
 from .rounding import largest_code
 
@@ -167,9 +166,9 @@ def _cut_off(quotient: Fraction, numerics: Numerics) -> tuple[int | None, Fracti
     the published recipe of `Rounding.GUARD_HALF_UP` gives zero.
     """
     published = numerics.rounding is Rounding.GUARD_HALF_UP and numerics.element_subnormals is Subnormals.FLUSH
-    if not published or numerics.block.element.kind is Kind.FIXED:
-        return neighbours(quotient, numerics.block.element)
-    element = cast(FloatFormat, numerics.block.element)
+    element = numerics.block.element
+    if not published or element.kind is Kind.FIXED:
+        return neighbours(quotient, element)
     if quotient >= TWO**element.emin:
         return neighbours(quotient, element)
     binade = floor_log2(quotient)

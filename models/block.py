@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias, TypedDict, Unpack
+from typing import TypeAlias, Unpack
 
 import numpy as np
 
-from ..spec import BlockFormat, FloatFormat, NumberFormat, Numerics, Specials, Subnormals
+from ..spec import BlockFormat, NumberFormat, Numerics, NumericsFields, Specials, Subnormals
 from ..spec import numerics as numerics_of
 from ..spec.catalogue import excerpt
 from .amax import block_amax
@@ -24,24 +24,10 @@ from .scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from .source import INFINITY, MAGNITUDE, SMALLEST_NORMAL, as_array, as_numbers, require_subnormals, widen
 from .special import special_blocks
 
-__all__ = ["Rules", "quantize", "quantize_blocks", "quantized"]
+__all__ = ["quantize", "quantize_blocks", "quantized"]
 
 BlockFunction = Callable[[np.ndarray, Numerics, np.ndarray, np.ndarray, np.ndarray | None], None]
 Random: TypeAlias = "np.ndarray | np.random.Generator | None"  # unevaluated: the import of numpy.random takes its time
-
-
-class Rules(TypedDict, total=False):
-    """Fields of `Numerics` by name, which replace those of a profile."""
-
-    source: str | FloatFormat
-    block_size: int
-    scale_rule: str
-    rounding: str
-    specials: str
-    input_subnormals: str
-    element_subnormals: str
-    overflow: str
-    random_bits: int
 
 
 def quantize(
@@ -53,7 +39,7 @@ def quantize(
     pad: bool = False,
     random: Random = None,
     jobs: int = 1,
-    **rules: Unpack[Rules],
+    **rules: Unpack[NumericsFields],
 ) -> Quantized:
     """Quantize an array into blocks along an axis.
 

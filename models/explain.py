@@ -20,6 +20,7 @@ from ..spec import (
     BlockFormat,
     NumberFormat,
     Numerics,
+    NumericsFields,
     ScaleRule,
     Specials,
     Subnormals,
@@ -28,7 +29,7 @@ from ..spec import (
 )
 from ..spec import numerics as numerics_of
 from .bit_trace import RoundingTrace, fp32_pattern, rounding_trace, scale_trace
-from .block import Rules, quantize
+from .block import quantize
 from .block_array import code_values
 from .element import largest_value
 from .exact import decode, quantize_block
@@ -46,7 +47,7 @@ def explain(
     profile: str | None = None,
     *,
     random: Sequence[int] | None = None,
-    **rules: Unpack[Rules],
+    **rules: Unpack[NumericsFields],
 ) -> Explanation:
     """Convert one block and keep every step.
 

@@ -30,7 +30,7 @@ def largest_code(element: NumberFormat, rounding: Rounding) -> int:
     all-ones fraction of the last but one exponent field.
     """
     if rounding is Rounding.GUARD_HALF_UP and element.kind is Kind.FLOAT:
-        return cast(FloatFormat, element).inf_field - 1
+        return element.inf_field - 1
     return element.max_code
 
 

@@ -153,6 +153,7 @@ async def stream(dut, name: str, blocks: list[dict[str, int]], gaps: bool = True
         return await Flow(dut, CONFIG, JOB["seed"], unknown=JOB["simulator"] == "icarus").convert(blocks, gaps=gaps)
     except FlowError as error:
         conclude(name, 0, f"{error}\nto repeat: {JOB['repeat']}")
+        raise
 
 
 async def check_rows(dut, name: str, gaps: bool) -> None:

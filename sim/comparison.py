@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -87,7 +88,7 @@ class Comparison:
     first: str = ""
     """The first block that differs, in words; empty if there is none."""
     blocks: int = 0
-    rows: list[dict[str, object]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
     """For each stimulus: its name, the blocks and how many of them differ."""
     found: dict[Cause, Example] = field(default_factory=dict)
     """For each cause how many blocks differ, and the one with the fewest elements that are not zero."""
@@ -124,7 +125,7 @@ class Comparison:
         n = self.config.numerics
         swept = make.exhaustive_total(n)
         for name, chunks in self._stimuli(exhaustive, blocks, swept):
-            row = {"stimulus": name, "blocks": 0, "differ": 0}
+            row: dict[str, Any] = {"stimulus": name, "blocks": 0, "differ": 0}
             self.rows.append(row)
             for patterns in chunks:
                 for start in range(0, len(patterns), CHUNK):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import cycle, product
+from typing import Any
 
 from ..spec import (
     BLOCK_SIZES,
     ELEMENTS,
     SOURCES,
-    BlockFormat,
     NumberFormat,
     Numerics,
     Rounding,
@@ -29,9 +29,8 @@ __all__ = ["FAMILIES", "every_element"]
 Family = list[Numerics]
 
 
-def _numerics(element: str | NumberFormat, source: str, size: int, **rules: object) -> Numerics:
-    block: BlockFormat = block_format(element)
-    return Numerics(block=block, source=source).replace(block_size=size, **rules)
+def _numerics(element: str | NumberFormat, source: str, size: int, **rules: Any) -> Numerics:
+    return Numerics(block=block_format(element)).replace(source=source, block_size=size, **rules)
 
 
 def rules() -> Iterator[Family]:

@@ -70,7 +70,8 @@ class Flow:
         early or too late, or changes while it waits, and where bits are unknown."""
         await self.reset()
         results: list[dict[str, int]] = []
-        entry, moves, entered, offered, waiting = [], 0, 0, False, None
+        entry: list[int] = []
+        moves, entered, offered, waiting = 0, 0, False, None
         rest, rates = self.config.latency + 2, FULL
         for cycle in range(64 * (len(blocks) + self.config.latency) + 64):
             if gaps and cycle % 64 == 0:
@@ -95,9 +96,9 @@ class Flow:
                 raise FlowError(
                     f"result {len(results)} came after {moves - entry[len(results)]} cycles, not {self.config.latency}"
                 )
-            if valid and ready:
+            if result is not None and ready:
                 results.append(result)
-            waiting = result if valid and not ready else None
+            waiting = None if ready else result
             if offered and moving:
                 entry.append(moves)
                 entered, offered = entered + 1, False

@@ -59,7 +59,9 @@ def on_icarus(
     """
     numerics = expected.numerics
     entering, leaving = (data_ports(ports, direction) for direction in ("input", "output"))
-    given = {Role.NUMBERS: patterns, Role.RANDOM: random, Role.MODE: np.full((len(patterns), 1), mode)}
+    given = {Role.NUMBERS: patterns, Role.MODE: np.full((len(patterns), 1), mode)}
+    if random is not None:
+        given[Role.RANDOM] = random
     words, pins, input_bits = [0] * len(patterns), [], 0
     for port in entering:
         pins.append(f".{port.name}(block[{input_bits} +: {port.width}])")
@@ -88,10 +90,11 @@ def on_icarus(
             )
         )
         try:
-            for command in (
+            commands: list[list[str | Path]] = [
                 [icarus, "-g2012", "-s", bench, "-o", "bench.vvp", "bench.v"],
                 [icarus.with_name("vvp"), "bench.vvp"],
-            ):
+            ]
+            for command in commands:
                 done = run(command, cwd=folder, timeout=PATIENCE)
                 if done.status:
                     return None

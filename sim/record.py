@@ -11,6 +11,7 @@ import json
 import time
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 from ..hdl import ConverterConfig
 from ..hdl.modules import fingerprint
@@ -107,9 +108,9 @@ class Record:
         }
         keep_json(KIND, self._name, content)
 
-    def _read(self) -> dict | None:
+    def _read(self) -> dict[str, Any] | None:
         """What is in the file, if it is whole and of this identity."""
-        content = kept_json(KIND, self._name)
+        content: Any = kept_json(KIND, self._name)
         same = content is not None and all(
             content[key] == value for key, value in json.loads(json.dumps(self.identity)).items()
         )

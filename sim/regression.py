@@ -150,7 +150,7 @@ def test(
     return _judged(config, simulator, folder, folder / waveform.name if waveform else None, seed, more)
 
 
-test.__test__ = False  # not a test of ours, whatever pytest may think of its name
+test.__test__ = False  # type: ignore[attr-defined]  # pytest's way to say that the name is no sign of a test
 
 
 def _test_of(vectors: Path, config: ConverterConfig) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -58,7 +59,13 @@ class _Source:
         self.one = self.pattern(self.source.bias, 0)
         self.negative = self.source.sign_mask
 
-    def pattern(self, exponent: int, fraction: int) -> int:
+    @overload
+    def pattern(self, exponent: int, fraction: int) -> int: ...
+
+    @overload
+    def pattern(self, exponent: int | np.ndarray, fraction: np.ndarray) -> np.ndarray: ...
+
+    def pattern(self, exponent: int | np.ndarray, fraction: int | np.ndarray) -> int | np.ndarray:
         return (exponent << self.source.man_bits) | fraction
 
 
@@ -120,10 +127,10 @@ def boundary_blocks(numerics: Numerics, anchors: list[int] | None = None) -> np.
     blocks = []
     for anchor in _anchors(numerics) if anchors is None else anchors:
         for position, maximum_fraction in enumerate(_scale_fractions(numerics)):
-            distances = range(max(anchor - depth(numerics), 0), anchor + 1)
+            exponents = list(range(max(anchor - depth(numerics), 0), anchor + 1))
             if position:  # the element decisions do not depend on the maximum: the first round has them all
-                distances = [anchor, max(anchor - 1, 0)]
-            payload = np.concatenate([f.pattern(e, fractions) for e in distances])
+                exponents = [anchor, max(anchor - 1, 0)]
+            payload = np.concatenate([f.pattern(e, fractions) for e in exponents])
             maximum = f.pattern(anchor, maximum_fraction)
             payload = payload[payload <= max(maximum, f.pattern(anchor, 0) - 1)]
             signed = np.concatenate([payload, payload | f.negative]) if payload.size else np.zeros(1, np.int64)

@@ -91,6 +91,7 @@ def random_trials(config: ConverterConfig, mode: int, patterns: np.ndarray, seed
     """
     numerics = config.modes[mode]
     drawn, largest = random_bits(numerics, patterns.shape, seed), (1 << numerics.random_bits) - 1
+    assert drawn is not None  # only a rounding with random bits has these trials
     lanes = np.arange(len(patterns)) % numerics.block_size
     here = np.arange(numerics.block_size) == lanes[:, None]
     settled = _settled(numerics, patterns)

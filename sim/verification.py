@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
-from ..hdl import ConverterConfig, converter_config
+from ..hdl import ConverterConfig, ConverterFields, Format, converter_config
 from ..host.cache import refreshed
 from ..models import quantize
 from ..models.source import DTYPES, narrow, widen
@@ -71,7 +72,7 @@ class Verification:
 
 
 def verify(
-    config: ConverterConfig | Numerics | str,
+    config: Format,
     profile: str | None = None,
     *,
     stimuli: str = "standard",
@@ -81,11 +82,11 @@ def verify(
     design: Verilated | None = None,
     progress: Callable[[int, int], None] | None = None,
     force: bool = False,
-    **overrides: object,
+    **fields: Unpack[ConverterFields],
 ) -> Verification:
     """Compare the Verilated design of a configuration with `models.quantize`, bit for bit.
 
-    The configuration is given as to `hdl.converter_config`: complete, or as a format with a profile and overrides.
+    The configuration is given as to `hdl.converter_config`: complete, or as a format with a profile and fields.
     ``stimuli`` is one of `STIMULI`: ``standard`` is corner, boundary and ``blocks`` random blocks; ``exhaustive`` is
     every source pattern and every relevant distance below the maximum, ``stratified`` a 64th of that. ``tensors``,
     pairs of a name and (n, block_size) float32 blocks, replaces them. Every mode of the configuration is compared, on a
@@ -100,7 +101,7 @@ def verify(
         raise ValueError(f"stimuli must be one of {', '.join(STIMULI)}, not {stimuli!r}")
     if blocks < 1:
         raise ValueError(f"blocks must be at least 1, not {blocks}")
-    config = converter_config(config, profile, **overrides)
+    config = converter_config(config, profile, **fields)
     with refreshed(force):
         design = design or verilate(config)
     if tensors is None and stimuli == "exhaustive":

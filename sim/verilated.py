@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Unpack
 
 import numpy as np
 
-from ..hdl import ConverterConfig, converter_config, verilog
+from ..hdl import ConverterConfig, ConverterFields, Format, converter_config, verilog
 from ..models import Quantized
 from ..models.block import check_blocks, quantized
 from ..models.source import DTYPES, widen
-from ..spec import BlockFormat, Numerics, Role
+from ..spec import Numerics, Role
 from .driver import Driver, build
 from .transactions import named
 
@@ -76,8 +77,8 @@ class Verilated:
         self.driver(inputs, outputs)
 
 
-def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = None, **overrides: object) -> Verilated:
-    """The Verilated design of a `ConverterConfig`, or of a format with a profile and overrides; a `handshake.Stalled`
+def verilate(config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> Verilated:
+    """The Verilated design of a `ConverterConfig`, or of a format with a profile and fields; a `handshake.Stalled`
     one if it has registers.
 
     Compiled results are kept by content: the Verilog, the loop around it and the versions of the tools.
@@ -87,7 +88,7 @@ def verilate(config: ConverterConfig | BlockFormat | str, profile: str | None = 
     >>> rtl(np.full(32, 1.5, np.float32)).scales
     array([119], dtype=uint8)
     """
-    config = converter_config(config, profile, **overrides)
+    config = converter_config(config, profile, **fields)
     return design_text(verilog(config, "dut"), "dut", config)
 
 

@@ -28,7 +28,7 @@ from .formats import (
     SpecialCodes,
 )
 from .names import block_format, element_format, source_format
-from .numerics import RULES, Numerics, Overflow, Rounding, ScaleRule, Specials, Subnormals, signal_codes
+from .numerics import RULES, Numerics, NumericsFields, Overflow, Rounding, ScaleRule, Specials, Subnormals, signal_codes
 from .operation import OPERATIONS, Operation, operation_of
 from .ports import Port, Role
 from .profiles import PROFILES, Profile, numerics, profile_of
@@ -65,6 +65,7 @@ __all__ = [
     "Number",
     "NumberFormat",
     "Numerics",
+    "NumericsFields",
     "Operation",
     "Overflow",
     "Port",

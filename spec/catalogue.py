@@ -35,10 +35,10 @@ class Rule(StrEnum):
         if isinstance(name, str) and name in (former := cls.formerly()):
             warnings.warn(f"{kind} {name} is called {former[name]} now", FutureWarning, stacklevel=2)
             name = former[name]
-        try:
-            return cls(name)
-        except ValueError:
-            raise ValueError(unknown_name(kind, name, list(cls))) from None
+        for member in cls:
+            if member == name:
+                return member
+        raise ValueError(unknown_name(kind, name, list(cls)))
 
 
 def cut(text: str) -> str:

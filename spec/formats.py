@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from .catalogue import Rule, excerpt
 
@@ -91,10 +91,10 @@ KINDS = {"int": (int, "a whole number"), "str": (str, "a string"), "bool": (bool
 """Of fields, by how they are declared."""
 
 
-def _require_kinds(made: object) -> None:
+def _require_kinds(made: NumberFormat) -> None:
     """Raise TypeError for a field of another kind, such as a file can have."""
     for declared in dataclasses.fields(made):
-        kind, words = KINDS.get(declared.type, (object, ""))
+        kind, words = KINDS.get(str(declared.type), (object, ""))
         value = getattr(made, declared.name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
             raise TypeError(f"{declared.name} of a {type(made).__name__} must be {words}, not {excerpt(value)}")
@@ -124,7 +124,7 @@ class FloatFormat:
     signed: bool = True
     subnormals: bool = True
 
-    kind: ClassVar[Kind] = Kind.FLOAT
+    kind: ClassVar[Literal[Kind.FLOAT]] = Kind.FLOAT
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "specials", SpecialCodes.named("specials", self.specials))
@@ -252,7 +252,7 @@ class FixedFormat:
     """Where it was published."""
     negatives: Negatives = Negatives.TWOS_COMPLEMENT
 
-    kind: ClassVar[Kind] = Kind.FIXED
+    kind: ClassVar[Literal[Kind.FIXED]] = Kind.FIXED
     signed: ClassVar[bool] = True
     subnormals: ClassVar[bool] = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from .blocks import BLOCKS, OTHER_BLOCKS, BlockFormat, block_name
 from .catalogue import excerpt, unknown_name
@@ -12,7 +13,7 @@ from .formats import E8M0, ELEMENTS, SCALES, SOURCES, TF32, FixedFormat, FloatFo
 
 __all__ = ["block_format", "element_format", "format_fields", "format_of", "is_spelt", "source_format"]
 
-KINDS = {Kind.FLOAT: FloatFormat, Kind.FIXED: FixedFormat}
+KINDS: dict[Kind, type[FloatFormat] | type[FixedFormat]] = {Kind.FLOAT: FloatFormat, Kind.FIXED: FixedFormat}
 
 # What a name can spell: ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
 N = "0|[1-9][0-9]{0,8}"  # without leading zeros: e04m3 is no e4m3; and a number of more digits is in no format
@@ -71,15 +72,16 @@ def _float(exp_bits: int, man_bits: int, specials: str) -> FloatFormat:
     plain = f"e{exp_bits}m{man_bits}"
     if not (1 <= exp_bits <= 5 and man_bits <= 10):
         raise ValueError(f"ExMy formats have 1 to 5 exponent bits and 0 to 10 fraction bits, not {plain}")
-    if plain in ELEMENTS and ELEMENTS[plain].specials == specials:
-        return ELEMENTS[plain]
+    known = ELEMENTS.get(plain)
+    if isinstance(known, FloatFormat) and known.specials == specials:
+        return known
     name = plain if specials == "none" and plain not in ELEMENTS else f"{plain}_{specials}"
     return FloatFormat(
         name=name,
         exp_bits=exp_bits,
         man_bits=man_bits,
         bias=(1 << (exp_bits - 1)) - 1,
-        specials=SpecialCodes(specials),
+        specials=SpecialCodes.named("specials", specials),
         source="IEEE 754 field layout, OCP MX v1.0 subnormals",
     )
 
@@ -143,18 +145,18 @@ def format_of(fields: Mapping[str, object]) -> NumberFormat:
     """The format that `format_fields` wrote; one of a name that spells it, where there is one."""
     if not isinstance(fields, Mapping):
         raise TypeError(f"a format must have fields by name, not {excerpt(fields)}")
-    fields = dict(fields)
-    kind = fields.pop("kind", None) or ("float" if "exp_bits" in fields else "fixed")  # without: files of version 0.1
-    if fields.pop("symmetric", None) is True and isinstance(bits := fields.get("bits"), int) and 0 < bits < 64:
-        fields |= {"lowest": -(1 << bits - 1) + 1, "highest": (1 << bits - 1) - 1}
+    given: dict[str, Any] = dict(fields)  # of a file: the format checks them when it is made
+    kind = given.pop("kind", None) or ("float" if "exp_bits" in given else "fixed")  # without: files of version 0.1
+    if given.pop("symmetric", None) is True and isinstance(bits := given.get("bits"), int) and 0 < bits < 64:
+        given |= {"lowest": -(1 << bits - 1) + 1, "highest": (1 << bits - 1) - 1}
     if kind not in list(Kind):
         raise ValueError(unknown_name("kind of number format", kind, list(Kind)))
     names = [one.name for one in dataclasses.fields(KINDS[Kind(kind)])]
-    if not set(fields) <= set(names) or not {"name"} <= set(fields):
-        raise ValueError(f"a {kind} format has the fields {', '.join(names)}, not {excerpt(list(fields))}")
+    if not set(given) <= set(names) or not {"name"} <= set(given):
+        raise ValueError(f"a {kind} format has the fields {', '.join(names)}, not {excerpt(list(given))}")
     try:
-        made = KINDS[Kind(kind)](**{"source": ""} | fields)
+        made = KINDS[Kind(kind)](**{"source": ""} | given)
     except TypeError as error:
         raise ValueError(str(error).partition("() ")[2] or str(error)) from None
     named = _named(made.name)
-    return named if named == made else made
+    return named if named is not None and named == made else made

@@ -10,9 +10,9 @@ from __future__ import annotations
 import copy
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, TypedDict, Unpack
 
 from .blocks import BLOCK_SIZES, BlockFormat
 from .catalogue import Rule, excerpt, unknown_name
@@ -21,7 +21,7 @@ from .names import block_format, format_of, source_format
 from .operation import Operation
 from .ports import Port, Role
 
-__all__ = ["Numerics", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals", "signal_codes"]
+__all__ = ["Numerics", "NumericsFields", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals", "signal_codes"]
 
 
 class ScaleRule(Rule):
@@ -167,7 +167,21 @@ def _fixed_checks(element: FixedFormat) -> dict[str, bool]:
     }
 
 
-ELEMENT_CHECKS = {Kind.FLOAT: _float_checks, Kind.FIXED: _fixed_checks}
+ELEMENT_CHECKS: dict[Kind, Callable[..., dict[str, bool]]] = {Kind.FLOAT: _float_checks, Kind.FIXED: _fixed_checks}
+
+
+class NumericsFields(TypedDict, total=False):
+    """Fields of `Numerics` by name, and the block size of its block format."""
+
+    source: str | FloatFormat
+    block_size: int
+    scale_rule: str
+    rounding: str
+    specials: str
+    input_subnormals: str
+    element_subnormals: str
+    overflow: str
+    random_bits: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,39 +282,42 @@ class Numerics(Operation):
         >>> Numerics.from_dict(Numerics(block="e2m3").to_dict()) == Numerics(block="e2m3")
         True
         """
-        fields = dict(fields)
-        if "block" not in fields:
+        given: dict[str, Any] = dict(fields)  # of a file: checked where they are used
+        if "block" not in given:
             raise ValueError("numerics must have a block")
-        fields.pop("operation", None)
-        block, formats = fields.pop("block"), fields.pop("formats", {})
+        given.pop("operation", None)
+        block, formats = given.pop("block"), given.pop("formats", {})
         if not isinstance(formats, Mapping):
             raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")
-        element = formats.get("element") or fields.pop("element", None)  # ``element``: files of version 0.1
+        element = formats.get("element") or given.pop("element", None)  # ``element``: files of version 0.1
         if element is not None:
             block = dataclasses.replace(block_format(format_of(element)), name=block)
-        for role, known in (("scale", E8M0), ("source", source_format(str(fields.get("source", "fp32"))))):
+        for role, known in (("scale", E8M0), ("source", source_format(str(given.get("source", "fp32"))))):
             if role in formats and format_of(formats[role]) != known:
                 raise ValueError(f"the {role} format {format_of(formats[role]).name} is not the one of this name")
-        return cls(block=block).replace(**fields)
+        return cls(block=block).replace(**given)
 
-    def replace(self, **overrides: object) -> Numerics:
-        """A copy with these fields changed; an unknown field name is an error.
+    def replace(
+        self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[NumericsFields]
+    ) -> Numerics:
+        """A copy with this block format and these fields; an unknown field name is an error.
 
         >>> Numerics(block="int8").replace(scale_rul="ceil")
         Traceback (most recent call last):
         ...
         ValueError: unknown field of Numerics 'scale_rul': did you mean 'scale_rule'?
         """
-        block = block_format(overrides.pop("block", self.block))
-        if "block_size" in overrides:
-            block = block.resized(_size(overrides.pop("block_size")))
+        changed: dict[str, Any] = {**fields}
+        chosen = self.block if block is None else block_format(block)
+        if "block_size" in changed:
+            chosen = chosen.resized(_size(changed.pop("block_size")))
         known = [f.name for f in dataclasses.fields(self)]
-        for name in overrides:
+        for name in changed:
             if name not in known:
                 raise ValueError(unknown_name("field of Numerics", name, known))
-        if "random_bits" not in overrides and overrides.get("rounding", self.rounding) != self.rounding:
-            overrides["random_bits"] = 0
-        return dataclasses.replace(self, block=block, **overrides)
+        if "random_bits" not in changed and changed.get("rounding", self.rounding) != self.rounding:
+            changed["random_bits"] = 0
+        return dataclasses.replace(self, block=chosen, **changed)
 
 
 def _size(size: object) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Unpack, cast
 
 from .blocks import BlockFormat
 from .catalogue import unknown_name
 from .formats import NumberFormat
 from .names import block_format
-from .numerics import Numerics
+from .numerics import Numerics, NumericsFields
 
 __all__ = ["PROFILES", "Profile", "numerics", "profile_of"]
 
@@ -106,11 +107,12 @@ PROFILES: dict[str, Profile] = {
 
 
 def numerics(
-    block: str | BlockFormat | NumberFormat | Numerics, profile: str | None = None, **overrides: object
+    block: str | BlockFormat | NumberFormat | Numerics, profile: str | None = None, **fields: Unpack[NumericsFields]
 ) -> Numerics:
     """The `Numerics` of a block format under a profile (``ocp`` unless given), with any field replaced.
 
-    Complete `Numerics` may stand in place of the format, without a profile.
+    Complete `Numerics` may stand in place of the format, without a profile. Raises ValueError for an unknown format,
+    profile, field or rule, TypeError for a profile beside complete `Numerics`.
 
     >>> numerics("e2m1", "nvidia").scale_rule.value
     'ceil'
@@ -118,11 +120,12 @@ def numerics(
     if isinstance(block, Numerics):
         if profile is not None:
             raise TypeError("Numerics are complete: a profile cannot be given beside them")
-        return block.replace(**overrides)
+        return block.replace(**fields)
     profile = "ocp" if profile is None else profile
     if profile not in PROFILES:
         raise ValueError(unknown_name("profile", profile, list(PROFILES)))
-    return Numerics(block=block_format(block), **dict(PROFILES[profile].rules)).replace(**overrides)
+    rules = cast("NumericsFields", dict(PROFILES[profile].rules))
+    return Numerics(block=block_format(block)).replace(**rules).replace(**fields)
 
 
 def profile_of(rules: Numerics, preferred: str | None = None) -> str | None:

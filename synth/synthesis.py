@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
-from ..hdl import ConverterConfig, converter_config, verilog
+from ..hdl import ConverterConfig, ConverterFields, Format, converter_config, verilog
 from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
-from ..spec import BlockFormat, NumberFormat, Numerics
 from ..spec.catalogue import unknown_name
 from .netlist import Cost, cost, delay_ps
 from .targets import OPENED, TARGETS, Target
@@ -51,13 +50,13 @@ class Synthesis:
 
 
 def synth(
-    config: ConverterConfig | str | BlockFormat | NumberFormat | Numerics,
+    config: Format,
     target: str = "xcu",
     *,
     profile: str | None = None,
     stages: bool = True,
     force: bool = False,
-    **overrides: object,
+    **fields: Unpack[ConverterFields],
 ) -> Synthesis:
     """Synthesise the emitted Verilog, as a whole and, if asked, each stage alone.
 
@@ -65,7 +64,7 @@ def synth(
 
     Parameters
     ----------
-    config, profile, overrides : the converter, as for `hdl.converter_config`
+    config, profile, fields : the converter, as for `hdl.converter_config`
     target : one of `TARGETS`
     stages : synthesise each stage alone, too
     force : whatever is kept
@@ -84,7 +83,7 @@ def synth(
     """
     if target not in TARGETS:
         raise ValueError(unknown_name("target", target, TARGETS))
-    config = converter_config(config, profile, **overrides)
+    config = converter_config(config, profile, **fields)
     text, chosen = modules_of(config), TARGETS[target]
     modules = {
         name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"module {TOP}_{module}(" in text

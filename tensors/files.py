@@ -10,6 +10,7 @@ from functools import reduce
 from importlib.metadata import version
 from operator import add
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ..models import Quantized, Statistics
 from ..models.element import code_dtype
 from ..models.parallel import checked_jobs, in_order
 from ..models.source import FORMATS
-from ..spec import FP32, BlockFormat, Numerics, profile_of
+from ..spec import FP32, BlockFormat, Numerics, NumericsFields, profile_of
 from ..spec import numerics as resolve
 from ..spec.catalogue import cut, excerpt
 from .containers import CONVERTED, DTYPES, NAMES, Contents, Layout, Stored, Write, read, written
@@ -97,6 +98,7 @@ class DequantizedFile:
 def quantize_file(
     source: Path | str,
     target: Path | str,
+    /,
     format: str | BlockFormat | Numerics,
     profile: str | None = "ocp",
     *,
@@ -104,12 +106,12 @@ def quantize_file(
     jobs: int = 1,
     seed: int = 0,
     progress: Progress = None,
-    **overrides: object,
+    **fields: Unpack[NumericsFields],
 ) -> QuantizedFile:
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
     ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
-    ``overrides`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
+    ``fields`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
     holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads work on
     tiles of the tensors. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
     ``progress`` is called with the elements done and the elements in all.
@@ -119,7 +121,7 @@ def quantize_file(
     """
     source, target = Path(source), Path(target)
     jobs = checked_jobs(jobs)
-    numerics = format.replace(**overrides) if isinstance(format, Numerics) else resolve(format, profile, **overrides)
+    numerics = format.replace(**fields) if isinstance(format, Numerics) else resolve(format, profile, **fields)
     _check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
     contents = read(source)
     if KEY in contents.metadata:

@@ -153,6 +153,8 @@ SCRIPT = """
 import numpy as np
 
 import mxcast
+import mxcast.sim
+import mxcast.spec
 
 q = mxcast.quantize(np.ones(32, np.float32), "e4m3", profile="nvidia", scale_rule="ceil")
 y: np.ndarray = mxcast.dequantize(q)
@@ -167,6 +169,12 @@ print(mxcast.prove("e2m1", rounding="rne").passed, mxcast.__version__, mxcast.fo
         ("", None),
         ('mxcast.quantize(y, "e4m3", roundng="rne")', 'Unexpected keyword argument "roundng" for "quantize"'),
         ('mxcast.verify("e4m3", blocks="many")', 'Argument "blocks" to "verify" has incompatible type "str"'),
+        ('mxcast.explore("rounding", roundng="rne")', 'Unexpected keyword argument "roundng" for "explore"'),
+        (
+            "mxcast.spec.numerics(random_bits='3', block='e2m1')",
+            'Argument "random_bits" to "numerics" has incompatible',
+        ),
+        ("mxcast.sim.verify('e2m1', amaxkey='reduced')", 'Unexpected keyword argument "amaxkey" for "verify"'),
     ],
 )
 def test_a_users_script_is_type_checked(installed, tmp_path, more, error) -> None:

@@ -74,6 +74,8 @@ def test_sixteen_bit_sources(raw_safetensors, tmp_path, numbers, fails):
     source = raw_safetensors({"w": ("BF16", (6, 64), patterns.tobytes())})
     quantize_file(source, tmp_path / "q.safetensors", "e2m3", "samson")
     assert np.array_equal(load_file(tmp_path / "q.safetensors")["w"], quantize(patterns, "e2m3", "samson").codes)
+    quantize_file(source, tmp_path / "named.safetensors", "e2m3", source="bf16")
+    assert (tmp_path / "named.safetensors").read_bytes() == (tmp_path / "q.safetensors").read_bytes()
     wide = raw_safetensors(
         {"ok": ("BF16", (6, 64), patterns.tobytes()), "w": ("F32", (6, 64), numbers.tobytes())}, name="f.safetensors"
     )

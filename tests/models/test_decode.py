@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from mxcast.models import BlockArray, Quantized, dequantize, error_statistics, quantize
-from mxcast.models.block import Rules
 from mxcast.models.block_array import code_dtype, code_values
 from mxcast.models.exact import dequantize_block, fp32
 from mxcast.spec import E5M2, E8M0, FP32, UE4M3, BlockFormat, FloatFormat, Numerics, block_format
@@ -120,8 +119,3 @@ def test_values_of_the_scale_are_those_of_the_standard():
     """OCP MX v1.0, section 5.4: 2**-127 to 2**127, and NaN."""
     np.testing.assert_array_equal(code_values(E8M0)[:255], 2.0 ** np.arange(-127, 128))
     assert np.isnan(code_values(E8M0)[255])
-
-
-def test_the_rules_by_name_are_the_fields_of_the_numerics():
-    fields = {field.name for field in dataclasses.fields(Numerics)}
-    assert set(Rules.__annotations__) == fields - {"block"} | {"block_size"}

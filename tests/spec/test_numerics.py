@@ -11,15 +11,25 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
-from mxcast.hdl import CHOICES, AmaxKey, ConverterConfig, Microarchitecture, converter_config
+from mxcast.hdl import (
+    CHOICES,
+    AmaxKey,
+    ConverterConfig,
+    ConverterFields,
+    Microarchitecture,
+    MicroarchitectureFields,
+    converter_config,
+)
 from mxcast.spec import (
     BF16,
     BLOCK_SIZES,
     BLOCKS,
     FP32,
+    OPERATIONS,
     OTHER_BLOCKS,
     PROFILES,
     RULES,
@@ -30,6 +40,7 @@ from mxcast.spec import (
     FloatFormat,
     Negatives,
     Numerics,
+    NumericsFields,
     Role,
     Rounding,
     Rule,
@@ -392,6 +403,18 @@ def test_overrides_go_over_the_profile():
     assert numerics("e4m3", "nvidia", scale_rule="floor") == numerics("e4m3", "ocp")
 
 
+def test_the_fields_by_name_are_those_of_the_values():
+    def fields(kind: type) -> set[str]:
+        return {field.name for field in dataclasses.fields(kind)}
+
+    assert NumericsFields.__annotations__.keys() == fields(Numerics) - {"block"} | {"block_size"}
+    assert MicroarchitectureFields.__annotations__.keys() == fields(Microarchitecture)
+    assert (
+        ConverterFields.__annotations__.keys()
+        == NumericsFields.__annotations__.keys() | MicroarchitectureFields.__annotations__.keys() | {"optimize"}
+    )
+
+
 def test_unknown_profile():
     with pytest.raises(ValueError) as error:
         numerics("e4m3", "nvida")
@@ -465,6 +488,12 @@ def test_impossible_configurations(fields, kind, sentence):
 def test_a_configuration_is_complete(arguments, fields):
     with pytest.raises(TypeError):
         converter_config(converter_config("e4m3"), *arguments, **fields)
+
+
+def test_a_configuration_of_another_operation(monkeypatch):
+    monkeypatch.setitem(OPERATIONS, "other", SimpleNamespace(from_dict=lambda fields: SimpleNamespace(name="other")))
+    with pytest.raises(ValueError, match="^the operation of a converter must be encode, not other$"):
+        ConverterConfig.from_dict({"numerics": {"operation": "other"}, "microarchitecture": {}})
 
 
 # ---- modes
