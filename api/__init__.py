@@ -15,8 +15,8 @@ TypeError: x must be float32, float16 or bfloat16, not float64
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # that of typing, whose import takes longer than all the rest
 if TYPE_CHECKING:
     from .interface import (
         Quantized,

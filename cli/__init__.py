@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False  # that of typing, which takes longer to import than all that comes before `install`
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
@@ -14,24 +17,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     As the command of a process it takes care of signals, before anything else is imported, and of standard streams that
     are closed or cannot show every character.
     """
-    from ..host import signals
-
     if arguments is not None:
         from .app import command
 
         return command(arguments)
     try:
-        signals.install()
+        from ..host.signals import install
+
+        install()
         from .streams import open_streams
 
         open_streams()
         from .app import command
 
         return command(sys.argv[1:])
-    except signals.Interrupted as stopped:
+    except KeyboardInterrupt as stopped:
+        from signal import SIGINT
+
         from .streams import complain
 
         complain("mxcast: interrupted")
-        return 128 + stopped.number
+        return 128 + getattr(stopped, "number", SIGINT)  # it has no number before `install`
     finally:
-        signals.uninstall()
+        from ..host.signals import uninstall
+
+        uninstall()

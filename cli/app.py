@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from ..host.signals import arrived
 from . import check, check_rtl, compare, convert, cost, doctor, explain, explore, generate, listing, proving
-from .errors import ExitCode, explained
+from .errors import ExitCode, explained, interrupted, warned
 from .streams import abandon, complain, reader_is_gone
 
 __all__ = ["app", "command"]
 
-app = typer.Typer(name="mxcast", add_completion=False, pretty_exceptions_enable=False)
+
+class _Verbs(typer.core.TyperGroup):
+    """The verbs. What a signal ends they report as an error, of which typer makes an exit code without a sentence."""
+
+    def invoke(self, context: typer.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt as stopped:
+            raise typer.Abort(str(stopped)) from None
+
+
+app = typer.Typer(name="mxcast", cls=_Verbs, add_completion=False, pretty_exceptions_enable=False)
 for verb in (
     listing.list_,
     doctor.doctor,
@@ -63,13 +76,21 @@ def _command(
 def command(arguments: Sequence[str]) -> int:
     """Run the command with these arguments; returns the exit code.
 
-    What the user can mend ends as one sentence on stderr; anything else is a defect of ours and keeps its traceback.
+    What the user can mend, and a warning of ours, is one sentence on stderr; anything else is a defect of ours and
+    keeps its traceback.
     """
+    with warnings.catch_warnings():
+        warnings.showwarning = warned
+        return _answered(arguments)
+
+
+def _answered(arguments: Sequence[str]) -> int:
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="mxcast", standalone_mode=False) or 0
         sys.stdout.flush()  # a full disk shows here
-        number = arrived()  # the library of the command line has one code for all signals
-        return 128 + number if number else code
+        if arrived() is None:
+            return code
+        code, sentence = interrupted()  # while typer read the options, of which it makes a code that is always the same
     except (Exception, KeyboardInterrupt, SystemExit) as raised:
         error: BaseException = raised
         if isinstance(error, SystemExit):  # what typer makes of a broken pipe, whosever that is

@@ -11,7 +11,6 @@ from ..host.cache import refreshed
 from .errors import ExitCode
 from .options import Config, Force, Format, Json, Name, Out, Pad, Profile, Quiet, Seed, Set, Verbose, request
 from .output import Output
-from .streams import complain
 
 if TYPE_CHECKING:
     from ..sim import Verification
@@ -72,18 +71,13 @@ def verify(
     results = []
     for chosen in asked.configs:
         output.configuration(chosen)
-        try:
-            with output.progress(f"verifying {chosen.formats}") as progress, refreshed(force):
-                if tensors is None:
-                    result = verify(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress, force=force)
-                else:
-                    result = verify(
-                        chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress
-                    )
-        except KeyboardInterrupt as stopped:
-            if str(stopped):  # how far it is; the library of the command line would end it in silence
-                complain(f"mxcast: {stopped}")
-            raise
+        with output.progress(f"verifying {chosen.formats}") as progress, refreshed(force):
+            if tensors is None:
+                result = verify(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress, force=force)
+            else:
+                result = verify(
+                    chosen, tensors=read_blocks(tensors, chosen.numerics.block_size, pad), progress=progress
+                )
         results.append(result)
         output.table([{"stimulus": name, "blocks": count} for name, count in result.counts.items()])
         output.say(

@@ -6,15 +6,18 @@ import re
 import signal
 from enum import IntEnum
 from typing import Any
+from warnings import showwarning as default_showwarning
 
 import typer
 
 from ..host.errors import ToolError, ToolMissing
+from ..host.files import Waiting
 from ..host.signals import arrived
 from ..spec.catalogue import cut
+from .streams import complain
 from .text import shown
 
-__all__ = ["ExitCode", "explained"]
+__all__ = ["ExitCode", "explained", "interrupted", "warned"]
 
 UsageError: Any = typer.BadParameter.__base__  # typer brings its own, or that of click, and exports only this child
 
@@ -40,7 +43,9 @@ class ExitCode(IntEnum):
 def explained(error: Any) -> tuple[ExitCode, str] | None:
     """Exit code and sentence for an error; None for one that is not the user's."""
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return ExitCode(128 + (arrived() or signal.SIGINT)), "interrupted"
+        return interrupted(str(error))
+    if arrived() is not None:  # what a signal interrupts may fail in ways of its own
+        return interrupted()
     if isinstance(error, MemoryError):
         return ExitCode.USAGE, "there is not enough memory for this"
     if isinstance(error, UsageError):
@@ -58,6 +63,19 @@ def explained(error: Any) -> tuple[ExitCode, str] | None:
     if isinstance(error, ToolError):
         return ExitCode.INCONCLUSIVE, _sentence(str(error))
     return None
+
+
+def interrupted(sentence: str = "") -> tuple[ExitCode, str]:
+    """Exit code and sentence for a signal; a verb may have a ``sentence`` of its own."""
+    return ExitCode(128 + (arrived() or signal.SIGINT)), sentence or "interrupted"
+
+
+def warned(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """Show a warning as `warnings.showwarning` does, those of ours as one sentence."""
+    if issubclass(category, (FutureWarning, Waiting)):
+        complain(f"mxcast: {_sentence(str(message))}")
+    else:
+        default_showwarning(message, category, *place)
 
 
 def _sentence(text: str) -> str:

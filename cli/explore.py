@@ -273,8 +273,7 @@ def _interrupted(progress: Callable | None) -> Iterator[Callable]:
         yield follow
     except KeyboardInterrupt:
         kept = f"{last.done} of {last.total} points are kept" if last else "no point is kept"
-        complain(f"mxcast: interrupted: {kept}; the same command goes on from there")
-        raise
+        raise KeyboardInterrupt(f"interrupted: {kept}; the same command goes on from there") from None
 
 
 @contextlib.contextmanager

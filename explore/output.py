@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..host.files import write_whole
+from ..host.files import claimed, write_whole
 from ..synth.targets import TARGETS, device_of
 from .accuracy import Loss
 from .engine import Exploration
@@ -121,16 +121,17 @@ def write(found: Exploration, folder: Path) -> dict[str, Path]:
     """
     rows, entries = [row.to_dict() for row in found.rows], [entry.to_dict() for entry in found.ablation]
     reasons = Counter(one.reason for one in found.left_out)
-    files = {
-        "html": write_whole(folder / "explore.html", report(rows, entries, method(found), found.missing, reasons)),
-        "csv": write_whole(folder / "explore.csv", _csv(found.rows)),
-        "json": write_whole(folder / "explore.json", json.dumps(document(found), indent=1, allow_nan=False) + "\n"),
-    }
-    if drawable(rows):
-        return files | {path.name: path for path in plots(rows, folder, "explore")}
-    for kind in KINDS:
-        (folder / f"explore.{kind}").unlink(missing_ok=True)
-    return files
+    with claimed(folder):  # all files are of one exploration
+        files = {
+            "html": write_whole(folder / "explore.html", report(rows, entries, method(found), found.missing, reasons)),
+            "csv": write_whole(folder / "explore.csv", _csv(found.rows)),
+            "json": write_whole(folder / "explore.json", json.dumps(document(found), indent=1, allow_nan=False) + "\n"),
+        }
+        if drawable(rows):
+            return files | {path.name: path for path in plots(rows, folder, "explore")}
+        for kind in KINDS:
+            (folder / f"explore.{kind}").unlink(missing_ok=True)
+        return files
 
 
 def _csv(rows: list[Explored]) -> str:

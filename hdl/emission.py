@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..host.files import write_whole
+from ..host.files import claimed, write_whole
 from ..spec.identifiers import identifier
 from .architecture import Quantizer
 from .block import BlockConverter
@@ -226,20 +226,21 @@ targets:
     contents = {kind: (f"rtl/{file}", text) for kind, (file, text) in contents.items()}
     if vendor is not None:
         contents |= project(vendor, about, part=part, **({} if period_ns is None else {"period_ns": period_ns}))
-    known = _manifest(folder)
-    if not force and (
-        edited := [
-            folder / file for file, text in contents.values() if _is_edited(folder / file, text, known.get(file))
-        ]
-    ):
-        raise ValueError(f"{edited[0]} has been edited since it was emitted: move it, or emit it anew with --force")
-    files = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
-    still_there = {
-        file: digest for file, digest in known.items() if _digest(folder / file) == digest
-    }  # the project of another vendor
-    sums = still_there | {file: _sha256sum(text) for file, text in contents.values()}
-    manifest = {**about, "sha256": sums}
-    files["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
+    with claimed(folder):  # the projects of several vendors share the manifest
+        known = _manifest(folder)
+        if not force and (
+            edited := [
+                folder / file for file, text in contents.values() if _is_edited(folder / file, text, known.get(file))
+            ]
+        ):
+            raise ValueError(f"{edited[0]} has been edited since it was emitted: move it, or emit it anew with --force")
+        files = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
+        still_there = {
+            file: digest for file, digest in known.items() if _digest(folder / file) == digest
+        }  # the project of another vendor
+        sums = still_there | {file: _sha256sum(text) for file, text in contents.values()}
+        manifest = {**about, "sha256": sums}
+        files["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
     return files
 
 

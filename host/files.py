@@ -20,6 +20,7 @@ import shutil
 import stat
 import sys
 import tomllib
+import warnings
 from collections.abc import Iterator
 from glob import escape
 from pathlib import Path
@@ -27,7 +28,17 @@ from typing import BinaryIO
 
 from .signals import interruptible, uninterrupted
 
-__all__ = ["locked", "read_toml", "regular", "replaced", "sha256", "temporary_folder", "write_whole"]
+__all__ = [
+    "Waiting",
+    "claimed",
+    "locked",
+    "read_toml",
+    "regular",
+    "replaced",
+    "sha256",
+    "temporary_folder",
+    "write_whole",
+]
 
 PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
 """Names in which no shell, make or tool gives a character a special meaning."""
@@ -182,6 +193,29 @@ def locked(path: Path) -> Iterator[None]:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+class Waiting(UserWarning):
+    """Another process works in a folder, and this one waits until it has ended."""
+
+
+@contextlib.contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """A block in which one process and one thread at a time works in ``folder``, which is made if it is missing. Where
+    another one does, this one waits, with the warning `Waiting`; so a block within a block of the same folder never
+    ends.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            warnings.warn(f"another command works in {folder}: waiting until it has ended", Waiting, stacklevel=3)
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..hdl import ConverterConfig
 from ..host.errors import DesignError
-from ..host.files import sha256, write_whole
+from ..host.files import claimed, sha256, write_whole
 from ..sim import stimuli as make
 from ..sim.causes import CAUSES, Cause, only
 from ..sim.comparison import AROUND, Comparison, Divergence, divergence, normal_blocks, single_bits
@@ -201,26 +201,28 @@ def check_rtl(
     folder = Path(out) / f"{top}-{config.config_id}" / "check"
     chosen = {name: str(value) for name, value in (parameters or {}).items()}
     checks: list[Check] = []
-    for reading in readings(files, include, define):
-        check = Check(
-            config=config,
-            top=top,
-            port_map=asked,
-            reading=reading,
-            folder=folder / reading.folder,
-            seed=seed,
-            nan_codes_free=nan_codes_free,
-            solver=f"{solver} {version}",
-        )
-        adapter = Adapter(reading.text, top, asked, config.numerics, check.folder, chosen)
-        _check(check, adapter, exhaustive, blocks, solver, timeout, say)
-        checks.append(check)
-        if check.status is Status.FAIL:
-            break
-    outcome = next((check for check in checks if check.status is Status.FAIL), checks[0])
-    outcome.others = [check for check in checks if check is not outcome]
-    outcome.status = worst(check.status for check in checks)
-    write_whole(folder / "report.json", json.dumps(outcome.to_dict(), indent=2) + "\n")
+    texts = readings(files, include, define)
+    with claimed(folder):
+        for reading in texts:
+            check = Check(
+                config=config,
+                top=top,
+                port_map=asked,
+                reading=reading,
+                folder=folder / reading.folder,
+                seed=seed,
+                nan_codes_free=nan_codes_free,
+                solver=f"{solver} {version}",
+            )
+            adapter = Adapter(reading.text, top, asked, config.numerics, check.folder, chosen)
+            _check(check, adapter, exhaustive, blocks, solver, timeout, say)
+            checks.append(check)
+            if check.status is Status.FAIL:
+                break
+        outcome = next((check for check in checks if check.status is Status.FAIL), checks[0])
+        outcome.others = [check for check in checks if check is not outcome]
+        outcome.status = worst(check.status for check in checks)
+        write_whole(folder / "report.json", json.dumps(outcome.to_dict(), indent=2) + "\n")
     return outcome
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from ..hdl import ConverterConfig, verilog
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
+from ..host.files import claimed
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim import stimuli
@@ -135,7 +136,8 @@ def mutate(
     for number, fault in enumerate(faults, 1):
         by, fate = _found(design.mode(number), suite), Fate.KILLED
         if by is None:
-            fate, by = _judged(config, fault, folder, Path(out) / f"mutant{number}", timeout)
+            with claimed(inner := Path(out) / f"mutant{number}"):
+                fate, by = _judged(config, fault, folder, inner, timeout)
         if fate not in (Fate.KILLED, Fate.EQUIVALENT) and _found(design.mode(number), _more(config, seed)) is not None:
             fate, by = Fate.KILLED, VERIFY
         results.append(Mutant(number=number, fault=fault, fate=fate, by=by))
@@ -214,7 +216,6 @@ def _planted(config: ConverterConfig, mutants: int, seed: int) -> tuple[Path, li
 
 def _judged(config: ConverterConfig, fault: str, folder: Path, out: Path, timeout: float) -> tuple[Fate, str]:
     """What the solver says of a mutant that no stimulus has found."""
-    out.mkdir(parents=True, exist_ok=True)
     (out / "dut.v").write_text(
         (folder / "dut.v").read_text()
     )  # faults name cells after the file that they are read from

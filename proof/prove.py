@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..hdl import ConverterConfig, default_name, emit
 from ..host.errors import DesignError
-from ..host.files import write_whole
+from ..host.files import claimed, write_whole
 from ..synth.yosys import yosys_version
 from .argument import Argument, Status, Step, answered, worst
 from .counterexample import Counterexample, disagreement, replayed, simulated
@@ -158,37 +158,38 @@ def prove(
         texts = readings([verilog], [verilog.parent])
     beside = verilog.parent.parent if verilog.parent.name == "rtl" else verilog.parent
     folder = beside / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
-    (folder / "counterexample.npz").unlink(missing_ok=True)  # of an earlier file
     latency = _latency(config, latency, netlist)
-    proof = Proof(
-        config=config,
-        verilog=verilog,
-        arguments=[],
-        unread={},
-        objections=[],
-        netlist=netlist,
-        solver=solver,
-        version=version,
-        counterexample=None,
-        folder=folder,
-    )
-    asker = _Asker(proof, name, latency, whole or latency > 0, rtl is not None, timeout, force, say)
-    for text in texts:
-        asker.ask(text)
-        if asker.counterexample:
-            break
-    is_asked = proof.arguments and all(argument.steps for argument in proof.arguments)
-    proof = Proof(
-        **vars(proof)
-        | {
-            "counterexample": asker.counterexample,
-            "disagreement": asker.disagreement,
-            "handshake": PROVED if config.latency and is_asked else None,
-        }
-    )
-    write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
-    if rtl is None and netlist is None:
-        keep(verilog.read_text(), name, str(proof.status))
+    with claimed(folder):
+        (folder / "counterexample.npz").unlink(missing_ok=True)  # of an earlier file
+        proof = Proof(
+            config=config,
+            verilog=verilog,
+            arguments=[],
+            unread={},
+            objections=[],
+            netlist=netlist,
+            solver=solver,
+            version=version,
+            counterexample=None,
+            folder=folder,
+        )
+        asker = _Asker(proof, name, latency, whole or latency > 0, rtl is not None, timeout, force, say)
+        for text in texts:
+            asker.ask(text)
+            if asker.counterexample:
+                break
+        is_asked = proof.arguments and all(argument.steps for argument in proof.arguments)
+        proof = Proof(
+            **vars(proof)
+            | {
+                "counterexample": asker.counterexample,
+                "disagreement": asker.disagreement,
+                "handshake": PROVED if config.latency and is_asked else None,
+            }
+        )
+        write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
+        if rtl is None and netlist is None:
+            keep(verilog.read_text(), name, str(proof.status))
     return proof
 
 

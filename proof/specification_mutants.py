@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from ..hdl import ConverterConfig, verilog
+from ..host.files import claimed
 from ..spec import Numerics, Rounding, Specials, Subnormals
 from .design import Design
 from .questions import composed
@@ -151,7 +152,11 @@ def refute(config: ConverterConfig, folder: Path, *, timeout: float = 300) -> li
     """Ask the questions of a proof with each mutant that applies, for the emitted Verilog; ``folder`` is for Yosys'
     files.
     """
-    design = Design(plain(verilog(config, "dut")), "dut", folder)
+    with claimed(folder):
+        return _refuted(config, Design(plain(verilog(config, "dut")), "dut", folder), timeout)
+
+
+def _refuted(config: ConverterConfig, design: Design, timeout: float) -> list[Refutation]:
     outcomes = []
     for name, mutant in SPECIFICATION_MUTANTS.items():
         if not all(map(mutant.applies, config.modes)):

@@ -19,7 +19,7 @@ import numpy as np
 from ..hdl import ConverterConfig, default_name, emit
 from ..host.cache import scratch
 from ..host.errors import DesignError, ToolError, ToolMissing
-from ..host.files import regular, write_whole
+from ..host.files import claimed, regular, write_whole
 from ..host.processes import run
 from . import tools
 from .command import command_line
@@ -108,46 +108,48 @@ def test(
     name = default_name(config) if name is None else name
     emitted = emit(config, out, name, force=force)
     folder = emitted["manifest"].parent / "sim" / simulator
-    shutil.rmtree(folder, ignore_errors=True)  # nothing of an earlier run may be taken for this one's
-    folder.mkdir(parents=True)
-    job = {
-        **config.to_dict(),
-        "seed": seed,
-        "random_blocks": random_blocks,
-        "unknown_blocks": UNKNOWN_BLOCKS,
-        "simulator": simulator,
-        "comparisons": COMPARISONS,
-        "vectors": str(Path(vectors).resolve()) if vectors else None,
-        "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}",
-    }
-    write_whole(folder / JOB, json.dumps(job, indent=2))
-    with scratch(plain=True) as work:  # make and Verilator read more than letters in the name of a folder
-        shutil.copyfile(folder / JOB, work / JOB)
-        (work / f"{name}.v").write_bytes((Path(verilog) if verilog else emitted["verilog"]).read_bytes())
-        asked = {
-            "simulator": simulator,
-            "source": f"{name}.v",
-            "top": name,
-            "results": RESULTS,
+    with claimed(folder):
+        for path in folder.iterdir():  # nothing of an earlier run may be taken for this one's
+            if not path.is_dir():
+                path.unlink()
+        job = {
+            **config.to_dict(),
             "seed": seed,
-            "waves": waves,
+            "random_blocks": random_blocks,
+            "unknown_blocks": UNKNOWN_BLOCKS,
+            "simulator": simulator,
+            "comparisons": COMPARISONS,
+            "vectors": str(Path(vectors).resolve()) if vectors else None,
+            "repeat": f"mxcast test {command_line(config)} --sim {simulator} --seed {seed}",
         }
-        with open(folder / LOG, "wb") as log:
-            done = run(
-                [sys.executable, "-P", "-m", f"{__package__}.cocotb_run"],
-                cwd=work,
-                input=json.dumps(asked),
-                log=log,
-                environment={**environment, "MXCAST_BENCH": str(work / JOB), "COCOTB_ANSI_OUTPUT": "0"},
-            )
-        waveform = _waveform(work) if waves else None
-        for file in filter(None, [work / COMPARISONS, work / RESULTS, waveform]):
-            if file.is_file():
-                shutil.copyfile(file, folder / file.name)
-    if not (folder / RESULTS).is_file():
-        message = f"{simulator} stopped without results (exit status {done.status}): see {folder / LOG}"
-        raise ToolError(message) if verilog is None else DesignError(message)
-    return _judged(config, simulator, folder, folder / waveform.name if waveform else None, seed, more)
+        write_whole(folder / JOB, json.dumps(job, indent=2))
+        with scratch(plain=True) as work:  # make and Verilator read more than letters in the name of a folder
+            shutil.copyfile(folder / JOB, work / JOB)
+            (work / f"{name}.v").write_bytes((Path(verilog) if verilog else emitted["verilog"]).read_bytes())
+            asked = {
+                "simulator": simulator,
+                "source": f"{name}.v",
+                "top": name,
+                "results": RESULTS,
+                "seed": seed,
+                "waves": waves,
+            }
+            with open(folder / LOG, "wb") as log:
+                done = run(
+                    [sys.executable, "-P", "-m", f"{__package__}.cocotb_run"],
+                    cwd=work,
+                    input=json.dumps(asked),
+                    log=log,
+                    environment={**environment, "MXCAST_BENCH": str(work / JOB), "COCOTB_ANSI_OUTPUT": "0"},
+                )
+            waveform = _waveform(work) if waves else None
+            for file in filter(None, [work / COMPARISONS, work / RESULTS, waveform]):
+                if file.is_file():
+                    shutil.copyfile(file, folder / file.name)
+        if not (folder / RESULTS).is_file():
+            message = f"{simulator} stopped without results (exit status {done.status}): see {folder / LOG}"
+            raise ToolError(message) if verilog is None else DesignError(message)
+        return _judged(config, simulator, folder, folder / waveform.name if waveform else None, seed, more)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # pytest's way to say that the name is no sign of a test

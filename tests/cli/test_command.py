@@ -34,6 +34,11 @@ def test_help_is_light():
         assert verb in done.stdout
 
 
+def test_a_name_of_before_is_told_in_one_sentence(tmp_path):
+    done = run("emit", "e2m1", "--set", "block_size=2", "--set", "amax=fours", "-q", "-o", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "mxcast: amax fours is called radix4 now\n")
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_and_the_common_flags(passes, verb):
     text = passes(verb, "--help")

@@ -151,6 +151,7 @@ def test_a_signal_ends_everything(case, number, tmp_path, new_cache):
     assert status in (128 + number, 0, -number), (
         said
     )  # it may have been done before, and have left signals to the system
+    assert said.count("mxcast: interrupted") == (status == 128 + number)
     assert left_running() == []
     assert temporary(tmp_path) == []
 
@@ -192,6 +193,38 @@ def test_an_interrupt_while_the_command_starts(delay, tmp_path):
         running.send_signal(signal.SIGINT)
         said, status = running.stderr.read(), running.wait(60)
     assert not ours or (status in (130, 0, -signal.SIGINT) and "Traceback" not in said), said
+
+
+ONCE = """
+import os, signal, sys
+from mxcast.cli import main
+def arrives(*_):
+    os.kill(os.getpid(), signal.SIG{signal})
+{before}
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments, before",
+    [
+        (["list"], "from mxcast.cli import output; output.Output.table = arrives"),  # in a verb
+        (["--version"], "from importlib import metadata; metadata.version = arrives"),  # before it begins
+        (["emit", "e4m3"], "from mxcast import hdl; hdl.emit = lambda *_, **__: arrives() or {}[0]"),  # what fails then
+        (["list"], "from mxcast.host import signals; signals.install = arrives"),  # before signals are taken care of
+    ],
+    ids=["verb", "options", "failure", "start"],
+)
+def test_a_signal_has_its_sentence_and_code(arguments, before, tmp_path):
+    number = signal.SIGINT if "install" in before else signal.SIGTERM  # any other ends the process as it ends any
+    done = subprocess.run(
+        [sys.executable, "-c", ONCE.format(signal=number.name.removeprefix("SIG"), before=before), *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "mxcast: interrupted\n")
 
 
 def test_a_killed_command_leaves_nothing_after_the_next(tmp_path):

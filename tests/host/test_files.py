@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from mxcast.host import files, signals
-from mxcast.host.files import PART, locked, regular, replaced, temporary_folder, write_whole
+from mxcast.host.files import PART, Waiting, claimed, locked, regular, replaced, temporary_folder, write_whole
 
 from .interruption import interrupted_everywhere
 
@@ -188,6 +189,23 @@ def test_a_lock_is_for_one_at_a_time(tmp_path):
     for thread in threads:
         thread.join()
     assert most == 1
+
+
+def test_a_claimed_folder_is_for_one_at_a_time(tmp_path):
+    folder, order = tmp_path / "a" / "b", []
+
+    def work():
+        with claimed(folder):
+            order.append("other")
+
+    with pytest.warns(Waiting, match=f"another command works in {folder}: waiting until it has ended"):
+        with claimed(folder), claimed(tmp_path / "a"):
+            thread = threading.Thread(target=work)
+            thread.start()
+            time.sleep(0.2)
+            order.append("one")
+        thread.join()
+    assert order == ["one", "other"] and left(folder) == []
 
 
 def test_a_folder_that_another_process_takes_for_abandoned(tmp_path, monkeypatch):
