@@ -4,7 +4,6 @@ notice if not.
 
 from __future__ import annotations
 
-import json as json_
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,7 @@ import typer
 
 from ..hdl import ConverterConfig
 from ..host.cache import refreshed
-from ..host.files import regular
+from ..host.files import parsed_json, regular
 from ..spec.profiles import profile_of
 from .errors import ExitCode
 from .options import Config, Force, Format, Json, Name, Out, Profile, Quiet, Request, Seed, Set, Verbose, request
@@ -213,7 +212,7 @@ def beside(rtl: Path) -> tuple[ConverterConfig, str]:
     """The configuration and the top module that the JSON file beside an emitted Verilog file describes."""
     path = rtl.with_suffix(".json")
     try:
-        about = json_.loads(regular(path).read_text())
+        about = parsed_json(regular(path).read_text())
         config = ConverterConfig.from_dict(about)
         profiles = {profile_of(mode, about.get("profile")) for mode in config.modes}
         return replace(config, profile=profiles.pop() if len(profiles) == 1 else None), about["name"]

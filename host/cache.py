@@ -45,11 +45,6 @@ MARKER = "complete.json"
 
 RESULT = "result.json"
 
-TOOL_FOLDERS = ("wasmtime",)
-"""Folders that tools make in the cache by themselves. They are made here, because the tools' own errors name neither
-the folder nor the reason.
-"""
-
 
 class CacheError(OSError):
     """The cache folder cannot be used. The message names it and the variable."""
@@ -62,8 +57,6 @@ def cache_folder(kind: str = "") -> Path:
     be written, a private folder among the temporary files. Raises `CacheError` where none can be used.
     """
     cache = _cache_root()
-    for tool in TOOL_FOLDERS:
-        _subfolder(cache, tool)
     return _subfolder(cache, kind) if kind else cache
 
 
@@ -218,7 +211,7 @@ def _is_whole(folder: Path) -> bool:
 def keep_json(kind: str, name: str, content: object) -> Path:
     """Keep one JSON document, which may be replaced by a later one of the same ``name``."""
     text, path = json.dumps(content), cache_folder(kind) / f"{name}.json"
-    if path.exists() and not path.is_file():
+    if os.path.lexists(path) and not path.is_file():  # also a link that leads nowhere
         with temporary_folder(path.parent) as old:
             path.rename(old / "old")
     return write_whole(path, json.dumps({"sha256": sha256(text), "content": json.loads(text)}, indent=1) + "\n")

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -22,7 +23,6 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Iterator
-from glob import escape
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,6 +32,7 @@ __all__ = [
     "Waiting",
     "claimed",
     "locked",
+    "parsed_json",
     "read_toml",
     "regular",
     "replaced",
@@ -66,8 +67,23 @@ def read_toml(path: Path | str) -> dict[str, object]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
-    except ValueError:  # Python's own message is about Python's settings
-        raise ValueError(f"{path} has a whole number of more than {sys.get_int_max_str_digits()} digits") from None
+    except ValueError:
+        raise ValueError(f"{path} has {_too_long()}") from None
+
+
+def parsed_json(text: str) -> object:
+    """The document in a text of JSON. Raises ValueError for what is not JSON, and RecursionError."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        raise ValueError(f"it has {_too_long()}") from None
+
+
+def _too_long() -> str:
+    """What is wrong where Python's own message is about Python's settings."""
+    return f"a whole number of more than {sys.get_int_max_str_digits()} digits"
 
 
 @contextlib.contextmanager
@@ -85,7 +101,7 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
         raise ValueError(f"{path} exists and is no regular file")
     with _named(path):
         name = final.name if len(os.fsencode(final.name)) <= 200 else sha256(final.name)[:32]
-        _remove_abandoned(final.parent, f".{escape(name)}.*.{PART}")
+        _remove_abandoned(final.parent)
         with uninterrupted():
             temporary, handle = _new_file(final.parent, name)
             try:
@@ -133,7 +149,7 @@ def write_whole(path: Path, content: str | bytes) -> Path:
 def temporary_folder(parent: Path) -> Iterator[Path]:
     """A new folder in ``parent`` that is removed when the block ends, unless it has been renamed."""
     parent.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(parent, f"*.{PART}")
+    _remove_abandoned(parent)
     with uninterrupted():
         folder, handle = _new_folder(parent)
         try:
@@ -168,9 +184,9 @@ def _lock(handle: int, path: Path) -> bool:
         return False
 
 
-def _remove_abandoned(folder: Path, pattern: str) -> None:
-    """Remove the temporary files and folders that match and that no process has locked."""
-    for path in folder.glob(pattern):
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files and folders in a folder that no process has locked."""
+    for path in folder.glob(f"*.{PART}"):
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:

@@ -76,8 +76,7 @@ def from_dlpack(x: Any) -> np.ndarray:
         tensor = Tensor.from_address(pointer_of(capsule, b"dltensor"))
     except ValueError:  # Python's own message is about capsules
         raise TypeError("x cannot be read: its __dlpack__() returns no capsule named dltensor") from None
-    kind = KINDS[tensor.code] if tensor.code < len(KINDS) else "float"
-    name = ("bool" if kind == "bool" else f"{kind}{tensor.bits}") + (f" x {tensor.lanes}" if tensor.lanes != 1 else "")
+    name = _type_name(tensor.code, tensor.bits) + (f" x {tensor.lanes}" if tensor.lanes != 1 else "")
     if name not in DTYPES:
         raise TypeError(f"x must be float32, float16 or bfloat16, not {name}")
     dtype, shape = np.dtype(DTYPES[name]), tuple(tensor.shape[: tensor.ndim])
@@ -98,3 +97,9 @@ def from_dlpack(x: Any) -> np.ndarray:
             },
         )
     )
+
+
+def _type_name(code: int, bits: int) -> str:
+    if code < len(KINDS):
+        return "bool" if KINDS[code] == "bool" else f"{KINDS[code]}{bits}"
+    return f"float{bits}" if bits <= 8 else f"DLPack type {code} of {bits} bits"

