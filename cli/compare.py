@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -82,7 +83,7 @@ def _side(text: str, both: dict[str, str | int]) -> Side:
     return Side(text, profile, both | dict(map(assignment, parts)))
 
 
-def _certificate(a: Numerics, b: Numerics, force: bool, progress) -> dict:
+def _certificate(a: Numerics, b: Numerics, force: bool, progress: Callable[[int, int], None] | None) -> dict:
     """`Certificate.to_dict`, kept by its content: both sides, and the text of everything that decides a bit."""
     from importlib.metadata import version
 

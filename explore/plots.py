@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..host.errors import ToolError
 from .columns import GROUPS, NAMES
 from .pareto import staircase
 from .scatter import COLOURS, MARKERS, drawable, encoding, indices, upright, values
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["KINDS", "plots"]
 
@@ -89,7 +93,7 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
     return paths
 
 
-def _panel(axes, points: list[tuple[tuple[float, float], int, int]], better: int) -> None:
+def _panel(axes: Axes, points: list[tuple[tuple[float, float], int, int]], better: int) -> None:
     """Draw points, each with the numbers of its colour and marker, and their front; what is on the front is
     drawn last.
     """
@@ -98,8 +102,10 @@ def _panel(axes, points: list[tuple[tuple[float, float], int, int]], better: int
     styles = sorted({(point in line, colour, marker) for point, colour, marker in points})
     for best, colour, marker in styles:
         alike = [point for point, *style in points if style == [colour, marker] and (point in line) == best]
+        x, y = zip(*alike, strict=True)
         axes.scatter(
-            *zip(*alike, strict=True),
+            x,
+            y,
             s=24,
             color=COLOURS[colour],
             marker=[*MARKERS][marker],
@@ -109,14 +115,18 @@ def _panel(axes, points: list[tuple[tuple[float, float], int, int]], better: int
         )
 
 
-def _legend(figure, rows: list[dict], colour: str | None, marker: str | None) -> None:
+def _legend(figure: Figure, rows: list[dict], colour: str | None, marker: str | None) -> None:
     """What colours and markers stand for, above the panels: colours at the left, in as many columns as fit, markers at
     the right.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    for key, place in {marker: "right", colour: "left"}.items():  # if they are the same, one legend
+    places: dict[str | None, Literal["outside upper right", "outside upper left"]] = {
+        marker: "outside upper right",
+        colour: "outside upper left",
+    }
+    for key, place in places.items():  # if they are the same, one legend
         if key is None:
             continue
         entries: list = []
@@ -134,7 +144,7 @@ def _legend(figure, rows: list[dict], colour: str | None, marker: str | None) ->
             title=NAMES[key],
             title_fontsize=8,
             alignment="left",
-            loc=f"outside upper {place}",
+            loc=place,
             ncols=min(columns, len(entries)),
             frameon=False,
             borderaxespad=0.2,

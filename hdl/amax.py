@@ -49,12 +49,12 @@ class ReduceKey(wiring.Component):
         m.d.comb += self.key.flag.eq(flag)
         return m
 
-    def exceeds(self, m: Module, platform: object, fraction, exponent):
+    def exceeds(self, m: Module, platform: object, fraction: Value, exponent: Value) -> Value | int:
         """Does the fraction put the scale one up?"""
         thresholds = [Threshold.of(mode) for mode in self.config.modes]
         never = (1 << len(fraction)) - 1
 
-        def above(limits: list[int], where: str):
+        def above(limits: list[int], where: str) -> Value | int:
             if set(limits) == {never}:
                 return 0
             if self.config.microarchitecture.quantizer is Quantizer.TABLE:
@@ -69,7 +69,7 @@ class ReduceKey(wiring.Component):
             return Mux(exponent == by_mode(self, [t.bottom for t in thresholds]), bottom, exceeds)
         return exceeds
 
-    def above(self, m: Module, platform: object, where: str, fraction, limit: int):
+    def above(self, m: Module, platform: object, where: str, fraction: Value, limit: int) -> Value:
         """``fraction > limit``, from the bits and the sticky bit that the element quantizer looks at, if these
         suffice.
         """
@@ -79,7 +79,7 @@ class ReduceKey(wiring.Component):
             return fraction > limit
         first, sticky = limit >> rest, [fraction[:rest].any()] if not limit & (1 << rest) - 1 else []
 
-        def function(*bits):
+        def function(*bits: int) -> bool:
             number = sum(bit << i for i, bit in enumerate(bits[:kept]))
             return number > first or (number == first and any(bits[kept:]))
 
@@ -92,7 +92,7 @@ def inner_stages(config: ConverterConfig) -> tuple[str, ...]:
     return places[:-1] if config.microarchitecture.amax_key is AmaxKey.REDUCED else places[:-2]
 
 
-def largest(numbers: list[Value]):
+def largest(numbers: list[Value]) -> Value:
     """The larger of two numbers, or the largest of four, each compared with each; of equal ones any.
 
     Of four, the winners of both halves are not waited for: their comparison is chosen from all four that it can be.
@@ -164,7 +164,7 @@ class AmaxTree(wiring.Component):
                 level = list(crossed.values.values())
         return m
 
-    def leaf(self, m: Module, platform: object, lane: int, x) -> Signal:
+    def leaf(self, m: Module, platform: object, lane: int, x: Value) -> Signal:
         """What a lane brings to the tree."""
         left_out = self.left_out(x)
         key = self.key(m, platform, lane, x[:-1] if left_out is None else Mux(left_out, 0, x[:-1]))
@@ -172,7 +172,7 @@ class AmaxTree(wiring.Component):
         m.d.comb += leaf.eq(key)
         return leaf
 
-    def left_out(self, x):
+    def left_out(self, x: Value) -> Value | None:
         """Is the number of a lane none of those that the scale is made of? None where all are."""
         number = data.View(operand_layout(self.numerics), x)
         if self.numerics.specials is Specials.DROP:
@@ -181,7 +181,7 @@ class AmaxTree(wiring.Component):
             return number.exponent.all() & number.fraction.any()
         return None
 
-    def key(self, m: Module, platform: object, lane: int, magnitude):
+    def key(self, m: Module, platform: object, lane: int, magnitude: Value) -> Value:
         """What is compared of the magnitude of a lane."""
         if not self.reduced:
             return magnitude

@@ -4,7 +4,7 @@ LUTs.
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module
+from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -39,7 +39,14 @@ class Distance(wiring.Component):
         return m
 
 
-def distance(exponent, not_top, carries, moved: Normalised | None = None, choices=None, signed: bool = False):
+def distance(
+    exponent: Value,
+    not_top: Value,
+    carries: Value,
+    moved: Normalised | None = None,
+    choices: Value | None = None,
+    signed: bool = False,
+) -> Value:
     """See `Distance`."""
     if moved:
         size = len(exponent) + signed
@@ -50,10 +57,10 @@ def distance(exponent, not_top, carries, moved: Normalised | None = None, choice
     return (Cat(carries.all(), exponent) + Cat(Const(1, 1), not_top))[1:]
 
 
-def _added(moved: Normalised, place: int, choices):
+def _added(moved: Normalised, place: int, choices: Value) -> Value:
     """A bit of the exponent of a number that has moved."""
 
-    def bit(*bits):
+    def bit(*bits: int) -> bool | None:
         exponent = moved.exponent(*bits)
         return None if exponent is None else bool(exponent >> place & 1)
 

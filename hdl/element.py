@@ -132,7 +132,7 @@ class ElementQuantizer(wiring.Component):
         self.pack(m, now)
         return m
 
-    def remembered(self, number):
+    def remembered(self, number: data.View) -> data.View:
         """What a number is asked when it is packed, in the fewest bits: its sign, and under `Specials.TE` what
         it is.
         """
@@ -140,7 +140,7 @@ class ElementQuantizer(wiring.Component):
         layout = data.StructLayout({"fraction": unsigned(kind), "exponent": unsigned(kind), "sign": unsigned(1)})
         return data.View(layout, Cat(*([number.fraction.any(), number.exponent.all()] if kind else []), number.sign))
 
-    def normalise(self, m: Module, number):
+    def normalise(self, m: Module, number: data.View) -> tuple[Value, Value, Value]:
         """The leading bits (hidden bit, fraction, bits below it), whether any bit after is set, and the exponent field.
 
         A subnormal input moves up until its hidden bit is set, but not below the lowest field. Only the smallest
@@ -189,7 +189,7 @@ class ElementQuantizer(wiring.Component):
         m.d.comb += field.eq(exponent + offset)
         return window[places:], tail, field
 
-    def align(self, m: Module, now: Stage):
+    def align(self, m: Module, now: Stage) -> tuple[Value, Value, Value]:
         """Fraction, bits below it and sticky bit, shifted down where the number is below the lowest field, and where
         another mode has a longer fraction."""
         top, tail, field, below = now.top, now.tail, now.field, bits_below(self.numerics)
@@ -234,7 +234,7 @@ class ElementQuantizer(wiring.Component):
         ]
         return aligned[below:], aligned[:below], sticky
 
-    def round(self, m: Module, now: Stage):
+    def round(self, m: Module, now: Stage) -> Value:
         """The rounded and saturated magnitude code."""
         numerics, targets, top, field, fraction = self.numerics, self.targets, now.top, now.field, now.fraction
         max_code = by_mode(now, [target.max_code for target in targets])
@@ -330,6 +330,6 @@ class ElementQuantizer(wiring.Component):
         m.d.comb += self.p.eq(code)
 
 
-def _gated(signal, enable):
+def _gated(signal: Value, enable: Value | int) -> Value:
     """``signal`` where ``enable`` is, which may be the constant 1."""
     return signal & enable if isinstance(enable, Value) else signal

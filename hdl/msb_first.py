@@ -70,8 +70,8 @@ class MsbFirst(AmaxTree):
         has_flag = len(flags[0]) > 0
         left_out = [self.left_out(number) for number in x]
         now = [
-            Lane(x[lane][source.man_bits : -1], flags[lane], None if left_out[lane] is None else ~left_out[lane])
-            for lane in lanes
+            Lane(x[lane][source.man_bits : -1], flags[lane], None if is_out is None else ~is_out)
+            for lane, is_out in enumerate(left_out)
         ]
         found = Const(0, 0)
         now, found = self.registered(m, "key", now, found)
@@ -81,7 +81,9 @@ class MsbFirst(AmaxTree):
         m.d.comb += Value.cast(self.amax).eq(Cat(flag, found))
         return m
 
-    def step(self, m: Module, platform: object, number: int, now: list[Lane], found: Value, has_flag: bool):
+    def step(
+        self, m: Module, platform: object, number: int, now: list[Lane], found: Value, has_flag: bool
+    ) -> tuple[list[Lane], Value]:
         """Two more bits of the largest exponent, and the lanes that are left, without them."""
 
         def some(name: str, *places: int) -> Signal:
@@ -135,7 +137,7 @@ class MsbFirst(AmaxTree):
         found = Cat(low, high, found)
         return (following, found) if is_last else self.registered(m, f"digit{number}", following, found)
 
-    def registered(self, m: Module, place: str, now: list[Lane], found: Value):
+    def registered(self, m: Module, place: str, now: list[Lane], found: Value) -> tuple[list[Lane], Value]:
         """What lives between two steps."""
         values = {
             f"{name}{i}": value

@@ -19,6 +19,11 @@ from .table import LUT_INPUTS, without_zeros
 
 __all__ = ["Normalised", "max_shift_of", "normalised"]
 
+Make = Callable[..., Value]
+"""`table` without its first arguments: of the name of a function, the function and its inputs."""
+Choice = Callable[[Sequence[int]], int]
+"""Which of its ways a step takes, by what was chosen."""
+
 STEPS: tuple[tuple[tuple[int, int], ...], ...] = (
     ((1, 2),),
     ((1, 3),),
@@ -61,12 +66,7 @@ class Normalised:
 
 
 def normalised(
-    make: Callable[..., Value],
-    front: list[Value],
-    fraction: Sequence[Value],
-    bits: int,
-    max_shift: int,
-    unnormalised_matters: bool,
+    make: Make, front: list[Value], fraction: Sequence[Value], bits: int, max_shift: int, unnormalised_matters: bool
 ) -> Normalised:
     """The number of this fraction, its first bit first, which is normal if any of ``front`` is set.
 
@@ -83,7 +83,9 @@ def normalised(
         chosen, choice = _chosen(make, f"{number}", front, now, by, ways)
         rest += _lost(chosen, choice, now[size:], by, ways)
 
-        def moved(name: str, ahead: list, chosen=chosen, choice=choice):
+        def moved(
+            name: str, ahead: list[Value | int], chosen: list[Value] = chosen, choice: Choice = choice
+        ) -> Value | int:
             return _made(make, name, lambda *b: b[len(chosen) + choice(b[: len(chosen)])], chosen, ahead)
 
         if number == len(steps):
@@ -113,7 +115,9 @@ def normalised(
     return Normalised(now, rest, bare, hidden, choices, exponent)
 
 
-def _chosen(make, number: str, front: list[Value], now: list, by: int, ways: int) -> tuple[list[Value], Callable]:
+def _chosen(
+    make: Make, number: str, front: list[Value], now: list[Value | int], by: int, ways: int
+) -> tuple[list[Value], Choice]:
     """A few bits, and how they say by which way the leading one comes to the first ``by`` places, or else the
     last one.
     """
@@ -139,7 +143,7 @@ def _chosen(make, number: str, front: list[Value], now: list, by: int, ways: int
     return [far, odd], lambda c: 2 * c[0] + c[1]
 
 
-def _some(make, name: str, bits: list[Value]) -> Value:
+def _some(make: Make, name: str, bits: list[Value]) -> Value:
     """Is any of these set?"""
     parts = [bits[first : first + LUT_INPUTS] for first in range(0, len(bits), LUT_INPUTS)]
     if len(parts) > 1:
@@ -147,7 +151,7 @@ def _some(make, name: str, bits: list[Value]) -> Value:
     return make(name, lambda *b: any(b), *bits)
 
 
-def _lost(chosen: list[Value], choice: Callable, after: list, by: int, ways: int) -> list[Term]:
+def _lost(chosen: list[Value], choice: Choice, after: list[Value | int], by: int, ways: int) -> list[Term]:
     """What is behind the bits that are kept: ``by`` places that only the first way leaves there, then those that the
     second leaves there too, and so on.
     """
@@ -156,7 +160,7 @@ def _lost(chosen: list[Value], choice: Callable, after: list, by: int, ways: int
     found = []
     for start in range(0, masked, room):
 
-        def is_set(*b, start=start):
+        def is_set(*b: int, start: int = start) -> bool:
             return any(bit and choice(b[:count]) <= (start + i) // by for i, bit in enumerate(b[count:]))
 
         found.append(Term(*without_zeros(is_set, *chosen, *after[start : min(start + room, masked)])))
@@ -165,7 +169,9 @@ def _lost(chosen: list[Value], choice: Callable, after: list, by: int, ways: int
     ]
 
 
-def _made(make, name: str, function, told: list[Value], bits: list):
+def _made(
+    make: Make, name: str, function: Callable[..., object], told: list[Value], bits: list[Value | int]
+) -> Value | int:
     """The function of what is told and of some bits, as a table of those that are not always zero; 0 if there
     is none.
     """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from amaranth.hdl import Value
+
 from ..spec import Numerics, Rounding
 
 __all__ = ["bits_below", "rounds_up"]
@@ -12,7 +14,9 @@ def bits_below(numerics: Numerics) -> int:
     return max(numerics.random_bits, 1)
 
 
-def rounds_up(rounding: Rounding, last, below, sticky, random):
+def rounds_up(
+    rounding: Rounding, last: Value | int, below: Value | int, sticky: Value | int, random: Value | None
+) -> Value | int:
     """Does a truncated magnitude go one up? ``last`` is its lowest bit, ``below`` are the bits below it, ``sticky`` is
     the OR of everything below those, and ``random`` as many random bits, or None."""
     return ROUNDINGS[rounding](last, below, sticky, random)

@@ -67,12 +67,12 @@ def truth_of(function: Callable[..., object], width: int) -> int:
     return sum(bool(function(*(number >> i & 1 for i in range(width)))) << number for number in range(1 << width))
 
 
-def without_zeros(function: Callable[..., object], *inputs) -> tuple[Callable[..., object], list[Value]]:
+def without_zeros(function: Callable[..., object], *inputs: Value | int) -> tuple[Callable[..., object], list[Value]]:
     """The function without the inputs that are the integer 0, and its other inputs."""
     real = [i for i, bit in enumerate(inputs) if not isinstance(bit, int)]
     zeros = [0] * len(inputs)
 
-    def of_real(*bits):
+    def of_real(*bits: int) -> object:
         every = list(zeros)
         for i, bit in zip(real, bits):
             every[i] = bit

@@ -9,7 +9,7 @@ which `table` can keep in one LUT each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -102,7 +102,7 @@ class TableQuantizer(wiring.Component):
         self.code(now, **now.values)
         return m
 
-    def special(self, number) -> dict[str, Value]:
+    def special(self, number: data.View) -> dict[str, Value]:
         """What a special number is asked, where one does not make its block special."""
         found = {}
         if self.numerics.specials is Specials.TE:
@@ -115,7 +115,7 @@ class TableQuantizer(wiring.Component):
             found["is_nan"] = number.exponent.all() & number.fraction.any()
         return found
 
-    def table(self, name: str, function, *inputs) -> Signal:
+    def table(self, name: str, function: Callable[..., object], *inputs: Value) -> Signal:
         return table(self.m, self.platform, self.config, name, function, *inputs)
 
     def top(self) -> dict[str, Value]:
@@ -134,13 +134,13 @@ class TableQuantizer(wiring.Component):
         self.m.d.comb += is_small.eq(self.scale <= self.lowest)
         return {"not_top": not_top, "above": above, "is_small": is_small}
 
-    def larger(self, scale) -> Value:
+    def larger(self, scale: Value) -> Value:
         """Is every subnormal number zero under this scale? Where the scale has a register the lanes are told by one
         beside it: the comparison and the way to all of them would not fit into one cycle.
         """
         return scale > self.lowest
 
-    def flushed(self, number) -> tuple[dict[str, Value], None]:
+    def flushed(self, number: data.View) -> tuple[dict[str, Value], None]:
         """The exponent of a number, and the bits of its fraction that decide the rounding, where subnormal numbers are
         zero.
         """
@@ -149,7 +149,7 @@ class TableQuantizer(wiring.Component):
         sticky = {"sticky": padded[:-bits].any()} if self.element.has_sticky else {}
         return {**self.exponent(number), "kept": padded[-bits:], **sticky}, None
 
-    def normalised(self, number, is_large: Value) -> tuple[dict[str, Value], Normalised]:
+    def normalised(self, number: data.View, is_large: Value) -> tuple[dict[str, Value], Normalised]:
         """The same where subnormal numbers are exact, with what the tables must know of them, and how they have
         moved.
         """
@@ -175,11 +175,21 @@ class TableQuantizer(wiring.Component):
             found["hidden"] = moved.hidden
         return {**self.exponent(number), **found}, moved
 
-    def exponent(self, number) -> dict[str, Value]:
+    def exponent(self, number: data.View) -> dict[str, Value]:
         return {"exponent": number.exponent[: self.low], "high": number.exponent[self.low :]}
 
     def distance(
-        self, moved: Normalised | None, *, not_top, above, exponent, high, kept, is_small=None, choices=None, **found
+        self,
+        moved: Normalised | None,
+        *,
+        not_top: Value,
+        above: Value,
+        exponent: Value,
+        high: Value,
+        kept: Value,
+        is_small: Value | None = None,
+        choices: Value | None = None,
+        **found: Value,
     ) -> dict[str, Value]:
         """The low bits of the distance, complemented; what tells whether they are all of it; and what else is known of
         the number.
@@ -219,7 +229,19 @@ class TableQuantizer(wiring.Component):
             **found,
         }
 
-    def state(self, now: Stage, *, near, over, is_level, is_below, zero=None, hidden=None, is_special=None, **_):
+    def state(
+        self,
+        now: Stage,
+        *,
+        near: Value,
+        over: Value,
+        is_level: Value,
+        is_below: Value,
+        zero: Value | None = None,
+        hidden: Value | None = None,
+        is_special: Value | None = None,
+        **_: Value,
+    ) -> tuple[Value, Value]:
         """``is_field`` and ``is_other``: both for the largest code, the first for one with an exponent field of its
         own, the second for one of field 0 or rounded up from there, neither for zero.
         """
@@ -245,11 +267,11 @@ class TableQuantizer(wiring.Component):
 
         more = {**tops, **nones, **late, **({} if hidden is None else {"hidden": hidden})}
 
-        def state(is_near, over, level, below, *rest):
+        def state(is_near: object, over: int, level: int, below: int, *rest: int) -> object:
             told = dict(zip(more, rest))
             if any(told[name] for name in nones):
                 return False
-            is_top = any(told[name] for name in tops)
+            is_top: object = any(told[name] for name in tops)
             is_near = is_near and not told.get("zero")
             over = over and told.get("hidden", True)
             is_top = is_top or (element.exceeds and over and level)
@@ -280,7 +302,19 @@ class TableQuantizer(wiring.Component):
 
         return decoded("field"), decoded("other")
 
-    def code(self, now: Stage, *, sign, near, kept, is_field, is_other, sticky=None, bare=None, is_nan=None) -> None:
+    def code(
+        self,
+        now: Stage,
+        *,
+        sign: Value,
+        near: Value,
+        kept: Value,
+        is_field: Value,
+        is_other: Value,
+        sticky: Value | None = None,
+        bare: Value | None = None,
+        is_nan: Value | None = None,
+    ) -> None:
         """The code from its table for each bit."""
         m, numerics, element = self.m, self.numerics, self.element
         bits, fraction_bits = numerics.block.element.bits, element.man_bits
@@ -290,10 +324,10 @@ class TableQuantizer(wiring.Component):
         nan = now.nan if numerics.specials is Specials.NAN_BLOCK else is_nan
         differs = 0 if nan is None or nan_code is None else nan_code ^ element.max_code
 
-        def bit(place: int, otherwise, *inputs):
+        def bit(place: int, otherwise: Callable[..., object], *inputs: Value) -> Value:
             """A bit of the code: of the largest code, or of what ``otherwise`` says given is_field and the inputs."""
 
-            def function(field, other, *rest):
+            def function(field: int, other: int, *rest: int) -> object:
                 if field and other:
                     return (element.max_code >> place & 1) ^ (rest[-1] if differs >> place & 1 else 0)
                 return (field or other) and otherwise(field, *rest)
@@ -315,7 +349,7 @@ class TableQuantizer(wiring.Component):
             [] if apart else bare_here
         )  # of the numbers without a leading one: in the same LUT, if it has an input left
 
-        def first(field, far, *rest):
+        def first(field: int, far: int, *rest: int) -> int:
             first_bits, lower, is_bare = self._number(rest[: fraction_bits + 1]), [*rest[fraction_bits + 1 :]], 0
             if told:
                 *lower, is_bare = lower
@@ -333,16 +367,16 @@ class TableQuantizer(wiring.Component):
             keeps = not element.flushes
 
             def first_bit(
-                field, leads, a, b, *short
-            ):  # one place below field 0 a number without a leading one is one bit shorter
+                field: int, leads: int, a: int, b: int, *short: int
+            ) -> object:  # one place below field 0 a number without a leading one is one bit shorter
                 return leads and (field or (keeps and a == b and not (b and any(short[: len(apart)]))))
 
             code[top] = bit(top, first_bit, leading, near[0], near[1], *apart)
             at_zero = bare if self.unnormalised_at == 0 else []
 
             def last_exponent_bit(
-                field, leads, a, b, *bare
-            ):  # rounded up to field 1, if a number of field 0 has not the first bit
+                field: int, leads: int, a: int, b: int, *bare: int
+            ) -> object:  # rounded up to field 1, if a number of field 0 has not the first bit
                 return a if field else not (leads or a or b or any(bare[: len(at_zero)]))
 
             code[fraction_bits] = bit(fraction_bits, last_exponent_bit, leading, near[0], near[1], *at_zero)
@@ -363,13 +397,22 @@ class TableQuantizer(wiring.Component):
             magnitude = Mux(now.nan, nan_code, Mux(now.inf, inf_code, magnitude))[: bits - 1]
         m.d.comb += self.p.eq(Cat(magnitude, sign))
 
-    def lower(self, place: int, bit, kept, sticky: list, near, subnormal, code: dict):
+    def lower(
+        self,
+        place: int,
+        bit: Callable[..., Value],
+        kept: Value,
+        sticky: list[Value],
+        near: Value,
+        subnormal: Callable[[int], Signal] | None,
+        code: dict[int, Value],
+    ) -> Value:
         """A bit of the fraction below its first; ``subnormal`` makes that of a subnormal code, or is None."""
         element = self.element
         below = kept[: place + 2] if place else kept[:2]  # bits from here on decide the rounding of this one
         decides = [*below, *(sticky if place == 0 else [])]
 
-        def rounded(*bits):
+        def rounded(*bits: int) -> int:
             return element.fraction(self._number(bits[: len(below)]), any(bits[len(below) :])) >> place & 1
 
         inputs, count = decides, len(decides)
@@ -387,7 +430,7 @@ class TableQuantizer(wiring.Component):
         if saturates:  # the all-ones field has no all-ones fraction
             kinds.append(self.table("saturates", lambda *bits: all(bits), *(code[i] for i in sorted(code))))
 
-        def chosen(field, *rest):
+        def chosen(field: int, *rest: int) -> object:
             if not field:
                 return subnormal and rest[count]
             found = rest[0] if count == 1 else rounded(*rest[:count])
@@ -395,7 +438,7 @@ class TableQuantizer(wiring.Component):
 
         return bit(place, chosen, *kinds)
 
-    def subnormals(self, near, kept, sticky: list, bare: list):
+    def subnormals(self, near: Value, kept: Value, sticky: list[Value], bare: list[Value]) -> Callable[[int], Signal]:
         """What makes the bits of subnormal codes. It looks at the first bits of the fraction, and at whether any other
         is set: where the last of the bits kept is but one of those others, it is not one of the inputs.
         """
@@ -413,19 +456,19 @@ class TableQuantizer(wiring.Component):
                 ),
             ]
 
-        def make(place: int):
-            def function(*bits):
+        def make(place: int) -> Signal:
+            def function(*bits: int) -> int:
                 bits, (low, high, *is_bare) = bits[: len(inputs)], bits[len(inputs) :]
                 places = {(0, 0): 0, (1, 1): 1, (0, 1): 2, (1, 0): 3}[low, high]
                 if places > element.man_bits:
                     return 0
                 if not short:
-                    number, rest = self._number(bits[:size]), any(bits[size:])
+                    number, rest = self._number(bits[:size]), int(any(bits[size:]))
                 else:
                     *first, rest = bits
                     number = self._number(first) << 1
                     if element.carries and all(first) and rest:
-                        number, rest = (2 << element.man_bits) - 1, False  # the carry
+                        number, rest = (2 << element.man_bits) - 1, 0  # the carry
                 return element.subnormal(places, number, rest, any(is_bare)) >> place & 1
 
             return self.table(f"subnormal{place}", function, *inputs, near[0], near[1], *bare)
@@ -433,5 +476,5 @@ class TableQuantizer(wiring.Component):
         return make
 
     @staticmethod
-    def _number(bits) -> int:
+    def _number(bits: Iterable[int]) -> int:
         return sum(int(bit) << i for i, bit in enumerate(bits))

@@ -7,7 +7,9 @@ rounding or its complement.
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from collections.abc import Callable
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -47,7 +49,7 @@ class SignedSum(wiring.Component):
         return m
 
 
-def signed_sum(of):
+def signed_sum(of: SignedSum) -> Value:
     """See `SignedSum`."""
     magnitude, far = of.y[:-1], Cat(of.y[4:], Const(0, 3))
     bits = [((near & ~of.far | moved & of.far) & of.valid | of.top) ^ of.sign for near, moved in zip(magnitude, far)]
@@ -79,7 +81,7 @@ class FixedQuantizer(wiring.Component):
         number = data.View(operand_layout(numerics), self.x)
         size = element.bits - 1  # of the magnitude
 
-        def make(name: str, function, *inputs, signal: str | None = None) -> Signal:
+        def make(name: str, function: Callable[..., object], *inputs: Value, signal: str | None = None) -> Signal:
             return table(m, platform, self.config, name, function, *inputs, signal=signal)
 
         # places = scale + offset - exponent; a subnormal number has the exponent 1
@@ -121,7 +123,7 @@ class FixedQuantizer(wiring.Component):
         )
         near, is_level, is_below, is_normal, fraction, sign, is_special = now.values.values()
 
-        def in_reach(*bits):
+        def in_reach(*bits: int) -> bool:
             places = sum(bit << i for i, bit in enumerate(bits[:NEAR]))
             return places <= size + 1 and all(bits[NEAR:])
 

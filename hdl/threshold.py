@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from ..spec import FP32, TF32, Numerics, ScaleRule, Subnormals
+from ..spec import FP32, TF32, NumberFormat, Numerics, ScaleRule, Subnormals
 
 __all__ = ["Threshold"]
 
@@ -42,17 +42,17 @@ class Threshold:
         return cls(in_binade >> dropped, element.emax, at_bottom >> dropped)
 
 
-def _never(element) -> tuple[int, int]:
+def _never(element: NumberFormat) -> tuple[int, int]:
     return NEVER, NEVER
 
 
-def _ceil(element) -> tuple[int, int]:
+def _ceil(element: NumberFormat) -> tuple[int, int]:
     in_binade = element.max_value / Fraction(2) ** element.emax - 1
     at_bottom = in_binade if element.emax else element.max_value / 2  # a subnormal m is m / 2**22 of the smallest scale
     return int(in_binade * 2**23), int(at_bottom * 2**23)
 
 
-def _rceil(element) -> tuple[int, int]:
+def _rceil(element: NumberFormat) -> tuple[int, int]:
     # fl32(1 / destmax); Python rounds fractions to even
     ratio = 1 / element.max_value
     ulp = Fraction(2) ** -(element.emax + (1 if ratio < Fraction(2) ** -element.emax else 0) + 23)
@@ -66,11 +66,11 @@ def _rceil(element) -> tuple[int, int]:
     return floor((largest / binade - 1) * 2**23), floor(at_bottom * 2**23)
 
 
-def _pow2_ceil(element) -> tuple[int, int]:
+def _pow2_ceil(element: NumberFormat) -> tuple[int, int]:
     return 0, 0
 
 
-def _even(element) -> tuple[int, int]:
+def _even(element: NumberFormat) -> tuple[int, int]:
     last = (1 << 23) - (1 << (22 - element.fraction_bits)) - 1
     return last, last
 

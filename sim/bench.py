@@ -24,7 +24,7 @@ from mxcast.models import Quantized, quantize
 from mxcast.models.source import DTYPES
 from mxcast.sim import stimuli, unknowns
 from mxcast.sim.driver import data_ports
-from mxcast.sim.flow import Flow, FlowError
+from mxcast.sim.flow import Design, Flow, FlowError
 from mxcast.sim.scoreboard import SHOWN, Scoreboard
 from mxcast.sim.transactions import fields, packed, values
 from mxcast.spec import Role
@@ -41,7 +41,7 @@ ONES = str.maketrans("XZUWLH-", "0000000")
 class Pins:
     """The pins of the converter in one mode: one block in, its outputs by port name out."""
 
-    def __init__(self, dut, mode: int) -> None:
+    def __init__(self, dut: Design, mode: int) -> None:
         self.dut, self.mode, self.numerics = dut, mode, CONFIG.modes[mode]
         self.inputs, self.outputs = (data_ports(CONFIG.ports, direction) for direction in ("input", "output"))
 
@@ -102,7 +102,7 @@ def conclude(name: str, blocks: int, report: str) -> None:
 
 
 async def check(
-    dut, name: str, mode: int, patterns: np.ndarray, *, random: np.ndarray | None = None, arrive: bool = False
+    dut: Design, name: str, mode: int, patterns: np.ndarray, *, random: np.ndarray | None = None, arrive: bool = False
 ) -> None:
     """Drive blocks (n, block_size) of patterns and compare all, with ``random`` bits, or those of the seed; with
     ``arrive`` after unknown inputs each.
@@ -147,7 +147,7 @@ def collected(results: Sequence[Mapping[str, int]], expected: Quantized) -> Quan
     )
 
 
-async def stream(dut, name: str, blocks: list[dict[str, int]], gaps: bool = True) -> list[dict[str, int]]:
+async def stream(dut: Design, name: str, blocks: list[dict[str, int]], gaps: bool = True) -> list[dict[str, int]]:
     """The outputs for blocks that flow through a converter with registers."""
     try:
         return await Flow(dut, CONFIG, JOB["seed"], unknown=JOB["simulator"] == "icarus").convert(blocks, gaps=gaps)
@@ -156,7 +156,7 @@ async def stream(dut, name: str, blocks: list[dict[str, int]], gaps: bool = True
         raise
 
 
-async def check_rows(dut, name: str, gaps: bool) -> None:
+async def check_rows(dut: Design, name: str, gaps: bool) -> None:
     """Stream random blocks, each under another mode than the one before."""
     count, modes = JOB["random_blocks"] // 4 + 1, len(CONFIG.modes)
     board, rows = Scoreboard(CONFIG, repeat=JOB["repeat"]), np.arange(count)
@@ -172,7 +172,7 @@ async def check_rows(dut, name: str, gaps: bool) -> None:
     conclude(name, board.blocks, board.report)
 
 
-async def examine(dut, name: str, trials: Iterable[unknowns.Trial]) -> None:
+async def examine(dut: Design, name: str, trials: Iterable[unknowns.Trial]) -> None:
     """Drive inputs with unknown bits: what must be known is, and nothing is known and wrong."""
     driven, wrong = 0, []
     for trial in trials:
@@ -198,12 +198,12 @@ async def examine(dut, name: str, trials: Iterable[unknowns.Trial]) -> None:
 if CONFIG.latency:
 
     @cocotb.test()
-    async def full_rate(dut) -> None:
+    async def full_rate(dut: Design) -> None:
         """A block in every cycle, a result in every cycle."""
         await check_rows(dut, "full_rate", gaps=False)
 
     @cocotb.test()
-    async def interleaved(dut) -> None:
+    async def interleaved(dut: Design) -> None:
         """Blocks with gaps, each under another mode than the one before."""
         await check_rows(dut, "interleaved", gaps=True)
 
@@ -211,7 +211,7 @@ elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have
 
     @cocotb.test()
     @cocotb.parametrize(mode=MODES)
-    async def unknown_start(dut, mode: int) -> None:
+    async def unknown_start(dut: Design, mode: int) -> None:
         """From nothing known to everything known, one lane after the other: then nothing of it is left."""
         await check(
             dut,
@@ -223,7 +223,7 @@ elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have
 
     @cocotb.test()
     @cocotb.parametrize(mode=MODES)
-    async def unknown_signs(dut, mode: int) -> None:
+    async def unknown_signs(dut: Design, mode: int) -> None:
         """X for all signs."""
         await examine(
             dut, titled("unknown_signs", mode), unknowns.sign_trials(CONFIG, mode, hard_blocks(mode), JOB["seed"])
@@ -233,7 +233,7 @@ elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have
 
         @cocotb.test()
         @cocotb.parametrize(mode=MODES)
-        async def unknown_random(dut, mode: int) -> None:
+        async def unknown_random(dut: Design, mode: int) -> None:
             """X for random bits."""
             await examine(
                 dut,
@@ -244,7 +244,7 @@ elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have
     if CONFIG.alternatives:
 
         @cocotb.test()
-        async def unknown_mode(dut) -> None:
+        async def unknown_mode(dut: Design) -> None:
             """Mode numbers that no mode has, and X for the mode."""
             await examine(dut, "unknown_mode", unknowns.mode_trials(CONFIG, hard_blocks(-1), JOB["seed"]))
 
@@ -260,7 +260,7 @@ def hard_blocks(mode: int) -> np.ndarray:
 if JOB["vectors"]:
 
     @cocotb.test()
-    async def vectors(dut) -> None:
+    async def vectors(dut: Design) -> None:
         """Blocks of a file, such as a counterexample of a proof."""
         with np.load(JOB["vectors"]) as file:
             await check(
@@ -270,20 +270,20 @@ if JOB["vectors"]:
 
 @cocotb.test()
 @cocotb.parametrize(mode=MODES, case=list(stimuli.corner_cases(CONFIG.numerics)))
-async def corner(dut, mode: int, case: str) -> None:
+async def corner(dut: Design, mode: int, case: str) -> None:
     """One family of directed blocks."""
     await check(dut, case, mode, stimuli.corner_cases(CONFIG.modes[mode])[case])
 
 
 @cocotb.test()
 @cocotb.parametrize(mode=MODES)
-async def boundary(dut, mode: int) -> None:
+async def boundary(dut: Design, mode: int) -> None:
     """Neighbours of every rounding boundary."""
     await check(dut, "boundary", mode, stimuli.boundary_blocks(CONFIG.modes[mode]))
 
 
 @cocotb.test()
 @cocotb.parametrize(mode=MODES)
-async def random(dut, mode: int) -> None:
+async def random(dut: Design, mode: int) -> None:
     """Seeded random blocks."""
     await check(dut, "random", mode, stimuli.random_blocks(CONFIG.modes[mode], JOB["random_blocks"], JOB["seed"]))

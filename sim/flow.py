@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
+from typing import Any, TypeAlias
 
 from cocotb.triggers import Timer
 from cocotb.types import LogicArray
@@ -14,7 +15,7 @@ from cocotb.types import LogicArray
 from mxcast.hdl import ConverterConfig
 from mxcast.sim.driver import data_ports
 
-__all__ = ["Flow", "FlowError"]
+__all__ = ["Design", "Flow", "FlowError"]
 
 FULL = (0, 0)
 GAPS = (0, 1, 8, 15)
@@ -25,12 +26,16 @@ class FlowError(AssertionError):
     """Handshake or timing is wrong: what, and after how many results."""
 
 
+Design: TypeAlias = Any
+"""A handle of cocotb, whose pins it knows when it runs only."""
+
+
 class Flow:
     """The pins of ``dut``. ``unknown``: whether inputs are X in gaps, which only a simulator of four states can; they
     are others otherwise.
     """
 
-    def __init__(self, dut, config: ConverterConfig, seed: int, unknown: bool) -> None:
+    def __init__(self, dut: Design, config: ConverterConfig, seed: int, unknown: bool) -> None:
         self.dut, self.config, self.random, self.unknown = dut, config, Random(seed), unknown
         self.inputs, self.outputs = (data_ports(config.ports, direction) for direction in ("input", "output"))
 

@@ -6,7 +6,7 @@ Everything is derived from the numerics, so that a new format or rule brings its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -245,7 +245,7 @@ def corner_cases(numerics: Numerics) -> dict[str, np.ndarray]:
     ramp = np.array([f.pattern(max(f.source.bias - i, 0), (i * 0x2AAAA5) & f.fraction_mask) for i in range(size)])
     ramp[1::2] |= negative
 
-    def rows(*blocks) -> np.ndarray:
+    def rows(*blocks: Sequence[int] | np.ndarray) -> np.ndarray:
         return np.array([np.resize(np.asarray(b, np.int64), size) for b in blocks]).astype(f.dtype)
 
     def everywhere(value: int, background: np.ndarray) -> np.ndarray:
