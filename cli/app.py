@@ -21,9 +21,9 @@ __all__ = ["app", "command"]
 class _Verbs(typer.core.TyperGroup):
     """The verbs. What a signal ends they report as an error, of which typer makes an exit code without a sentence."""
 
-    def invoke(self, context: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(context)
+            return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
             raise typer.Abort(str(stopped)) from None
 
@@ -80,7 +80,7 @@ def command(arguments: Sequence[str]) -> int:
     keeps its traceback.
     """
     with warnings.catch_warnings():
-        warnings.showwarning = warned
+        warnings.showwarning = warned  # type: ignore[assignment]  # it takes any place
         return _answered(arguments)
 
 

@@ -24,7 +24,7 @@ import tomllib
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from .signals import interruptible, uninterrupted
 
@@ -71,7 +71,7 @@ def read_toml(path: Path | str) -> dict[str, object]:
         raise ValueError(f"{path} has {_too_long()}") from None
 
 
-def parsed_json(text: str) -> object:
+def parsed_json(text: str) -> Any:
     """The document in a text of JSON. Raises ValueError for what is not JSON, and RecursionError."""
     try:
         return json.loads(text)
