@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..host.errors import DesignError, ToolMissing
+from ..host.errors import DesignError
 from .mapping import Port
+from .slang import load_slang
 
-__all__ = ["Elaboration", "elaborated", "slang_version"]
-
-ADVICE = "pip install 'mxcast[proof]'"
+__all__ = ["Elaboration", "elaborated"]
 
 
 @dataclass(frozen=True)
@@ -103,25 +102,20 @@ class Elaboration:
         return found
 
 
-def slang_version() -> str:
-    """Version of the wheel pyslang. Raises `ToolMissing` without it."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("pyslang")
-    except PackageNotFoundError:
-        raise ToolMissing(f"slang is missing: {ADVICE}") from None
-
-
 def elaborated(text: str, top: str, parameters: Mapping[str, str] | None = None) -> Elaboration:
     """The module ``top`` of a preprocessed text. Raises `DesignError` with the first error of slang."""
-    slang_version()
+    load_slang()
     import pyslang
     from pyslang import ast, syntax
 
     tree = syntax.SyntaxTree.fromText(text, "design.sv")
     definitions = {node.header.name.valueText: node.sourceRange for node in _modules(tree.root)}
     if top not in definitions:
+        if error := next((diagnostic for diagnostic in tree.diagnostics if diagnostic.isError()), None):
+            manager = tree.sourceManager
+            manager.setDisableProximatePaths(True)
+            place = f"{manager.getFileName(error.location)}:{manager.getLineNumber(error.location)}"
+            raise DesignError(f"{place}: {pyslang.DiagnosticEngine(manager).formatMessage(error)}")
         raise DesignError(f"the files have no module {top}: they have {', '.join(sorted(definitions)) or 'none'}")
     options = ast.CompilationOptions()
     options.topModules = {top}
