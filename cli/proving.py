@@ -113,7 +113,7 @@ def prove(
         if proof.handshake:
             output.say(f"checked on the netlist: {proof.handshake}")
         output.say(_verdict(proof))
-        if proof.counterexample and proof.counterexample.confirmed:
+        if proof.counterexample:
             _explain(proof, output)
         output.say(f"questions and outcome in {proof.folder}")
     output.document(asked.of([proof.to_dict() for proof in proofs]))
@@ -264,16 +264,7 @@ def _verdict(proof: Proof) -> str:
     found = proof.counterexample
     if proof.arguments[-1].macros:
         what += f", with {proof.arguments[-1].macros},"
-    text = (
-        found.report
-        if found.confirmed
-        else (
-            "but Verilator converts the solver's block as the golden model does: the file leaves something "
-            "undefined (x, as from an index beyond "
-            "a vector), uses its clock as data, or a tool is at fault"
-        )
-    )
     return (
-        f"{what} differs from {name}\n{text}\nto keep it in the regression: mxcast test "
+        f"{what} differs from {name}\n{found.report}\nto keep it in the regression: mxcast test "
         f"{command_line(proof.config)} --vectors {found.vectors}"
     )

@@ -2,73 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .elaboration import Node
+from .definite import Assigned
+from .parts import Part, Parts, Symbol
+from .slang import Node
 
-__all__ = ["Activity", "Comparison", "Part", "Parts", "Symbol"]
-
-
-@dataclass(frozen=True)
-class Symbol:
-    """A net or variable; equal where it is the same one of the elaborated design."""
-
-    path: str
-    offset: int
-
-    @property
-    def text(self) -> str:
-        return self.path.rpartition(".")[2]
-
-    @classmethod
-    def of(cls, symbol: Node) -> Symbol:
-        return cls(symbol.hierarchicalPath, symbol.location.offset)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A net or variable, or what constant indices choose of it: for each dimension the lowest and highest."""
-
-    symbol: Symbol
-    indices: tuple[tuple[int, int], ...] = ()
-
-    def meets(self, other: Part) -> bool:
-        """Have the two a bit in common?"""
-        return self.symbol == other.symbol and all(
-            low <= highest and lowest <= high for (low, high), (lowest, highest) in zip(self.indices, other.indices)
-        )
-
-
-class Parts:
-    """Parts, with the place where each stands first."""
-
-    def __init__(self) -> None:
-        self._found: dict[Symbol, dict[Part, object]] = {}
-
-    def add(self, part: Part, place: object) -> None:
-        self._found.setdefault(part.symbol, {}).setdefault(part, place)
-
-    def update(self, others: Parts) -> None:
-        for part, place in others:
-            self.add(part, place)
-
-    def remove(self, symbol: Symbol) -> None:
-        self._found.pop(symbol, None)
-
-    def meets(self, part: Part) -> bool:
-        return any(own.meets(part) for own in self._found.get(part.symbol, ()))
-
-    def __contains__(self, symbol: Symbol) -> bool:
-        return symbol in self._found
-
-    def __iter__(self) -> Iterator[tuple[Part, object]]:
-        for parts in self._found.values():
-            yield from parts.items()
-
-    @property
-    def symbols(self) -> set[Symbol]:
-        return set(self._found)
+__all__ = ["Activity", "Comparison"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +17,7 @@ class Comparison:
     itself.
     """
 
-    location: object
+    location: Node
     what: str
     names: frozenset[Symbol]
     unknown: bool
@@ -91,16 +31,19 @@ class Activity:
     """``combinational``, ``listed`` (with a sensitivity list), ``clocked``, ``initial``, ``final``, ``continuous``,
     ``connection``, ``function``; ``unknown`` starts at something else.
     """
-    location: object
+    location: Node
     body: str | None
     """Path of the instance that it is in."""
     reads: Parts = field(default_factory=Parts)
-    """What it has not written before, in the order of the text."""
+    """What it has not certainly written before."""
     hidden: Parts = field(default_factory=Parts)
     """What functions that it calls read beside their arguments."""
     hidden_in_tasks: Parts = field(default_factory=Parts)
     """The same of tasks, whose reads start no block."""
     blocking: Parts = field(default_factory=Parts)
+    """What it writes with ``=``, on some path at least."""
+    assigned: Assigned = field(default_factory=Assigned)
+    """What it has written where the walk over it is."""
     nonblocking: Parts = field(default_factory=Parts)
     listed: set[Symbol] = field(default_factory=set)
     flows: set[tuple[Symbol, Symbol]] = field(default_factory=set)
@@ -111,6 +54,13 @@ class Activity:
     sees_functions: bool = False
     """Whether it starts at what functions read, as ``always_comb`` does."""
 
-    def read(self, part: Part, place: object) -> None:
-        if not self.blocking.meets(part):
+    result: Part | None = None
+    """The variable in which a function gives its value."""
+
+    def write(self, part: Part, place: Node) -> None:
+        self.blocking.add(part, place)
+        self.assigned.write(part)
+
+    def read(self, part: Part, place: Node) -> None:
+        if not self.assigned.covers(part):
             self.reads.add(part, place)

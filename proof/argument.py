@@ -11,7 +11,7 @@ from ..host.files import write_whole
 from .questions import Question
 from .solver import Answer, solve
 
-__all__ = ["Argument", "Status", "Step", "answered", "worst"]
+__all__ = ["Argument", "Status", "Step", "answered", "doubtful", "worst"]
 
 
 class Status(StrEnum):
@@ -70,6 +70,8 @@ class Argument:
     """Why it was asked as a whole although that was not wanted, or why nothing was asked."""
     doubt: str | None = None
     """Why what the solver found is no counterexample."""
+    is_unshown: bool = False
+    """Whether no simulator shows what the solver found."""
     edges: int = 0
     """Edges of the clock after which it holds."""
 
@@ -88,6 +90,21 @@ class Argument:
             "after_edges": self.edges,
             "steps": [step.to_dict() for step in self.steps],
         }
+
+
+def doubtful(arguments: Iterable[Argument]) -> None:
+    """Say of a solver's block that no simulator shows which readers are alone with it, of those of one text."""
+    arguments = list(arguments)
+    right = [argument.reader for argument in arguments if argument.status is Status.PASS]
+    for argument in arguments:
+        if argument.is_unshown and argument.doubt is None:
+            found = f"{argument.reader} reads a converter that is wrong for some block, which a simulator shows right"
+            if right:
+                argument.doubt = f"{found}, as {right[0]} reads it: {argument.reader} is alone"
+            else:
+                argument.doubt = (
+                    f"{found}: its result depends on what the text leaves undefined (x), or a tool is wrong"
+                )
 
 
 def answered(

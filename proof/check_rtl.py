@@ -20,9 +20,8 @@ from ..sim.scoreboard import Scoreboard
 from ..sim.stream import Streamed
 from ..synth.yosys import yosys_version
 from .adapter import Adapter
-from .argument import Argument, Status, answered, worst
+from .argument import Argument, Status, answered, doubtful, worst
 from .counterexample import FEW, disagreement, save_block
-from .elaboration import slang_version
 from .gate import Objection, objections, of_readers
 from .mapping import PortMap
 from .minimise import fewest, smallest
@@ -30,6 +29,7 @@ from .pipeline import combinational
 from .questions import monolithic
 from .readers import READ_VERILOG, SLANG, readers, refusal
 from .rule_identification import Candidate, ranked, suspicions
+from .slang import slang_version
 from .solver import solver_version
 from .structure import StructureError
 from .text import Reading, readings
@@ -273,7 +273,12 @@ def _check(
 
 
 def _on_icarus(
-    check: Check, adapter: Adapter, comparison: Comparison, blocks: np.ndarray, say: Callable[[str], None]
+    check: Check,
+    adapter: Adapter,
+    comparison: Comparison,
+    blocks: np.ndarray,
+    say: Callable[[str], None],
+    random: np.ndarray | None = None,
 ) -> str | None:
     """What is wrong with the first of the blocks that Icarus converts otherwise than the model: empty if none is, None
     where Icarus cannot be asked.
@@ -281,7 +286,7 @@ def _on_icarus(
     if adapter.asked.clk is not None or adapter.elaboration.has_array_ports:
         return None
     say("simulating on Icarus")
-    random = comparison.drawn(blocks, 0)
+    random = comparison.drawn(blocks, 0) if random is None else random
     expected = comparison.expect(blocks, random)
     actual = on_icarus(adapter.verilog, adapter.wrapper_name, expected.numerics.ports, expected, blocks, random)
     if actual is None:
@@ -340,9 +345,10 @@ def _ask(
             argument.remark = f"no proof was possible: {error}"
         check.arguments.append(argument)
         if argument.status is Status.FAIL and argument.steps[-1].question.has_block:
-            _found(check, argument, comparison, design.latches)
-            if argument.status is Status.FAIL:
+            _found(check, adapter, argument, comparison, design.latches, say)
+            if not argument.is_unshown:
                 break
+    doubtful(check.arguments)
     if not check.arguments:
         raise DesignError(check.unread.get(SLANG) or check.unread[READ_VERILOG])
     check.objections += of_readers(check.unread, adapter.elaboration)
@@ -354,7 +360,14 @@ def _ask(
     )
 
 
-def _found(check: Check, argument: Argument, comparison: Comparison, latches: list[str]) -> None:
+def _found(
+    check: Check,
+    adapter: Adapter,
+    argument: Argument,
+    comparison: Comparison,
+    latches: list[str],
+    say: Callable[[str], None],
+) -> None:
     """What a solver's values are: a counterexample, or a doubt about it."""
     values, numerics = argument.steps[-1].answer.values, check.config.numerics
     block = np.array([values[f"x{lane}"] for lane in range(numerics.block_size)], f"uint{numerics.source.bits}")
@@ -364,18 +377,17 @@ def _found(check: Check, argument: Argument, comparison: Comparison, latches: li
         block = smallest(block, lambda patterns: comparison.why(patterns, random) >= 0)
         cause = CAUSES[comparison.why(block[None], random)[0]]
         _minimised(check, comparison, cause.text, 1, block, random, cause)
-    elif latches:
-        argument.doubt = (
-            f"the module {latches[0]} has a latch: an output or variable that keeps its value for some inputs"
+    elif report := _on_icarus(check, adapter, comparison, block[None], say, None if random is None else random[None]):
+        check.first = f"on Icarus, where unknown bits (x) are counted as wrong\n{report}"
+        check.counterexamples.append(
+            Minimised(title="on Icarus", blocks=1, block=block, random=random, report=check.first)
         )
     else:
-        check.counterexamples.append(
-            Minimised(title="the solver's block", blocks=1, block=block, random=random, report="")
-        )
-        check.remarks.append(
-            "the solver's block is converted as it should be when it is simulated: the design leaves something "
-            "undefined (x), on which its result depends"
-        )
+        argument.is_unshown = True
+        if latches:
+            argument.doubt = (
+                f"the module {latches[0]} has a latch: an output or variable that keeps its value for some inputs"
+            )
 
 
 def _minimised(

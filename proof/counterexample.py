@@ -39,9 +39,7 @@ class Counterexample:
     random: list[int] | None
     mode: int
     confirmed: bool
-    """Whether model and Verilated design differ on it. If not, the file leaves something undefined, or a tool is at
-    fault.
-    """
+    """Whether model and simulated design differ on it."""
     report: str
     """What differs, in words, with the command that explains the block."""
     vectors: Path
@@ -61,16 +59,30 @@ class Counterexample:
 
 
 def replayed(
-    config: ConverterConfig, mode: int, values: dict[str, int], text: str, top: str, folder: Path, latency: int = 0
-) -> Counterexample:
-    """What a solver's values mean for a block, which is given to the module ``top`` of a text.
+    config: ConverterConfig,
+    mode: int,
+    values: dict[str, int],
+    text: str,
+    top: str,
+    folder: Path,
+    latency: int = 0,
+    icarus: bool = True,
+) -> Counterexample | None:
+    """What a solver's values mean for a block, if a simulator converts it in the module ``top`` otherwise than
+    the model: Verilator, and for a design without registers ``icarus`` too, where it is installed.
 
     The values are those of a whole block, or of one element and of the largest of its block; ``latency`` is that of a
     design with registers.
     """
     blocks, random = _candidates(config.modes[mode], values)
     patterns = np.array(blocks, f"uint{config.modes[mode].source.bits}")
-    return _compared(config, mode, patterns, random, text, top, folder, latency)
+    found = _compared(config, mode, patterns, random, text, top, folder, latency)
+    if not found.confirmed and not latency and icarus:
+        found = _on_icarus(config, mode, patterns, random, text, top, folder) or found
+    if found.confirmed:
+        return found
+    found.vectors.unlink()  # it counters nothing
+    return None
 
 
 def simulated(

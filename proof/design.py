@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -42,6 +42,8 @@ CHECKED = ["check -assert"]
 """Refuses wires that nothing or two things drive, and loops."""
 
 LATCHES = ("$dlatch", "$adlatch")
+FUNCTION = re.compile(r"^\(define-fun \|(.*?)\| ", re.MULTILINE)
+"""What a part defines."""
 RUNNING = "-- Running command `"
 """What Yosys' log has before the output of each command."""
 
@@ -162,6 +164,8 @@ class Design:
             execute(commands, self.folder)
         except ToolError as error:
             said = str(error).removeprefix("Yosys stopped: ").removeprefix("ERROR: ")
+            if said.startswith("exit status -"):
+                said = "it crashed, as it does on what recurs without an end or is nested too deeply"
             if error.log.count(RUNNING) <= reading:
                 raise DesignError(f"{self.reader} cannot read it: {said}", error.log) from None
             raise StructureError(said) from None
@@ -227,6 +231,8 @@ class Design:
         for name, module in self.modules.items():
             for inner in (name, *module["netnames"], *module["cells"]):
                 written_name(inner)
+        if twice := _twice(written_name(module) for module in {cut.module for cut in cuts}):
+            raise StructureError(f"two modules are {twice} in SMT-LIB, where \\ is written as /")
         written = [self.folder / f"part{number}.smt2" for number in range(len(cuts))]
         for cut, file in zip(cuts, written):
             file.unlink(missing_ok=True)
@@ -245,12 +251,24 @@ class Design:
         for cut, file in zip(cuts, written):
             text = file.read_text()
             file.unlink()
+            if twice := _twice(FUNCTION.findall(text)):
+                raise StructureError(f"two names are {twice} in SMT-LIB, where \\ is written as /")
             if re.search(r"^; yosys-smt2-(register|memory|clock)", text, re.M):
                 raise StructureError(
                     f"the module {cut.module} has registers: say after how many clock cycles a result comes (--latency)"
                 )
             parts.append(Part(written_name(cut.module), text))
         return parts
+
+
+def _twice(names: Iterable[str]) -> str | None:
+    """The first name that is there twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def provide(folder: Path) -> None:

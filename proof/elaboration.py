@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
 
-from ..host.errors import DesignError, ToolMissing
+from ..host.errors import DesignError
 from .mapping import Port
+from .slang import Node, load_slang
 
-__all__ = ["Elaboration", "Node", "elaborated", "slang_version"]
-
-Node: TypeAlias = Any
-"""What slang has made of the text: what a node has is said by its kind, not by its class."""
-
-ADVICE = "pip install 'mxcast[proof]'"
+__all__ = ["Elaboration", "elaborated"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +20,7 @@ class Elaboration:
     compilation: Node
     top: Node
 
-    def place(self, location: object) -> str:
+    def place(self, location: Node) -> str:
         """Where something stands, as FILE:LINE of the user's."""
         manager = self.compilation.sourceManager
         return f"{manager.getFileName(location)}:{manager.getLineNumber(location)}"
@@ -62,7 +57,7 @@ class Elaboration:
 
         found = False
 
-        def look(symbol: Node) -> object:
+        def look(symbol: Node) -> Node:
             nonlocal found
             found = found or (isinstance(symbol, ast.PortSymbol) and symbol.type.isUnpackedArray)
             return (
@@ -81,7 +76,7 @@ class Elaboration:
 
         found: set[str] = set()
 
-        def look(symbol: Node) -> object:
+        def look(symbol: Node) -> Node:
             kind = symbol.type.canonicalType if isinstance(symbol, ast.ValueSymbol) else None
             while kind is not None and (kind.isPackedArray or (kind.isUnpackedArray and kind.hasFixedRange)):
                 inner = kind.arrayElementType.canonicalType
@@ -107,25 +102,20 @@ class Elaboration:
         return found
 
 
-def slang_version() -> str:
-    """Version of the wheel pyslang. Raises `ToolMissing` without it."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("pyslang")
-    except PackageNotFoundError:
-        raise ToolMissing(f"slang is missing: {ADVICE}") from None
-
-
 def elaborated(text: str, top: str, parameters: Mapping[str, str] | None = None) -> Elaboration:
     """The module ``top`` of a preprocessed text. Raises `DesignError` with the first error of slang."""
-    slang_version()
+    load_slang()
     import pyslang
     from pyslang import ast, syntax
 
     tree = syntax.SyntaxTree.fromText(text, "design.sv")
     definitions = {node.header.name.valueText: node.sourceRange for node in _modules(tree.root)}
     if top not in definitions:
+        if error := next((diagnostic for diagnostic in tree.diagnostics if diagnostic.isError()), None):
+            manager = tree.sourceManager
+            manager.setDisableProximatePaths(True)
+            place = f"{manager.getFileName(error.location)}:{manager.getLineNumber(error.location)}"
+            raise DesignError(f"{place}: {pyslang.DiagnosticEngine(manager).formatMessage(error)}")
         raise DesignError(f"the files have no module {top}: they have {', '.join(sorted(definitions)) or 'none'}")
     options = ast.CompilationOptions()
     options.topModules = {top}
@@ -177,7 +167,7 @@ def _definitions(top: Node) -> set[str]:
 
     found = set()
 
-    def look(symbol: Node) -> object:
+    def look(symbol: Node) -> Node:
         if isinstance(symbol, ast.InstanceSymbol):
             found.add(symbol.definition.name)
         return ast.VisitAction.Skip if isinstance(symbol, ast.Expression | ast.Statement) else ast.VisitAction.Advance
@@ -211,7 +201,7 @@ def _vectors(name: str, kind: Node) -> list[tuple[str, Node]]:
 
 def _port(name: str, direction: str, kind: Node) -> Port:
     """A vector; one of several packed dimensions is one of all its bits."""
-    simple = kind.isSimpleBitVector and kind.hasFixedRange
-    declared = kind.fixedRange if simple else None
-    upto = declared is not None and declared.left < declared.right
-    return Port(name, direction, kind.bitWidth, min(declared.left, declared.right) if declared else 0, upto)
+    if not (kind.isSimpleBitVector and kind.hasFixedRange):
+        return Port(name, direction, kind.bitWidth, 0, False)
+    left, right = kind.fixedRange.left, kind.fixedRange.right
+    return Port(name, direction, kind.bitWidth, min(left, right), left < right)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from .activity import Part, Symbol
-from .elaboration import Node
+from dataclasses import replace
+
+from .constants import Constants
+from .parts import Part, Symbol
+from .slang import Node
 
 __all__ = [
     "CONSTANTS",
@@ -15,45 +18,15 @@ __all__ = [
     "instance_of",
     "kind_of",
     "locals_of",
-    "only_says",
     "part_of",
     "root_of",
     "value_of",
+    "whole",
     "words",
 ]
 
 CONSTANTS = ("Parameter", "EnumValue", "Genvar", "Specparam", "TypeParameter")
 """Kinds of symbols whose value is known before anything runs."""
-
-MESSAGES = frozenset(
-    (
-        "$display",
-        "$displayb",
-        "$displayh",
-        "$displayo",
-        "$write",
-        "$writeb",
-        "$writeh",
-        "$strobe",
-        "$monitor",
-        "$error",
-        "$warning",
-        "$info",
-        "$fatal",
-        "$dumpfile",
-        "$dumpvars",
-        "$dumpon",
-        "$dumpoff",
-        "$timeformat",
-        "$printtimescale",
-        "$stop",
-        "$finish",
-        "$assertoff",
-        "$asserton",
-        "$assertkill",
-    )
-)
-"""System tasks that change nothing of the design."""
 
 
 def kind_of(node: Node) -> str:
@@ -67,44 +40,73 @@ def root_of(node: Node) -> Node:
     return node
 
 
-def part_of(node: Node) -> Part | None:
+def whole(symbol: Node) -> Part:
+    """All bits of a net or variable."""
+    return Part(Symbol.of(symbol), 0, symbol.type.selectableWidth or 1)
+
+
+def part_of(node: Node, constants: Constants) -> Part | None:
     """The part of a net or variable that an expression names."""
-    root, indices = root_of(node), []
+    root, chain = root_of(node), []
     if root.kind.name not in ("NamedValue", "HierarchicalValue"):
         return None
-    chain = []
     while node is not root:
         chain.append(node)
         node = node.value
-    for select in reversed(chain):  # up to the first that is not constant
-        extent = _extent(select)
-        if extent is None:
-            break
-        indices.append(extent)
-    return Part(Symbol.of(root.symbol), tuple(indices))
+    part = whole(root.symbol)
+    for select in reversed(chain):
+        if select.kind.name == "MemberAccess" and select.member.kind.name == "Field":
+            low, width = select.member.bitOffset, select.type.selectableWidth
+        elif (found := _chosen(select, constants)) is not None:
+            low, width = found
+        else:  # an index that is not constant, which chooses some of the bits that were chosen so far
+            return replace(part, is_certain=False)
+        part = replace(part, low=part.low + low, width=width)
+    return part
 
 
-def _extent(select: Node) -> tuple[int, int] | None:
-    """Lowest and highest of constant indices."""
-    kind = select.kind.name
-    if kind == "ElementSelect":
-        index = _number(select.selector)
+def _chosen(select: Node, constants: Constants) -> tuple[int, int] | None:
+    """Which bits constant indices choose: from where on, and how many."""
+    kind = select.value.type.canonicalType
+    indices = _indices(select, constants)
+    if indices is None or not kind.hasFixedRange:
+        return None
+    extent, size = kind.fixedRange, kind.arrayElementType.selectableWidth if kind.isArray else 1
+    places = sorted(index - extent.right if extent.left >= extent.right else extent.right - index for index in indices)
+    first, last = max(places[0], 0), min(places[1], abs(extent.left - extent.right))
+    return first * size, max(last - first + 1, 0) * size
+
+
+def _indices(select: Node, constants: Constants) -> tuple[int, int] | None:
+    """The first and the last of constant indices."""
+    if select.kind.name == "ElementSelect":
+        index = constants.number(select.selector)
         return None if index is None else (index, index)
-    if kind != "RangeSelect":
+    if select.kind.name != "RangeSelect":
         return None
-    left, right, way = _number(select.left), _number(select.right), select.selectionKind.name
-    if left is None or right is None:
-        return None
-    if way == "Simple":
-        return min(left, right), max(left, right)
+    left, right, way = constants.number(select.left), constants.number(select.right), select.selectionKind.name
+    if left is None or right is None or way == "Simple":
+        return None if left is None or right is None else (left, right)
     return (left, left + right - 1) if way == "IndexedUp" else (left - right + 1, left)
 
 
-def _number(expression: Node) -> int | None:
-    constant = expression.constant
-    if constant is None or constant.hasUnknown():
-        return None
-    return int(constant.value)
+def may_miss(select: Node, constants: Constants) -> bool:
+    """Can the indices of a selection lie beyond what it selects from?"""
+    kind = select.value.type.canonicalType
+    if select.kind.name == "MemberAccess":
+        return False
+    if not kind.hasFixedRange:
+        return True
+    extent, indices = kind.fixedRange, _indices(select, constants)
+    if indices is None:
+        base = value_of(select.selector if select.kind.name == "ElementSelect" else select.left)
+        bits, lowest = base.type.bitWidth, 0
+        if base.type.isSigned:
+            bits, lowest = bits - 1, -(1 << (bits - 1))
+        width = 1 if select.kind.name == "ElementSelect" else constants.number(select.right) or 1
+        up = select.kind.name == "ElementSelect" or select.selectionKind.name == "IndexedUp"
+        indices = (lowest - (0 if up else width - 1), (1 << bits) - 1 + (width - 1 if up else 0))
+    return min(indices) < min(extent.left, extent.right) or max(indices) > max(extent.left, extent.right)
 
 
 def indices_of(node: Node) -> list[Node]:
@@ -118,13 +120,13 @@ def indices_of(node: Node) -> list[Node]:
     return found
 
 
-def contents(expression: Node) -> tuple[set[Symbol], bool, list[Node]]:
-    """The names in an expression, whether it has a literal with x or z, and the functions that it calls."""
+def contents(expression: Node, constants: Constants) -> tuple[set[Symbol], bool, list[Node]]:
+    """The names in an expression, whether it may itself make x or z, and the functions that it calls."""
     from pyslang import ast
 
     names, is_unknown, called = set(), False, []
 
-    def look(node: Node) -> object:
+    def look(node: Node) -> Node:
         nonlocal is_unknown
         kind = kind_of(node)
         if kind in ("NamedValue", "HierarchicalValue"):
@@ -134,9 +136,13 @@ def contents(expression: Node) -> tuple[set[Symbol], bool, list[Node]]:
                 is_unknown = is_unknown or node.symbol.value.hasUnknown()
         elif kind in ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral"):
             is_unknown = is_unknown or node.value.hasUnknown
+        elif kind in ("ElementSelect", "RangeSelect"):
+            is_unknown = is_unknown or may_miss(node, constants)
         elif kind == "Inside" or (kind == "BinaryOp" and node.op.name.startswith("Wildcard")):
             node.left.visit(look)  # what may have wildcards is on the right
             return ast.VisitAction.Skip
+        elif kind == "BinaryOp" and node.op.name in ("Divide", "Mod"):
+            is_unknown = is_unknown or not constants.number(node.right)
         elif kind == "Call" and not node.isSystemCall:
             called.append(node.subroutine)
         return ast.VisitAction.Advance
@@ -157,26 +163,13 @@ def has_z(literal: Node) -> bool:
     return value is not None and value.hasUnknown and "z" in str(value).partition("'")[2].lower()
 
 
-def only_says(statement: Node) -> bool:
-    """Does a statement nothing but print a message?"""
-    kind = statement.kind.name
-    if kind == "Block":
-        return only_says(statement.body)
-    if kind == "List":
-        return all(map(only_says, statement.list))
-    if kind != "ExpressionStatement":
-        return kind == "Empty"
-    call = statement.expr
-    return call.kind.name == "Call" and call.isSystemCall and call.subroutineName in MESSAGES
-
-
 def locals_of(subroutine: Node) -> list[Node]:
     """Variables that are declared in a function, in all of its blocks."""
     from pyslang import ast
 
     found = []
 
-    def look(node: Node) -> object:
+    def look(node: Node) -> Node:
         if isinstance(node, ast.VariableSymbol):
             found.append(node)
         elif isinstance(node, ast.VariableDeclStatement):

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from .activity import Activity, Part, Symbol
-from .elaboration import Elaboration, Node
-from .expressions import body_of, words
+from .activity import Activity
+from .elaboration import Elaboration
+from .expressions import body_of, whole, words
+from .parts import Symbol
 from .readers import reliance
+from .slang import Node
+from .start import not_started
 from .statements import Reader
 
 __all__ = ["Objection", "objections", "of_readers"]
@@ -54,17 +57,24 @@ class _Gate:
     found: list[Objection] = field(default_factory=list)
     activities: list[Activity] = field(default_factory=list)
     initial_blocks: list[Activity] = field(default_factory=list)
+    valued: set[Symbol] = field(default_factory=set)
+    """Variables that have a value from the start."""
 
     def __post_init__(self) -> None:
-        self.reader = Reader(self.object)
+        self.reader = Reader(self.design.top, self.object)
         self.design.top.visit(self._look)
         for activity in self.activities:
             self._judge(activity)
+        for activity in not_started(self.activities, self._inputs, self.valued):
+            self.object(
+                activity.location,
+                "no change is sure to start the block: what it reads is constant, or has a value from the start",
+            )
         self._races()
         self._syntax()
         self._unknown_selectors()
 
-    def object(self, location: object, reason: str) -> None:
+    def object(self, location: Node, reason: str) -> None:
         self.found.append(Objection(self.design.place(location), reason))
 
     def _look(self, symbol: Node) -> Node:
@@ -100,17 +110,13 @@ class _Gate:
             activity = Activity("connection", instance.location, body_of(instance))
             if connection.port.direction.name == "In":
                 self.reader.expression(activity, outer)
-                self._set(activity, inner)
+                activity.write(whole(inner), instance.location)
+                self.reader._flow(activity, [Symbol.of(inner)], outer)
             else:
-                activity.read(Part(Symbol.of(inner)), instance.location)
+                activity.read(whole(inner), instance.location)
                 self.reader.target(activity, outer, True)
                 self._flows(activity)
             self.activities.append(activity)
-
-    def _set(self, activity: Activity, symbol: Node) -> None:
-        """Let all that an activity reads flow to a net or variable."""
-        activity.blocking.add(Part(Symbol.of(symbol)), activity.location)
-        self._flows(activity)
 
     def _flows(self, activity: Activity) -> None:
         activity.flows |= {
@@ -124,7 +130,8 @@ class _Gate:
         activity = Activity("continuous", gate.location, body_of(gate))
         for connection in gate.portConnections:
             self.reader.expression(activity, connection, acts=connection.kind.name == "Assignment")  # an output
-        self._flows(activity)
+        for connection in gate.portConnections:
+            self.reader._flow(activity, list(activity.blocking.symbols), connection)
         self.activities.append(activity)
 
     def _assign(self, assign: Node) -> None:
@@ -138,6 +145,8 @@ class _Gate:
         self._initialised(net, "continuous")
 
     def _variable(self, variable: Node) -> None:
+        if variable.initializer is not None or not variable.type.isFourState:
+            self.valued.add(Symbol.of(variable))
         self._initialised(variable, "initial")
 
     def _initialised(self, symbol: Node, kind: str) -> None:
@@ -147,7 +156,7 @@ class _Gate:
             activity = Activity(kind, symbol.location, body_of(symbol))
             self.reader.expression(activity, symbol.initializer, acts=True)
             self.reader._flow(activity, [Symbol.of(symbol)], symbol.initializer)
-            activity.blocking.add(Part(Symbol.of(symbol)), symbol.location)
+            activity.write(whole(symbol), symbol.location)
             self.activities.append(activity)
 
     def _process(self, block: Node) -> None:
@@ -160,6 +169,13 @@ class _Gate:
         self.activities.append(activity)
 
     # What the processes do, each and together.
+
+    @property
+    def _inputs(self) -> list[Symbol]:
+        ports = [port for port in self.design.top.body.portList if port.kind.name == "Port"]
+        return [
+            Symbol.of(port.internalSymbol) for port in ports if port.direction.name != "Out" and port.internalSymbol
+        ]
 
     def _judge(self, activity: Activity) -> None:
         combinational = activity.kind in ("combinational", "listed")
@@ -191,13 +207,6 @@ class _Gate:
                         f"a {what} reads {part.symbol.text}, which is none of its arguments: a change of it starts "
                         "nothing",
                     )
-        if (
-            activity.kind == "combinational"
-            and not activity.sees_functions
-            and activity.blocking.symbols
-            and not activity.reads.symbols
-        ):
-            self.object(activity.location, "a block reads nothing: no change ever starts it")
         if activity.kind == "unknown":
             self.object(activity.location, "a block starts neither at an edge nor at a change of what it reads")
 
@@ -240,18 +249,25 @@ class _Gate:
     def _syntax(self) -> None:
         """What there is no symbol for."""
         from pyslang import syntax
+        from pyslang.ast import VisitAction
 
-        kinds: dict[type, str] = {
+        kinds = {
             syntax.DriveStrengthSyntax: "a drive strength",
             syntax.PullStrengthSyntax: "a drive strength",
             syntax.ChargeStrengthSyntax: "a charge strength",
             syntax.BindDirectiveSyntax: "a bind directive",
         }
 
-        def look(node: Node) -> bool:
+        def look(node: Node) -> Node:
+            if isinstance(node, syntax.DelaySyntax | syntax.Delay3Syntax):
+                return VisitAction.Skip  # delays mean nothing
             if what := kinds.get(type(node)):
                 self.object(node.sourceRange.start, f"there is {what}")
-            return True
+            elif node.kind.name == "TimeLiteralExpression":
+                self.object(node.sourceRange.start, "there is a time, which is another number under another time scale")
+            elif isinstance(node, syntax.ScopedNameSyntax) and str(node).strip().startswith(f"{self.design.top.name}."):
+                self.object(node.sourceRange.start, f"{str(node).strip()} reaches into the design from above")
+            return VisitAction.Advance
 
         for tree in self.design.compilation.getSyntaxTrees():
             tree.root.visit(look)

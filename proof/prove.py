@@ -12,16 +12,17 @@ from ..hdl import ConverterConfig, default_name, emit
 from ..host.errors import DesignError
 from ..host.files import claimed, write_whole
 from ..synth.yosys import yosys_version
-from .argument import Argument, Status, Step, answered, worst
+from .argument import Argument, Status, Step, answered, doubtful, worst
 from .counterexample import Counterexample, disagreement, replayed, simulated
 from .design import Design
-from .elaboration import elaborated, slang_version
+from .elaboration import elaborated
 from .gate import Objection, objections, of_readers
 from .handshake import PROVED, check_handshake, moving
 from .pipeline import combinational
 from .questions import Question, composed, monolithic
 from .readers import READ_VERILOG, SLANG, readers, refusal
 from .record import keep
+from .slang import slang_version
 from .solver import solver_version
 from .structure import StructureError, check_ports
 from .text import Reading, plain, readings
@@ -76,7 +77,7 @@ class Proof:
     @property
     def status(self) -> Status:
         if self.counterexample:
-            return Status.FAIL if self.counterexample.confirmed or not self.objections else Status.UNKNOWN
+            return Status.FAIL
         found = worst(argument.status for argument in self.arguments)
         return Status.UNKNOWN if found is Status.PASS and (self.objections or self.disagreement) else found
 
@@ -141,10 +142,10 @@ def prove(
 
     A file ``rtl`` goes through a preprocessor first; where its text depends on macros by which tools make themselves
     known, every text is proved. What no proof can be trusted with is an objection (see `gate`). A file that passes is
-    also simulated on some blocks, as simulators may read it otherwise than Yosys. A counterexample is converted by the
-    golden model and by the Verilated file. A file whose parts make no proof of the whole is asked as a whole. Raises
-    `ToolMissing` where a tool is missing, `DesignError` where no reader can read the file, ValueError where it has
-    other ports.
+    also simulated on some blocks, as simulators may read it otherwise than Yosys. A counterexample is a block that a
+    simulator shows to differ; where none does, the other reader is asked too, and the proof is UNKNOWN. A file whose
+    parts make no proof of the whole is asked as a whole. Raises `ToolMissing` where a tool is missing, `DesignError`
+    where no reader can read the file, ValueError where it has other ports.
     """
     version = solver_version(solver)
     say = progress or (lambda text: None)
@@ -207,12 +208,14 @@ class _Asker:
     say: Callable[[str], None]
     counterexample: Counterexample | None = None
     disagreement: str | None = None
+    has_array_ports: bool = False
 
     def ask(self, text: Reading) -> None:
         """Ask about a text as each reader has it; what passes is simulated."""
         proof, unread = self.proof, {}
         folder = proof.folder / text.folder
         elaboration = elaborated(text.text, self.name)
+        self.has_array_ports = elaboration.has_array_ports
         proof.objections.extend(o for o in objections(elaboration) if o not in proof.objections)
         for reader in readers() if proof.netlist is None else [READ_VERILOG]:
             if proof.netlist is None and (why := refusal(reader, elaboration)):
@@ -229,12 +232,13 @@ class _Asker:
             if self.counterexample:
                 return
         proof.unread.update(unread)
+        doubtful(argument for argument in proof.arguments if argument.macros == text.macros)
         if not any(argument.macros == text.macros for argument in proof.arguments):
             raise DesignError(unread.get(SLANG) or unread[READ_VERILOG])
         proof.objections.extend(of_readers(unread, elaboration))
         if self.is_foreign and proof.netlist is None:
             self.say("comparing with a simulator")  # Yosys and a simulator may read a file differently
-            found = simulated(proof.config, text.text, self.name, folder, self.latency, not elaboration.has_array_ports)
+            found = simulated(proof.config, text.text, self.name, folder, self.latency, not self.has_array_ports)
             if found and len(readers()) > 1 and not unread and proof.status is Status.PASS:
                 self.disagreement = disagreement(found.simulator, found.report)
             else:
@@ -254,16 +258,23 @@ class _Asker:
         last = argument.steps[-1]
         if last.status is Status.FAIL and last.question.has_block:
             self.say("replaying the counterexample")
-            found = replayed(
-                config, last.question.mode, last.answer.values, written.text, self.name, self.proof.folder, self.latency
+            self.counterexample = replayed(
+                config,
+                last.question.mode,
+                last.answer.values,
+                written.text,
+                self.name,
+                self.proof.folder,
+                self.latency,
+                not self.has_array_ports,
             )
-            if found.confirmed or not written.latches:
-                self.counterexample = found
-            else:
-                argument.doubt = (
-                    f"the module {written.latches[0]} has a latch: an output or variable that "
-                    "keeps its value for some inputs"
-                )
+            if self.counterexample is None:
+                argument.is_unshown = True
+                if written.latches:
+                    argument.doubt = (
+                        f"the module {written.latches[0]} has a latch: an output or variable that "
+                        "keeps its value for some inputs"
+                    )
 
     def _questions(self, argument: Argument, written: Design) -> list[Question]:
         config, design = self.proof.config, written

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import product
 
-from .activity import Activity, Comparison, Part, Symbol
-from .elaboration import Node
+from .activity import Activity, Comparison
+from .constants import Constants
+from .coverage import covers_all, pattern
 from .expressions import (
     CONSTANTS,
     body_of,
@@ -16,41 +19,20 @@ from .expressions import (
     instance_of,
     kind_of,
     locals_of,
-    only_says,
     part_of,
     root_of,
     value_of,
+    whole,
     words,
 )
+from .parts import Symbol
+from .slang import Node
+from .system_tasks import MESSAGES, PURE, READ_FILES, VALUES, only_says
 
 __all__ = ["Reader"]
 
-VALUES = frozenset(
-    (
-        "$signed",
-        "$unsigned",
-        "$clog2",
-        "$bits",
-        "$size",
-        "$left",
-        "$right",
-        "$high",
-        "$low",
-        "$increment",
-        "$dimensions",
-        "$unpacked_dimensions",
-        "$countones",
-        "$onehot",
-        "$onehot0",
-    )
-)
-"""System functions whose value is one of their arguments, or of constants."""
-
-READ_FILES = frozenset(("$readmemh", "$readmemb"))
-"""Those that fill a memory, of which it is written, not read, that it is their argument."""
-
 STEPS = ("Preincrement", "Predecrement", "Postincrement", "Postdecrement")
-LITERALS = ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral", "ValueRange")
+LITERALS = ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral")
 FOREIGN = (
     "NewArray",
     "NewClass",
@@ -70,12 +52,18 @@ FOREIGN = (
 KNOWS_X = "a comparison that tells x from 0 and 1"
 
 
-class Reader:
-    """Reads processes; ``objects`` is told of what no process may do, with its place."""
+TURNS = 4096
+"""Turns of loops that are walked one by one in a process or a function."""
 
-    def __init__(self, objects: Callable[[object, str], None]) -> None:
+
+class Reader:
+    """Reads processes of the design below ``top``; ``objects`` is told of what no process may do, with its place."""
+
+    def __init__(self, top: Node, objects: Callable[[Node, str], None]) -> None:
         self.objects = objects
+        self.constants = Constants(top)
         self.functions: dict[Symbol, Activity | None] = {}
+        self._turns = 0
 
     def process(self, block: Node) -> Activity:
         """An always, initial or final block."""
@@ -90,7 +78,11 @@ class Reader:
         if kind in ("Always", "AlwaysFF") and body.kind.name == "Timed":
             activity.kind = self._start(activity, body.timing)
             body = body.stmt
-        self.statement(activity, body)
+        self._turns = 0
+        try:
+            self.statement(activity, body)
+        except RecursionError:
+            self.objects(block.location, "a block is nested too deeply to be read")
         return activity
 
     def _start(self, activity: Activity, timing: Node) -> str:
@@ -129,8 +121,10 @@ class Reader:
     def _Empty(self, activity: Activity, statement: Node) -> None:
         pass
 
-    _Break = _Continue = _Empty
-    _ConcurrentAssertion = _Empty  # left out of the design
+    def _Break(self, activity: Activity, statement: Node) -> None:
+        activity.assigned.leave(statement.kind.name)
+
+    _Continue = _Break
 
     def _List(self, activity: Activity, statement: Node) -> None:
         self._all(activity, statement.list)
@@ -143,6 +137,8 @@ class Reader:
     def _VariableDeclaration(self, activity: Activity, statement: Node) -> None:
         variable = statement.symbol
         if variable.initializer is None:
+            if variable.lifetime.name == "Automatic":
+                activity.assigned.forget(Symbol.of(variable))
             return
         if variable.lifetime.name == "Static":
             self.objects(
@@ -152,19 +148,38 @@ class Reader:
 
     def _initialised(self, activity: Activity, variable: Node) -> None:
         self.expression(activity, variable.initializer, acts=True)
-        activity.blocking.add(Part(Symbol.of(variable)), variable.location)
+        activity.write(whole(variable), variable.location)
         self._flow(activity, [Symbol.of(variable)], variable.initializer)
 
     def _ExpressionStatement(self, activity: Activity, statement: Node) -> None:
-        if not only_says(statement):
+        if only_says(statement):
+            self._unseen(activity, statement)
+        else:
             self.expression(activity, statement.expr, acts=True)
 
     def _Conditional(self, activity: Activity, statement: Node) -> None:
-        for condition in statement.conditions:
-            if condition.pattern is not None:
-                self.objects(statement.sourceRange.start, "there is a pattern")
-            self.expression(activity, condition.expr)
-        self._all(activity, [statement.ifTrue, statement.ifFalse])
+        ways: list[Node] = []
+        dead: list[Node] = []
+        is_certain, rest = False, statement
+        while rest is not None:  # an else if is no deeper than its if
+            if is_if := rest.kind.name == "Conditional":
+                for condition in rest.conditions:
+                    if condition.pattern is not None:
+                        self.objects(rest.sourceRange.start, "there is a pattern")
+                    self.expression(activity, condition.expr)
+                known = self.constants.number(rest.conditions[0].expr) if len(rest.conditions) == 1 else None
+            else:
+                known = 1
+            (dead if is_certain or known == 0 else ways).append(rest.ifTrue if is_if else rest)
+            is_certain = is_certain or bool(known)
+            rest = rest.ifFalse if is_if else None
+        self._branch(activity, ways, dead, is_certain)
+
+    def _branch(self, activity: Activity, ways: list[Node], dead: list[Node], is_certain: bool) -> None:
+        """Statements of which one is done, or perhaps none, and those that never are."""
+        activity.assigned.branch([partial(self.statement, activity, way) for way in ways], is_certain)
+        for way in dead:
+            activity.assigned.unreached(partial(self.statement, activity, way))
 
     def _Case(self, activity: Activity, statement: Node) -> None:
         word = {"Normal": "case", "WildcardJustZ": "casez", "WildcardXOrZ": "casex", "Inside": "case inside"}[
@@ -175,11 +190,48 @@ class Reader:
         self._compared(activity, statement.expr, f"the expression of a {word}", only_literals=not is_wild)
         for item in statement.items:
             for label in item.expressions:
-                if not is_wild or label.kind.name not in LITERALS:
+                if not is_wild or not self._is_pattern(label):
                     self.expression(activity, label)
-                if not is_wild or label.kind.name not in LITERALS:
                     self._compared(activity, label, f"a label of a {word}", only_literals=not is_wild)
-        self._all(activity, [*(item.stmt for item in statement.items), statement.defaultCase])
+        ways, dead = [item.stmt for item in statement.items], []
+        if statement.defaultCase is not None:
+            ways.append(statement.defaultCase)
+        chosen = None if is_wild else self._chosen(statement)
+        if chosen is not None:
+            ways, dead = ways[chosen : chosen + 1], ways[:chosen] + ways[chosen + 1 :]
+        is_certain = statement.defaultCase is not None or (chosen is not None and bool(ways))
+        self._branch(activity, ways, dead, is_certain or self._names_all(statement, word))
+
+    def _chosen(self, case: Node) -> int | None:
+        """Which way a case of constants goes, counted; None where that is not known."""
+        value = self.constants.number(case.expr)
+        labels = [[self.constants.number(label) for label in item.expressions] for item in case.items]
+        if value is None or any(None in numbers for numbers in labels):
+            return None
+        return next((place for place, numbers in enumerate(labels) if value in numbers), len(labels))
+
+    def _names_all(self, case: Node, word: str) -> bool:
+        """Has a case a label for each value of its expression?"""
+        from pyslang import LiteralBase, SVInt
+
+        inner, whole_width, wild = value_of(case.expr).type, case.expr.type.bitWidth, {"casez": "z", "casex": "xz"}
+        width, patterns = inner.bitWidth, []
+        for label in (label for item in case.items for label in item.expressions):
+            value = self.constants.value(label)
+            if word == "case inside" or not isinstance(value, SVInt):
+                continue
+            digits = value.toString(LiteralBase.Binary, False)[-whole_width:]
+            digits = digits.rjust(whole_width, digits[0] if digits[0] in "xz" else "0")
+            found = pattern(digits, wild.get(word, ""))
+            if found is not None and (width == whole_width or not (inner.isSigned or found[1] >> width)):
+                patterns.append((found[0] & ((1 << width) - 1), found[1] & ((1 << width) - 1)))
+        return covers_all(patterns)
+
+    def _is_pattern(self, label: Node) -> bool:
+        """Is a label a constant, whose x and z are wildcards?"""
+        if label.kind.name == "ValueRange":
+            return self._is_pattern(label.left) and self._is_pattern(label.right)
+        return label.kind.name in LITERALS or self.constants.value(label) is not None
 
     def _ForLoop(self, activity: Activity, statement: Node) -> None:
         for variable in statement.loopVars:
@@ -187,43 +239,158 @@ class Reader:
                 self._initialised(activity, variable)
         for expression in statement.initializers:
             self.expression(activity, expression, acts=True)
+        first = [
+            (variable, variable.initializer) for variable in statement.loopVars if variable.initializer is not None
+        ]
+        first += [
+            (root_of(expression.left).symbol, expression.right)
+            for expression in statement.initializers
+            if expression.kind.name == "Assignment" and root_of(expression.left).kind.name == "NamedValue"
+        ]
+
+        def turn() -> None:
+            self._turn(activity, statement.body)
+            for step in statement.steps:
+                self.expression(activity, step, acts=True)
+
         if statement.stopExpr is not None:
             self.expression(activity, statement.stopExpr)
-        self.statement(activity, statement.body)
-        for step in statement.steps:
-            self.expression(activity, step, acts=True)
+        with activity.assigned.left_by("Break"):
+            if statement.stopExpr is None or not self._unrolled(activity, statement, dict(first), turn):
+                activity.assigned.branch([turn], is_certain=False)
+
+    def _unrolled(self, activity: Activity, loop: Node, first: dict[Node, Node], turn: Callable[[], None]) -> bool:
+        """Walk the turns of a for loop one by one; False where it is not known, or not to its end, how many there
+        are.
+        """
+        constants = self.constants
+        known = {variable: constants.number(value) for variable, value in first.items()}
+        values = {variable: value for variable, value in known.items() if value is not None}
+        if len(values) < len(known) or any(self._writes(loop.body, variable, activity) for variable in values):
+            return False
+        for variable, value in values.items():
+            constants.set(variable, value)
+        try:
+            while activity.assigned.is_reached and (goes := constants.number(loop.stopExpr)) != 0:
+                self._turns += 1
+                if goes is None or self._turns > TURNS:
+                    return False
+                turn()
+                for step in loop.steps:
+                    constants.step(step)
+            return True
+        finally:
+            for variable in values:
+                constants.unset(variable)
+
+    def _writes(self, body: Node, variable: Node, activity: Activity) -> bool:
+        """May a statement write a variable, itself or by a function?"""
+        from pyslang import ast
+
+        symbol, found = Symbol.of(variable), False
+
+        def look(node: Node) -> Node:
+            nonlocal found
+            kind = kind_of(node)
+            if kind == "Assignment" or (kind == "UnaryOp" and node.op.name in STEPS):
+                found = (
+                    found or symbol in contents(node.left if kind == "Assignment" else node.operand, self.constants)[0]
+                )
+            elif kind == "Call" and not node.isSystemCall:
+                inner = self._function(node.subroutine, activity)
+                found = found or inner is None or symbol in inner.blocking or symbol in inner.nonblocking
+            return ast.VisitAction.Advance
+
+        body.visit(look)
+        return found
+
+    def _turn(self, activity: Activity, body: Node) -> None:
+        with activity.assigned.left_by("Continue"):
+            self.statement(activity, body)
 
     def _ForeachLoop(self, activity: Activity, statement: Node) -> None:
-        for dimension in statement.loopDims:
-            if dimension.loopVar is not None:
-                activity.blocking.add(Part(Symbol.of(dimension.loopVar)), statement.sourceRange.start)
-        self.statement(activity, statement.body)
+        dimensions = [dimension for dimension in statement.loopDims if dimension.loopVar is not None]
+        for dimension in dimensions:
+            activity.write(whole(dimension.loopVar), statement.sourceRange.start)
+        extents = [dimension.range for dimension in dimensions]
+        turns: Iterator[tuple[int, ...]] = iter(())
+        if is_known := None not in extents:
+            turns = product(*(range(min(e.left, e.right), max(e.left, e.right) + 1) for e in extents))
+        with activity.assigned.left_by("Break"):
+            for values in turns:
+                self._turns += 1
+                if is_known := self._turns <= TURNS:
+                    for dimension, value in zip(dimensions, values):
+                        self.constants.set(dimension.loopVar, value)
+                    self._turn(activity, statement.body)
+                else:
+                    break
+            for dimension in dimensions:
+                self.constants.unset(dimension.loopVar)
+            if not is_known:
+                activity.assigned.branch([partial(self._turn, activity, statement.body)], is_certain=False)
 
     def _RepeatLoop(self, activity: Activity, statement: Node) -> None:
         self.expression(activity, statement.count)
-        self.statement(activity, statement.body)
+        self._looped(activity, statement, bool(self.constants.number(statement.count)))
+
+    def _looped(self, activity: Activity, statement: Node, is_certain: bool) -> None:
+        """A loop of which nothing is known but whether it has a turn: later ones find more written than the first."""
+        with activity.assigned.left_by("Break"):
+            activity.assigned.branch([partial(self._turn, activity, statement.body)], is_certain)
 
     def _WhileLoop(self, activity: Activity, statement: Node) -> None:
         self.expression(activity, statement.cond)
-        self.statement(activity, statement.body)
+        self._looped(activity, statement, False)
 
     def _DoWhileLoop(self, activity: Activity, statement: Node) -> None:
-        self.statement(activity, statement.body)
+        self._looped(activity, statement, True)
         self.expression(activity, statement.cond)
 
     def _ForeverLoop(self, activity: Activity, statement: Node) -> None:
-        self.statement(activity, statement.body)
+        self._looped(activity, statement, True)
 
     def _Return(self, activity: Activity, statement: Node) -> None:
         if statement.expr is not None:
             self.expression(activity, statement.expr, acts=True)
+            if activity.result is not None:
+                activity.write(activity.result, statement.sourceRange.start)
+        activity.assigned.leave("Return")
+
+    # What a proof leaves out: what it looks at does not matter, what it does would.
 
     def _ImmediateAssertion(self, activity: Activity, statement: Node) -> None:
-        # left out of the design: what it looks at does not matter, what it does would
         self.expression(Activity("assertion", statement.sourceRange.start, activity.body), statement.cond)
-        for action in (statement.ifTrue, statement.ifFalse):
+        self._actions(activity, statement)
+
+    def _ConcurrentAssertion(self, activity: Activity, statement: Node) -> None:
+        self._unseen(activity, statement)  # which visits its actions too
+        self._actions(activity, statement)
+
+    def _actions(self, activity: Activity, assertion: Node) -> None:
+        for action in (assertion.ifTrue, assertion.ifFalse):
             if action is not None and not only_says(action):
                 self.objects(action.sourceRange.start, "an assertion does something")
+            elif action is not None:
+                self._unseen(activity, action)
+
+    def _unseen(self, activity: Activity, node: Node) -> None:
+        """Object to what an assertion or the arguments of a message do."""
+        from pyslang import ast
+
+        def look(inner: Node) -> Node:
+            kind = kind_of(inner)
+            if (
+                kind == "Assignment"
+                or (kind == "UnaryOp" and inner.op.name in STEPS)
+                or (kind == "Call" and self._does(inner, activity))
+            ):
+                self.objects(inner.sourceRange.start, "an assertion or a message writes something")
+            elif kind == "Call" and inner.isSystemCall and inner.subroutineName not in PURE | MESSAGES:
+                self.objects(inner.sourceRange.start, f"an assertion or a message calls {inner.subroutineName}")
+            return ast.VisitAction.Advance
+
+        node.visit(look)
 
     # Expressions.
 
@@ -240,7 +407,7 @@ class Reader:
         if whole is not None and self._act(activity, whole):
             return
 
-        def look(node: Node) -> object:
+        def look(node: Node) -> Node:
             kind = kind_of(node)
             if (
                 kind == "Assignment"
@@ -264,14 +431,14 @@ class Reader:
                 "WildcardInequality",
             ):
                 self._compared(activity, node.left, KNOWS_X)
-                if node.op.name.startswith("Case") or node.right.kind.name not in LITERALS:
+                if node.op.name.startswith("Case") or not self._is_pattern(node.right):
                     self._compared(activity, node.right, KNOWS_X)
                 elif node.op.name.startswith("Wildcard"):  # its z is a wildcard
                     node.left.visit(look)
                     return ast.VisitAction.Skip
             elif kind == "Inside":
                 self._compared(activity, node.left, KNOWS_X)
-                for part in (node.left, *(value for value in node.rangeList if value.kind.name not in LITERALS)):
+                for part in (node.left, *(value for value in node.rangeList if not self._is_pattern(value))):
                     part.visit(look)
                 return ast.VisitAction.Skip
             elif kind == "Call":
@@ -291,9 +458,16 @@ class Reader:
             self.expression(activity, node.operand)
             self.target(activity, node.operand, True)
         elif kind == "Call" and not node.isSystemCall:
-            for argument in node.arguments:
-                self.expression(activity, argument, acts=argument.kind.name == "Assignment")  # an output
+            given = [argument for argument in node.arguments if argument.kind.name != "Assignment"]
+            taken = [argument for argument in node.arguments if argument.kind.name == "Assignment"]
+            for formal, argument in zip(node.subroutine.arguments, node.arguments):
+                if formal.direction.name == "InOut":
+                    self.expression(activity, argument.left if argument in taken else argument)
+            for argument in given:
+                self.expression(activity, argument)
             self._call(activity, node)
+            for argument in taken:  # written when the function ends
+                self.expression(activity, argument, acts=True)
         else:
             return False
         return True
@@ -317,7 +491,7 @@ class Reader:
         self._flow(activity, self.target(activity, node.left, not node.isNonBlocking), node.right)
 
     def _flow(self, activity: Activity, targets: list[Symbol], source: Node) -> None:
-        names, is_unknown, called = contents(source)
+        names, is_unknown, called = contents(source, self.constants)
         for function in called:
             inner = self._function(function, activity)
             if inner is not None:
@@ -330,11 +504,14 @@ class Reader:
     def target(self, activity: Activity, target: Node, blocking: bool) -> list[Symbol]:
         """Write what an expression on the left side names, and read its indices."""
         kind = target.kind.name
-        if (part := part_of(target)) is not None:
+        if (part := part_of(target, self.constants)) is not None:
             self._look_across(activity, target)
             for index in indices_of(target):
                 self.expression(activity, index)
-            (activity.blocking if blocking else activity.nonblocking).add(part, target.sourceRange.start)
+            if blocking:
+                activity.write(part, target.sourceRange.start)
+            else:
+                activity.nonblocking.add(part, target.sourceRange.start)
             return [part.symbol]
         if kind in ("Concatenation", "SimpleAssignmentPattern"):
             operands = target.operands if kind == "Concatenation" else target.elements
@@ -351,7 +528,7 @@ class Reader:
 
     def _read(self, activity: Activity, node: Node) -> bool:
         """Read a name with its indices; False for a selection from something that is no name."""
-        part = part_of(node)
+        part = part_of(node, self.constants)
         if part is None:
             return False
         for index in indices_of(node):
@@ -377,7 +554,7 @@ class Reader:
             self.objects(node.sourceRange.start, f"{str(root.syntax).strip()} is a name of another module")
 
     def _compared(self, activity: Activity, node: Node, what: str, only_literals: bool = False) -> None:
-        names, is_unknown, _ = contents(node)
+        names, is_unknown, _ = contents(node, self.constants)
         # without wildcards only a literal matters: of 0 and 1 one is always met
         activity.comparisons.append(
             Comparison(node.sourceRange.start, what, frozenset() if only_literals else frozenset(names), is_unknown)
@@ -398,12 +575,13 @@ class Reader:
         if inner is not None:
             is_task = call.subroutine.subroutineKind.name == "Task"
             for part, _ in inner.reads:
-                if not activity.blocking.meets(part):
+                if not activity.assigned.covers(part):
                     (activity.hidden_in_tasks if is_task else activity.hidden).add(part, place)
                 activity.read(part, place)
             for written, own in ((inner.blocking, activity.blocking), (inner.nonblocking, activity.nonblocking)):
                 for part, _ in written:
                     own.add(part, place)
+            activity.assigned.include(inner.assigned)
         for formal, actual in zip(call.subroutine.arguments, call.arguments):
             self._flow(activity, [Symbol.of(formal)], actual)
         return ast.VisitAction.Advance
@@ -417,16 +595,27 @@ class Reader:
         if subroutine.flags & dpi_import():
             self.objects(subroutine.location, f"{subroutine.name} is a function of another language")
         inner = Activity("function", subroutine.location, body_of(subroutine) or caller.body)
-        self.statement(inner, subroutine.body)
-        given = {Symbol.of(formal) for formal in subroutine.arguments if formal.direction.name != "Out"}
-        own = {Symbol.of(symbol) for symbol in [*subroutine.arguments, *locals_of(subroutine)]}
+        results = [formal for formal in subroutine.arguments if formal.direction.name == "Out"]
+        for formal in subroutine.arguments:
+            if formal not in results:
+                inner.assigned.write(whole(formal))
         if subroutine.returnValVar is not None:
-            own.add(Symbol.of(subroutine.returnValVar))
+            results.append(subroutine.returnValVar)
+            inner.result = whole(subroutine.returnValVar)
+        own = {Symbol.of(symbol) for symbol in [*subroutine.arguments, *results, *locals_of(subroutine)]}
+        turns, self._turns = self._turns, 0
+        with self.constants.without_variables(), inner.assigned.left_by("Return"):
+            self.statement(inner, subroutine.body)
+        self._turns = turns
         for part, place in inner.reads:
-            if part.symbol in own - given and inner.blocking.meets(part):
+            if part.symbol in own and inner.blocking.meets(part):
                 self.objects(place, f"{part.symbol.text} keeps its value from the call before")
-        for parts in (inner.reads, inner.blocking, inner.nonblocking):
-            for symbol in own:
+        for result in results:
+            if not inner.assigned.covers(whole(result)):
+                self.objects(result.location, f"{subroutine.name} does not write all of {result.name} on every path")
+        for symbol in own:
+            inner.assigned.forget(symbol)
+            for parts in (inner.reads, inner.blocking, inner.nonblocking):
                 parts.remove(symbol)
         self.functions[key] = inner
         return inner

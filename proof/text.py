@@ -16,7 +16,8 @@ from itertools import product
 from pathlib import Path
 
 from ..host.files import sha256
-from ..sim.preprocess import preprocessed
+from ..sim.preprocess import Trace, preprocessed, traced
+from .slang import load_slang
 
 __all__ = ["Reading", "free_name", "plain", "readings"]
 
@@ -36,6 +37,11 @@ TOOLS = (
     "XILINX_SIMULATOR",
     "SYNPLIFY",
     "ALTERA_RESERVED_QIS",
+    "COCOTB_SIM",
+    "VERILATOR_TIMING",
+    "QUESTA",
+    "XCELIUM",
+    "ALDEC",
 )
 """Macros that tools define, or that are defined for them by custom, and that a text may ask about."""
 
@@ -45,11 +51,8 @@ USUAL = ("SYNTHESIS", "VERILATOR")
 MOST = 8
 """Macros of which all choices are tried: each takes a run of the preprocessor."""
 
-WORD = re.compile(r"\w+")
-INCLUDE = re.compile(r'`include\s*["<]([^">\n]+)[">]')
-
-SPACE = re.compile(r"`line .*|\s+")
-"""What does not make two texts different."""
+TOKEN = re.compile(r'("(?:\\.|[^"\\])*"|\\\S+)|^`line \d+ "[^"\n]*" \d$|\s+', re.DOTALL | re.MULTILINE)
+"""A string or an escaped name; or what does not make two texts different: a line directive or space."""
 
 COMMENT = re.compile(r'("(?:\\.|[^"\\])*"|\\\S+)|/\*.*?\*/|//[^\n]*', re.DOTALL)
 """A comment; or a string or an escaped name, in which there is none."""
@@ -84,23 +87,28 @@ def readings(
     def text(defined: frozenset[str]) -> str:
         return preprocessed(paths, folders, define, {macro: macro in defined for macro in free})
 
-    def differ(one: frozenset[str], other: frozenset[str]) -> bool:
-        return SPACE.sub(" ", text(one)) != SPACE.sub(" ", text(other))
+    @cache
+    def trace(defined: frozenset[str]) -> Trace:
+        return traced(paths, folders, define, {macro: macro in defined for macro in free})
 
-    named = _words(paths, folders)
-    asked = _few([macro for macro in free if macro in named])
+    def differ(one: frozenset[str], other: frozenset[str]) -> bool:
+        return _tokens(text(one)) != _tokens(text(other))
+
+    asked: list[str] = []
     while more := [
         macro
         for macro in free
-        if macro not in asked and any(differ(choice - {macro}, choice | {macro}) for choice in _choices(usual, asked))
+        if macro not in asked and any(macro in trace(choice).words for choice in _choices(usual, asked))
     ]:
-        asked = _few(asked + more)  # its name was made by a macro
+        asked = _few(asked + more)
+    for choice in _choices(usual, asked):
+        _check(text(choice), trace(choice))
     asked = [
         macro for macro in asked if any(differ(choice - {macro}, choice | {macro}) for choice in _choices(usual, asked))
     ]
     found: dict[str, list[frozenset[str]]] = {}
     for choice in _choices(usual, asked):
-        found.setdefault(SPACE.sub(" ", text(choice)), []).append(choice)
+        found.setdefault(_tokens(text(choice)), []).append(choice)
     return [
         Reading(
             text=plain(text(choices[0])),
@@ -123,19 +131,50 @@ def _few(macros: list[str]) -> list[str]:
     return macros
 
 
-def _words(files: Iterable[Path], include: Iterable[Path]) -> set[str]:
-    """All words of files and of the files that they include."""
-    words: set[str] = set()
-    known, waiting = set(), [Path(file) for file in files]
-    while waiting:
-        file = waiting.pop()
-        if file in known or not file.is_file():
-            continue
-        known.add(file)
-        text = file.read_text(encoding="utf-8", errors="replace")
-        words.update(WORD.findall(text))
-        waiting += [folder / name for name in INCLUDE.findall(text) for folder in (file.parent, Path(), *include)]
-    return words
+def _tokens(text: str) -> str:
+    """A text with one space wherever there is space, or a line directive."""
+    return TOKEN.sub(lambda found: found[1] or " ", text)
+
+
+def _check(text: str, trace: Trace) -> None:
+    """Raise ValueError for what tools read differently, or depends on how they are called."""
+    for file in trace.files:
+        if re.search(rb"\r(?!\n)", file.read_bytes()):
+            raise ValueError(f"{file} has a carriage return within a line, which some tools take for its end")
+    if unreadable := re.search("[\0-\x08\x0e-\x1f\x7f\ufffd]", text):
+        raise ValueError(
+            f"the files have the character {unreadable[0]!a}, or bytes that are not UTF-8, outside of their comments"
+        )
+    for string in _strings(text):
+        if any(_simple(str(file)) in _simple(string) for file in trace.files):
+            raise ValueError(
+                f"the design depends on {string}, as a string or by `__FILE__: a tool that is given another path for "
+                "the file has another design"
+            )
+
+
+def _simple(name: str) -> str:
+    """A name, or a string with one, however it is escaped."""
+    return re.sub(r"(\\\d+)+|[^\w./+-]", "_", name)
+
+
+def _strings(text: str) -> list[str]:
+    """All strings but those that are given to system tasks and functions."""
+    load_slang()
+    from pyslang import syntax
+    from pyslang.ast import VisitAction
+
+    found = []
+
+    def look(node: object) -> object:
+        if isinstance(node, syntax.InvocationExpressionSyntax) and isinstance(node.left, syntax.SystemNameSyntax):
+            return VisitAction.Skip
+        if isinstance(node, syntax.LiteralExpressionSyntax) and node.kind.name == "StringLiteralExpression":
+            found.append(str(node).strip())
+        return VisitAction.Advance
+
+    syntax.SyntaxTree.fromText(text).root.visit(look)
+    return found
 
 
 def _choices(usual: frozenset[str], asked: list[str]) -> Iterator[frozenset[str]]:
@@ -146,6 +185,7 @@ def _choices(usual: frozenset[str], asked: list[str]) -> Iterator[frozenset[str]
 
 def plain(text: str) -> str:
     """A preprocessed text without comments, attributes, ``unique`` and ``priority``; what is left stays on its line."""
+    load_slang()
     from pyslang import syntax
 
     text = COMMENT.sub(lambda found: found[1] or _blank(found[0]), text)

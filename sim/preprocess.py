@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from ..host.errors import ToolError
 from ..host.files import regular
 from ..host.processes import run
 from . import tools
 
-__all__ = ["preprocessed"]
+__all__ = ["Trace", "preprocessed", "traced"]
 
 LINE = re.compile(r"^(`line \d+ \")(.*)(\" \d)$", re.MULTILINE)
 """A line directive, in which Yosys takes plain names of files only."""
+
+READING = re.compile(r"^- V3PreShell\.cpp:\d+: +Reading (.*)$", re.MULTILINE)
+SYMBOL = "SYMBOL: "
+"""What stands before each word in a trace."""
+WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 MACRO = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -60,6 +67,41 @@ def preprocessed(
     later messages name the user's files. Raises ValueError with Verilator's first message, and for macros and include
     folders that are none.
     """
+    output = _output(files, include, define, of_tools, [])
+    return LINE.sub(lambda found: found[1] + re.sub(r"(\\\d+)+|[^\w./+-]", "_", found[2]) + found[3], output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """What Verilator's preprocessor says while it works."""
+
+    words: frozenset[str]
+    """All that it reads, those included that macros make: macros that it is asked about are among them."""
+    files: list[Path]
+    """All that it reads, included ones too."""
+
+
+def traced(
+    files: Sequence[Path],
+    include: Sequence[Path] = (),
+    define: Iterable[str] = (),
+    of_tools: Mapping[str, bool] | None = None,
+) -> Trace:
+    """What the preprocessor meets on its way to what `preprocessed` returns for the same arguments."""
+    output = _output(files, include, define, of_tools, ["--debugi-V3PreProc", "5", "--debugi-V3PreShell", "5"])
+    found = [Path(name) for name in READING.findall(output)]
+    if len(found) < len(files) or SYMBOL not in output:
+        raise ToolError("this Verilator does not say which files and macros its preprocessor reads")
+    return Trace(words=frozenset(WORD.findall(output)), files=found)
+
+
+def _output(
+    files: Sequence[Path],
+    include: Sequence[Path],
+    define: Iterable[str],
+    of_tools: Mapping[str, bool] | None,
+    options: Sequence[str],
+) -> str:
     for macro in (define := list(define)):
         if not MACRO.fullmatch(macro.partition("=")[0]):
             raise ValueError(f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}")
@@ -76,6 +118,7 @@ def preprocessed(
         str(tools.verilator_root() / "bin" / "verilator_bin"),
         "-E",
         "-Wno-fatal",
+        *options,
         *macros,
         *(f"-I{folder}" for folder in include),
         *(f"-D{macro}" for macro in define),
@@ -88,4 +131,4 @@ def preprocessed(
             f"exit status {done.status}",
         )
         raise ValueError(f"Verilator cannot read the files: {first}")
-    return LINE.sub(lambda found: found[1] + re.sub(r"(\\\d+)+|[^\w./+-]", "_", found[2]) + found[3], done.output)
+    return done.output
