@@ -12,7 +12,7 @@ from .source import FRACTION
 
 __all__ = ["broadcast", "scale_bytes", "scale_reciprocals"]
 
-POWERS = np.ldexp(np.float32(1), E8M0.bias - np.arange(E8M0.nan_code))
+POWERS = np.ldexp(np.float32(1), E8M0.bias - np.arange(E8M0.max_code + 1))
 RECIPROCALS = np.append(POWERS, np.float32(np.nan)).astype(np.float32)
 """2**-X of every scale byte, exactly; that of 2**127 is subnormal."""
 
