@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from .elaboration import Node
+
 __all__ = ["Activity", "Comparison", "Part", "Parts", "Symbol"]
 
 
@@ -20,7 +22,7 @@ class Symbol:
         return self.path.rpartition(".")[2]
 
     @classmethod
-    def of(cls, symbol: object) -> Symbol:
+    def of(cls, symbol: Node) -> Symbol:
         return cls(symbol.hierarchicalPath, symbol.location.offset)
 
 

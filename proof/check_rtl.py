@@ -246,10 +246,8 @@ def _check(
     check.stimuli, check.divergence = comparison.rows, divergence(comparison, normal)
     if not comparison.found and not check.divergence.differing_blocks:
         numerics = check.config.numerics
-        blocks = np.concatenate(
-            [make.corner_blocks(numerics)[:FEW], single_bits(check.config, check.seed, AROUND)[:FEW]]
-        )
-        if report := _on_icarus(check, adapter, comparison, blocks, say):
+        few = np.concatenate([make.corner_blocks(numerics)[:FEW], single_bits(check.config, check.seed, AROUND)[:FEW]])
+        if report := _on_icarus(check, adapter, comparison, few, say):
             check.remarks.append(
                 "no proof was possible: on Icarus, which knows unknown bits (x), here counted as wrong, and follows "
                 f"sensitivity lists, blocks differ\n{report}"
@@ -292,8 +290,10 @@ def _on_icarus(
     if not differing.any():
         return ""
     board, part = Scoreboard(check.config), np.flatnonzero(differing)[:1]
-    one = [type(q)(scales=q.scales[part], codes=q.codes[part], numerics=q.numerics) for q in (expected, actual)]
-    board.compare("Icarus", blocks[part], *one, None if random is None else random[part])
+    right, found = (
+        type(q)(scales=q.scales[part], codes=q.codes[part], numerics=q.numerics) for q in (expected, actual)
+    )
+    board.compare("Icarus", blocks[part], right, found, None if random is None else random[part])
     return board.mismatches[0]
 
 
@@ -433,7 +433,7 @@ def _name(check: Check, comparison: Comparison, normal: np.ndarray) -> None:
         (blocks, random := comparison.drawn(blocks, 0), comparison.convert(blocks, random))
         for blocks in (patterns, normal)
     ]
-    check.rules, check.tried = ranked(numerics, *sets, check.nan_codes_free), len(patterns) + len(normal)
+    check.rules, check.tried = ranked(numerics, sets[0], sets[1], check.nan_codes_free), len(patterns) + len(normal)
     check.remarks += suspicions(numerics, *sets[1])
     if isinstance(comparison.design, Streamed):
         usual = comparison.design.latency

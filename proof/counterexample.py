@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -173,8 +174,10 @@ def _first(
     row = int(np.flatnonzero(differs)[0]) if differs.any() else 0
     part, board = slice(row, row + 1), Scoreboard(config)
     drawn, vectors = None if random is None else random[part], folder / "counterexample.npz"
-    first = [Quantized(scales=q.scales[part], codes=q.codes[part], numerics=q.numerics) for q in (expected, actual)]
-    board.compare("counterexample", patterns[part], *first, drawn)
+    right, found = (
+        Quantized(scales=q.scales[part], codes=q.codes[part], numerics=q.numerics) for q in (expected, actual)
+    )
+    board.compare("counterexample", patterns[part], right, found, drawn)
     save_block(vectors, mode, patterns[part], drawn)
     return Counterexample(
         block=patterns[row].tolist(),
@@ -215,5 +218,6 @@ def disagreement(simulator: str, report: str) -> str:
 def save_block(path: Path, mode: int, patterns: np.ndarray, random: np.ndarray | None) -> None:
     """Blocks (n, block_size) of patterns, their mode and their random bits, as a file for `mxcast test --vectors`."""
     buffer = io.BytesIO()
-    np.savez(buffer, x=patterns, mode=mode, **({} if random is None else {"random": random}))
+    drawn: dict[str, Any] = {} if random is None else {"random": random}
+    np.savez(buffer, x=patterns, mode=mode, **drawn)
     write_whole(path, buffer.getvalue())

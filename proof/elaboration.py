@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeAlias
 
 from ..host.errors import DesignError, ToolMissing
 from .mapping import Port
 
-__all__ = ["Elaboration", "elaborated", "slang_version"]
+__all__ = ["Elaboration", "Node", "elaborated", "slang_version"]
+
+Node: TypeAlias = Any
+"""What slang has made of the text: what a node has is said by its kind, not by its class."""
 
 ADVICE = "pip install 'mxcast[proof]'"
 
@@ -18,8 +22,8 @@ ADVICE = "pip install 'mxcast[proof]'"
 class Elaboration:
     """The instance ``top`` of the design, as `pyslang` has it."""
 
-    compilation: object
-    top: object
+    compilation: Node
+    top: Node
 
     def place(self, location: object) -> str:
         """Where something stands, as FILE:LINE of the user's."""
@@ -58,7 +62,7 @@ class Elaboration:
 
         found = False
 
-        def look(symbol: object) -> object:
+        def look(symbol: Node) -> object:
             nonlocal found
             found = found or (isinstance(symbol, ast.PortSymbol) and symbol.type.isUnpackedArray)
             return (
@@ -77,7 +81,7 @@ class Elaboration:
 
         found: set[str] = set()
 
-        def look(symbol: object) -> object:
+        def look(symbol: Node) -> object:
             kind = symbol.type.canonicalType if isinstance(symbol, ast.ValueSymbol) else None
             while kind is not None and (kind.isPackedArray or (kind.isUnpackedArray and kind.hasFixedRange)):
                 inner = kind.arrayElementType.canonicalType
@@ -153,12 +157,12 @@ def elaborated(text: str, top: str, parameters: Mapping[str, str] | None = None)
     return Elaboration(compilation, root.topInstances[0])
 
 
-def _modules(root: object) -> list:
+def _modules(root: Node) -> list:
     from pyslang import syntax
 
     found = []
 
-    def look(node: object) -> bool:
+    def look(node: Node) -> bool:
         if isinstance(node, syntax.ModuleDeclarationSyntax):
             found.append(node)
         return True
@@ -167,13 +171,13 @@ def _modules(root: object) -> list:
     return found
 
 
-def _definitions(top: object) -> set[str]:
+def _definitions(top: Node) -> set[str]:
     """Names of the modules below an instance, itself included."""
     from pyslang import ast
 
     found = set()
 
-    def look(symbol: object) -> object:
+    def look(symbol: Node) -> object:
         if isinstance(symbol, ast.InstanceSymbol):
             found.add(symbol.definition.name)
         return ast.VisitAction.Skip if isinstance(symbol, ast.Expression | ast.Statement) else ast.VisitAction.Advance
@@ -182,13 +186,13 @@ def _definitions(top: object) -> set[str]:
     return found
 
 
-def _kind(port: object) -> str:
+def _kind(port: Node) -> str:
     from pyslang import ast
 
     return "an interface" if port.kind == ast.SymbolKind.InterfacePort else "made of several"
 
 
-def _dimensions(kind: object) -> list[tuple[int, int]]:
+def _dimensions(kind: Node) -> list[tuple[int, int]]:
     """The unpacked dimensions of a type, as they are declared."""
     found = []
     while kind.isUnpackedArray and kind.hasFixedRange:
@@ -197,7 +201,7 @@ def _dimensions(kind: object) -> list[tuple[int, int]]:
     return found
 
 
-def _vectors(name: str, kind: object) -> list[tuple[str, object]]:
+def _vectors(name: str, kind: Node) -> list[tuple[str, Node]]:
     """The elements of a port with their names and types."""
     if not kind.isUnpackedArray or not kind.hasFixedRange:
         return [(name, kind)]
@@ -205,9 +209,9 @@ def _vectors(name: str, kind: object) -> list[tuple[str, object]]:
     return [found for index in range(low, high + 1) for found in _vectors(f"{name}[{index}]", kind.arrayElementType)]
 
 
-def _port(name: str, direction: str, kind: object) -> Port:
+def _port(name: str, direction: str, kind: Node) -> Port:
     """A vector; one of several packed dimensions is one of all its bits."""
     simple = kind.isSimpleBitVector and kind.hasFixedRange
     declared = kind.fixedRange if simple else None
-    upto = bool(declared) and declared.left < declared.right
+    upto = declared is not None and declared.left < declared.right
     return Port(name, direction, kind.bitWidth, min(declared.left, declared.right) if declared else 0, upto)

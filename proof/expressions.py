@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .activity import Part, Symbol
+from .elaboration import Node
 
 __all__ = [
     "CONSTANTS",
@@ -55,18 +56,18 @@ MESSAGES = frozenset(
 """System tasks that change nothing of the design."""
 
 
-def kind_of(node: object) -> str:
+def kind_of(node: Node) -> str:
     kind = getattr(node, "kind", None)
     return "" if kind is None else kind.name
 
 
-def root_of(node: object) -> object:
+def root_of(node: Node) -> Node:
     while node.kind.name in ("ElementSelect", "RangeSelect", "MemberAccess"):
         node = node.value
     return node
 
 
-def part_of(node: object) -> Part | None:
+def part_of(node: Node) -> Part | None:
     """The part of a net or variable that an expression names."""
     root, indices = root_of(node), []
     if root.kind.name not in ("NamedValue", "HierarchicalValue"):
@@ -83,7 +84,7 @@ def part_of(node: object) -> Part | None:
     return Part(Symbol.of(root.symbol), tuple(indices))
 
 
-def _extent(select: object) -> tuple[int, int] | None:
+def _extent(select: Node) -> tuple[int, int] | None:
     """Lowest and highest of constant indices."""
     kind = select.kind.name
     if kind == "ElementSelect":
@@ -99,14 +100,14 @@ def _extent(select: object) -> tuple[int, int] | None:
     return (left, left + right - 1) if way == "IndexedUp" else (left - right + 1, left)
 
 
-def _number(expression: object) -> int | None:
+def _number(expression: Node) -> int | None:
     constant = expression.constant
     if constant is None or constant.hasUnknown():
         return None
     return int(constant.value)
 
 
-def indices_of(node: object) -> list[object]:
+def indices_of(node: Node) -> list[Node]:
     found = []
     while node.kind.name in ("ElementSelect", "RangeSelect", "MemberAccess"):
         if node.kind.name == "ElementSelect":
@@ -117,13 +118,13 @@ def indices_of(node: object) -> list[object]:
     return found
 
 
-def contents(expression: object) -> tuple[set[Symbol], bool, list[object]]:
+def contents(expression: Node) -> tuple[set[Symbol], bool, list[Node]]:
     """The names in an expression, whether it has a literal with x or z, and the functions that it calls."""
     from pyslang import ast
 
     names, is_unknown, called = set(), False, []
 
-    def look(node: object) -> object:
+    def look(node: Node) -> object:
         nonlocal is_unknown
         kind = kind_of(node)
         if kind in ("NamedValue", "HierarchicalValue"):
@@ -144,19 +145,19 @@ def contents(expression: object) -> tuple[set[Symbol], bool, list[object]]:
     return names, is_unknown, called
 
 
-def value_of(expression: object) -> object:
+def value_of(expression: Node) -> Node:
     """An expression without what only changes its width or sign."""
     while expression.kind.name == "Conversion":
         expression = expression.operand
     return expression
 
 
-def has_z(literal: object) -> bool:
+def has_z(literal: Node) -> bool:
     value = getattr(literal, "value", None)  # a range of values has none
     return value is not None and value.hasUnknown and "z" in str(value).partition("'")[2].lower()
 
 
-def only_says(statement: object) -> bool:
+def only_says(statement: Node) -> bool:
     """Does a statement nothing but print a message?"""
     kind = statement.kind.name
     if kind == "Block":
@@ -169,13 +170,13 @@ def only_says(statement: object) -> bool:
     return call.kind.name == "Call" and call.isSystemCall and call.subroutineName in MESSAGES
 
 
-def locals_of(subroutine: object) -> list[object]:
+def locals_of(subroutine: Node) -> list[Node]:
     """Variables that are declared in a function, in all of its blocks."""
     from pyslang import ast
 
     found = []
 
-    def look(node: object) -> object:
+    def look(node: Node) -> object:
         if isinstance(node, ast.VariableSymbol):
             found.append(node)
         elif isinstance(node, ast.VariableDeclStatement):
@@ -190,18 +191,18 @@ def locals_of(subroutine: object) -> list[object]:
     return found
 
 
-def dpi_import() -> object:
+def dpi_import() -> Node:
     from pyslang import ast
 
     return ast.MethodFlags.DPIImport
 
 
-def instance_of(symbol: object) -> object | None:
+def instance_of(symbol: Node) -> Node | None:
     """The body of the instance that a symbol is in; None for one of a package."""
     return None if symbol.parentScope is None else symbol.parentScope.containingInstance
 
 
-def body_of(symbol: object) -> str | None:
+def body_of(symbol: Node) -> str | None:
     """Path of the instance that a symbol is in."""
     scope = instance_of(symbol)
     return None if scope is None else scope.hierarchicalPath

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from .activity import Activity, Part, Symbol
-from .elaboration import Elaboration
+from .elaboration import Elaboration, Node
 from .expressions import body_of, words
 from .readers import reliance
 from .statements import Reader
@@ -67,7 +67,7 @@ class _Gate:
     def object(self, location: object, reason: str) -> None:
         self.found.append(Objection(self.design.place(location), reason))
 
-    def _look(self, symbol: object) -> object:
+    def _look(self, symbol: Node) -> Node:
         """A symbol below the top; those of statements and expressions are read with what they are part of."""
         from pyslang import ast
 
@@ -87,7 +87,7 @@ class _Gate:
 
     # What each kind of symbol may be.
 
-    def _instance(self, instance: object) -> None:
+    def _instance(self, instance: Node) -> None:
         definition = instance.definition
         if definition.definitionKind.name not in ("Module", "Interface"):
             self.object(instance.location, f"{instance.name} is a {definition.definitionKind.name.lower()}")
@@ -107,7 +107,7 @@ class _Gate:
                 self._flows(activity)
             self.activities.append(activity)
 
-    def _set(self, activity: Activity, symbol: object) -> None:
+    def _set(self, activity: Activity, symbol: Node) -> None:
         """Let all that an activity reads flow to a net or variable."""
         activity.blocking.add(Part(Symbol.of(symbol)), activity.location)
         self._flows(activity)
@@ -117,7 +117,7 @@ class _Gate:
             (target, source) for target in activity.blocking.symbols for source in activity.reads.symbols
         }
 
-    def _primitive(self, gate: object) -> None:
+    def _primitive(self, gate: Node) -> None:
         if gate.primitiveType.name not in GATES:
             self.object(gate.location, f"there is a primitive {gate.primitiveType.name}")
             return
@@ -127,20 +127,20 @@ class _Gate:
         self._flows(activity)
         self.activities.append(activity)
 
-    def _assign(self, assign: object) -> None:
+    def _assign(self, assign: Node) -> None:
         activity = Activity("continuous", assign.location, body_of(assign))
         self.reader.expression(activity, assign.assignment, acts=True)
         self.activities.append(activity)
 
-    def _net(self, net: object) -> None:
+    def _net(self, net: Node) -> None:
         if net.netType.netKind.name not in NETS:
             self.object(net.location, f"{net.name} is a net {net.netType.name}")
         self._initialised(net, "continuous")
 
-    def _variable(self, variable: object) -> None:
+    def _variable(self, variable: Node) -> None:
         self._initialised(variable, "initial")
 
-    def _initialised(self, symbol: object, kind: str) -> None:
+    def _initialised(self, symbol: Node, kind: str) -> None:
         if not _is_bits(symbol.type):
             self.object(symbol.location, f"{symbol.name} is of the type {symbol.type}, and not made of bits")
         if symbol.initializer is not None:
@@ -150,7 +150,7 @@ class _Gate:
             activity.blocking.add(Part(Symbol.of(symbol)), symbol.location)
             self.activities.append(activity)
 
-    def _process(self, block: object) -> None:
+    def _process(self, block: Node) -> None:
         activity = self.reader.process(block)
         if activity.kind == "initial":
             for part, place in activity.blocking:
@@ -241,14 +241,14 @@ class _Gate:
         """What there is no symbol for."""
         from pyslang import syntax
 
-        kinds = {
+        kinds: dict[type, str] = {
             syntax.DriveStrengthSyntax: "a drive strength",
             syntax.PullStrengthSyntax: "a drive strength",
             syntax.ChargeStrengthSyntax: "a charge strength",
             syntax.BindDirectiveSyntax: "a bind directive",
         }
 
-        def look(node: object) -> bool:
+        def look(node: Node) -> bool:
             if what := kinds.get(type(node)):
                 self.object(node.sourceRange.start, f"there is {what}")
             return True
@@ -257,14 +257,14 @@ class _Gate:
             tree.root.visit(look)
 
 
-def _is_bits(kind: object) -> bool:
+def _is_bits(kind: Node) -> bool:
     """Is a type made of bits, and of a number that is known?"""
     if kind.isUnpackedArray:
         return kind.hasFixedRange and _is_bits(kind.arrayElementType)
     return kind.isIntegral or kind.isUnpackedStruct
 
 
-_CHECKS: dict[str, Callable[[_Gate, object], None]] = {
+_CHECKS: dict[str, Callable[[_Gate, Node], None]] = {
     "Instance": _Gate._instance,
     "PrimitiveInstance": _Gate._primitive,
     "ContinuousAssign": _Gate._assign,

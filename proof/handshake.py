@@ -147,7 +147,8 @@ class _Control:
     """The cells that make signals of o_ready, o_valid and rst; those ``used`` are remembered."""
 
     def __init__(self, cells: dict[str, dict], ports: dict[str, list]) -> None:
-        self.cells, self.used = cells, set()
+        self.cells = cells
+        self.used: set[str] = set()
         self.ready, self.valid, self.reset, self.moves = (
             ports[name][0] for name in ("o_ready", "o_valid", "rst", "i_ready")
         )

@@ -19,6 +19,7 @@ import operator
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..spec import Numerics
 from ..spec import numerics as rules_of
@@ -83,7 +84,9 @@ class PortMap:
         >>> PortMap.of({"x": "in_{i}", "en": "1", "latency": 2, "clk": "c"}).constants
         {'en': 1}
         """
-        patterns, constants, others = {}, {}, {}
+        patterns: dict[str, str] = {}
+        constants: dict[str, int] = {}
+        others: dict[str, Any] = {}
         for key, value in entries.items():
             if not isinstance(value, (str, int)) or isinstance(value, bool):
                 raise TypeError(f"the map takes text and whole numbers, not {key} = {excerpt(value)}")
@@ -114,7 +117,7 @@ class PortMap:
         }
 
 
-def _number(key: str, value: object) -> int:
+def _number(key: str, value: str | int) -> int:
     try:
         return int(value) if isinstance(value, int) else int(value, 0)
     except ValueError:
@@ -183,7 +186,8 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: N
             raise ValueError(
                 f"nothing drives {what} of {top}: map it, or give it a constant ({name}=0), or clk={name}, rst={name}"
             )
-    return Connections(inputs=driven, outputs=outputs)
+    inputs = {name: [bit for bit in bits if bit is not None] for name, bits in driven.items()}
+    return Connections(inputs=inputs, outputs=outputs)
 
 
 def _listed(ports: Mapping[str, Port], direction: str) -> str:

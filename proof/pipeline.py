@@ -82,7 +82,8 @@ def _longest(module: dict) -> float:
     """How many registers stand on the longest path to a register or an output, wherever it starts; infinity where one
     feeds back.
     """
-    graph, crossed = _graph(module), {}
+    graph = _graph(module)
+    crossed: dict[str, int] = {}
     try:
         for name in TopologicalSorter(graph).static_order():
             crossed[name] = max((crossed[other] for other in graph[name]), default=0) + (

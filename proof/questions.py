@@ -252,7 +252,7 @@ def _block(
     s: Specification, whole: Part, config: ConverterConfig, number: int, prefix: str, nan_codes_free: bool
 ) -> Question:
     lanes, values = _lanes(s, whole.wire(s.ports[Role.NUMBERS], "s"))
-    is_nan = f"(= b {bits(s.scale.nan_code, s.scale.bits)})"
+    is_nan = f"(= b {bits(s.nan_byte, s.scale.bits)})"
     names, goals = [*lanes, "b", "largest"], [s.block_scale(lanes, "largest", "b")]
     values += [
         _constant("b", s.scale.bits, whole.wire(s.ports[Role.SCALE], "s")),

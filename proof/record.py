@@ -5,6 +5,7 @@ asks.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ..hdl.modules import fingerprint
 from ..host.cache import keep_json, kept_json, sources
@@ -32,7 +33,7 @@ def recorded(verilog: str) -> str:
     """What is on record for the modules of a Verilog file, by their `fingerprint` under the name ``converter``:
     ``proved``, ``refuted``, ``open`` (asked, without an answer) or ``not on record``.
     """
-    found = kept_json(KIND, _name(verilog))
+    found: Any = kept_json(KIND, _name(verilog))
     return "not on record" if found is None else ANSWERS.get(found["status"], "open")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim.causes import causes
 from ..sim.command import command_line
-from ..spec import BLOCKS, PROFILES, RULES, Numerics, Rounding, numerics
+from ..spec import BLOCKS, PROFILES, RULES, Numerics, NumericsFields, Rounding, numerics
 
 __all__ = ["Candidate", "candidates", "ranked", "suspicions"]
 
@@ -69,7 +70,7 @@ def _departures(rules: Numerics) -> Iterator[tuple[str, Numerics]]:
     for field, kind in RULES.items():
         for rule in kind:
             if rule not in (getattr(rules, field), Rounding.SR):  # that needs another port
-                yield f"{field}={rule}", rules.replace(**{field: rule})
+                yield f"{field}={rule}", rules.replace(**cast("NumericsFields", {field: rule}))
 
 
 Converted = tuple[np.ndarray, np.ndarray | None, Quantized]

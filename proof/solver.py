@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any, cast
 
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError, ToolMissing
@@ -81,13 +82,16 @@ def solve(
 
     def compute(folder: Path) -> dict[str, object]:
         start = _used()
-        result, values = _ask(folder / "question.smt2", text + "(check-sat)\n", solver, timeout), {}
+        result = _ask(folder / "question.smt2", text + "(check-sat)\n", solver, timeout)
+        assert isinstance(result, str)  # no values are asked for
+        values: dict[str, int] = {}
         if result == "sat":
-            values = _ask(
+            found = _ask(
                 folder / "question.smt2", f"{text}(check-sat)\n(get-value ({' '.join(names)}))\n", solver, 2 * timeout
             )
-            if isinstance(values, str) or set(values) != set(names):
+            if isinstance(found, str) or set(found) != set(names):
                 raise ToolError(f"{solver} found an answer but gave no values for it")
+            values = found
         (folder / "question.smt2").unlink()
         answer = Answer(result=result, seconds=round(_used() - start, 2), values=values)
         if result in ("timeout", "unknown"):
@@ -96,7 +100,8 @@ def solve(
 
     try:
         with refreshed(force):
-            return Answer(**kept_result("proofs", [text, *names, SOLVERS[solver][2], solver_version(solver)], compute))
+            key = [text, *names, SOLVERS[solver][2], solver_version(solver)]
+            return Answer(**cast("dict[str, Any]", kept_result("proofs", key, compute)))
     except NoAnswer as none:
         return none.answer
 

@@ -12,7 +12,7 @@ Two rules are arithmetic by definition and are stated as that arithmetic: `Scale
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from ..spec import (
@@ -96,6 +96,8 @@ class Specification:
     def __init__(self, numerics: Numerics) -> None:
         self.numerics = numerics
         self.source, self.element, self.scale = numerics.source, numerics.block.element, numerics.block.scale
+        assert self.scale.nan_code is not None  # E8M0, which `Numerics` asks for, has one
+        self.nan_byte = self.scale.nan_code
         self.is_fixed = self.element.kind is Kind.FIXED
         self.code_bits = self.element.bits
         self.magnitude_bits = self.code_bits if self.is_fixed else self.code_bits - 1
@@ -105,7 +107,7 @@ class Specification:
             "\n".join([*self._source(), *self._scale(), *self._values(), *self._rounding(), *self._element()]) + "\n"
         )
 
-    def _source(self):
+    def _source(self) -> Iterator[str]:
         """Classes of source patterns, and their magnitudes as numbers."""
         s = self.source
         top, mantissa = s.exp_bits + s.man_bits, s.man_bits
@@ -136,7 +138,7 @@ class Specification:
             number = f"(ite (special x) {beyond} {number})"
         yield f"(define-fun magnitude ((x (_ BitVec {s.bits}))) {DOUBLE} {number})"
 
-    def _scale(self):
+    def _scale(self) -> Iterator[str]:
         """``covers``: is a byte large enough for a magnitude? A larger byte is large enough too, and so is the byte of
         a larger magnitude for a smaller one."""
         n, e, s, w = self.numerics, self.element, self.source, self.scale.bits
@@ -169,7 +171,7 @@ class Specification:
     (or (covers x b) (= b {most}))
     (or (= b {zero}) (not (covers x (bvsub b {one}))))))"""
 
-    def _values(self):
+    def _values(self) -> Iterator[str]:
         """``number``: the number of an element whose magnitude code has more bits below, so that codes between two
         codes are numbers between them.
         """
@@ -178,7 +180,7 @@ class Specification:
         more = max(self.random_bits, 1)
         width = self.magnitude_bits + 1 + more
         self.fine_bits, self.more = width, more
-        if self.is_fixed:
+        if e.kind is Kind.FIXED:
             unit = Fraction(1, 1 << e.frac_bits + more)
             yield (
                 f"(define-fun number ((k (_ BitVec {width}))) {DOUBLE} (fp.mul RNE ((_ to_fp_unsigned 11 53) "
@@ -213,11 +215,12 @@ class Specification:
         """The magnitude code at which elements saturate; the FPGA paper's recipe leaves the top exponent field
         unused.
         """
-        if self.numerics.rounding is Rounding.GUARD_HALF_UP and not self.is_fixed:
-            return (((1 << self.element.exp_bits) - 1) << self.element.man_bits) - 1
-        return self.element.max_code
+        element = self.element
+        if self.numerics.rounding is Rounding.GUARD_HALF_UP and element.kind is Kind.FLOAT:
+            return (((1 << element.exp_bits) - 1) << element.man_bits) - 1
+        return element.max_code
 
-    def _rounding(self):
+    def _rounding(self) -> Iterator[str]:
         """``rounds``: does a magnitude, a multiple of the scale, become the code ``c``?
 
         Adding ``r`` of 2**n, or one half, below the last place and cutting is being in a range that is shifted by as
@@ -241,16 +244,16 @@ class Specification:
         yield f"(define-fun above {head} (or (= c {zero}) {at_start}))"
         yield f"(define-fun below {head} (or (= c {largest}) {at_end}))"
         rounds = f"(and (bvule c {largest}) (above q c{passed}) (below q c{passed}))"
-        flush = self.numerics.element_subnormals is Subnormals.FLUSH and not self.is_fixed
+        element, flush = self.element, self.numerics.element_subnormals is Subnormals.FLUSH
         if self._keeps_field_zero:
-            lowest = double(Fraction(2) ** -self.element.bias)
+            lowest = double(Fraction(2) ** -element.bias)
             rounds = f"(ite (fp.lt q {lowest}) (= c {zero}) {rounds})"
-        elif flush:  # what would become a code of exponent field 0 becomes 0
-            last = bits((1 << self.element.man_bits) - 1, self.magnitude_bits)
+        elif flush and element.kind is Kind.FLOAT:  # what would become a code of exponent field 0 becomes 0
+            last = bits((1 << element.man_bits) - 1, self.magnitude_bits)
             rounds = f"(ite (= c {zero}) (below q {last}{passed}) (and (bvugt c {last}) {rounds}))"
         yield f"(define-fun rounds {head} {rounds})"
 
-    def _element(self):
+    def _element(self) -> Iterator[str]:
         """``element``: is ``p`` the code of ``x`` under the byte ``b`` of its block, which has no special element but
         where the rules let it?
         """
@@ -304,7 +307,7 @@ class Specification:
     def block_scale(self, lanes: list[str], largest: str, byte: str) -> str:
         """Is this the scale byte of a block? ``largest`` is a pattern of which `is_largest` holds."""
         finite = f"(scale_of {largest} {byte})"
-        nan, infinite = bits(self.scale.nan_code, self.scale.bits), bits(self.scale.max_code, self.scale.bits)
+        nan, infinite = bits(self.nan_byte, self.scale.bits), bits(self.scale.max_code, self.scale.bits)
         if_nan, if_inf = (
             f"(ite {self.flag(name, lanes)} (= {byte} {code})" for name, code in (("nan", nan), ("inf", infinite))
         )
@@ -345,7 +348,7 @@ class Specification:
         not_larger = f"(=> {self.counts(x)} (fp.leq (magnitude {x}) (magnitude {largest})))"
         plain = f"(and {self.counts(largest)} {not_larger} (scale_of {largest} {byte}))"
         told = f"(and {self.counts(x)} {plain})"
-        for flag, special in (("inf", most), ("nan", bits(self.scale.nan_code, self.scale.bits))):
+        for flag, special in (("inf", most), ("nan", bits(self.nan_byte, self.scale.bits))):
             if flag in flags:
                 told = f"(ite {flags[flag]} (= {byte} {special}) {told})"
         return {

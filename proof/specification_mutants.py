@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 from ..hdl import ConverterConfig, verilog
 from ..host.files import claimed
-from ..spec import Numerics, Rounding, Specials, Subnormals
+from ..spec import Kind, Numerics, Rounding, Specials, Subnormals
 from .design import Design
 from .questions import composed
 from .solver import solve
@@ -48,7 +49,8 @@ def _cut(s: Specification) -> str:
 
 def _keeps_subnormals(numerics: Numerics) -> bool:
     element = numerics.block.element
-    return element.subnormals and numerics.element_subnormals is Subnormals.EXACT and element.man_bits > 0
+    has_some = element.kind is Kind.FLOAT and element.subnormals and element.man_bits > 0
+    return has_some and numerics.element_subnormals is Subnormals.EXACT
 
 
 def _is_nearest_even(numerics: Numerics) -> bool:
@@ -126,6 +128,7 @@ def mutated(numerics: Numerics, mutant: SpecificationMutant) -> Specification:
     specification = Specification(numerics)
     head = re.compile(rf"^\(define-fun {mutant.function} (\(\(.*?\)\)\) (?:Bool|\(_ .*?\))) ", re.M)
     found = head.search(specification.definitions)
+    assert found is not None  # a mutant names a function of the specification
     end = specification.definitions.index("\n", found.end()) + 1
     right = f"right_{mutant.function}"
     new = f"(define-fun {mutant.function} {found[1]} {mutant.body(specification).replace('{right}', right)})\n"
@@ -161,7 +164,7 @@ def _refuted(config: ConverterConfig, design: Design, timeout: float) -> list[Re
     for name, mutant in SPECIFICATION_MUTANTS.items():
         if not all(map(mutant.applies, config.modes)):
             continue
-        questions = composed(config, design, lambda numerics, mutant=mutant: mutated(numerics, mutant))
+        questions = composed(config, design, partial(mutated, mutant=mutant))
         by = (
             q.name
             for q in questions

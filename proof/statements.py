@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from .activity import Activity, Comparison, Part, Symbol
+from .elaboration import Node
 from .expressions import (
     CONSTANTS,
     body_of,
@@ -76,7 +77,7 @@ class Reader:
         self.objects = objects
         self.functions: dict[Symbol, Activity | None] = {}
 
-    def process(self, block: object) -> Activity:
+    def process(self, block: Node) -> Activity:
         """An always, initial or final block."""
         kind, body = block.procedureKind.name, block.body
         kinds = {"Initial": "initial", "Final": "final", "AlwaysComb": "combinational", "AlwaysLatch": "combinational"}
@@ -92,7 +93,7 @@ class Reader:
         self.statement(activity, body)
         return activity
 
-    def _start(self, activity: Activity, timing: object) -> str:
+    def _start(self, activity: Activity, timing: Node) -> str:
         """The kind of a process by what it waits for."""
         events = timing.events if timing.kind.name == "EventList" else [timing]
         if timing.kind.name == "ImplicitEvent":
@@ -111,7 +112,7 @@ class Reader:
 
     # Statements. What has no method here is an objection.
 
-    def statement(self, activity: Activity, statement: object) -> None:
+    def statement(self, activity: Activity, statement: Node) -> None:
         read = getattr(self, f"_{statement.kind.name}", None)
         if read is None:
             self.objects(
@@ -120,26 +121,26 @@ class Reader:
             return
         read(activity, statement)
 
-    def _all(self, activity: Activity, statements: Iterable[object]) -> None:
+    def _all(self, activity: Activity, statements: Iterable[Node]) -> None:
         for one in statements:
             if one is not None:
                 self.statement(activity, one)
 
-    def _Empty(self, activity: Activity, statement: object) -> None:
+    def _Empty(self, activity: Activity, statement: Node) -> None:
         pass
 
     _Break = _Continue = _Empty
     _ConcurrentAssertion = _Empty  # left out of the design
 
-    def _List(self, activity: Activity, statement: object) -> None:
+    def _List(self, activity: Activity, statement: Node) -> None:
         self._all(activity, statement.list)
 
-    def _Block(self, activity: Activity, statement: object) -> None:
+    def _Block(self, activity: Activity, statement: Node) -> None:
         if statement.blockKind.name != "Sequential":
             self.objects(statement.sourceRange.start, "there is a fork")
         self.statement(activity, statement.body)
 
-    def _VariableDeclaration(self, activity: Activity, statement: object) -> None:
+    def _VariableDeclaration(self, activity: Activity, statement: Node) -> None:
         variable = statement.symbol
         if variable.initializer is None:
             return
@@ -149,23 +150,23 @@ class Reader:
             )
         self._initialised(activity, variable)
 
-    def _initialised(self, activity: Activity, variable: object) -> None:
+    def _initialised(self, activity: Activity, variable: Node) -> None:
         self.expression(activity, variable.initializer, acts=True)
         activity.blocking.add(Part(Symbol.of(variable)), variable.location)
         self._flow(activity, [Symbol.of(variable)], variable.initializer)
 
-    def _ExpressionStatement(self, activity: Activity, statement: object) -> None:
+    def _ExpressionStatement(self, activity: Activity, statement: Node) -> None:
         if not only_says(statement):
             self.expression(activity, statement.expr, acts=True)
 
-    def _Conditional(self, activity: Activity, statement: object) -> None:
+    def _Conditional(self, activity: Activity, statement: Node) -> None:
         for condition in statement.conditions:
             if condition.pattern is not None:
                 self.objects(statement.sourceRange.start, "there is a pattern")
             self.expression(activity, condition.expr)
         self._all(activity, [statement.ifTrue, statement.ifFalse])
 
-    def _Case(self, activity: Activity, statement: object) -> None:
+    def _Case(self, activity: Activity, statement: Node) -> None:
         word = {"Normal": "case", "WildcardJustZ": "casez", "WildcardXOrZ": "casex", "Inside": "case inside"}[
             statement.condition.name
         ]
@@ -180,7 +181,7 @@ class Reader:
                     self._compared(activity, label, f"a label of a {word}", only_literals=not is_wild)
         self._all(activity, [*(item.stmt for item in statement.items), statement.defaultCase])
 
-    def _ForLoop(self, activity: Activity, statement: object) -> None:
+    def _ForLoop(self, activity: Activity, statement: Node) -> None:
         for variable in statement.loopVars:
             if variable.initializer is not None:
                 self._initialised(activity, variable)
@@ -192,32 +193,32 @@ class Reader:
         for step in statement.steps:
             self.expression(activity, step, acts=True)
 
-    def _ForeachLoop(self, activity: Activity, statement: object) -> None:
+    def _ForeachLoop(self, activity: Activity, statement: Node) -> None:
         for dimension in statement.loopDims:
             if dimension.loopVar is not None:
                 activity.blocking.add(Part(Symbol.of(dimension.loopVar)), statement.sourceRange.start)
         self.statement(activity, statement.body)
 
-    def _RepeatLoop(self, activity: Activity, statement: object) -> None:
+    def _RepeatLoop(self, activity: Activity, statement: Node) -> None:
         self.expression(activity, statement.count)
         self.statement(activity, statement.body)
 
-    def _WhileLoop(self, activity: Activity, statement: object) -> None:
+    def _WhileLoop(self, activity: Activity, statement: Node) -> None:
         self.expression(activity, statement.cond)
         self.statement(activity, statement.body)
 
-    def _DoWhileLoop(self, activity: Activity, statement: object) -> None:
+    def _DoWhileLoop(self, activity: Activity, statement: Node) -> None:
         self.statement(activity, statement.body)
         self.expression(activity, statement.cond)
 
-    def _ForeverLoop(self, activity: Activity, statement: object) -> None:
+    def _ForeverLoop(self, activity: Activity, statement: Node) -> None:
         self.statement(activity, statement.body)
 
-    def _Return(self, activity: Activity, statement: object) -> None:
+    def _Return(self, activity: Activity, statement: Node) -> None:
         if statement.expr is not None:
             self.expression(activity, statement.expr, acts=True)
 
-    def _ImmediateAssertion(self, activity: Activity, statement: object) -> None:
+    def _ImmediateAssertion(self, activity: Activity, statement: Node) -> None:
         # left out of the design: what it looks at does not matter, what it does would
         self.expression(Activity("assertion", statement.sourceRange.start, activity.body), statement.cond)
         for action in (statement.ifTrue, statement.ifFalse):
@@ -226,7 +227,7 @@ class Reader:
 
     # Expressions.
 
-    def expression(self, activity: Activity, expression: object, acts: bool = False) -> None:
+    def expression(self, activity: Activity, expression: Node, acts: bool = False) -> None:
         """Read an expression, and do what it does: assignments, increments, calls of functions that write more than
         their value.
 
@@ -239,7 +240,7 @@ class Reader:
         if whole is not None and self._act(activity, whole):
             return
 
-        def look(node: object) -> object:
+        def look(node: Node) -> object:
             kind = kind_of(node)
             if (
                 kind == "Assignment"
@@ -281,7 +282,7 @@ class Reader:
 
         expression.visit(look)
 
-    def _act(self, activity: Activity, node: object) -> bool:
+    def _act(self, activity: Activity, node: Node) -> bool:
         """Do what an assignment, an increment or a call does; False for another expression."""
         kind = kind_of(node)
         if kind == "Assignment":
@@ -297,7 +298,7 @@ class Reader:
             return False
         return True
 
-    def _does(self, call: object, caller: Activity) -> bool:
+    def _does(self, call: Node, caller: Activity) -> bool:
         """Does a function write more than its value?"""
         if call.isSystemCall:
             return False
@@ -306,7 +307,7 @@ class Reader:
         inner = self._function(call.subroutine, caller)
         return inner is not None and bool(inner.blocking.symbols or inner.nonblocking.symbols)
 
-    def _assignment(self, activity: Activity, node: object) -> None:
+    def _assignment(self, activity: Activity, node: Node) -> None:
         if node.timingControl is not None and not (node.isNonBlocking and node.timingControl.kind.name == "Delay"):
             self.objects(node.sourceRange.start, "an assignment waits")
         if node.right.kind.name != "EmptyArgument":  # an output of a function, or of a gate
@@ -315,7 +316,7 @@ class Reader:
             self.expression(activity, node.left)
         self._flow(activity, self.target(activity, node.left, not node.isNonBlocking), node.right)
 
-    def _flow(self, activity: Activity, targets: list[Symbol], source: object) -> None:
+    def _flow(self, activity: Activity, targets: list[Symbol], source: Node) -> None:
         names, is_unknown, called = contents(source)
         for function in called:
             inner = self._function(function, activity)
@@ -326,7 +327,7 @@ class Reader:
         if is_unknown:
             activity.unknown |= set(targets)
 
-    def target(self, activity: Activity, target: object, blocking: bool) -> list[Symbol]:
+    def target(self, activity: Activity, target: Node, blocking: bool) -> list[Symbol]:
         """Write what an expression on the left side names, and read its indices."""
         kind = target.kind.name
         if (part := part_of(target)) is not None:
@@ -348,7 +349,7 @@ class Reader:
             )
         return []
 
-    def _read(self, activity: Activity, node: object) -> bool:
+    def _read(self, activity: Activity, node: Node) -> bool:
         """Read a name with its indices; False for a selection from something that is no name."""
         part = part_of(node)
         if part is None:
@@ -361,7 +362,7 @@ class Reader:
             activity.read(part, node.sourceRange.start)
         return True
 
-    def _look_across(self, activity: Activity, node: object) -> None:
+    def _look_across(self, activity: Activity, node: Node) -> None:
         """Object to a name of another module, unless that is an interface, and to a variable that belongs to none."""
         root = root_of(node)
         scope = instance_of(root.symbol)
@@ -375,14 +376,14 @@ class Reader:
         ):
             self.objects(node.sourceRange.start, f"{str(root.syntax).strip()} is a name of another module")
 
-    def _compared(self, activity: Activity, node: object, what: str, only_literals: bool = False) -> None:
+    def _compared(self, activity: Activity, node: Node, what: str, only_literals: bool = False) -> None:
         names, is_unknown, _ = contents(node)
         # without wildcards only a literal matters: of 0 and 1 one is always met
         activity.comparisons.append(
             Comparison(node.sourceRange.start, what, frozenset() if only_literals else frozenset(names), is_unknown)
         )
 
-    def _call(self, activity: Activity, call: object) -> object:
+    def _call(self, activity: Activity, call: Node) -> Node:
         from pyslang import ast
 
         if call.isSystemCall:
@@ -407,7 +408,7 @@ class Reader:
             self._flow(activity, [Symbol.of(formal)], actual)
         return ast.VisitAction.Advance
 
-    def _function(self, subroutine: object, caller: Activity) -> Activity | None:
+    def _function(self, subroutine: Node, caller: Activity) -> Activity | None:
         """What a function or task does outside of itself; None while it is being read, as one is that calls itself."""
         key = Symbol.of(subroutine)
         if key in self.functions:

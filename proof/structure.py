@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..hdl import ConverterConfig
 from ..spec import Port, Role
@@ -69,7 +70,8 @@ def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: t
             raise StructureError(f"{what} of {top} is not that of one module")
         return found[0]
 
-    names, kinds, wideners, told = [], [], [], {}
+    names, kinds, wideners = [], [], []
+    told: dict[str, Any] = {}
     for lane in range(codes.lanes):
         name, cell = cell_with(codes.name, slice_of(codes, lane), f"the code of element {lane}")
         bits, number = dict(cell["connections"]), slice_of(numbers, lane)
@@ -97,9 +99,9 @@ def wiring(modules: dict[str, dict], top: str, config: ConverterConfig, flags: t
     if len(wideners) not in (0, len(kinds)):
         raise StructureError(f"some elements of {top} are widened and some are not")
     nets = {
-        flag: next((name for name, net in module["netnames"].items() if net["bits"] == wires), None)
+        flag: next((name for name, net in module["netnames"].items() if net["bits"] == wires), "")
         for flag, wires in told.items()
     }
-    if None in nets.values():
+    if not all(nets.values()):
         raise StructureError(f"a flag of {top} has no name")
     return Wiring(elements=tuple(kinds), element_cells=tuple(names), wideners=tuple(wideners), flags=nets)

@@ -76,18 +76,18 @@ def readings(
     """The different texts that files are, with each choice of the macros of `TOOLS`, but for those in ``define``; that
     of `USUAL` first. Raises ValueError where the files cannot be preprocessed.
     """
-    files, include, define = [Path(file) for file in files], [Path(folder) for folder in include], list(define)
+    paths, folders, define = [Path(file) for file in files], [Path(folder) for folder in include], list(define)
     free = [macro for macro in TOOLS if macro not in {given.partition("=")[0] for given in define}]
     usual = frozenset(USUAL) & set(free)
 
     @cache
     def text(defined: frozenset[str]) -> str:
-        return preprocessed(files, include, define, {macro: macro in defined for macro in free})
+        return preprocessed(paths, folders, define, {macro: macro in defined for macro in free})
 
     def differ(one: frozenset[str], other: frozenset[str]) -> bool:
         return SPACE.sub(" ", text(one)) != SPACE.sub(" ", text(other))
 
-    named = _words(files, include)
+    named = _words(paths, folders)
     asked = _few([macro for macro in free if macro in named])
     while more := [
         macro
