@@ -21,7 +21,7 @@ __all__ = ["app", "command"]
 class _Verbs(typer.core.TyperGroup):
     """The verbs. What a signal ends they report as an error, of which typer makes an exit code without a sentence."""
 
-    def invoke(self, context: typer.Context) -> Any:
+    def invoke(self, context: Any) -> Any:  # of click, of which typer has a copy of its own
         try:
             return super().invoke(context)
         except KeyboardInterrupt as stopped:

