@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from enum import IntEnum
-from typing import Any
+from typing import Any, TextIO
 from warnings import showwarning as default_showwarning
 
 import typer
@@ -70,12 +70,19 @@ def interrupted(sentence: str = "") -> tuple[ExitCode, str]:
     return ExitCode(128 + (arrived() or signal.SIGINT)), sentence or "interrupted"
 
 
-def warned(message: Warning | str, category: type[Warning], *place: Any) -> None:
+def warned(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Show a warning as `warnings.showwarning` does, those of ours as one sentence."""
     if issubclass(category, (FutureWarning, Waiting)):
         complain(f"mxcast: {_sentence(str(message))}")
     else:
-        default_showwarning(message, category, *place)
+        default_showwarning(message, category, filename, lineno, file, line)
 
 
 def _sentence(text: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -212,7 +212,7 @@ def beside(rtl: Path) -> tuple[ConverterConfig, str]:
     """The configuration and the top module that the JSON file beside an emitted Verilog file describes."""
     path = rtl.with_suffix(".json")
     try:
-        about = parsed_json(regular(path).read_text())
+        about: Any = parsed_json(regular(path).read_text())
         config = ConverterConfig.from_dict(about)
         profiles = {profile_of(mode, about.get("profile")) for mode in config.modes}
         return replace(config, profile=profiles.pop() if len(profiles) == 1 else None), about["name"]

@@ -139,7 +139,7 @@ def refreshed(wanted: bool = True) -> Iterator[None]:
         _refreshed.reset(token)
 
 
-def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], None]) -> Path:
+def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], object]) -> Path:
     """The folder of results for ``key``. If it is missing or damaged, ``make`` fills it, under a temporary name.
 
     If two processes make the same folder at once, both succeed, and one result is kept. Nobody may write to the folder
