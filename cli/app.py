@@ -80,7 +80,7 @@ def command(arguments: Sequence[str]) -> int:
     keeps its traceback.
     """
     with warnings.catch_warnings():
-        warnings.showwarning = warned  # type: ignore[assignment]  # it takes any place
+        warnings.showwarning = warned
         return _answered(arguments)
 
 

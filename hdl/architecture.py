@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
-from ..spec import Kind, Numerics, Rounding, Rule, ScaleRule, Specials
+from ..spec import Kind, Numerics, Rounding, Rule, Specials
 from ..spec.catalogue import excerpt, unknown_name
+from .threshold import OFFSETS
 
 __all__ = [
     "CHOICES",
@@ -149,7 +150,7 @@ def _tables(modes: tuple[Numerics, ...]) -> bool:
     if element.kind is Kind.FIXED:
         return 6 <= element.bits <= 8
     # otherwise numbers would be binades above the top
-    within = numerics.scale_rule is not ScaleRule.BIAS_FLOOR or 2 * element.bias < 1 << element.exp_bits
+    within = element.bias + OFFSETS[numerics.scale_rule](element) < 1 << element.exp_bits
     return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.emax >= 0 and within
 
 

@@ -18,13 +18,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import Kind, Numerics, Rounding, ScaleRule, Specials, Subnormals, signal_codes
+from ..spec import Kind, Numerics, Rounding, Specials, Subnormals, signal_codes
 from .boundaries import element_stages
 from .config import ConverterConfig
 from .mode import by_mode, mode_port
 from .operand import operand_layout, special_flags
 from .register import Stage, enable_port
 from .rounding import bits_below, rounds_up
+from .threshold import OFFSETS
 
 __all__ = ["ElementQuantizer"]
 
@@ -53,9 +54,7 @@ class Target:
     def of(cls, numerics: Numerics) -> Target:
         element = numerics.block.element
         # only what was left out of the maximum, or a scale by another exponent than that of the largest element
-        overflows = numerics.specials is Specials.DROP or (
-            numerics.scale_rule is ScaleRule.BIAS_FLOOR and element.bias > element.emax
-        )
+        overflows = numerics.specials is Specials.DROP or OFFSETS[numerics.scale_rule](element) > element.emax
         if element.kind is Kind.FIXED:
             return cls(1, element.fraction_bits, 1 - element.emax, element.max_code, 1, False, overflows)
         max_code, lowest_field, flushes = element.max_code, 1, numerics.element_subnormals is Subnormals.FLUSH

@@ -10,18 +10,10 @@ from ..spec import Numerics, Rounding, ScaleRule, Specials
 from .config import ConverterConfig
 from .mode import by_mode, mode_port
 from .operand import ROUNDS_UP, scale_key_layout, special_flags
+from .threshold import OFFSETS
 
 __all__ = ["ScaleUnit", "largest_scale", "leaves_above", "scale_offset"]
 
-
-OFFSETS = {
-    ScaleRule.BIAS_FLOOR: lambda element: element.bias,
-    **dict.fromkeys(
-        (ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN),
-        lambda element: element.emax,
-    ),
-}
-"""What each rule takes from the exponent."""
 
 LEAVES_ABOVE = {
     ScaleRule.FLOOR: True,

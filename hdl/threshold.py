@@ -14,7 +14,16 @@ from math import floor
 
 from ..spec import FP32, TF32, NumberFormat, Numerics, ScaleRule, Subnormals
 
-__all__ = ["Threshold"]
+__all__ = ["OFFSETS", "Threshold"]
+
+OFFSETS = {
+    ScaleRule.BIAS_FLOOR: lambda element: element.bias,
+    **dict.fromkeys(
+        (ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN),
+        lambda element: element.emax,
+    ),
+}
+"""What each rule takes from the exponent."""
 
 NEVER = (1 << 23) - 1
 """No fraction of FP32 is above it."""

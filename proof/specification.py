@@ -72,6 +72,17 @@ LIMITS: dict[ScaleRule, Callable[[NumberFormat], tuple[bool, Fraction]]] = {
 }
 """Up to what multiple of its scale the largest magnitude may be, and whether it must be below it."""
 
+READS: dict[ScaleRule, str] = {
+    ScaleRule.FLOOR: "magnitude",
+    ScaleRule.CEIL: "magnitude",
+    ScaleRule.RCEIL: "product",
+    ScaleRule.POW2_CEIL: "field",
+    ScaleRule.EVEN: "field",
+    ScaleRule.BIAS_FLOOR: "magnitude",
+}
+"""What a rule compares: the largest magnitude; its FP32 product with the reciprocal of the largest element; or the
+magnitude that its exponent field and fraction have as those of a normal number, which an FP32 subnormal is not."""
+
 ADDED: dict[Rounding, Callable[[int, int], str]] = {
     Rounding.RTZ: lambda n, width: bits(0, width),
     Rounding.SR: lambda n, width: extended("r", n, width),
@@ -149,13 +160,13 @@ class Specification:
             f"{bits(DOUBLE_BIAS - self.scale.bias, 11)}) {bits(0, 52)}))"
         )
         rule, number = n.scale_rule, "(magnitude x)"
-        if rule in (ScaleRule.POW2_CEIL, ScaleRule.EVEN) and s is not FP16 and n.input_subnormals is Subnormals.EXACT:
+        if READS[rule] == "field" and s is not FP16 and n.input_subnormals is Subnormals.EXACT:
             as_normal = f"(fp #b0 {bits(DOUBLE_BIAS - s.bias, 11)} {shifted('(fraction x)', s.man_bits, 52)})"
             number = (
                 f"(ite (and (= (field x) {bits(0, s.exp_bits)}) (not (= (fraction x) {bits(0, s.man_bits)}))) "
                 f"{as_normal} (magnitude x))"
             )
-        if rule is ScaleRule.RCEIL:
+        if READS[rule] == "product":
             number = (
                 f"({TO_DOUBLE} RNE (fp.mul RNE ((_ to_fp 8 24) RNE (magnitude x)) "
                 f"((_ to_fp 8 24) RNE {rational(1 / Fraction(e.max_value))})))"

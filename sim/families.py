@@ -23,6 +23,7 @@ from ..spec import (
     block_format,
     element_format,
 )
+from .stimuli import LAST_FRACTIONS
 
 __all__ = ["FAMILIES", "every_element"]
 
@@ -49,7 +50,7 @@ def rules() -> Iterator[Family]:
 def sizes() -> Iterator[Family]:
     """For each block size, source and OCP format: a scale rule that looks at the fraction and one that does not, and
     specials, in turn."""
-    without = (ScaleRule.FLOOR, ScaleRule.BIAS_FLOOR)
+    without = [rule for rule in ScaleRule if LAST_FRACTIONS[rule] is None]
     pairs = list(zip((rule for rule in ScaleRule if rule not in without), cycle(without)))
     for (size, source, element), (specials, pair) in zip(
         product(BLOCK_SIZES, SOURCES, ELEMENTS), cycle(product(Specials, pairs))

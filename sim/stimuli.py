@@ -6,14 +6,14 @@ Everything is derived from the numerics, so that a new format or rule brings its
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
 
 from ..models.source import narrow
-from ..spec import Numerics, ScaleRule
+from ..spec import NumberFormat, Numerics, ScaleRule
 
 __all__ = [
     "boundary_blocks",
@@ -199,14 +199,33 @@ def _single_bits(numerics: Numerics, blocks: int = 1024) -> np.ndarray:
     return (exponent << man_bits | fraction | rng.integers(0, 2, shape) * f.negative).astype(f.dtype)
 
 
+def _of_largest(element: NumberFormat, man_bits: int) -> int:
+    return int((element.max_value / 2**element.emax - 1) * (1 << man_bits))
+
+
+def _below_half(element: NumberFormat, man_bits: int) -> int:
+    return (1 << man_bits) - (1 << max(man_bits - element.fraction_bits - 1, 0))
+
+
+LAST_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], int] | None] = {
+    ScaleRule.FLOOR: None,
+    ScaleRule.BIAS_FLOOR: None,
+    ScaleRule.CEIL: _of_largest,
+    ScaleRule.RCEIL: _of_largest,
+    ScaleRule.POW2_CEIL: lambda element, man_bits: 0,
+    ScaleRule.EVEN: _below_half,
+}
+"""About where the fraction of a largest magnitude puts the scale one up, given the fraction bits of the source; None
+where it never does."""
+
+
 def _scale_bits(numerics: Numerics) -> np.ndarray:
     """Maxima whose fraction is on either side of where the scale goes one up by one bit, for each bit, in every
     lane.
     """
     f, element = _Source(numerics), numerics.block.element
-    largest = int((element.max_value / 2**element.emax - 1) * (1 << f.source.man_bits))
-    even = (1 << f.source.man_bits) - (1 << max(f.source.man_bits - element.fraction_bits - 1, 0))
-    limit = {ScaleRule.CEIL: largest, ScaleRule.RCEIL: largest, ScaleRule.EVEN: even}.get(numerics.scale_rule, 0)
+    last = LAST_FRACTIONS[numerics.scale_rule]
+    limit = 0 if last is None else last(element, f.source.man_bits)
 
     def one_bit_off(limit: int) -> list[int]:
         return [
@@ -215,7 +234,7 @@ def _scale_bits(numerics: Numerics) -> np.ndarray:
         ]
 
     fractions = one_bit_off(limit)
-    size, looks_at_fraction = numerics.block_size, numerics.scale_rule not in (ScaleRule.FLOOR, ScaleRule.BIAS_FLOOR)
+    size, looks_at_fraction = numerics.block_size, last is not None
     maxima = [
         f.pattern(f.source.bias, fraction) for fraction in fractions for _ in range(size if looks_at_fraction else 1)
     ]

@@ -26,6 +26,7 @@ __all__ = [
     "FP16",
     "FP32",
     "INT8",
+    "OTHER_ELEMENTS",
     "SCALES",
     "SOURCES",
     "TF32",
@@ -423,3 +424,6 @@ SOURCES: dict[str, FloatFormat] = {f.name: f for f in (FP32, BF16, FP16)}
 
 ELEMENTS: dict[str, NumberFormat] = {e.name: e for e in (E5M2, E4M3, E3M2, E2M3, E2M1, INT8)}
 """Element formats of OCP MX v1.0 by name."""
+
+OTHER_ELEMENTS: dict[str, NumberFormat] = {}
+"""Element formats with names of their own, which do not spell them. A configuration writes them in full."""

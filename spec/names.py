@@ -9,7 +9,19 @@ from typing import Any
 
 from .blocks import BLOCKS, OTHER_BLOCKS, BlockFormat, block_name
 from .catalogue import excerpt, unknown_name
-from .formats import E8M0, ELEMENTS, SCALES, SOURCES, TF32, FixedFormat, FloatFormat, Kind, NumberFormat, SpecialCodes
+from .formats import (
+    E8M0,
+    ELEMENTS,
+    OTHER_ELEMENTS,
+    SCALES,
+    SOURCES,
+    TF32,
+    FixedFormat,
+    FloatFormat,
+    Kind,
+    NumberFormat,
+    SpecialCodes,
+)
 
 __all__ = ["block_format", "element_format", "format_fields", "format_of", "is_spelt", "source_format"]
 
@@ -42,6 +54,9 @@ def element_format(name: str) -> NumberFormat:
     """
     if name in ELEMENTS:
         return ELEMENTS[name]
+    for element in OTHER_ELEMENTS.values():
+        if name in (element.name, block_name(element)):
+            return element
     if name in BLOCKS:
         return BLOCKS[name].element
     if match := FIXED_NAME.fullmatch(name):
@@ -51,7 +66,7 @@ def element_format(name: str) -> NumberFormat:
         if match["bits"] not in (None, str(made.bits)):
             raise ValueError(f"{made.name} has {made.bits} bits, which {name} contradicts")
         return made
-    raise ValueError(unknown_name("format", name, [*ELEMENTS, *BLOCKS]))
+    raise ValueError(unknown_name("format", name, [*ELEMENTS, *OTHER_ELEMENTS, *BLOCKS]))
 
 
 def _fixed(bits: int) -> FixedFormat:
@@ -126,8 +141,8 @@ def format_fields(format: NumberFormat) -> dict[str, object]:
 
 
 def is_spelt(format: NumberFormat) -> bool:
-    """Does the name of a format say all of it?"""
-    return _named(format.name) == format
+    """Does the name of a format say all of it, as those of published formats and those that spell a format do?"""
+    return format.name not in OTHER_ELEMENTS and _named(format.name) == format
 
 
 def _named(name: str) -> NumberFormat | None:

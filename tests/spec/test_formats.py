@@ -38,9 +38,11 @@ from mxcast.spec import (
     SpecialCodes,
     block_format,
     element_format,
+    numerics,
     signal_codes,
     source_format,
 )
+from mxcast.spec.formats import OTHER_ELEMENTS
 
 F = Fraction
 
@@ -589,3 +591,16 @@ def test_frozen_and_hashable(made):
 def test_keyword_only(kind):
     with pytest.raises(TypeError, match="positional"):
         kind("t", 8, 6, True, "a test")
+
+
+def test_a_format_with_a_name_of_its_own_is_one_entry(monkeypatch):
+    """It is found by its name, reads itself again, and two that differ are two configurations."""
+    ids = set()
+    for bias in (10, 11):
+        own = FloatFormat(name="own", exp_bits=4, man_bits=3, bias=bias, specials=SpecialCodes.NAN_ONLY, source="here")
+        monkeypatch.setitem(OTHER_ELEMENTS, "own", own)
+        rules = numerics("own", "nvidia")
+        assert rules.block.element is own and block_format("mxfp8_own").element is own
+        assert Numerics.from_dict(rules.to_dict()) == rules and rules.identity()["formats"]["element"]["bias"] == bias
+        ids.add(rules.id)
+    assert len(ids) == 2
