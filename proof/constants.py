@@ -42,18 +42,19 @@ class Constants:
 
     def set(self, variable: Node, number: int) -> None:
         """Let a variable have a value from here on."""
-        from pyslang import ConstantValue
+        from pyslang import ConstantValue, SVInt
 
+        kind, bits = variable.type, variable.type.bitWidth
         self.unset(variable)
-        self._context.createLocal(variable, ConstantValue(number))
+        self._context.createLocal(variable, ConstantValue(SVInt(bits, number & ((1 << bits) - 1), kind.isSigned)))
 
     def unset(self, variable: Node) -> None:
         if self._context.findLocal(variable) is not None:
             self._context.deleteLocal(variable)
 
-    def step(self, expression: Node) -> None:
-        """Do an assignment or an increment of variables that have values."""
-        expression.eval(self._context)
+    def step(self, expression: Node) -> bool:
+        """Do an assignment or an increment of variables that have values; False where the new one is not known."""
+        return not expression.bad and expression.eval(self._context).value is not None
 
     @contextmanager
     def without_variables(self) -> Iterator[None]:

@@ -20,6 +20,7 @@ __all__ = [
     "locals_of",
     "part_of",
     "root_of",
+    "targets_of",
     "value_of",
     "whole",
     "words",
@@ -107,6 +108,23 @@ def may_miss(select: Node, constants: Constants) -> bool:
         up = select.kind.name == "ElementSelect" or select.selectionKind.name == "IndexedUp"
         indices = (lowest - (0 if up else width - 1), (1 << bits) - 1 + (width - 1 if up else 0))
     return min(indices) < min(extent.left, extent.right) or max(indices) > max(extent.left, extent.right)
+
+
+def targets_of(node: Node) -> set[Symbol]:
+    """The nets and variables that an expression on the left side names, without those in its indices."""
+    from pyslang import ast
+
+    found = set()
+
+    def look(inner: Node) -> Node:
+        root: Node = root_of(inner) if isinstance(inner, ast.Expression) else None
+        if kind_of(root) not in ("NamedValue", "HierarchicalValue"):
+            return ast.VisitAction.Advance
+        found.add(Symbol.of(root.symbol))
+        return ast.VisitAction.Skip
+
+    node.visit(look)
+    return found
 
 
 def indices_of(node: Node) -> list[Node]:

@@ -21,6 +21,7 @@ from .expressions import (
     locals_of,
     part_of,
     root_of,
+    targets_of,
     value_of,
     whole,
     words,
@@ -276,8 +277,8 @@ class Reader:
                 if goes is None or self._turns > TURNS:
                     return False
                 turn()
-                for step in loop.steps:
-                    constants.step(step)
+                if not all(constants.step(step) for step in loop.steps):
+                    return False
             return True
         finally:
             for variable in values:
@@ -293,9 +294,7 @@ class Reader:
             nonlocal found
             kind = kind_of(node)
             if kind == "Assignment" or (kind == "UnaryOp" and node.op.name in STEPS):
-                found = (
-                    found or symbol in contents(node.left if kind == "Assignment" else node.operand, self.constants)[0]
-                )
+                found = found or symbol in targets_of(node.left if kind == "Assignment" else node.operand)
             elif kind == "Call" and not node.isSystemCall:
                 inner = self._function(node.subroutine, activity)
                 found = found or inner is None or symbol in inner.blocking or symbol in inner.nonblocking

@@ -291,6 +291,20 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
             "typedef struct packed { logic [3:0] a; } st; st [1:0] v; assign v = p0; assign p = {v[1].a, v[0].a};",
             "",
         ),
+        # a fault of one reader: the other is asked, and no simulator shows a block
+        (
+            UNKNOWN,
+            "as slang reads it: read_verilog is alone",
+            "wire [39:0] r = {8'd1, x[31:0]} + 'd4294967295 + 1; assign p = r == {8'd2, x[31:0]} ? p0 : bad;",
+            "",
+        ),
+        # names that are one in SMT-LIB
+        (
+            UNKNOWN,
+            "a/b in SMT-LIB",
+            "wire \\a\\b = rare; wire \\a/b = 1'b0; assign p = p0 ^ {7'd0, \\a/b & \\a\\b };",
+            "",
+        ),
         # SystemVerilog that only one reader takes
         (
             PASS,
@@ -325,6 +339,13 @@ def test_a_converter_without_registers(verdict, remark, body, more, tmp_path):
         ),
         ("assign p = nothing;", "", "use of undeclared identifier 'nothing'"),
         ("assign p = p0", "", "expected ';'"),
+        (f"assign p = {'(' * 3000}p0{')' * 3000};", "", "too deeply nested"),
+        (
+            "function automatic [7:0] f(input [7:0] a, input integer n); return n == 0 ? a : f(a + 1, n - 1); "
+            "endfunction wire [7:0] r = f(p0, 5); assign p = r - 8'd5;",
+            "",
+            "slang cannot read it: it crashed",
+        ),
     ],
 )
 def test_what_no_reader_can_read_is_a_sentence(body, more, sentence, tmp_path):

@@ -66,6 +66,49 @@ def test_what_stands_between_conditions_of_two_tools_in_an_included_file(tmp_pat
     assert [("b = !a" in reading.text) for reading in readings([file], [tmp_path, tmp_path / "more"])] == [False, True]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        # strings, and names, in which there is what makes no difference elsewhere
+        'localparam [55:0] S = "`line "; `ifdef SYNTHESIS assign b = a; `else assign b = !a; `endif',
+        "wire \\`line ; `ifdef YOSYS assign b = a; `else assign b = !a; `endif",
+        'localparam [31:0] S = `ifdef SYNTHESIS "A B" `else "A  B" `endif ; assign b = S[31];',
+        # macros whose names macros make, and that matter together
+        "`define CAT(a,b) a``b\nassign b = `ifdef `CAT(YO,SYS) `ifdef `CAT(FOR,MAL) ! `endif `endif a;",
+        "`define CAT(a,b) a``b\nassign b = `ifdef `CAT(YO,SYS) `ifndef `CAT(SYNTH,ESIS) `ifdef `CAT(V,CS) ! `endif "
+        "`endif `endif a;",
+        "assign b = `ifdef COCOTB_SIM ! `endif a;",
+    ],
+)
+def test_texts_that_differ_are_two(body, tmp_path):
+    file = tmp_path / "t.sv"
+    file.write_text(MODULE.format(body))
+    assert len(readings([file])) == 2
+
+
+@pytest.mark.parametrize(
+    "body, sentence",
+    [
+        (b'localparam [7:0] S = "\xe9"; assign b = a;', "bytes that are not UTF-8"),
+        (b"assign b = // \r !\n a;", "t.sv has a carriage return within a line"),
+        (b'`include "inner.vh"\nassign b = a;', "inner.vh has a carriage return within a line"),
+        (b'assign b = `__FILE__ == "t.sv" ? a : !a;', "a tool that is given another path"),
+    ],
+)
+def test_what_tools_read_differently_is_refused(body, sentence, tmp_path):
+    (tmp_path / "inner.vh").write_bytes(b"// more \r wire c;\n")
+    file = tmp_path / "t.sv"
+    file.write_bytes(MODULE.encode().replace(b"{}", body))
+    with pytest.raises(ValueError, match=sentence):
+        readings([file], [tmp_path])
+
+
+def test_a_message_may_name_its_file(tmp_path):
+    file = tmp_path / "t.sv"
+    file.write_bytes(MODULE.encode().replace(b"{}", b'// \xe9\r\ninitial $display("%s", `__FILE__); assign b = a;'))
+    assert len(readings([file])) == 1
+
+
 def test_more_macros_than_can_be_tried(tmp_path):
     file = tmp_path / "t.sv"
     file.write_text(MODULE.format("\n".join(f"`ifdef {macro}\n`endif" for macro in TOOLS)))

@@ -1,0 +1,134 @@
+"""What the gate objects to, and what it does not: each text beside one that differs in the point that matters."""
+
+from __future__ import annotations
+
+import pytest
+
+from mxcast.proof.elaboration import elaborated
+from mxcast.proof.gate import objections
+from mxcast.proof.text import plain
+
+DESIGN = """
+module base(input [63:0] x, output [7:0] p);
+  wire [7:0] p0 = x[7:0]; wire rare = x == 64'hCAFEBABE_DEADBEEF; wire [7:0] bad = p0 ^ 8'h01;
+  {}
+endmodule
+"""
+
+BEFORE = "is read before its block writes it"
+STARTS = "no change is sure to start the block"
+SAYS = "an assertion or a message writes something"
+Y = "reg [7:0] y; assign p = y;"
+T = f"{Y} reg [7:0] t;"
+G = f"{Y} function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
+PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
+
+
+@pytest.mark.parametrize(
+    "reason, body",
+    [
+        # written on one path, in part, in a turn that never is
+        (BEFORE, f"{T} always @* begin if (!rare) t = p0; y = t; t = p0; end"),
+        (BEFORE, f"{T} always_comb begin if (!rare) t = p0; y = t; t = p0; end"),
+        (BEFORE, f"{T} always @(p0, rare) begin if (!rare) t = p0; y = t; t = p0; end"),
+        (BEFORE, f"{T} always @* begin case (rare) 1'b0: t = p0; default: ; endcase y = t; t = p0; end"),
+        (BEFORE, f"{T} always @* begin casez (x[1:0]) 2'b1?: t = p0; 2'b00: t = p0; endcase y = t; t = p0; end"),
+        (BEFORE, f"{T} always @* begin t[rare] = p0[0]; y = rare ? {{p0[7:1], t[0]}} : p0; t = p0; end"),
+        (BEFORE, f"{T} always @* begin t[0] = p0[0]; y = rare ? t : p0; t = p0; end"),
+        (BEFORE, f"{Y} always @* begin : blk reg [7:0] t; if (!rare) t = p0; y = t; t = p0; end"),
+        (BEFORE, f"{PAIR} always @* begin s.a = p0; y = rare ? s.b : p0; s.b = p0; end"),
+        (
+            BEFORE,
+            f"{T} integer i; always @* begin for (i = 0; i < 0; i = i + 1) t = p0; y = rare ? t : p0; t = p0; end",
+        ),
+        (BEFORE, f"{T} integer i; always @* begin for (i = 0; i < 7; i = i + 1) t[i] = p0[i]; y = t; t = p0; end"),
+        (
+            BEFORE,
+            f"{T} always_comb begin for (int i = 0; i < 8; i++) begin if (rare) break; t[i] = p0[i]; end y = t; "
+            "t = p0; end",
+        ),
+        (BEFORE, f"{T} always_comb begin foreach (t[i]) if (i != 3) t[i] = p0[i]; y = t; t = p0; end"),
+        (BEFORE, f"{Y} task k(inout [7:0] a); a = a ^ p0; endtask always @* begin k(y); end"),
+        (
+            "does not write all of f on every path",
+            f"{Y} function [7:0] f(input [7:0] a, input b); if (b) f = a; endfunction always @* y = f(p0, rare);",
+        ),
+        (None, f"{T} always @* begin if (!rare) t = p0; else t = bad; y = t; t = p0; end"),
+        (None, f"{T} always @* begin t[3:0] = p0[3:0]; t[7:4] = p0[7:4]; y = t; t = p0; end"),
+        (None, f"{T} always @* begin case (rare) 1'b0: t = p0; 1'b1: t = p0; endcase y = t; t = p0; end"),
+        (None, f"{T} always @* begin casez (x[1:0]) 2'b1?: t = p0; 2'b0?: t = p0; endcase y = t; t = p0; end"),
+        (None, f"{PAIR} always @* begin s.a = p0; y = s.a; s.b = p0; end"),
+        (None, f"{T} integer i; always @* begin for (i = 0; i < 8; i = i + 1) t[i] = p0[7 - i]; y = t; end"),
+        (
+            None,
+            f"{Y} reg [7:0] t [0:8]; always_comb begin t[0] = p0; for (int i = 0; i < 8; i++) t[i + 1] = t[i] ^ 8'd1; "
+            "y = t[8]; end",
+        ),
+        (None, f"{T} always_comb begin for (int i = 0; i < 8; i++) if (i == 0) t = p0; else t = t ^ bad; y = t; end"),
+        (None, f"{T} always_comb begin for (int i = 7; i >= 0; i--) t[i] = p0[i]; y = t; end"),
+        (None, f"{T} always_comb begin for (int i = -8; i < 0; i += 1) t[i + 8] = p0[0]; y = t; end"),
+        (BEFORE, f"{T} always_comb begin for (int i = 0; i < 8; i += x[3:0]) t[i] = p0[0]; y = t; t = p0; end"),
+        (None, f"{T} always_comb begin foreach (t[i]) t[i] = p0[i]; y = t; end"),
+        (
+            None,
+            f"{Y} function [7:0] f(input [7:0] a); if (a[0]) return a; else f = 0; endfunction always @* y = f(p0);",
+        ),
+        # messages and assertions that do something
+        (SAYS, f'{G} always_comb begin y = p0; assert (!rare) else $error("%d", g(bad)); end'),
+        (SAYS, f'{G} always_comb begin y = p0; assert (rare) $display("%d", g(bad)); end'),
+        (SAYS, f'{G} always_comb begin y = p0; assert final (!rare) else $error("%d", g(bad)); end'),
+        (SAYS, f'{G} always @* begin y = p0; if (rare) $strobe("%d", g(bad)); end'),
+        (SAYS, f'{G} always @* y = p0; initial $monitor("%d", rare ? g(bad) : 8\'d0);'),
+        (
+            "an assertion does something",
+            "reg k = 0; reg [7:0] r; always @(posedge x[0]) begin r <= p0 ^ k; a: assert property (!rare) else k = 1; "
+            "end assign p = r;",
+        ),
+        ("calls $random", f'{Y} integer s; always @* begin y = p0; $display("%d", $random(s)); end'),
+        (None, f'{Y} always_comb begin y = p0; assert (!rare) else $error("%d at %t", y, $time); end'),
+        # blocks that wait for a change that need not come
+        (STARTS, f"{Y} reg [3:0] t = 5; reg [3:0] k; always @* k = t; always @* y = p0 ^ k;"),
+        (STARTS, f"{Y} reg [3:0] t [0:1]; initial t[0] = 5; reg [3:0] k; always @* k = t[0]; always @* y = p0 ^ k;"),
+        (STARTS, f"{Y} reg [3:0] t = 5; reg [3:0] k; always @(t) k = t; always @* y = p0 ^ k;"),
+        (STARTS, f"{Y} bit [7:0] t; always @* t = p0; always @* y = ~t;"),
+        (STARTS, f"{Y} always @* y = 8'd0;"),
+        (None, f"{Y} reg [3:0] t = 5; reg [3:0] k; always_comb k = t; always @* y = p0 ^ k;"),
+        (None, f"{Y} reg [7:0] t; always @* t = p0; always @* y = ~t;"),
+        # x that no literal has made
+        ("may be x, is in a comparison", "wire [7:0] q = 8'd5 / {7'd0, rare}; assign p = (q ^ q) === 8'd0 ? p0 : bad;"),
+        ("may be x, is in a comparison", "wire s = p0[x[11:8]]; assign p = s === 1'b0 ? p0 : bad;"),
+        (
+            "may be x, is in the expression of a casez",
+            f"{Y} wire [9:0] v = x[9:0]; wire s = v[x[3:0]]; "
+            "always @* casez (s) 1'b0: y = p0; default: y = bad; endcase",
+        ),
+        (
+            "may be x, is in a comparison",
+            "sub u(1'bx, p); endmodule module sub(input a, output [7:0] p); assign p = a === 1'b0;",
+        ),
+        (None, "wire s = p0[x[10:8]]; assign p = s === 1'b0 ? p0 : bad;"),
+        (None, "wire [7:0] q = p0 / 8'd5; assign p = q === 8'd0 ? p0 : bad;"),
+        # labels with wildcards that are no bare literals
+        (None, f"{Y} always @* casez (x[3:0]) 3'b1??: y = p0; default: y = bad; endcase"),
+        (None, f"{Y} localparam L = 4'b1???; always @* casez (x[3:0]) L: y = p0; default: y = bad; endcase"),
+        (None, f"{Y} always @* casez (x[3:0]) {{2'b1?, 2'b??}}: y = p0; default: y = bad; endcase"),
+        ("there is a z", f"{Y} always @* casez (x[3:0]) {{2'b1?, x[5:4]}}: y = p0; default: y = bad; endcase"),
+        (BEFORE, f"{T} always_comb begin case (p0) inside [t:8'd9]: y = p0; default: y = bad; endcase t = p0; end"),
+        # a time is another number under another time scale; delays mean nothing
+        ("there is a time", "localparam real L = 1ns; localparam e = L > 0.5; assign p = e ? p0 : bad;"),
+        (None, "assign #1ns p = p0;"),
+        (None, "localparam integer L = 2.5; assign p = L == 3 ? p0 : bad;"),
+        # other modules that write into the design
+        ("reaches into the design from above", "assign p = p0; endmodule module other; base u(); assign base.p = 0;"),
+        # as deep as it is long, and no deeper
+        (None, f"{Y} always @* begin {' '.join(f'if (x[15:0] == {i}) y = p0; else' for i in range(500))} y = p0; end"),
+        (
+            "nested too deeply",
+            f"{Y} always @* begin {'if (rare) begin y = p0;' * 400} {'end' + ' end' * 399} y = p0; end",
+        ),
+    ],
+    ids=lambda value: str(value)[:70],
+)
+def test_objections(reason, body):
+    found = [objection.reason for objection in objections(elaborated(plain(DESIGN.format(body)), "base"))]
+    assert not found if reason is None else any(reason in text for text in found), found
