@@ -81,7 +81,7 @@ def warned(
     """Show a warning as `warnings.showwarning` does, those of ours as one sentence."""
     if issubclass(category, (FutureWarning, Waiting)):
         complain(f"mxcast: {_sentence(str(message))}")
-    else:
+    elif arrived() is None:  # after a signal they are of what was left half made
         default_showwarning(message, category, filename, lineno, file, line)
 
 

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 
 __all__ = ["SIGNALS", "Interrupted", "arrived", "install", "interruptible", "uninstall", "uninterrupted"]
@@ -47,7 +48,14 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Give the signals back to the system, when nothing is left to clear up."""
+    """Give the signals back to the system, when nothing is left to clear up and the process ends.
+
+    If one has arrived, the process ends as that says: later ones still change nothing, and nobody is told of objects
+    that were left half made.
+    """
+    if arrived() is not None:
+        warnings.simplefilter("ignore")
+        return
     for number in SIGNALS:
         if signal.getsignal(number) is _arrive:
             signal.signal(number, signal.SIG_DFL)

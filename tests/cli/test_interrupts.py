@@ -205,6 +205,18 @@ sys.exit(main())
 """
 
 
+HALF_MADE = """
+import warnings
+class Half:
+    def __del__(self):
+        warnings.warn("half made")
+def half_made(*_):
+    half = Half()
+    arrives()
+from mxcast.cli import output; output.Output.table = half_made
+"""
+
+
 @pytest.mark.parametrize(
     "arguments, before",
     [
@@ -212,8 +224,13 @@ sys.exit(main())
         (["--version"], "from importlib import metadata; metadata.version = arrives"),  # before it begins
         (["emit", "e4m3"], "from mxcast import hdl; hdl.emit = lambda *_, **__: arrives() or {}[0]"),  # what fails then
         (["list"], "from mxcast.host import signals; signals.install = arrives"),  # before signals are taken care of
+        (
+            ["list"],
+            "import atexit; atexit.register(arrives)\nfrom mxcast.cli import output; output.Output.table = arrives",
+        ),
+        (["list"], HALF_MADE),
     ],
-    ids=["verb", "options", "failure", "start"],
+    ids=["verb", "options", "failure", "start", "twice", "half made"],
 )
 def test_a_signal_has_its_sentence_and_code(arguments, before, tmp_path):
     number = signal.SIGINT if "install" in before else signal.SIGTERM  # any other ends the process as it ends any
