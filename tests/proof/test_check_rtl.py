@@ -213,8 +213,11 @@ def test_the_nearest_rules_are_said_where_most_is_alike(check):
 def test_a_result_that_depends_on_x(check):
     """Whatever the simulator makes of it, it is no right design."""
     result = check("e2m1_block", PORTS, "UNDEFINED")
-    assert result.status == "FAIL"
-    assert any(row["differ"] for row in result.stimuli) or "undefined" in result.remarks[0]
+    if any(row["differ"] for row in result.stimuli):
+        assert result.status == "FAIL"
+    else:  # no simulator shows what both readers have
+        assert result.status == "UNKNOWN" and [str(step.status) for step in result.steps].count("FAIL") == 2
+        assert all("undefined" in remark for remark in result.remarks)
 
 
 @pytest.mark.parametrize(
