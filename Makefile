@@ -1,4 +1,4 @@
-# Two commands: `make demo` and `make test`. Each sets up its own virtual environment first. `make test-all` takes longer.
+# Each target but `clean` sets up its own virtual environment first.
 
 PYTHON ?= python3
 VENV   ?= .venv

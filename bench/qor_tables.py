@@ -167,7 +167,7 @@ def _short(records: list[dict]) -> str:
     shown = {
         "ocp": "`ocp`, exact subnormals",
         "ocp flush": "`ocp`, flushed",
-        "gorodecky_sousa": "the paper's job",
+        "gorodecky_sousa": "rules of the paper, our design",
         "ocp bf16": "BF16 input",
     }
     formats = [name for name in dict.fromkeys(f.format for f in FIGURES) if all((job, name) in luts for job in shown)]
@@ -180,7 +180,7 @@ def _short(records: list[dict]) -> str:
             **{
                 head: getattr(figure(design, name, "xcu"), "luts", None)
                 for design, head in (
-                    ("paper", "the paper"),
+                    ("paper", "the paper's Verilog, measured"),
                     ("mx_for_fpga", "MX-for-FPGA (BF16)"),
                     ("mxcore", "MXCore"),
                 )

@@ -105,7 +105,7 @@ def tables(results: dict) -> dict[str, str]:
         f"{e4m3['ratio']:.1f} times what "
         f"the fastest library call here does\n({e4m3['best']}). The Verilated Verilog, at "
         f"{rtl['formats']['mxfp8_e4m3']['verilated']:.1f} million blocks a second, agrees with it "
-        "bit\nfor bit.** How that was measured stands below, with the command that does it again.\n",
+        "bit\nfor bit.** The sections below say how this was measured and give the command that\nrepeats it.\n",
         "demo": "```\n"
         + "".join(
             f"{row['format']:12} RTL = model on {count} of {count} blocks {row['LUTs']:6} LUTs {row['carries']:4} "

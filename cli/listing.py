@@ -76,12 +76,13 @@ def _rules() -> Rows:
         {
             "key": "registered_after",
             "value": ",".join(stages(converter_config("e4m3", source="fp16"))),
-            "meaning": "places for registers, any of them; widened with fp16 only, a level for each level of the tree",
+            "meaning": "stage boundaries with registers, any of them; widened with fp16 only, a level for each "
+            "level of the tree",
         },
         {
             "key": "latency",
             "value": "1 to all",
-            "meaning": "that many registers, at the places with the shortest critical path",
+            "meaning": "that many registers, at the stage boundaries with the shortest critical path",
         },
         {
             "key": "frequency_mhz",

@@ -50,8 +50,8 @@ Set = Annotated[
         metavar="KEY=VALUE",
         show_default=False,
         help="Replace one rule of the profile (mxcast list rules); repeatable. "
-        "scale_rule takes several with commas, a mode for each; registered_after places for "
-        "registers, or latency=CYCLES or frequency_mhz=MHZ that many.",
+        "scale_rule takes several with commas, a mode for each; registered_after the stage "
+        "boundaries with registers; latency=CYCLES or frequency_mhz=MHZ choose them.",
     ),
 ]
 Config = Annotated[

@@ -19,7 +19,7 @@ __all__ = ["CONSTRAINTS", "Settings", "constrained", "read_settings"]
 CONSTRAINTS = ("latency", "frequency_mhz", "delays_of")
 """Keys beside the fields of a configuration: cycles, a clock in MHz, and the target whose delays decide (ecp5)."""
 SETS = ("format", "block", "scale_rule", "registered_after")
-"""Keys that take a list of names too: the modes of a converter, its places for registers."""
+"""Keys that take a list of names too: the modes of a converter, its stage boundaries with registers."""
 
 TABLES = {
     "numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size", "operation"],
@@ -100,13 +100,13 @@ def _formats(names: str) -> list[BlockFormat]:
 
 
 def constrained(config: ConverterConfig, constraints: dict[str, Any]) -> ConverterConfig:
-    """The configuration with the places that the constraints mean, which are what is recorded. Raises ValueError and
-    TypeError.
+    """The configuration with the stage boundaries that meet the constraints, which are what is recorded. Raises
+    ValueError and TypeError.
     """
     if not constraints:
         return config
     if config.latency:
-        raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(constraints)}")
+        raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
     latency, frequency = constraints.get("latency"), constraints.get("frequency_mhz")
     if latency is not None and not isinstance(latency, int):
         raise TypeError(f"latency must be a number of cycles, not {excerpt(latency)}")

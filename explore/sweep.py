@@ -158,7 +158,7 @@ def point_of(fields: Mapping[str, Any]) -> Point:
     config = converter_config(block, profile, **fields)
     if constraints.get("latency") or "frequency_mhz" in constraints:
         if config.latency:
-            raise ValueError(f"registered_after names the places for registers: leave out {' and '.join(constraints)}")
+            raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
         config = pipelined(
             config,
             latency=constraints.get("latency"),

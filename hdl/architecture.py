@@ -87,8 +87,8 @@ class Microarchitecture:
     quantizer: Quantizer = Quantizer.SHIFT
     structure: Structure = Structure.FLAT
     registered_after: tuple[str, ...] = ()
-    """After which steps there are registers (`stages.stages`): names, or one text with commas. A `ConverterConfig` puts
-    them in order. None: a converter without a clock."""
+    """After which steps there are registers (`boundaries.stages`): names, or one text with commas. A `ConverterConfig`
+    puts them in order. None: a converter without a clock."""
 
     def __post_init__(self) -> None:
         for name, choice in CHOICES.items():
@@ -101,7 +101,7 @@ class Microarchitecture:
         if isinstance(names, str):
             names = [name.strip() for name in names.split(",")] if names else []
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise TypeError(f"registered_after must be names of places, not {excerpt(names)}")
+            raise TypeError(f"registered_after must be names of stage boundaries, not {excerpt(names)}")
         object.__setattr__(self, "registered_after", tuple(names))
 
     def to_dict(self) -> dict[str, object]:

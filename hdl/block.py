@@ -54,7 +54,7 @@ def narrowed(m: Module, numerics: Numerics, x: list[Value], significant_bits: in
 
 class BlockConverter(wiring.Component):
     """Convert a block of numbers to a scale byte and element codes; combinational, unless ``registered_after`` names
-    places for registers.
+    stage boundaries, at which there are registers then.
 
     Then it works in the domain ``sync``. A block enters at an edge with ``i_valid`` and ``i_ready``, its mode and its
     random bits with it; its result leaves at an edge with ``o_valid`` and ``o_ready``, ``config.latency`` edges later

@@ -1,4 +1,4 @@
-"""Places for registers: the steps of a converter by name, in the order in which data flow."""
+"""Stage boundaries, at which registers may stand: the steps of a converter by name, in the order of data flow."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TOGETHER = {"compare": 2, "radix4": 4}
 
 
 def element_stages(config: ConverterConfig) -> tuple[str, ...]:
-    """Places inside an element quantizer."""
+    """Stage boundaries inside an element quantizer."""
     return {"shift": ("normalised", "aligned", "rounded"), "table": ("top", "distance", "chosen")}[
         config.microarchitecture.quantizer
     ]
 
 
 def tree_stages(config: ConverterConfig) -> tuple[str, ...]:
-    """Places inside the comparator tree and behind it, the last level or digit being its output."""
+    """Stage boundaries inside the comparator tree and behind it, the last level or digit being its output."""
     if config.microarchitecture.amax not in TOGETHER:
         return "key", *(f"digit{number}" for number in range(1, config.numerics.source.exp_bits // 2 + 1))
     left, levels = config.numerics.block_size, list[str]()
@@ -48,13 +48,13 @@ def stages(config: ConverterConfig) -> tuple[str, ...]:
 
 
 def in_order(config: ConverterConfig, names: Iterable[str]) -> tuple[str, ...]:
-    """Names of places in the order of data flow. Raises ValueError for one that the converter has not, and for one
-    twice.
+    """Names of stage boundaries in the order of data flow. Raises ValueError for one that the converter does not have,
+    and for one that is named twice.
     """
     names, known = list(names), stages(config)
     for name in names:
         if name not in known:
-            raise ValueError(unknown_name("place for registers", name, known))
+            raise ValueError(unknown_name("stage boundary", name, known))
         if names.count(name) > 1:
-            raise ValueError(f"registered_after has {name} twice: every place has one register")
+            raise ValueError(f"registered_after has {name} twice: every stage boundary has one register")
     return tuple(sorted(names, key=known.index))

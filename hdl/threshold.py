@@ -1,9 +1,10 @@
 """Where the fraction of the largest magnitude puts the scale one up: one comparison with a constant in every binade.
 
-With a = 2**(e - 127) * (1 + m / 2**23), every scale rule gives e - emax, or one more for fractions m above a constant,
-which is the same in all binades: for ``ceil`` that of the largest element; for ``rceil`` the last whose product rounds
-down to a power of two. Only the binade in which the byte leaves 0 can have a constant of its own, because there the
-product of ``rceil`` is subnormal, and because for elements below 2 that binade is the one of the FP32 subnormals.
+With a = 2**(e - 127) * (1 + m / 2**23), every scale rule subtracts a constant from e: emax, or the bias for
+``bias_floor``. All but ``floor`` and ``bias_floor`` add one for fractions m above another constant, which is the same
+in all binades: for ``ceil`` that of the largest element; for ``rceil`` the last whose product rounds down to a power of
+two. Only the binade in which the byte first exceeds 0 can have a different constant, because there the product of
+``rceil`` is subnormal, and because for elements below 2 that binade is the one of the FP32 subnormals.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where to put registers: places chosen for a latency or a clock, from the delays between neighbouring places."""
+"""Where to put registers: stage boundaries chosen for a latency or a clock, from the delays between neighbours."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ DELAYS = {
     # Yosys' techlibs/ice40/cells_sim.v, HX
     "ice40": Delays(lut=0.4, mux=0.0, carry=0.126, wire=0.6, register=0.54),
 }
-"""Targets whose paths can be estimated. Only differences between places count for a choice of places; a clock is a
-rough estimate.
+"""Targets whose paths can be estimated. Only differences between stage boundaries count for a choice of these; a
+clock is a rough estimate.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Places for registers, and what is expected of them."""
+    """Stage boundaries with registers, and the clock that they are expected to allow."""
 
     places: tuple[str, ...]
     period: float
@@ -80,17 +80,17 @@ def pipelined(
 def plan(
     config: ConverterConfig, *, latency: int | None = None, frequency_mhz: float | None = None, target: str = "ecp5"
 ) -> Plan:
-    """The ``latency`` places between which the longest section is as short as can be; or the fewest places with which
-    it is short enough for a clock. Among equal choices that with the fewest register bits.
+    """The ``latency`` stage boundaries between which the longest section is as short as can be; or the fewest with
+    which it is short enough for a clock. Among equal choices that with the fewest register bits.
 
     Every choice is tried. Sections add up as they are when there are registers everywhere, which is never too short.
-    Raises ValueError where there are not so many places, and where no choice is fast enough by the estimate.
+    Raises ValueError where there are not so many boundaries, and where no choice is fast enough by the estimate.
     """
     if (latency is None) == (frequency_mhz is None):
         raise ValueError("give either a latency or a frequency")
     places = stages(config)
     if latency is not None and not 1 <= latency <= len(places):
-        raise ValueError(f"latency must be 1 to {len(places)}, for which there are places, not {excerpt(latency)}")
+        raise ValueError(f"latency must be 1 to {len(places)}, the number of stage boundaries, not {excerpt(latency)}")
     if frequency_mhz is not None and not frequency_mhz > 0:
         raise ValueError(f"a frequency must be above 0 MHz, not {frequency_mhz}")
     measured, bits = sections(config, target)
@@ -105,15 +105,15 @@ def plan(
     else:
         if frequency_mhz is not None:
             raise ValueError(
-                f"no choice of places reaches {frequency_mhz} MHz on {target}: by the estimate registers everywhere "
-                "give "
+                f"no choice of stage boundaries reaches {frequency_mhz} MHz on {target}: by the estimate registers "
+                "everywhere give "
                 f"{1000 / best[0]:.0f}"
             )
     return Plan(places=best[2], period=best[0], target=target)
 
 
 def _longest(measured: dict[str, float], chosen: tuple[str, ...], target: str) -> float:
-    """The period of a clock with these places, in nanoseconds."""
+    """The period of a clock with registers at these stage boundaries, in nanoseconds."""
     longest = section = 0.0
     for place, delay in measured.items():
         section += delay
@@ -124,11 +124,11 @@ def _longest(measured: dict[str, float], chosen: tuple[str, ...], target: str) -
 
 
 def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, float], dict[str, int]]:
-    """For each place the delay of what is before it, back to the place before, in nanoseconds, and the register bits
-    there.
+    """For each stage boundary the delay of what is before it, back to the boundary before, in nanoseconds, and the
+    register bits there.
 
-    Estimated on the netlist of the converter with registers at all places. Kept by content. Raises `ToolError` without
-    Yosys.
+    Estimated on the netlist of the converter with registers at all stage boundaries. Kept by content. Raises
+    `ToolError` without Yosys.
     """
     if target not in DELAYS:
         raise ValueError(unknown_name("target with delays", target, DELAYS))
@@ -155,7 +155,7 @@ def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, f
 
 
 def _moving(config: ConverterConfig) -> str:
-    """A module in which nothing ever waits: control is no part of a path from place to place."""
+    """A module in which nothing ever waits: control is no part of a path between boundaries."""
     tied = {"rst": "1'b0", "i_valid": "1'b1", "o_ready": "1'b1"}
     kept = [port for port in config.ports if port.role.is_data or port.role is Role.CLOCK]
     head = ", ".join(f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept)
@@ -164,16 +164,16 @@ def _moving(config: ConverterConfig) -> str:
 
 
 def _registers(netlist: dict, place: str) -> list[dict]:
-    """The nets of the registers at a place."""
+    """The nets of the registers at a stage boundary."""
     return [
         net for name, net in netlist["modules"][TOP]["netnames"].items() if re.search(rf"(^|[._])\w+_{place}_q$", name)
     ]
 
 
 def _arrivals(netlist: dict, target: Target, delays: Delays, places: tuple[str, ...]) -> dict[str, float]:
-    """The longest path to the registers of each place, from other registers or ports.
+    """The longest path to the registers of each stage boundary, from other registers or ports.
 
-    Synthesis renames registers, but every path from a port to a register of the n-th place has n registers.
+    Synthesis renames registers, but every path from a port to a register of the n-th boundary has n registers.
     """
     module = netlist["modules"][MOVING]
     cells = {name: cell for name, cell in module["cells"].items() if not cell["type"].startswith("$scopeinfo")}

@@ -60,7 +60,8 @@ def synth(
 ) -> Synthesis:
     """Synthesise the emitted Verilog, as a whole and, if asked, each stage alone.
 
-    Results are kept under the Verilog without its header, the script and the version of Yosys.
+    Results are kept under the Verilog without its header, the script, how the netlist is counted, and the version of
+    Yosys.
 
     Parameters
     ----------

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-"""Above this a file holds more than one idea."""
 
 ALLOWED = {
     "host": set(),  # the machine: files, cache, child processes

@@ -334,7 +334,7 @@ def test_names_do_not_steer_the_terminal(tmp_path, capsys):
         ),
         (
             f"[microarchitecture]\nlatency = 0x{'9' * 5000}",
-            "latency must be 1 to 12, for which there are places, not a number of 20000 bits",
+            "latency must be 1 to 12, the number of stage boundaries, not a number of 20000 bits",
         ),
         ('name = "\\u001b[2J"', "c.toml: name must be a Verilog identifier and no keyword, not '\\x1b[2J'"),
         ('name = "module"', "c.toml: name must be a Verilog identifier and no keyword, not 'module'"),

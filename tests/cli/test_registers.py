@@ -58,8 +58,8 @@ def test_emit_says_where(passes, tmp_path):
         (["latency=x"], "latency must be a number of cycles, not 'x'"),
         (["frequency_mhz=fast"], "frequency_mhz must be a number, not 'fast'"),
         (["latency=2", "frequency_mhz=100"], "give either a latency or a frequency"),
-        (["latency=2", "registered_after=scale"], "registered_after names the places for registers: leave out latency"),
-        (["registered_after=scales"], "unknown place for registers 'scales': did you mean 'scale'?"),
+        (["latency=2", "registered_after=scale"], "registered_after names the stage boundaries: leave out latency"),
+        (["registered_after=scales"], "unknown stage boundary 'scales': did you mean 'scale'?"),
     ],
 )
 def test_wrong_wishes(fails, tmp_path, sets, sentence):

@@ -1,4 +1,4 @@
-"""Registers after named steps: which places there are, and the Verilog and the files of a converter that has some."""
+"""Registers at stage boundaries: which there are, and the Verilog and files of a converter with some."""
 
 import json
 import re
@@ -98,13 +98,10 @@ def test_without_places_nothing_changes():
 @pytest.mark.parametrize(
     "given, sentence",
     [
-        ("leve2", "unknown place for registers 'leve2': did you mean 'level2'?"),
-        (
-            "widened",
-            "unknown place for registers 'widened': known are input, key, level1, ",
-        ),  # of FP32 nothing is widened
-        ("level6", "unknown place for registers 'level6': did you mean 'level"),
-        ("scale,scale", "registered_after has scale twice: every place has one register"),
+        ("leve2", "unknown stage boundary 'leve2': did you mean 'level2'?"),
+        ("widened", "unknown stage boundary 'widened': known are input, key, level1, "),  # of FP32 nothing is widened
+        ("level6", "unknown stage boundary 'level6': did you mean 'level"),
+        ("scale,scale", "registered_after has scale twice: every stage boundary has one register"),
     ],
 )
 def test_wrong_places(given, sentence):
@@ -115,7 +112,7 @@ def test_wrong_places(given, sentence):
 
 @pytest.mark.parametrize("given", [3, ["scale", 2], {"scale": 1}])
 def test_places_are_names(given):
-    with pytest.raises(TypeError, match="registered_after must be names of places, not"):
+    with pytest.raises(TypeError, match="registered_after must be names of stage boundaries, not"):
         converter_config("e4m3", registered_after=given)
 
 

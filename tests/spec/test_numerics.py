@@ -455,7 +455,7 @@ def test_converter_config_sorts_the_overrides():
         (
             {"registered_after": [10**5000]},
             TypeError,
-            "registered_after must be names of places, not a value too long to repeat",
+            "registered_after must be names of stage boundaries, not a value too long to repeat",
         ),
         ({"profile": "ocpp"}, ValueError, "unknown profile 'ocpp': did you mean 'ocp'?"),
         ({"scale_rule": "floor,cell"}, ValueError, "unknown scale_rule 'cell': did you mean 'ceil'?"),

@@ -49,11 +49,11 @@ def test_the_fewest_registers_for_a_clock(measured, frequency, places):
     [
         (
             {"frequency_mhz": 154},
-            "no choice of places reaches 154 MHz on ecp5: by the estimate registers everywhere give 153",
+            "no choice of stage boundaries reaches 154 MHz on ecp5: by the estimate registers everywhere give 153",
         ),
         ({"frequency_mhz": 0}, "a frequency must be above 0 MHz, not 0"),
-        ({"latency": 0}, "latency must be 1 to 8, for which there are places, not 0"),
-        ({"latency": 9}, "latency must be 1 to 8, for which there are places, not 9"),
+        ({"latency": 0}, "latency must be 1 to 8, the number of stage boundaries, not 0"),
+        ({"latency": 9}, "latency must be 1 to 8, the number of stage boundaries, not 9"),
         ({}, "give either a latency or a frequency"),
         ({"latency": 2, "frequency_mhz": 90}, "give either a latency or a frequency"),
     ],
