@@ -267,13 +267,13 @@ class _Asker:
                 self.latency,
                 not self.has_array_ports,
             )
-            if self.counterexample is None:
-                argument.is_unshown = True
-                if written.latches:
-                    argument.doubt = (
-                        f"the module {written.latches[0]} has a latch: an output or variable that "
-                        "keeps its value for some inputs"
-                    )
+            found = self.counterexample
+            argument.is_unshown = found is None
+            if written.latches and (found is None or found.simulator == "Icarus"):
+                argument.doubt = (
+                    f"the module {written.latches[0]} has a latch: an output or variable that "
+                    "keeps its value for some inputs"
+                )
 
     def _questions(self, argument: Argument, written: Design) -> list[Question]:
         config, design = self.proof.config, written
