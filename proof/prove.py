@@ -265,11 +265,10 @@ class _Asker:
                 self.name,
                 self.proof.folder,
                 self.latency,
-                not self.has_array_ports,
+                not (self.has_array_ports or written.latches),  # of one block a latch may hold x for others
             )
-            found = self.counterexample
-            argument.is_unshown = found is None
-            if written.latches and (found is None or found.simulator == "Icarus"):
+            argument.is_unshown = self.counterexample is None
+            if argument.is_unshown and written.latches:
                 argument.doubt = (
                     f"the module {written.latches[0]} has a latch: an output or variable that "
                     "keeps its value for some inputs"
