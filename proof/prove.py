@@ -265,7 +265,8 @@ class _Asker:
                 self.name,
                 self.proof.folder,
                 self.latency,
-                not (self.has_array_ports or written.latches),  # of one block a latch may hold x for others
+                # of one block a latch may hold x for others, and an objection says more than x
+                not (self.has_array_ports or written.latches or self.proof.objections),
             )
             argument.is_unshown = self.counterexample is None
             if argument.is_unshown and written.latches:
