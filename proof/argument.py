@@ -98,13 +98,15 @@ def doubtful(arguments: Iterable[Argument]) -> None:
     right = [argument.reader for argument in arguments if argument.status is Status.PASS]
     for argument in arguments:
         if argument.is_unshown and argument.doubt is None:
-            found = f"{argument.reader} reads a converter that is wrong for some block, which a simulator shows right"
-            if right:
-                argument.doubt = f"{found}, as {right[0]} reads it: {argument.reader} is alone"
-            else:
-                argument.doubt = (
-                    f"{found}: its result depends on what the text leaves undefined (x), or a tool is wrong"
-                )
+            found = (
+                f"{argument.reader} reads a converter that is wrong for some block, and a simulator converts the block "
+                "as it should be"
+            )
+            argument.doubt = (
+                f"{found}: {right[0]} reads a right one, and {argument.reader} is alone"
+                if right
+                else f"{found}: its result depends on what the text leaves undefined (x), or a tool is wrong"
+            )
 
 
 def answered(

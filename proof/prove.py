@@ -266,15 +266,15 @@ class _Asker:
                 self.name,
                 self.proof.folder,
                 self.latency,
-                not self.has_array_ports,
+                # of one block a latch may hold x for others, and an objection says more than x
+                not (self.has_array_ports or written.latches or self.proof.objections),
             )
-            if self.counterexample is None:
-                argument.is_unshown = True
-                if written.latches:
-                    argument.doubt = (
-                        f"the module {written.latches[0]} has a latch: an output or variable that "
-                        "keeps its value for some inputs"
-                    )
+            argument.is_unshown = self.counterexample is None
+            if argument.is_unshown and written.latches:
+                argument.doubt = (
+                    f"the module {written.latches[0]} has a latch: an output or variable that "
+                    "keeps its value for some inputs"
+                )
 
     def _questions(self, argument: Argument, written: Design) -> list[Question]:
         config, design = self.proof.config, written

@@ -294,7 +294,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
         # a fault of one reader: the other is asked, and no simulator shows a block
         (
             UNKNOWN,
-            "as slang reads it: read_verilog is alone",
+            "slang reads a right one, and read_verilog is alone",
             "wire [39:0] r = {8'd1, x[31:0]} + 'd4294967295 + 1; assign p = r == {8'd2, x[31:0]} ? p0 : bad;",
             "",
         ),
