@@ -232,9 +232,10 @@ def _environment(simulator: str) -> dict[str, str]:
         tools.icarus()
         return dict(os.environ)
     tools.make()
+    environment = tools.simulator_environment()
     # the makefiles of Verilator name a compiler of their own, whatever CXX is
     command = shlex.join(tools.compiler()).replace(" ", r"\ ")
-    return tools.simulator_environment() | {"MAKEFLAGS": f"CXX={command} LINK={command}"}
+    return environment | {"MAKEFLAGS": f"{environment['MAKEFLAGS']} CXX={command} LINK={command}"}
 
 
 def _waveform(folder: Path) -> Path | None:

@@ -8,7 +8,7 @@ import pytest
 
 from mxcast.hdl import converter_config
 from mxcast.models import quantize
-from mxcast.sim import regression
+from mxcast.sim import regression, tools
 from mxcast.sim import test as regress
 from mxcast.sim.scoreboard import Scoreboard
 from mxcast.sim.stimuli import corner_cases
@@ -144,6 +144,7 @@ def test_make_takes_the_compiler_of_cxx(tmp_path, monkeypatch):
     environment = regression._environment("verilator")
     done = subprocess.run(["make"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == f"{shutil.which('g++')} -m64 -DA=b c\n" * 2, done.stderr
+    assert tools.simulator_environment()["MAKEFLAGS"] in environment["MAKEFLAGS"]
 
 
 @needs_icarus
