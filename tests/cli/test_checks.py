@@ -153,7 +153,7 @@ def test_synth(monkeypatch, capsys):
         return [SimpleNamespace(to_dict=lambda name=config.numerics.block.name: {"block": name}) for config in configs]
 
     monkeypatch.setattr("mxcast.synth.synth_all", counted)
-    monkeypatch.setattr("mxcast.synth.report.table", lambda results: [{"LUTs": len(results)}])
+    monkeypatch.setattr("mxcast.synth.tables.table", lambda results: [{"LUTs": len(results)}])
     target = next(iter(TARGETS))
     assert main(["synth", "all", "--target", target, "--force", "--json"]) == 0
     assert [one["block"] for one in json.loads(capsys.readouterr().out)] == list(BLOCKS)
@@ -170,7 +170,7 @@ def test_pnr(monkeypatch, passes, fails):
         return [SimpleNamespace(to_dict=lambda: {"fmax_mhz": 34.5}) for _ in configs]
 
     monkeypatch.setattr("mxcast.synth.place_and_route_all", routed)
-    monkeypatch.setattr("mxcast.synth.report.pnr_table", lambda results: [{"Fmax MHz": 34.5}])
+    monkeypatch.setattr("mxcast.synth.tables.pnr_table", lambda results: [{"Fmax MHz": 34.5}])
     assert json.loads(passes("synth", "e4m3", "--pnr", "--json")) == {"fmax_mhz": 34.5}
     assert "34.5" in passes("synth", "all", "--pnr", "--target", "ice40", "--seeds", 5, "-j", 1, "--force")
     assert asked == [
