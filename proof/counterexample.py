@@ -20,7 +20,7 @@ from ..sim.handshake import HandshakeError
 from ..sim.icarus import on_icarus
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import stream_text
-from ..sim.verilated import design_text
+from ..sim.verilated import Verilated, design_text
 from ..spec import Numerics
 
 __all__ = ["Counterexample", "disagreement", "replayed", "save_block", "simulated"]
@@ -123,13 +123,14 @@ def _compared(
     """The first block that a design, Verilated, converts otherwise than the model, or the first of all."""
     # delays mean nothing to a design that is given time to settle
     numerics, text = config.modes[mode], f"/*verilator timing_off*/\n{text}"
-    is_foreign = latency and not config.latency
     try:
-        dut = (
-            stream_text(text, top, numerics, latency)
-            if is_foreign
-            else design_text(text, top, config, lint=False).mode(mode)
-        )
+        if latency and not config.latency:
+            designs: list[Verilated] = [stream_text(text, top, numerics, latency)]
+        else:
+            dut = design_text(text, top, config, lint=False)
+            is_last = mode == len(config.modes) - 1  # mode numbers beyond the last are the last too
+            dut.modes += (numerics,) * ((1 << config.mode_bits) - len(config.modes)) * is_last
+            designs = [dut.mode(number) for number in range(mode, len(dut.modes) if is_last else mode + 1)]
     except ToolError as error:
         if str(error).startswith("verilator_bin failed: "):
             raise DesignError(
@@ -138,7 +139,11 @@ def _compared(
         raise
     x, vectors = patterns.view(DTYPES[numerics.source.name]), folder / "counterexample.npz"
     try:
-        expected, actual = quantize(x, numerics, random=random), dut(x, random=random)
+        expected = quantize(x, numerics, random=random)
+        for dut in designs:
+            actual = dut(x, random=random)
+            if actual != expected:
+                break
     except HandshakeError as fault:
         save_block(vectors, mode, patterns, random)
         return Counterexample(
