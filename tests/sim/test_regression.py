@@ -142,7 +142,9 @@ def test_make_takes_the_compiler_of_cxx(tmp_path, monkeypatch):
     monkeypatch.setenv("CXX", "g++ -m64 -DA='b c'")
     (tmp_path / "Makefile").write_text("CXX = other\nLINK = other\nall:\n\t@echo $(CXX)\n\t@echo $(LINK)\n")
     environment = regression._environment("verilator")
-    done = subprocess.run(["make"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["make", "--no-print-directory"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout == f"{shutil.which('g++')} -m64 -DA=b c\n" * 2, done.stderr
     assert tools.simulator_environment()["MAKEFLAGS"] in environment["MAKEFLAGS"]
 
