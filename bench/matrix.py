@@ -19,7 +19,7 @@ from pages import table
 from mxcast.models.compare import certificate
 from mxcast.models.evaluation import Evaluation
 from mxcast.models.input_domain import common_domain
-from mxcast.spec import BLOCKS, PROFILES, Numerics, numerics
+from mxcast.spec import BLOCKS, PROFILES, Encode, numerics
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "differences.json"
@@ -30,7 +30,7 @@ PARTS = {"scale": "largest magnitudes", "elements": "classes of elements", "spec
 
 def groups() -> list[list[str]]:
     """Names of profiles, those with the same rules together."""
-    same: dict[Numerics, list[str]] = {}
+    same: dict[Encode, list[str]] = {}
     for name in PROFILES:
         same.setdefault(numerics(FORMATS[0], name), []).append(name)
     return list(same.values())

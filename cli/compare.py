@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from ..hdl import ConverterConfig
-from ..spec import BLOCKS, Numerics, block_format, numerics
+from ..spec import BLOCKS, Encode, block_format, numerics
 from ..spec.catalogue import excerpt
 from .errors import ExitCode
 from .options import ALL, Force, Json, Quiet, Set, Verbose, assignment
@@ -29,7 +29,7 @@ class Side:
     profile: str
     fields: dict[str, Any]  # of a user: checked where they are used
 
-    def numerics(self, block: str) -> Numerics:
+    def numerics(self, block: str) -> Encode:
         return numerics(block, self.profile, **self.fields)
 
     def explain(self, block: str, values: str) -> str:
@@ -83,7 +83,7 @@ def _side(text: str, both: dict[str, str | int]) -> Side:
     return Side(text, profile, both | dict(map(assignment, parts)))
 
 
-def _certificate(a: Numerics, b: Numerics, force: bool, progress: Callable[[int, int], None] | None) -> dict:
+def _certificate(a: Encode, b: Encode, force: bool, progress: Callable[[int, int], None] | None) -> dict:
     """`Certificate.to_dict`, kept by its content: both sides, and the text of everything that decides a bit."""
     from importlib.metadata import version
 

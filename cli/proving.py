@@ -252,7 +252,7 @@ def _verdict(proof: Proof) -> str:
             f"{what} equals {name} for all 2^{bits} inputs{macros}, {readers} "
             f"({proof.solver} {proof.version}, {proof.seconds:.1f} s)"
         )
-    if proof.disagreement or (proof.counterexample and proof.status == "UNKNOWN"):
+    if proof.disagreement:
         return f"{what} is not proved"
     if proof.counterexample is None and (
         proof.objections or any(argument.remark or argument.doubt for argument in proof.arguments)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..hdl import ConverterConfig, Microarchitecture
 from ..host.files import read_toml
-from ..spec import BlockFormat, Numerics, block_format
+from ..spec import BlockFormat, Encode, block_format
 from ..spec.catalogue import excerpt, unknown_name
 from ..spec.identifiers import identifier
 
@@ -22,14 +22,14 @@ SETS = ("format", "block", "scale_rule", "registered_after")
 """Keys that take a list of names too: the modes of a converter, its stage boundaries with registers."""
 
 TABLES = {
-    "numerics": [*(f.name for f in dataclasses.fields(Numerics)), "block_size", "operation"],
+    "numerics": [*(f.name for f in dataclasses.fields(Encode)), "block_size", "operation"],
     "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", *CONSTRAINTS],
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a configuration file says; ``fields`` are those of `Numerics` and `Microarchitecture`.
+    """What a configuration file says; ``fields`` are those of `Encode` and `Microarchitecture`.
 
     Several formats or scale rules are one text with commas, as on the command line.
     """
@@ -66,7 +66,7 @@ def read_settings(path: Path) -> Settings:
             identifier(chosen["name"])
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-    if (operation := fields.pop("operation", Numerics.name)) != Numerics.name:  # which the JSON of a converter says
+    if (operation := fields.pop("operation", Encode.name)) != Encode.name:  # which the JSON of a converter says
         raise ValueError(f"{path}: a converter encodes: its operation is no {excerpt(operation)}")
     block = fields.pop("block", None)
     if block is not None and _formats(chosen.setdefault("format", block)) != _formats(block):

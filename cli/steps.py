@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from rich.text import Text
 
 from ..models.explanation import ElementStep, Explanation, ScaleStep
-from ..spec import NumberFormat, Numerics, Rounding
+from ..spec import Encode, NumberFormat, Rounding
 from .output import Output
 
 __all__ = ["show"]
@@ -62,7 +62,7 @@ ALWAYS = ("block_size", "source", "scale_rule", "rounding", "specials")
 
 
 def _title(explanation: Explanation) -> str:
-    rules, usual = explanation.numerics.by_name(), Numerics(block=explanation.numerics.block).by_name()
+    rules, usual = explanation.numerics.by_name(), Encode(block=explanation.numerics.block).by_name()
     shown = [f"{key}={value}" for key, value in rules.items() if key in ALWAYS or value != usual.get(key)]
     under = f" under {explanation.profile}" if explanation.profile else ""
     return f"{rules['block']}{under}: {' '.join(shown)}"
@@ -112,7 +112,7 @@ def _element(step: ElementStep, explanation: Explanation, stacked: bool) -> dict
     return row
 
 
-def _below(step: ElementStep, numerics: Numerics) -> tuple[str, str]:
+def _below(step: ElementStep, numerics: Encode) -> tuple[str, str]:
     """Heading and cell for the bits below those that were cut off to."""
     if numerics.rounding is Rounding.SR:
         digits = -(-numerics.random_bits // 4)

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ..spec import FloatFormat, Numerics
+from ..spec import Encode, FloatFormat
 from ..spec.catalogue import cut, excerpt
 from ..tensors.slices import is_slice, read_slice
 from .options import MOST_DIGITS
@@ -36,7 +36,7 @@ class Values:
     remarks: tuple[str, ...]
 
 
-def read_values(text: str, numerics: Numerics) -> Values:
+def read_values(text: str, numerics: Encode) -> Values:
     """The values that a text stands for, at most a block of them.
 
     Separated by commas or blanks: decimal numbers, rounded to the source format; patterns of all of its hexadecimal

@@ -15,7 +15,7 @@ from ..host.cache import kept_result, sources
 from ..models import dequantize, error_statistics, quantize
 from ..models.block_array import as_blocks
 from ..models.source import FORMATS, INFINITY, as_numbers, narrow, widen
-from ..spec import BF16, FP32, FloatFormat, Numerics
+from ..spec import BF16, FP32, Encode, FloatFormat
 from .tensors import Tensor
 
 __all__ = ["Loss", "Sums", "loss"]
@@ -82,7 +82,7 @@ class Sums:
         )
 
 
-def loss(numerics: Numerics, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, Loss]]:
+def loss(numerics: Encode, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, Loss]]:
     """The figures over the tensors that count, and those of each by its name. Tensors are converted along their last
     axis.
     """
@@ -91,7 +91,7 @@ def loss(numerics: Numerics, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str,
     return total.loss, {name: sums.loss for name, sums in found.items()}
 
 
-def _sums(numerics: Numerics, tensor: Tensor) -> Sums:
+def _sums(numerics: Encode, tensor: Tensor) -> Sums:
     """The sums of a tensor, which is cut to the source of the numerics first where that is narrower."""
 
     def compute(_: Path) -> dict[str, float]:
@@ -127,7 +127,7 @@ def _nearest(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
     return narrow(patterns, source)
 
 
-def _of_chunk(x: np.ndarray, numerics: Numerics, random: np.random.Generator | None) -> Sums:
+def _of_chunk(x: np.ndarray, numerics: Encode, random: np.random.Generator | None) -> Sums:
     given = as_numbers(np.ascontiguousarray(x), FP32, patterns=True)
     patterns = widen(given, np.empty(given.shape, np.uint32))
     if numerics.source == FP32:

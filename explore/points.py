@@ -10,9 +10,9 @@ from typing import Any
 from ..hdl import ConverterConfig, Microarchitecture, converter_config
 from ..hdl.architecture import CHOICES
 from ..host.files import sha256
-from ..spec import FloatFormat, Numerics
+from ..spec import Encode, FloatFormat
 from ..spec.catalogue import unknown_name
-from ..spec.numerics import RULES
+from ..spec.encode import RULES
 
 __all__ = ["Explored", "Point", "checked_column", "described"]
 
@@ -45,7 +45,7 @@ class Point:
         usual, usual_architecture = converter_config(numerics.block.element, profile).numerics, Microarchitecture()
         replaced = {
             f.name: value
-            for f in fields(Numerics)
+            for f in fields(Encode)
             if f.name != "block" and (value := getattr(numerics, f.name)) != getattr(usual, f.name)
         }
         if numerics.block_size != usual.block_size:

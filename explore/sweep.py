@@ -17,8 +17,8 @@ from ..hdl.architecture import CHOICES, GOALS
 from ..host.files import read_toml
 from ..spec import BLOCKS, PROFILES, ScaleRule, block_format, numerics
 from ..spec.catalogue import unknown_name
+from ..spec.encode import RULES
 from ..spec.names import source_format
-from ..spec.numerics import RULES
 from ..synth.devices import DEVICES
 from ..synth.pipeline import DELAYS, pipelined
 from ..synth.targets import TARGETS
@@ -30,7 +30,7 @@ OBJECTIVES = ("luts", "levels", "sqnr_db")
 """What the Pareto front is made of, unless something else is asked for."""
 
 USUAL: dict[str, Any] = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
-"""Keys beside those of `Numerics` and of `Microarchitecture`, and what a point has without them."""
+"""Keys beside those of `Encode` and of `Microarchitecture`, and what a point has without them."""
 SMALLEST = "smallest"
 """A value of ``optimize``: what is smallest on the target of the point (`Target.smallest`)."""
 CONSTRAINTS = ("latency", "frequency_mhz")
@@ -43,7 +43,7 @@ Numbers: TypeAlias = int | Iterable[int]
 
 
 class Lists(TypedDict, total=False):
-    """The keys of a grid: how a point is asked, the fields of `Numerics` and of `Microarchitecture`, and constraints;
+    """The keys of a grid: how a point is asked, the fields of `Encode` and of `Microarchitecture`, and constraints;
     one value or several.
     """
 

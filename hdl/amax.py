@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import Numerics, Specials
+from ..spec import Encode, Specials
 from .architecture import AmaxKey, Quantizer
 from .boundaries import TOGETHER, tree_stages
 from .config import ConverterConfig
@@ -20,7 +20,7 @@ from .threshold import Threshold
 __all__ = ["AmaxTree", "ReduceKey", "inner_stages", "magnitude_width"]
 
 
-def magnitude_width(numerics: Numerics) -> int:
+def magnitude_width(numerics: Encode) -> int:
     """Width of a source number without its sign."""
     return numerics.source.bits - 1
 

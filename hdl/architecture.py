@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
-from ..spec import Kind, Numerics, Rounding, Rule, Specials
+from ..spec import Encode, Kind, Rounding, Rule, Specials
 from ..spec.catalogue import excerpt, unknown_name
 from .threshold import OFFSETS
 
@@ -116,7 +116,7 @@ class Microarchitecture:
 
     @classmethod
     def optimized(
-        cls, goal: str | Mapping[str, str], modes: tuple[Numerics, ...], **fields: Unpack[MicroarchitectureFields]
+        cls, goal: str | Mapping[str, str], modes: tuple[Encode, ...], **fields: Unpack[MicroarchitectureFields]
     ) -> Microarchitecture:
         """The choices that were measured best for a goal of `GOALS`, or others by field, for what they can make;
         ``fields`` are kept as they are.
@@ -140,7 +140,7 @@ GOALS: dict[str, dict[str, Rule]] = {
 critical path."""
 
 
-def _tables(modes: tuple[Numerics, ...]) -> bool:
+def _tables(modes: tuple[Encode, ...]) -> bool:
     numerics = modes[0]
     element = numerics.block.element
     if len(modes) > 1 or numerics.random_bits:
@@ -154,7 +154,7 @@ def _tables(modes: tuple[Numerics, ...]) -> bool:
     return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.emax >= 0 and within
 
 
-SUPPORTS: dict[Rule, tuple[Callable[[tuple[Numerics, ...]], bool], str]] = {
+SUPPORTS: dict[Rule, tuple[Callable[[tuple[Encode, ...]], bool], str]] = {
     Quantizer.TABLE: (
         _tables,
         "the table quantizer makes one format, with one to three fraction bits or fixed-point of six to eight bits, "
@@ -165,7 +165,7 @@ SUPPORTS: dict[Rule, tuple[Callable[[tuple[Numerics, ...]], bool], str]] = {
 and stand in where another cannot."""
 
 
-def supports(choice: Rule, modes: tuple[Numerics, ...]) -> bool:
+def supports(choice: Rule, modes: tuple[Encode, ...]) -> bool:
     """Can this implementation make a converter of these modes?"""
     return choice not in SUPPORTS or SUPPORTS[choice][0](modes)
 

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import Kind, Numerics, Role
+from ..spec import Encode, Kind, Role
 from .amax import AmaxTree, ReduceKey, inner_stages
 from .architecture import Quantizer
 from .boundaries import TOGETHER, element_stages, tree_stages
@@ -37,7 +37,7 @@ QUANTIZERS: dict[tuple[Quantizer, Kind], type[wiring.Component]] = {
 }
 
 
-def narrowed(m: Module, numerics: Numerics, x: list[Value], significant_bits: int) -> list[Value]:
+def narrowed(m: Module, numerics: Encode, x: list[Value], significant_bits: int) -> list[Value]:
     """The numbers with the first ``significant_bits`` of their fractions and, below, whether any other bit is set: the
     fewer bits are registered on the way to the quantizers.
     """

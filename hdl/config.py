@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, Unpack
 
-from ..spec import BlockFormat, NumberFormat, Numerics, NumericsFields, Port, Role, numerics, profile_of
+from ..spec import BlockFormat, Encode, EncodeFields, NumberFormat, Port, Role, numerics, profile_of, short_id
 from ..spec.catalogue import unknown_name
 from ..spec.operation import operation_of
 from .architecture import SUPPORTS, Microarchitecture, MicroarchitectureFields, supports
@@ -17,12 +15,12 @@ from .boundaries import in_order
 
 __all__ = ["ConverterConfig", "ConverterFields", "Format", "converter_config"]
 
-Format: TypeAlias = "str | BlockFormat | NumberFormat | Numerics | ConverterConfig"
+Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig"
 """What names a converter's output, or says all of a converter."""
 
 
-class ConverterFields(NumericsFields, MicroarchitectureFields, total=False):
-    """Fields of `spec.Numerics`, and of the hardware's `Microarchitecture`, which changes no bit.
+class ConverterFields(EncodeFields, MicroarchitectureFields, total=False):
+    """Fields of `spec.Encode`, and of the hardware's `Microarchitecture`, which changes no bit.
 
     ``optimize`` is a goal of `GOALS`; ``scale_rule`` may name several with commas between them.
     """
@@ -38,8 +36,8 @@ class ConverterConfig:
     differ in the scale rule and in the element format, whose width they share.
     """
 
-    numerics: Numerics
-    alternatives: tuple[Numerics, ...] = ()
+    numerics: Encode
+    alternatives: tuple[Encode, ...] = ()
     microarchitecture: Microarchitecture = field(default_factory=Microarchitecture)
     profile: str | None = field(default=None, compare=False)
     """The profile whose rules these are, for names and reports; not part of the identity."""
@@ -54,7 +52,7 @@ class ConverterConfig:
                     f"the element formats of one converter must have the same width, not {first.block.element.bits} "
                     f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})"
                 )
-            shared = [f.name for f in dataclasses.fields(Numerics) if f.name not in ("block", "scale_rule")]
+            shared = [f.name for f in dataclasses.fields(Encode) if f.name not in ("block", "scale_rule")]
             if any(getattr(mode, name) != getattr(first, name) for name in [*shared, "block_size"]):
                 raise ValueError("the modes of one converter may differ in scale_rule and element format only")
         chosen = self.microarchitecture.quantizer
@@ -66,7 +64,7 @@ class ConverterConfig:
         )
 
     @property
-    def modes(self) -> tuple[Numerics, ...]:
+    def modes(self) -> tuple[Encode, ...]:
         """The numerics of each mode, by mode number; one where there is no mode input."""
         return (self.numerics, *self.alternatives)
 
@@ -127,7 +125,7 @@ class ConverterConfig:
         )
 
     def identity(self) -> dict[str, object]:
-        """What `to_dict` says, in short (`Numerics.identity`)."""
+        """What `to_dict` says, in short (`Encode.identity`)."""
         alternatives = {"alternatives": [mode.identity() for mode in self.alternatives]} if self.alternatives else {}
         return {
             "numerics": self.numerics.identity(),
@@ -137,27 +135,26 @@ class ConverterConfig:
 
     @property
     def config_id(self) -> str:
-        """First eight hex digits of the SHA-256 of the canonical JSON of `identity`."""
-        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
+        """`short_id` of `identity`."""
+        return short_id(self.identity())
 
 
-def _numerics_of(fields: Mapping[str, object]) -> Numerics:
+def _numerics_of(fields: Mapping[str, object]) -> Encode:
     operation = operation_of(fields)
-    if not isinstance(operation, Numerics):
-        raise ValueError(f"the operation of a converter must be {Numerics.name}, not {operation.name}")
+    if not isinstance(operation, Encode):
+        raise ValueError(f"the operation of a converter must be {Encode.name}, not {operation.name}")
     return operation
 
 
 def converter_config(block: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> ConverterConfig:
-    """A configuration from a format, a profile and any fields of `Numerics` or `Microarchitecture`.
+    """A configuration from a format, a profile and any fields of `Encode` or `Microarchitecture`.
 
     Format and ``scale_rule`` may name several, with commas between them (lists are read too): then the converter has a
     mode for each format under each rule, the rules of the first format first.
 
     Parameters
     ----------
-    block : a format by name or as an object, complete `Numerics`, or a `ConverterConfig`, which is returned as it is
+    block : a format by name or as an object, an `Encode`, or a `ConverterConfig`, which is returned as it is
     profile : the name of the profile that gives the rules; ``ocp`` unless given
     fields : those that differ from the profile and from the first micro-architecture; ``optimize`` names a goal of
         `GOALS`, which sets the fields of `Microarchitecture` that are not given
@@ -165,7 +162,7 @@ def converter_config(block: Format, profile: str | None = None, **fields: Unpack
     Raises
     ------
     TypeError
-        for a value of the wrong kind, a profile beside complete `Numerics`, and anything beside a `ConverterConfig`
+        for a value of the wrong kind, a profile beside an `Encode`, and anything beside a `ConverterConfig`
     ValueError
         for an unknown name, and for what no converter can be
 
@@ -184,7 +181,7 @@ def converter_config(block: Format, profile: str | None = None, **fields: Unpack
     goal = given.pop("optimize", None)
     micro_fields = {f.name for f in dataclasses.fields(Microarchitecture)}
     micro = {name: given.pop(name) for name in list(given) if name in micro_fields}
-    known = [f.name for f in dataclasses.fields(Numerics)] + ["block_size"]
+    known = [f.name for f in dataclasses.fields(Encode)] + ["block_size"]
     for name in given:
         if name not in known:
             raise ValueError(unknown_name("field", name, [*known, *sorted(micro_fields), "optimize"]))

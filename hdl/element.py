@@ -18,7 +18,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import Kind, Numerics, Rounding, Specials, Subnormals, signal_codes
+from ..spec import Encode, Kind, Rounding, Specials, Subnormals, signal_codes
 from .boundaries import element_stages
 from .config import ConverterConfig
 from .mode import by_mode, mode_port
@@ -51,7 +51,7 @@ class Target:
     """Whether numbers can be above the top field."""
 
     @classmethod
-    def of(cls, numerics: Numerics) -> Target:
+    def of(cls, numerics: Encode) -> Target:
         element = numerics.block.element
         # only what was left out of the maximum, or a scale by another exponent than that of the largest element
         overflows = numerics.specials is Specials.DROP or OFFSETS[numerics.scale_rule](element) > element.emax

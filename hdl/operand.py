@@ -7,7 +7,7 @@ import dataclasses
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from ..spec import FP16, Numerics, ScaleRule, Specials
+from ..spec import FP16, Encode, ScaleRule, Specials
 from .config import ConverterConfig
 
 __all__ = ["ROUNDS_UP", "lane_name", "operand_config", "operand_layout", "scale_key_layout", "special_flags"]
@@ -32,7 +32,7 @@ def operand_config(config: ConverterConfig) -> ConverterConfig:
     if config.numerics.source is not FP16:
         return config
 
-    def widened(mode: Numerics) -> Numerics:
+    def widened(mode: Encode) -> Encode:
         return mode.widened()
 
     return dataclasses.replace(
@@ -40,7 +40,7 @@ def operand_config(config: ConverterConfig) -> ConverterConfig:
     )
 
 
-def operand_layout(numerics: Numerics) -> data.StructLayout:
+def operand_layout(numerics: Encode) -> data.StructLayout:
     """A source number as it arrives: fraction in the low bits, then the biased exponent, then the sign."""
     source = numerics.source
     return data.StructLayout(
@@ -62,11 +62,11 @@ def scale_key_layout(config: ConverterConfig) -> data.StructLayout:
     )
 
 
-def special_flags(numerics: Numerics) -> tuple[str, ...]:
+def special_flags(numerics: Encode) -> tuple[str, ...]:
     """Names of the one-bit signals by which the scale unit tells every element quantizer of a special block."""
     return FLAGS[numerics.specials]
 
 
-def lane_name(kind: str, lane: int, numerics: Numerics) -> str:
+def lane_name(kind: str, lane: int, numerics: Encode) -> str:
     """Instance name of a lane's part, with leading zeros so that names sort like lanes."""
     return f"{kind}_{lane:0{len(str(numerics.block_size - 1))}}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from amaranth.hdl import Value
 
-from ..spec import Numerics, Rounding
+from ..spec import Encode, Rounding
 
 __all__ = ["bits_below", "rounds_up"]
 
 
-def bits_below(numerics: Numerics) -> int:
+def bits_below(numerics: Encode) -> int:
     """How many bits below the last place a rounding looks at, besides the OR of everything below them."""
     return max(numerics.random_bits, 1)
 

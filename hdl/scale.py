@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import Numerics, Rounding, ScaleRule, Specials
+from ..spec import Encode, Rounding, ScaleRule, Specials
 from .config import ConverterConfig
 from .mode import by_mode, mode_port
 from .operand import ROUNDS_UP, scale_key_layout, special_flags
@@ -26,20 +26,20 @@ LEAVES_ABOVE = {
 """Can the largest number of a block be above the largest element under the scale of the rule?"""
 
 
-def scale_offset(numerics: Numerics) -> int:
+def scale_offset(numerics: Encode) -> int:
     """Biased exponent of the source less scale byte: X = exponent - source bias - offset, byte = X + scale bias."""
     element = numerics.block.element
     return OFFSETS[numerics.scale_rule](element) + numerics.source.bias - numerics.block.scale.bias
 
 
-def largest_scale(numerics: Numerics) -> int:
+def largest_scale(numerics: Encode) -> int:
     """The largest byte of a block that is not NaN."""
     if numerics.specials in (Specials.INF_SCALE, Specials.TE):
         return numerics.block.scale.max_code
     return min(_unlimited(numerics), numerics.block.scale.max_code)
 
 
-def leaves_above(numerics: Numerics) -> bool:
+def leaves_above(numerics: Encode) -> bool:
     """Can a number be above the largest element under its scale? Not where the rule looks at the fraction and the scale
     format has the byte that the rule asks for.
     """
@@ -51,7 +51,7 @@ def leaves_above(numerics: Numerics) -> bool:
     )
 
 
-def _unlimited(numerics: Numerics) -> int:
+def _unlimited(numerics: Encode) -> int:
     """The byte that the rule asks for the largest number."""
     return (1 << numerics.source.exp_bits) - 2 + ROUNDS_UP[numerics.scale_rule] - scale_offset(numerics)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..spec import Kind, Numerics, Rounding, Subnormals
+from ..spec import Encode, Kind, Rounding, Subnormals
 from .rounding import rounds_up
 from .scale import leaves_above
 
@@ -12,7 +12,7 @@ __all__ = ["Element"]
 class Element:
     """What the tables of a floating-point format and its rules say, on integers."""
 
-    def __init__(self, numerics: Numerics) -> None:
+    def __init__(self, numerics: Encode) -> None:
         element = numerics.block.element
         assert element.kind is Kind.FLOAT  # fixed-point elements have a quantizer of their own
         self.rounding, self.man_bits = numerics.rounding, element.man_bits

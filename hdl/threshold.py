@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from ..spec import FP32, TF32, NumberFormat, Numerics, ScaleRule, Subnormals
+from ..spec import FP32, TF32, Encode, NumberFormat, ScaleRule, Subnormals
 
 __all__ = ["OFFSETS", "Threshold"]
 
@@ -40,7 +40,7 @@ class Threshold:
     at_bottom: int
 
     @classmethod
-    def of(cls, numerics: Numerics) -> Threshold:
+    def of(cls, numerics: Encode) -> Threshold:
         element, source = numerics.block.element, numerics.source
         in_binade, at_bottom = LIMITS[numerics.scale_rule](element)
         if source is TF32:  # it holds widened numbers, all far above the bottom

@@ -234,7 +234,8 @@ def sources(*rooms: str) -> str:
     """SHA-256 of the code in these folders of the package, as a part of the key of results that depend on it."""
     parts: list[str | bytes] = []
     for room in rooms:
-        for file in sorted(files(f"mxcast.{room}").iterdir(), key=lambda file: file.name):
-            if file.name.endswith((".py", ".cpp", ".h", ".v")):
-                parts += [f"{room}/{file.name}", file.read_bytes()]
+        folder = Path(str(files(f"mxcast.{room}")))
+        for file in sorted(folder.rglob("*")):
+            if file.suffix in (".py", ".cpp", ".h", ".v"):
+                parts += [f"{room}/{file.relative_to(folder)}", file.read_bytes()]
     return sha256(*parts)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..spec import E8M0, Kind, NumberFormat, Numerics, Rounding, ScaleRule, Subnormals
+from ..spec import E8M0, Encode, Kind, NumberFormat, Rounding, ScaleRule, Subnormals
 from .exact import element_value, floor_log2, fp32, neighbours
 from .rounding import largest_code
 
@@ -32,7 +32,7 @@ def fp32_value(pattern: int) -> Fraction:
     return Fraction(struct.unpack(">f", struct.pack(">I", pattern))[0])
 
 
-def scale_trace(a: int, numerics: Numerics) -> tuple[int, str]:
+def scale_trace(a: int, numerics: Encode) -> tuple[int, str]:
     """The scale byte for a finite largest magnitude ``a``, an FP32 pattern, and the arithmetic that leads to it.
 
     In this text e and m are the exponent field and the fraction of a; fl32 is rounding to FP32.
@@ -117,7 +117,7 @@ class RoundingTrace:
     random: int | None = None
 
 
-def rounding_trace(quotient: Fraction, kind: str, numerics: Numerics, random: int) -> RoundingTrace:
+def rounding_trace(quotient: Fraction, kind: str, numerics: Encode, random: int) -> RoundingTrace:
     """How a quotient >= 0 becomes the magnitude of a code, from the bits that hardware uses."""
     element, rounding = numerics.block.element, numerics.rounding
     if quotient == 0:
@@ -161,7 +161,7 @@ TIES = (Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP)
 """Roundings to nearest, under which a tie is worth a word."""
 
 
-def _cut_off(quotient: Fraction, numerics: Numerics) -> tuple[int | None, Fraction]:
+def _cut_off(quotient: Fraction, numerics: Encode) -> tuple[int | None, Fraction]:
     """The code of a quotient > 0 rounded toward zero, and the part of a step that was cut off. The code is None where
     the published recipe of `Rounding.GUARD_HALF_UP` gives zero.
     """

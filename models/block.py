@@ -12,7 +12,7 @@ from typing import TypeAlias, Unpack
 
 import numpy as np
 
-from ..spec import BlockFormat, NumberFormat, Numerics, NumericsFields, Specials, Subnormals
+from ..spec import BlockFormat, Encode, EncodeFields, NumberFormat, Specials, Subnormals
 from ..spec import numerics as numerics_of
 from ..spec.catalogue import excerpt
 from .amax import block_amax
@@ -26,20 +26,20 @@ from .special import special_blocks
 
 __all__ = ["quantize", "quantize_blocks", "quantized"]
 
-BlockFunction = Callable[[np.ndarray, Numerics, np.ndarray, np.ndarray, np.ndarray | None], None]
+BlockFunction = Callable[[np.ndarray, Encode, np.ndarray, np.ndarray, np.ndarray | None], None]
 Random: TypeAlias = "np.ndarray | np.random.Generator | None"  # unevaluated: the import of numpy.random takes its time
 
 
 def quantize(
     x: object,
-    format: str | BlockFormat | NumberFormat | Numerics,
+    format: str | BlockFormat | NumberFormat | Encode,
     profile: str | None = None,
     *,
     axis: int = -1,
     pad: bool = False,
     random: Random = None,
     jobs: int = 1,
-    **rules: Unpack[NumericsFields],
+    **rules: Unpack[EncodeFields],
 ) -> Quantized:
     """Quantize an array into blocks along an axis.
 
@@ -57,7 +57,7 @@ def quantize(
     random : under the rounding ``sr``, the random bits of each element: an array of unsigned integers of the shape of
         ``x``, or a generator that draws them
     jobs : number of threads that share the blocks; the bits do not depend on it
-    rules : fields of `Numerics` that replace those of the profile
+    rules : fields of `Encode` that replace those of the profile
 
     Returns
     -------
@@ -82,7 +82,7 @@ def quantize(
 
 
 def quantized(
-    x: object, numerics: Numerics, convert: BlockFunction, *, axis: int = -1, pad: bool = False, random: Random = None
+    x: object, numerics: Encode, convert: BlockFunction, *, axis: int = -1, pad: bool = False, random: Random = None
 ) -> Quantized:
     """Cut an array into blocks along ``axis``, have ``convert`` fill scales and codes, and shape them like the array.
 
@@ -115,7 +115,7 @@ def quantized(
     )
 
 
-def _random_bits(random: Random, shape: tuple[int, ...], numerics: Numerics) -> np.ndarray | None:
+def _random_bits(random: Random, shape: tuple[int, ...], numerics: Encode) -> np.ndarray | None:
     bits = numerics.random_bits
     if bits and random is None:
         raise ValueError("the rounding sr needs random bits: give random= an array or a numpy.random.Generator")
@@ -137,7 +137,7 @@ def _random_bits(random: Random, shape: tuple[int, ...], numerics: Numerics) -> 
 
 def quantize_blocks(
     blocks: np.ndarray,
-    numerics: Numerics,
+    numerics: Encode,
     scales: np.ndarray,
     codes: np.ndarray,
     random: np.ndarray | None = None,
@@ -164,7 +164,7 @@ def quantize_blocks(
 
 
 def _quantize_part(
-    blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None
+    blocks: np.ndarray, numerics: Encode, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None
 ) -> None:
     """What one thread does of `quantize_blocks`, a chunk at a time."""
     require_subnormals()
@@ -184,7 +184,7 @@ def _quantize_part(
 
 
 def check_blocks(
-    blocks: np.ndarray, numerics: Numerics, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None = None
+    blocks: np.ndarray, numerics: Encode, scales: np.ndarray, codes: np.ndarray, random: np.ndarray | None = None
 ) -> None:
     """Raise TypeError or ValueError unless the arrays are what `quantize_blocks` takes."""
     as_numbers(blocks, numerics.source, patterns=True)
@@ -207,7 +207,7 @@ def check_blocks(
 
 def _quantize_chunk(
     bits: np.ndarray,
-    numerics: Numerics,
+    numerics: Encode,
     buffers: ScratchBuffers,
     scales: np.ndarray,
     codes: np.ndarray,

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..spec import BlockFormat, NumberFormat, Numerics
+from ..spec import BlockFormat, Encode, NumberFormat
 from ..spec.catalogue import excerpt
 
 __all__ = ["BlockArray", "Quantized", "as_blocks", "check_codes", "code_dtype", "code_values", "require_whole"]
@@ -78,11 +78,11 @@ class Quantized(BlockArray):
     """A `BlockArray` with the numerics that made it, whose block format is that of the array."""
 
     block: BlockFormat = field(init=False)
-    numerics: Numerics
+    numerics: Encode
 
     def __post_init__(self) -> None:
-        if not isinstance(self.numerics, Numerics):
-            raise TypeError(f"numerics must be of the class Numerics, not {excerpt(self.numerics)}")
+        if not isinstance(self.numerics, Encode):
+            raise TypeError(f"numerics must be of the class Encode, not {excerpt(self.numerics)}")
         object.__setattr__(self, "block", self.numerics.block)
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from ..spec import Numerics, Rounding
+from ..spec import Encode, Rounding
 from .evaluation import COST, ConvertedBlock, Evaluation
 from .input_domain import ElementRange, InputDomain, common_domain
 from .run_length import RunLengthEncoding, merged
@@ -66,8 +66,8 @@ class Certificate:
     and byte. ``specials`` counts blocks.
     """
 
-    a: Numerics
-    b: Numerics
+    a: Encode
+    b: Encode
     numbers: str
     scale: Finding
     elements: Finding
@@ -91,7 +91,7 @@ class Certificate:
         }
 
 
-def compare(a: Numerics, b: Numerics, progress: Progress | None = None) -> Certificate:
+def compare(a: Encode, b: Encode, progress: Progress | None = None) -> Certificate:
     """Compare two numerics of the same block format on the whole input domain, which takes minutes at most.
 
     Parameters
@@ -264,13 +264,13 @@ def _difference(a: RunLengthEncoding, b: RunLengthEncoding, stop: int) -> Differ
     return int((ends - starts)[differ].sum()), int(starts[differ][0]), int(ends[differ][-1]) - 1
 
 
-def _all_zero(codes: RunLengthEncoding, stop: int, numerics: Numerics) -> bool:
+def _all_zero(codes: RunLengthEncoding, stop: int, numerics: Encode) -> bool:
     element = numerics.block.element
     zeros = [element.signed_code(0, negative) for negative in (False, True)]
     return bool(np.isin(codes.values[0, codes.starts < stop], zeros).all())
 
 
-def _meter(domain: InputDomain, numerics: Numerics, progress: Progress) -> Callable[[int], None]:
+def _meter(domain: InputDomain, numerics: Encode, progress: Progress) -> Callable[[int], None]:
     """A function that adds up costs for ``progress``. The number of classes is estimated from the width of the
     element's grid.
     """

@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from ..spec import FixedFormat, Kind, NumberFormat, Numerics, Rounding
+from ..spec import Encode, FixedFormat, Kind, NumberFormat, Rounding
 from .block_array import code_dtype, code_values
 from .rounding import RandomBits, carries, encode_magnitudes, largest_code
 from .scratch_buffers import ScratchBuffers
@@ -17,7 +17,7 @@ __all__ = ["code_dtype", "encode", "give_signs", "largest_value"]
 def encode(
     y: np.ndarray,
     bits: np.ndarray,
-    numerics: Numerics,
+    numerics: Encode,
     buffers: ScratchBuffers,
     codes: np.ndarray,
     random: np.ndarray | None = None,
@@ -35,7 +35,7 @@ def encode(
 
 
 def _fixed_magnitudes(
-    y: np.ndarray, numerics: Numerics, buffers: ScratchBuffers, codes: np.ndarray, random: RandomBits | None
+    y: np.ndarray, numerics: Encode, buffers: ScratchBuffers, codes: np.ndarray, random: RandomBits | None
 ) -> None:
     """Write the magnitudes of fixed-point codes: (n,) float32, not above the largest -> (n,) ``codes``."""
     element = cast(FixedFormat, numerics.block.element)
@@ -99,7 +99,7 @@ def give_signs(codes: np.ndarray, bits: np.ndarray, element: NumberFormat, flags
         np.bitwise_or(codes, negative, out=codes)
 
 
-def largest_value(numerics: Numerics) -> float:
+def largest_value(numerics: Encode) -> float:
     """The largest magnitude that an element can have under these numerics."""
     element = numerics.block.element
     return float(code_values(element)[largest_code(element, numerics.rounding)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..spec import Numerics, Subnormals
+from ..spec import Encode, Subnormals
 from .block import quantize
 from .block_array import Quantized
 from .input_domain import ElementRange, InputDomain
@@ -41,7 +41,7 @@ class Evaluation:
     """
 
     def __init__(
-        self, numerics: Numerics, domain: InputDomain, advance: Callable[[int], None] = lambda cost: None
+        self, numerics: Encode, domain: InputDomain, advance: Callable[[int], None] = lambda cost: None
     ) -> None:
         self.numerics, self.domain, self.advance = numerics, domain, advance
         self._kept: dict[object, RunLengthEncoding] = {}

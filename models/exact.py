@@ -20,12 +20,12 @@ from ..spec import (
     FP32,
     BlockFormat,
     Convention,
+    Encode,
     FixedFormat,
     FloatFormat,
     Kind,
     Number,
     NumberFormat,
-    Numerics,
     Rounding,
     ScaleRule,
     Specials,
@@ -86,7 +86,7 @@ def element_value(code: int, element: NumberFormat) -> Fraction:
     return element.decode(code).magnitude
 
 
-def shared_exponent(amax: Fraction, numerics: Numerics) -> int:
+def shared_exponent(amax: Fraction, numerics: Encode) -> int:
     """The shared exponent X of a block, unbiased and clamped to the exponents of the scale format.
 
     Parameters
@@ -221,30 +221,30 @@ def neighbours(value: Fraction, element: NumberFormat) -> tuple[int, Fraction]:
     return below, (value - values[below]) / step
 
 
-def rne(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+def rne(value: Fraction, numerics: Encode, random: Fraction) -> int:
     return nearest_code(value, numerics.block.element)
 
 
-def rna(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+def rna(value: Fraction, numerics: Encode, random: Fraction) -> int:
     below, part = neighbours(value, numerics.block.element)
     return below + (part >= Fraction(1, 2))
 
 
-def rtz(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+def rtz(value: Fraction, numerics: Encode, random: Fraction) -> int:
     return neighbours(value, numerics.block.element)[0]
 
 
-def sr(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+def sr(value: Fraction, numerics: Encode, random: Fraction) -> int:
     below, part = neighbours(value, numerics.block.element)
     return below + (part + random >= 1)
 
 
-def guard_half_up(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+def guard_half_up(value: Fraction, numerics: Encode, random: Fraction) -> int:
     element = numerics.block.element
     return GUARD_HALF_UP[element.kind](value, element, numerics.element_subnormals)
 
 
-ROUNDINGS: dict[Rounding, Callable[[Fraction, Numerics, Fraction], int]] = {
+ROUNDINGS: dict[Rounding, Callable[[Fraction, Encode, Fraction], int]] = {
     Rounding.RNE: rne,
     Rounding.RNA: rna,
     Rounding.RTZ: rtz,
@@ -255,7 +255,7 @@ ROUNDINGS: dict[Rounding, Callable[[Fraction, Numerics, Fraction], int]] = {
 
 
 @lru_cache(maxsize=1 << 18)
-def rounded_code(value: Fraction, numerics: Numerics, random: Fraction) -> int:
+def rounded_code(value: Fraction, numerics: Encode, random: Fraction) -> int:
     """The magnitude code of a value > 0."""
     element = numerics.block.element
     code = min(ROUNDINGS[numerics.rounding](value, numerics, random), element.max_code)
@@ -263,7 +263,7 @@ def rounded_code(value: Fraction, numerics: Numerics, random: Fraction) -> int:
     return 0 if flushes and element.is_subnormal(code) else code
 
 
-def round_element(number: Number, exponent: int, numerics: Numerics, random: int = 0) -> int:
+def round_element(number: Number, exponent: int, numerics: Encode, random: int = 0) -> int:
     """The code of one element of a block.
 
     Parameters
@@ -291,7 +291,7 @@ class Decided:
     codes: list[int | None]
 
 
-def nan_block(numbers: list[Number], numerics: Numerics) -> Decided:
+def nan_block(numbers: list[Number], numerics: Encode) -> Decided:
     undecided = Decided(None, [None] * len(numbers))
     block = numerics.block
     return (
@@ -301,7 +301,7 @@ def nan_block(numbers: list[Number], numerics: Numerics) -> Decided:
     )
 
 
-def te(numbers: list[Number], numerics: Numerics) -> Decided:
+def te(numbers: list[Number], numerics: Encode) -> Decided:
     element = numerics.block.element
     codes = {
         "nan": lambda number: element.max_code if element.nan_code is None else element.nan_code,
@@ -314,7 +314,7 @@ def te(numbers: list[Number], numerics: Numerics) -> Decided:
     )
 
 
-def inf_scale(numbers: list[Number], numerics: Numerics) -> Decided:
+def inf_scale(numbers: list[Number], numerics: Encode) -> Decided:
     kinds, block = {number.kind for number in numbers}, numerics.block
     if kinds == {"finite"}:
         return Decided(None, [None] * len(numbers))
@@ -323,11 +323,11 @@ def inf_scale(numbers: list[Number], numerics: Numerics) -> Decided:
     return Decided(byte, [block.element.signed_code(code, number.negative) for number in numbers])
 
 
-def drop(numbers: list[Number], numerics: Numerics) -> Decided:
+def drop(numbers: list[Number], numerics: Encode) -> Decided:
     return Decided(None, [None] * len(numbers))  # they are left out of the maximum and are numbers otherwise
 
 
-SPECIALS: dict[Specials, Callable[[list[Number], Numerics], Decided]] = {
+SPECIALS: dict[Specials, Callable[[list[Number], Encode], Decided]] = {
     Specials.NAN_BLOCK: nan_block,
     Specials.TE: te,
     Specials.INF_SCALE: inf_scale,
@@ -340,7 +340,7 @@ def _all_finite(numbers: list[Number]) -> bool:
 
 
 def quantize_block(
-    patterns: Sequence[int], numerics: Numerics, random: Sequence[int] | None = None
+    patterns: Sequence[int], numerics: Encode, random: Sequence[int] | None = None
 ) -> tuple[int, list[int]]:
     """Encode one block of source numbers.
 

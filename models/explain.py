@@ -18,9 +18,9 @@ from ..spec import (
     E8M0,
     FP32,
     BlockFormat,
+    Encode,
+    EncodeFields,
     NumberFormat,
-    Numerics,
-    NumericsFields,
     ScaleRule,
     Specials,
     Subnormals,
@@ -43,11 +43,11 @@ TWO = Fraction(2)
 
 def explain(
     block: Sequence[int] | np.ndarray,
-    format: str | BlockFormat | NumberFormat | Numerics,
+    format: str | BlockFormat | NumberFormat | Encode,
     profile: str | None = None,
     *,
     random: Sequence[int] | None = None,
-    **rules: Unpack[NumericsFields],
+    **rules: Unpack[EncodeFields],
 ) -> Explanation:
     """Convert one block and keep every step.
 
@@ -109,7 +109,7 @@ def explain(
     )
 
 
-def _patterns(block: Sequence[int] | np.ndarray, numerics: Numerics) -> list[int]:
+def _patterns(block: Sequence[int] | np.ndarray, numerics: Encode) -> list[int]:
     source = numerics.source
     if isinstance(block, list | tuple) and all(isinstance(p, int) for p in block):
         patterns = list(block)
@@ -129,7 +129,7 @@ def _patterns(block: Sequence[int] | np.ndarray, numerics: Numerics) -> list[int
     return patterns
 
 
-def _kind(pattern: int, numerics: Numerics) -> str:
+def _kind(pattern: int, numerics: Encode) -> str:
     source = numerics.source
     field, fraction = divmod(pattern & source.magnitude_mask, 1 << source.man_bits)
     if field == (1 << source.exp_bits) - 1:
@@ -137,14 +137,14 @@ def _kind(pattern: int, numerics: Numerics) -> str:
     return "normal" if field else "subnormal" if fraction else "zero"
 
 
-def _number(pattern: int, numerics: Numerics) -> float:
+def _number(pattern: int, numerics: Encode) -> float:
     """The source number, exactly, before anything is done to it."""
     number = decode(pattern, numerics.source)
     magnitude = {"nan": math.nan, "inf": math.inf}.get(number.kind, float(number.magnitude))
     return -magnitude if number.negative else magnitude
 
 
-def _largest(numerics: Numerics, patterns: list[int]) -> Largest | None:
+def _largest(numerics: Encode, patterns: list[int]) -> Largest | None:
     numbers = [decode(p, numerics.source, numerics.input_subnormals) for p in patterns]
     magnitudes = [n.magnitude if n.kind == "finite" else Fraction(0) for n in numbers]
     lane = magnitudes.index(max(magnitudes))
@@ -153,7 +153,7 @@ def _largest(numerics: Numerics, patterns: list[int]) -> Largest | None:
     return Largest(lane=lane, fp32=fp32_pattern(magnitudes[lane]), value=float(magnitudes[lane]))
 
 
-def _scale_step(numerics: Numerics, patterns: list[int], kinds: list[str], random: list[int] | None) -> ScaleStep:
+def _scale_step(numerics: Encode, patterns: list[int], kinds: list[str], random: list[int] | None) -> ScaleStep:
     byte, codes = quantize_block(patterns, numerics, random)
     x = np.array(patterns, np.uint32 if numerics.source is FP32 else np.uint16).view(DTYPES[numerics.source.name])
     q = quantize(x, numerics, random=None if random is None else np.array(random))
@@ -185,17 +185,17 @@ def _scale_step(numerics: Numerics, patterns: list[int], kinds: list[str], rando
     )
 
 
-def _decoded(numerics: Numerics, byte: int, code: int) -> float:
+def _decoded(numerics: Encode, byte: int, code: int) -> float:
     return float(code_values(numerics.block.element)[code]) * _factor(numerics, byte)
 
 
-def _factor(numerics: Numerics, byte: int) -> float:
+def _factor(numerics: Encode, byte: int) -> float:
     """The value of a scale code."""
     return float(code_values(numerics.block.scale)[byte])
 
 
 def _element_step(
-    numerics: Numerics, lane: int, pattern: int, kinds: Sequence[str], byte: int, code: int, random: int
+    numerics: Encode, lane: int, pattern: int, kinds: Sequence[str], byte: int, code: int, random: int
 ) -> ElementStep:
     element, kind = numerics.block.element, kinds[lane]
     number = decode(pattern, numerics.source, numerics.input_subnormals)
@@ -252,7 +252,7 @@ REPLACED: dict[Specials, Callable[[str, Sequence[str]], bool]] = {
 """Whether the specials, and not the rounding, give the code of an element of this class in a block of these classes."""
 
 
-def _remarks(numerics: Numerics, patterns: list[int], kinds: list[str]) -> Iterator[str]:
+def _remarks(numerics: Encode, patterns: list[int], kinds: list[str]) -> Iterator[str]:
     """Sentences on what the specials and the subnormals of the input do to this block."""
     there = {
         kind: f"{name} ({_lanes([lane for lane, other in enumerate(kinds) if other == kind])})"

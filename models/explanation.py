@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..spec import E8M0, Numerics
+from ..spec import E8M0, Encode
 
 __all__ = ["CLASSES", "ElementStep", "Explanation", "Largest", "ScaleStep"]
 
@@ -106,7 +106,7 @@ class ElementStep:
 class Explanation:
     """One block with every step of its conversion."""
 
-    numerics: Numerics
+    numerics: Encode
     profile: str | None
     given: int
     """Elements that were given; the others are zeros."""

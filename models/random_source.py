@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..spec import Numerics
+from ..spec import Encode
 from ..spec.random_source import SHIFTS, initial_states
 
 __all__ = ["source_numbers"]
 
 
-def source_numbers(numerics: Numerics, blocks: int, seed: int = 0) -> np.ndarray:
+def source_numbers(numerics: Encode, blocks: int, seed: int = 0) -> np.ndarray:
     """Random bits for each element of consecutive blocks: (blocks, block_size) uint16, as `quantize` takes them.
 
     Block i is the one that is converted i enabled clock cycles after reset.

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from ..spec import FP32, FloatFormat, Kind, NumberFormat, Numerics, Rounding, Subnormals
+from ..spec import FP32, Encode, FloatFormat, Kind, NumberFormat, Rounding, Subnormals
 from .scratch_buffers import ScratchBuffers
 from .source import INFINITY
 
@@ -35,7 +35,7 @@ def largest_code(element: NumberFormat, rounding: Rounding) -> int:
 
 
 def encode_magnitudes(
-    y: np.ndarray, numerics: Numerics, buffers: ScratchBuffers, codes: np.ndarray, random: RandomBits | None
+    y: np.ndarray, numerics: Encode, buffers: ScratchBuffers, codes: np.ndarray, random: RandomBits | None
 ) -> None:
     """Write the codes of scaled magnitudes: (n,) float32, not above ``buffers.limit`` -> (n,) ``codes``.
 

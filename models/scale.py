@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..spec import E8M0, NumberFormat, Numerics, ScaleRule
+from ..spec import E8M0, Encode, NumberFormat, ScaleRule
 from .source import FRACTION
 
 __all__ = ["broadcast", "scale_bytes", "scale_reciprocals"]
@@ -17,7 +17,7 @@ RECIPROCALS = np.append(POWERS, np.float32(np.nan)).astype(np.float32)
 """2**-X of every scale byte, exactly; that of 2**127 is subnormal."""
 
 
-def scale_bytes(amax: np.ndarray, numerics: Numerics) -> np.ndarray:
+def scale_bytes(amax: np.ndarray, numerics: Encode) -> np.ndarray:
     """Scale bytes of blocks by their largest magnitudes: (n,) uint32 finite patterns -> (n,) uint8."""
     byte = SCALE_RULES[numerics.scale_rule](amax, numerics.block.element)
     return np.clip(byte, 0, numerics.block.scale.max_code).astype(np.uint8)

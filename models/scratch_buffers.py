@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 
-from ..spec import FP32, Kind, NumberFormat, Numerics, Rounding
+from ..spec import FP32, Encode, Kind, NumberFormat, Rounding
 from .block_array import code_dtype
 
 __all__ = ["CHUNK", "ScratchBuffers", "scratch_buffers"]
@@ -26,7 +26,7 @@ class ScratchBuffers:
     of two arrays three times as fast as that of an array and a number.
     """
 
-    def __init__(self, size: int, numerics: Numerics) -> None:
+    def __init__(self, size: int, numerics: Encode) -> None:
         element = numerics.block.element
         self.size, self.numerics = size, numerics
         self.wide, self.magnitudes, self.power, self.total = (np.empty(size, np.uint32) for _ in range(4))
@@ -48,7 +48,7 @@ def _limit(element: NumberFormat, rounding: Rounding) -> float:
 _thread = threading.local()
 
 
-def scratch_buffers(size: int, numerics: Numerics) -> ScratchBuffers:
+def scratch_buffers(size: int, numerics: Encode) -> ScratchBuffers:
     """Scratch buffers of this thread for at least ``size`` elements. The last ones are reused if they fit."""
     last = getattr(_thread, "buffers", None)
     if last is None or last.size < size or last.numerics != numerics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..spec import E8M0, Numerics, Specials, signal_codes
+from ..spec import E8M0, Encode, Specials, signal_codes
 from .element import encode, give_signs
 from .scratch_buffers import ScratchBuffers
 from .source import FRACTION, INFINITY
@@ -17,7 +17,7 @@ def special_blocks(
     bits: np.ndarray,
     scales: np.ndarray,
     codes: np.ndarray,
-    numerics: Numerics,
+    numerics: Encode,
     random: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scales (n,) uint8 and codes (n, block_size) of blocks with NaN or Inf.
@@ -33,7 +33,7 @@ def _nan_block(
     bits: np.ndarray,
     scales: np.ndarray,
     codes: np.ndarray,
-    numerics: Numerics,
+    numerics: Encode,
     random: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     return np.full_like(scales, numerics.block.scale.nan_code), np.full_like(
@@ -46,7 +46,7 @@ def _inf_scale(
     bits: np.ndarray,
     scales: np.ndarray,
     codes: np.ndarray,
-    numerics: Numerics,
+    numerics: Encode,
     random: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     element, scale = numerics.block.element, numerics.block.scale
@@ -64,7 +64,7 @@ def _te(
     bits: np.ndarray,
     scales: np.ndarray,
     codes: np.ndarray,
-    numerics: Numerics,
+    numerics: Encode,
     random: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """NaN inputs become the positive NaN, Inf inputs the largest number of their sign."""
@@ -82,7 +82,7 @@ def _drop(
     bits: np.ndarray,
     scales: np.ndarray,
     codes: np.ndarray,
-    numerics: Numerics,
+    numerics: Encode,
     random: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Inf and NaN inputs are encoded as numbers of exponent 128."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..spec import E8M0, FP32, NumberFormat, Numerics
+from ..spec import E8M0, FP32, Encode, NumberFormat
 from ..spec.catalogue import excerpt
 from .amax import block_amax
 from .block_array import Quantized, as_blocks, check_codes, code_values
@@ -118,7 +118,7 @@ def _chunk_statistics(
     scales: np.ndarray,
     codes: np.ndarray,
     widths: np.ndarray,
-    numerics: Numerics,
+    numerics: Encode,
     buffers: ScratchBuffers,
 ) -> Statistics:
     """Statistics of (n * size,) FP32 patterns, given (n,) scales and (n, size) codes, without counts of elements and
@@ -181,7 +181,7 @@ def _pairs(element: NumberFormat) -> np.ndarray:
 
 
 def _special_statistics(
-    bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray, numerics: Numerics
+    bits: np.ndarray, scales: np.ndarray, codes: np.ndarray, widths: np.ndarray, numerics: Encode
 ) -> tuple[Statistics, np.ndarray]:
     """Statistics of any blocks, in double precision, which is slow, and their largest finite magnitudes as patterns."""
     with np.errstate(invalid="ignore"):  # signalling NaN

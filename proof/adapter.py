@@ -11,7 +11,7 @@ from pathlib import Path
 from ..host.errors import ToolError
 from ..sim.stream import stream_text
 from ..sim.verilated import Verilated, verilate_text
-from ..spec import Numerics
+from ..spec import Encode
 from .design import Design
 from .elaboration import Elaboration, elaborated
 from .mapping import Bit, Connections, PortMap, connections
@@ -31,7 +31,7 @@ class Adapter:
     text: str
     top: str
     asked: PortMap
-    numerics: Numerics
+    numerics: Encode
     folder: Path
     parameters: dict[str, str]
 

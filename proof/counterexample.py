@@ -21,7 +21,7 @@ from ..sim.icarus import on_icarus
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import stream_text
 from ..sim.verilated import Verilated, design_text
-from ..spec import Numerics
+from ..spec import Encode
 
 __all__ = ["Counterexample", "disagreement", "replayed", "save_block", "simulated"]
 
@@ -38,8 +38,6 @@ class Counterexample:
     block: list[int]
     random: list[int] | None
     mode: int
-    confirmed: bool
-    """Whether model and simulated design differ on it."""
     report: str
     """What differs, in words, with the command that explains the block."""
     vectors: Path
@@ -52,7 +50,6 @@ class Counterexample:
             "block": [f"{pattern:#x}" for pattern in self.block],
             "random": self.random,
             "mode": self.mode,
-            "confirmed": self.confirmed,
             "report": self.report,
             "vectors": self.vectors.name,
         }
@@ -76,13 +73,10 @@ def replayed(
     """
     blocks, random = _candidates(config.modes[mode], values)
     patterns = np.array(blocks, f"uint{config.modes[mode].source.bits}")
-    found = _compared(config, mode, patterns, random, text, top, folder, latency)
-    if not found.confirmed and not latency and icarus:
-        found = _on_icarus(config, mode, patterns, random, text, top, folder) or found
-    if found.confirmed:
-        return found
-    found.vectors.unlink()  # it counters nothing
-    return None
+    found = _on_verilator(config, mode, patterns, random, text, top, folder, latency)
+    if found is None and not latency and icarus:
+        found = _on_icarus(config, mode, patterns, random, text, top, folder)
+    return found
 
 
 def simulated(
@@ -96,21 +90,18 @@ def simulated(
         of_mode = ConverterConfig(numerics=numerics)
         corners, pairs = stimuli.corner_blocks(numerics), single_bits(of_mode, 0, AROUND)
         patterns = np.concatenate([corners, stimuli.random_blocks(numerics, SIMULATED, 0), pairs])
-        found = _compared(
-            config, mode, patterns, stimuli.random_bits(numerics, patterns.shape, 0), text, top, folder, latency
-        )
-        if not found.confirmed and not latency and icarus:
+        random = stimuli.random_bits(numerics, patterns.shape, 0)
+        found = _on_verilator(config, mode, patterns, random, text, top, folder, latency)
+        if found is None and not latency and icarus:
             few = np.concatenate([corners[:FEW], pairs[:FEW]])
-            found = (
-                _on_icarus(config, mode, few, stimuli.random_bits(numerics, few.shape, 0), text, top, folder) or found
-            )
-        if found.confirmed:
+            random = stimuli.random_bits(numerics, few.shape, 0)
+            found = _on_icarus(config, mode, few, random, text, top, folder)
+        if found:
             return found
-        found.vectors.unlink()  # it counters nothing
     return None
 
 
-def _compared(
+def _on_verilator(
     config: ConverterConfig,
     mode: int,
     patterns: np.ndarray,
@@ -119,8 +110,8 @@ def _compared(
     top: str,
     folder: Path,
     latency: int,
-) -> Counterexample:
-    """The first block that a design, Verilated, converts otherwise than the model, or the first of all."""
+) -> Counterexample | None:
+    """The first block that a design, Verilated, converts otherwise than the model, if there is one."""
     # delays mean nothing to a design that is given time to settle
     numerics, text = config.modes[mode], f"/*verilator timing_off*/\n{text}"
     try:
@@ -150,7 +141,6 @@ def _compared(
             block=patterns[0].tolist(),
             random=None if random is None else random[0].tolist(),
             mode=mode,
-            confirmed=True,
             report=f"from this block on: {fault}",
             vectors=vectors,
         )
@@ -166,12 +156,14 @@ def _on_icarus(
     top: str,
     folder: Path,
 ) -> Counterexample | None:
-    """The same on Icarus, if it is there and reads the design."""
+    """The same on Icarus; None also where Icarus is missing or cannot read the design."""
     expected = quantize(patterns.view(DTYPES[config.modes[mode].source.name]), config.modes[mode], random=random)
     actual = on_icarus(text, top, config.ports, expected, patterns, random, mode)
     if actual is None:
         return None
     found = _first(config, mode, patterns, random, expected, actual, folder)
+    if found is None:
+        return None
     return replace(
         found, simulator="Icarus", report="on Icarus, where unknown bits (x) are counted as wrong\n" + found.report
     )
@@ -185,10 +177,12 @@ def _first(
     expected: Quantized,
     actual: Quantized,
     folder: Path,
-) -> Counterexample:
-    """The first block on which two results differ, or the first of all."""
+) -> Counterexample | None:
+    """The first block on which two results differ, if there is one, written to a file for the regression."""
     differs = (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
-    row = int(np.flatnonzero(differs)[0]) if differs.any() else 0
+    if not differs.any():
+        return None
+    row = int(differs.argmax())
     part, board = slice(row, row + 1), Scoreboard(config)
     drawn, vectors = None if random is None else random[part], folder / "counterexample.npz"
     right, found = (
@@ -200,13 +194,12 @@ def _first(
         block=patterns[row].tolist(),
         random=None if random is None else random[row].tolist(),
         mode=mode,
-        confirmed=bool(differs.any()),
         report=board.report,
         vectors=vectors,
     )
 
 
-def _candidates(numerics: Numerics, values: dict[str, int]) -> tuple[list[list[int]], np.ndarray | None]:
+def _candidates(numerics: Encode, values: dict[str, int]) -> tuple[list[list[int]], np.ndarray | None]:
     """Blocks that hold what a solver found, and their random bits: one lane beside the largest element, beside Inf, or
     beside NaN, whichever gives it its byte and flags; or a whole block."""
     size, source = numerics.block_size, numerics.source

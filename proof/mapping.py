@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..spec import Numerics
+from ..spec import Encode
 from ..spec import numerics as rules_of
 from ..spec.catalogue import excerpt, unknown_name
 
@@ -134,7 +134,7 @@ class Connections:
     outputs: dict[str, list[Bit]]
 
 
-def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: Numerics) -> Connections:
+def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: Encode) -> Connections:
     """Resolve a map for the ports of the module ``top``. A quantity that the map leaves out is the port of its own
     name.
 

@@ -237,6 +237,6 @@ def _judged(config: ConverterConfig, fault: str, folder: Path, out: Path, timeou
     proof: Proof = prove(config, rtl=out / "mutant.v", name=TOP, timeout=timeout)  # perhaps what changed never matters
     if proof.status is Status.PASS:
         return Fate.EQUIVALENT, f"proved {proof.way}"
-    if proof.status is Status.FAIL and proof.counterexample and proof.counterexample.confirmed:
+    if proof.counterexample:
         return Fate.SURVIVED, proof.counterexample.report
     return Fate.UNDECIDED, str(proof.status)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..hdl import ConverterConfig
-from ..spec import Numerics, Role
+from ..spec import Encode, Role
 from .design import Cut, Design, Part
 from .specification import Specification, bits
 from .structure import wiring
@@ -104,7 +104,7 @@ def _sanity(s: Specification, prefix: str, mode: int, *parts: Part) -> list[Ques
 
 
 def composed(
-    config: ConverterConfig, design: Design, specify: Callable[[Numerics], Specification] = Specification
+    config: ConverterConfig, design: Design, specify: Callable[[Encode], Specification] = Specification
 ) -> list[Question]:
     """A lemma about one lane, for whatever it can meet, and one about the byte and flags of a block.
 

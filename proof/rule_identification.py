@@ -14,7 +14,7 @@ from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim.causes import causes
 from ..sim.command import command_line
-from ..spec import BLOCKS, PROFILES, RULES, Numerics, NumericsFields, Rounding, numerics
+from ..spec import BLOCKS, PROFILES, RULES, Encode, EncodeFields, Rounding, numerics
 
 __all__ = ["Candidate", "candidates", "ranked", "suspicions"]
 
@@ -25,7 +25,7 @@ class Candidate:
 
     names: tuple[str, ...]
     """Profiles with these rules, or one departure from a profile (``ocp with rounding=rna``)."""
-    numerics: Numerics
+    numerics: Encode
     blocks: int = 0
     """Blocks that the design converts otherwise, of all that it was tried on."""
     normal: int = 0
@@ -46,10 +46,10 @@ class Candidate:
         }
 
 
-def candidates(asked: Numerics) -> list[Candidate]:
+def candidates(asked: Encode) -> list[Candidate]:
     """Profiles first, for the format, block size and source that were asked for; then what was asked for with one rule
     changed, its format being a rule too; then the same of the profiles."""
-    found: dict[Numerics, list[str]] = {}
+    found: dict[Encode, list[str]] = {}
     size, source, block = asked.block_size, asked.source, asked.block
     profiles = {name: numerics(block, name, source=source, block_size=size) for name in PROFILES}
     for name, rules in profiles.items():
@@ -63,21 +63,21 @@ def candidates(asked: Numerics) -> list[Candidate]:
     return [Candidate(names=tuple(dict.fromkeys(names)), numerics=rules) for rules, names in found.items()]
 
 
-def _departures(rules: Numerics) -> Iterator[tuple[str, Numerics]]:
+def _departures(rules: Encode) -> Iterator[tuple[str, Encode]]:
     for other in BLOCKS.values():
         if other.element.bits == rules.block.element.bits and other.element != rules.block.element:
             yield f"format={other.name}", rules.replace(block=other.resized(rules.block_size))
     for field, kind in RULES.items():
         for rule in kind:
             if rule not in (getattr(rules, field), Rounding.SR):  # that needs another port
-                yield f"{field}={rule}", rules.replace(**cast("NumericsFields", {field: rule}))
+                yield f"{field}={rule}", rules.replace(**cast("EncodeFields", {field: rule}))
 
 
 Converted = tuple[np.ndarray, np.ndarray | None, Quantized]
 """Blocks (n, block_size) of source patterns, their random bits, and what a design makes of them."""
 
 
-def ranked(asked: Numerics, hard: Converted, normal: Converted, nan_codes_free: bool = False) -> list[Candidate]:
+def ranked(asked: Encode, hard: Converted, normal: Converted, nan_codes_free: bool = False) -> list[Candidate]:
     """The candidates with how many blocks a design converts otherwise, of ``hard`` ones and of N(0,1); the nearest on
     N(0,1) first, then the nearest on all, then in their order. Codes under a scale of NaN may be free."""
 
@@ -92,11 +92,11 @@ def ranked(asked: Numerics, hard: Converted, normal: Converted, nan_codes_free: 
     return sorted(map(counted, candidates(asked)), key=lambda c: (c.normal, c.blocks))
 
 
-def _expected(rules: Numerics, patterns: np.ndarray, random: np.ndarray | None) -> Quantized:
+def _expected(rules: Encode, patterns: np.ndarray, random: np.ndarray | None) -> Quantized:
     return quantize(patterns.view(DTYPES[rules.source.name]), rules, random=random if rules.random_bits else None)
 
 
-def suspicions(asked: Numerics, patterns: np.ndarray, random: np.ndarray | None, actual: Quantized) -> Iterator[str]:
+def suspicions(asked: Encode, patterns: np.ndarray, random: np.ndarray | None, actual: Quantized) -> Iterator[str]:
     """What blocks of N(0,1) say about a fault, in sentences."""
     expected = _expected(asked, patterns, random)
     differs = causes(asked, patterns, expected, actual) >= 0

@@ -15,19 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from ..spec import (
-    BF16,
-    FP16,
-    FP32,
-    Kind,
-    NumberFormat,
-    Numerics,
-    Rounding,
-    ScaleRule,
-    Specials,
-    Subnormals,
-    signal_codes,
-)
+from ..spec import BF16, FP16, FP32, Encode, Kind, NumberFormat, Rounding, ScaleRule, Specials, Subnormals, signal_codes
 
 __all__ = ["Specification"]
 
@@ -99,15 +87,15 @@ FLAGS: dict[Specials, tuple[str, ...]] = {
 
 
 class Specification:
-    """The statements for one `Numerics`.
+    """The statements for an `Encode`.
 
     ``definitions`` are functions of SMT-LIB; the methods give terms that use them.
     """
 
-    def __init__(self, numerics: Numerics) -> None:
+    def __init__(self, numerics: Encode) -> None:
         self.numerics = numerics
         self.source, self.element, self.scale = numerics.source, numerics.block.element, numerics.block.scale
-        assert self.scale.nan_code is not None  # E8M0, which `Numerics` asks for, has one
+        assert self.scale.nan_code is not None  # E8M0, which `Encode` asks for, has one
         self.nan_byte = self.scale.nan_code
         self.is_fixed = self.element.kind is Kind.FIXED
         self.code_bits = self.element.bits

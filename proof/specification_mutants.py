@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..hdl import ConverterConfig, verilog
 from ..host.files import claimed
-from ..spec import Kind, Numerics, Rounding, Specials, Subnormals
+from ..spec import Encode, Kind, Rounding, Specials, Subnormals
 from .design import Design
 from .questions import composed
 from .solver import solve
@@ -31,7 +31,7 @@ class SpecificationMutant:
     description: str
     function: str
     body: Callable[[Specification], str]
-    applies: Callable[[Numerics], bool] = lambda numerics: True
+    applies: Callable[[Encode], bool] = lambda numerics: True
 
 
 def _nudged(factor: Fraction) -> Callable[[Specification], str]:
@@ -47,13 +47,13 @@ def _cut(s: Specification) -> str:
     )
 
 
-def _keeps_subnormals(numerics: Numerics) -> bool:
+def _keeps_subnormals(numerics: Encode) -> bool:
     element = numerics.block.element
     has_some = element.kind is Kind.FLOAT and element.subnormals and element.man_bits > 0
     return has_some and numerics.element_subnormals is Subnormals.EXACT
 
 
-def _is_nearest_even(numerics: Numerics) -> bool:
+def _is_nearest_even(numerics: Encode) -> bool:
     return numerics.rounding is Rounding.RNE
 
 
@@ -123,7 +123,7 @@ SPECIFICATION_MUTANTS: dict[str, SpecificationMutant] = {
 }
 
 
-def mutated(numerics: Numerics, mutant: SpecificationMutant) -> Specification:
+def mutated(numerics: Encode, mutant: SpecificationMutant) -> Specification:
     """The specification of these numerics with a mutant."""
     specification = Specification(numerics)
     head = re.compile(rf"^\(define-fun {mutant.function} (\(\(.*?\)\)\) (?:Bool|\(_ .*?\))) ", re.M)

@@ -17,7 +17,7 @@ from ..models import quantize
 from ..models.element import code_dtype
 from ..models.exact import quantize_block
 from ..models.source import DTYPES
-from ..spec import Numerics, Port, Role
+from ..spec import Encode, Port, Role
 from . import stimuli as make
 from .driver import Driver, build
 from .scoreboard import Scoreboard
@@ -28,7 +28,7 @@ __all__ = ["ConverterArray", "compare_all", "shape_of"]
 TOP = "side_by_side"
 
 
-def shape_of(numerics: Numerics) -> tuple:
+def shape_of(numerics: Encode) -> tuple:
     """What converters must have in common to stand side by side: the widths of their ports."""
     return numerics.source, numerics.block_size, numerics.block.element.bits, numerics.random_bits
 
@@ -36,7 +36,7 @@ def shape_of(numerics: Numerics) -> tuple:
 class ConverterArray:
     """Verilated converters of equal `shape_of` on one input, each with its own outputs."""
 
-    def __init__(self, family: Sequence[Numerics]) -> None:
+    def __init__(self, family: Sequence[Encode]) -> None:
         if len({shape_of(numerics) for numerics in family}) != 1:
             raise ValueError("converters side by side must have ports of the same widths")
         self.family, first = list(family), family[0]
@@ -60,7 +60,7 @@ class ConverterArray:
         return scales, codes.reshape(len(patterns), designs, first.block_size)
 
 
-def _side_by_side(tops: list[str], numerics: Numerics, ports: list[Port]) -> str:
+def _side_by_side(tops: list[str], numerics: Encode, ports: list[Port]) -> str:
     declared = ", ".join(f"{port.direction} [{port.width - 1}:0] {port.name}" for port in ports)
     lines = [f"module {TOP}({declared});"]
     for number, top in enumerate(tops):
@@ -74,7 +74,7 @@ def _side_by_side(tops: list[str], numerics: Numerics, ports: list[Port]) -> str
     return "\n".join([*lines, "endmodule", ""])
 
 
-def compare_all(family: Sequence[Numerics], *, blocks: int, exact_blocks: int, seed: int) -> list[Scoreboard]:
+def compare_all(family: Sequence[Encode], *, blocks: int, exact_blocks: int, seed: int) -> list[Scoreboard]:
     """Compare RTL with model and model with the exact definition, for each numerics of a family, bit for bit.
 
     RTL and model meet on corner (a choice of each family), boundary and ``blocks`` random blocks; the exact definition
@@ -99,7 +99,7 @@ def compare_all(family: Sequence[Numerics], *, blocks: int, exact_blocks: int, s
 
 
 def _judged(
-    numerics: Numerics,
+    numerics: Encode,
     patterns: np.ndarray,
     random: np.ndarray | None,
     scales: np.ndarray,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models import Quantized
-from ..spec import Numerics
+from ..spec import Encode
 
 __all__ = ["CAUSES", "Cause", "causes", "only"]
 
@@ -46,7 +46,7 @@ CAUSES = tuple(
 
 
 def causes(
-    numerics: Numerics, patterns: np.ndarray, expected: Quantized, actual: Quantized, nan_codes_free: bool = False
+    numerics: Encode, patterns: np.ndarray, expected: Quantized, actual: Quantized, nan_codes_free: bool = False
 ) -> np.ndarray:
     """For each of (n, block_size) source patterns the number of its cause in `CAUSES`, or -1 where nothing differs:
     (n,) int8.

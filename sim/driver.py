@@ -28,6 +28,8 @@ OURS = "-DVL_USER_FATAL"
 """What driver.cpp defines in place of Verilator's library."""
 SILENT = "silent.h"
 """What the library is compiled with."""
+HEADER = "first.h"
+"""What a design is compiled with: Verilator's header, which GCC keeps as it has read it."""
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
 """A program that fails where a library cannot be loaded; in one of its own nothing is lost if that ends the process."""
 
@@ -169,9 +171,9 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
         # one translation unit: most of the time would go into reading the same headers again
         parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
         (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)
-        _compile(
-            folder, ["-shared", *_includes(root), "-I.", "unit.cpp", *map(str, sorted(runtime.glob("*.o")))], "dut.so"
-        )
+        header = ["-include", str(runtime / HEADER)]
+        objects = map(str, sorted(runtime.glob("*.o")))
+        _compile(folder, ["-shared", *_includes(root), *header, "-I.", "unit.cpp", *objects], "dut.so")
         loading = run([sys.executable, "-I", "-c", LOADS, folder / "dut.so"])
         if loading.status:
             why = loading.errors.strip().rpartition("\n")[2] or f"exit status {loading.status}"
@@ -189,8 +191,7 @@ def _includes(root: Path) -> list[str]:
 
 
 def _runtime(root: Path) -> Path:
-    """Verilator's run-time library, compiled once."""
-
+    """Verilator's run-time library and the header of all designs, compiled once."""
     silent = (files(__package__) / SILENT).read_text()
 
     def make(folder: Path) -> None:
@@ -198,14 +199,15 @@ def _runtime(root: Path) -> Path:
         for name in ("verilated", "verilated_threads"):
             source = f"{root}/include/{name}.cpp"
             _compile(folder, [OURS, "-include", SILENT, *_includes(root), "-c", source], f"{name}.o")
-        _compile(
-            folder, ["-shared", *sorted(path.name for path in folder.glob("*.o"))], "linked.so"
-        )  # can the files be linked?
+        objects = sorted(path.name for path in folder.glob("*.o"))
+        _compile(folder, ["-shared", *objects], "linked.so")  # can the files be linked?
         (folder / "linked.so").unlink()
+        (folder / HEADER).write_text('#include "verilated.h"\n')
+        if tools.compiler_is_gcc():  # others do not accept the result once its folder has got its name
+            _compile(folder, [*_includes(root), "-x", "c++-header", HEADER], f"{HEADER}.gch")
 
-    return kept_folder(
-        "verilator-runtime", [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, OURS, silent], make
-    )
+    key = [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, OURS, silent, HEADER]
+    return kept_folder("verilator-runtime", key, make)
 
 
 def _compile(folder: Path, arguments: list[str], written: str) -> None:

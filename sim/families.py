@@ -13,8 +13,8 @@ from ..spec import (
     BLOCK_SIZES,
     ELEMENTS,
     SOURCES,
+    Encode,
     NumberFormat,
-    Numerics,
     Rounding,
     ScaleRule,
     SpecialCodes,
@@ -23,15 +23,15 @@ from ..spec import (
     block_format,
     element_format,
 )
-from .stimuli import LAST_FRACTIONS
+from .stimuli.corners import LAST_FRACTIONS
 
 __all__ = ["FAMILIES", "every_element"]
 
-Family = list[Numerics]
+Family = list[Encode]
 
 
-def _numerics(element: str | NumberFormat, source: str, size: int, **rules: Any) -> Numerics:
-    return Numerics(block=block_format(element)).replace(source=source, block_size=size, **rules)
+def _numerics(element: str | NumberFormat, source: str, size: int, **rules: Any) -> Encode:
+    return Encode(block=block_format(element)).replace(source=source, block_size=size, **rules)
 
 
 def rules() -> Iterator[Family]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..spec import Numerics
+from ..spec import Encode
 from .driver import Driver
 from .verilated import Verilated
 
@@ -35,9 +35,7 @@ class Stalled(Verilated):
     Raises `HandshakeError` where not every block has its one result in its place.
     """
 
-    def __init__(
-        self, driver: Driver, modes: tuple[Numerics, ...], latency: int, number: int = 0, seed: int = 0
-    ) -> None:
+    def __init__(self, driver: Driver, modes: tuple[Encode, ...], latency: int, number: int = 0, seed: int = 0) -> None:
         super().__init__(driver, modes, number)
         self.latency, self.seed = latency, seed
 

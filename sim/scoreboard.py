@@ -10,7 +10,7 @@ from ..hdl import ConverterConfig
 from ..models import Quantized
 from ..models.block_array import code_values
 from ..models.source import DTYPES, widen
-from ..spec import Numerics
+from ..spec import Encode
 from .command import command_line
 
 __all__ = ["Scoreboard", "described"]
@@ -101,7 +101,7 @@ class Scoreboard:
 
 def described(
     title: str,
-    numerics: Numerics,
+    numerics: Encode,
     block: np.ndarray,
     expected: tuple[int, np.ndarray],
     actual: tuple[int, np.ndarray],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..spec import Numerics, Port, Role
+from ..spec import Encode, Port, Role
 from .driver import Driver, build
 from .verilated import Verilated
 
@@ -17,7 +17,7 @@ class Streamed(Verilated):
     """A Verilated converter whose results come ``latency`` rising edges of its clock after their blocks, which enter
     ``interval`` edges after each other. Every call starts with eight edges, in reset if there is one."""
 
-    def __init__(self, driver: Driver, numerics: Numerics, latency: int, interval: int = 1) -> None:
+    def __init__(self, driver: Driver, numerics: Encode, latency: int, interval: int = 1) -> None:
         super().__init__(driver, (numerics,))
         self.latency, self.interval = latency, interval
 
@@ -30,7 +30,7 @@ class Streamed(Verilated):
 
 
 def stream_text(
-    text: str, top: str, numerics: Numerics, latency: int, interval: int = 1, reset: bool = False
+    text: str, top: str, numerics: Encode, latency: int, interval: int = 1, reset: bool = False
 ) -> Streamed:
     """The Verilated design of a Verilog text whose module ``top`` has, beside the ports of the numerics, a clock
     ``clk`` and, with ``reset``, a reset ``rst`` that is active high.

@@ -113,6 +113,11 @@ def compiler_identity() -> list[str]:
     return [*compiler(), _compiler_answer()[0]]
 
 
+def compiler_is_gcc() -> bool:
+    """Whether the C++ compiler is GCC, under whatever name."""
+    return "Free Software Foundation" in _compiler_answer()[0]
+
+
 def make() -> str:
     """Path of make."""
     path = shutil.which("make")

@@ -26,7 +26,7 @@ import numpy as np
 from ..hdl import ConverterConfig
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
-from ..spec import Numerics, Role, Specials, Subnormals
+from ..spec import Encode, Role, Specials, Subnormals
 from .driver import data_ports
 from .stimuli import random_bits
 from .transactions import packed, values
@@ -129,7 +129,7 @@ def mode_trials(config: ConverterConfig, patterns: np.ndarray, seed: int) -> Ite
         yield Trial(inputs=inputs, known=dict.fromkeys(everything, 0), possible=[result[row] for result in results])
 
 
-def _settled(numerics: Numerics, patterns: np.ndarray) -> np.ndarray:
+def _settled(numerics: Encode, patterns: np.ndarray) -> np.ndarray:
     """(n, block_size) elements whose code does not wait for the rounding: a choice before or after it is made without
     it.
     """
@@ -147,11 +147,11 @@ def _settled(numerics: Numerics, patterns: np.ndarray) -> np.ndarray:
     return settled
 
 
-def _quantized(numerics: Numerics, patterns: np.ndarray, random: np.ndarray | None) -> Quantized:
+def _quantized(numerics: Encode, patterns: np.ndarray, random: np.ndarray | None) -> Quantized:
     return quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
 
 
-def _results(numerics: Numerics, patterns: np.ndarray, random: np.ndarray | None) -> list[Outputs]:
+def _results(numerics: Encode, patterns: np.ndarray, random: np.ndarray | None) -> list[Outputs]:
     q = _quantized(numerics, patterns, random)
     return [
         values(numerics.ports, "output", {Role.SCALE: scale, Role.CODES: codes})
@@ -159,7 +159,7 @@ def _results(numerics: Numerics, patterns: np.ndarray, random: np.ndarray | None
     ]
 
 
-def _all(numerics: Numerics) -> Outputs:
+def _all(numerics: Encode) -> Outputs:
     """Every bit of the outputs."""
     return {port.name: (1 << port.width) - 1 for port in data_ports(numerics.ports, "output")}
 

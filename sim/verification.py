@@ -13,7 +13,7 @@ from ..hdl import ConverterConfig, ConverterFields, Format, converter_config
 from ..host.cache import refreshed
 from ..models import quantize
 from ..models.source import DTYPES, narrow, widen
-from ..spec import Numerics
+from ..spec import Encode
 from . import stimuli as make
 from .command import command_line
 from .handshake import HandshakeError, Stalled
@@ -177,7 +177,7 @@ def _name(config: ConverterConfig, mode: int, stimulus: str) -> str:
 
 
 def _comparisons(
-    board: Scoreboard, name: str, arrays: Iterable[np.ndarray], numerics: Numerics, design: Verilated, seed: int
+    board: Scoreboard, name: str, arrays: Iterable[np.ndarray], numerics: Encode, design: Verilated, seed: int
 ) -> Iterator[None]:
     """Compare arrays of blocks, a chunk at each step. Random bits depend on the seed and on the blocks before the
     chunk.
@@ -191,7 +191,7 @@ def _comparisons(
 
 
 def _compare(
-    board: Scoreboard, name: str, patterns: np.ndarray, numerics: Numerics, design: Verilated, seed: int
+    board: Scoreboard, name: str, patterns: np.ndarray, numerics: Encode, design: Verilated, seed: int
 ) -> None:
     x, random = patterns.view(DTYPES[numerics.source.name]), make.random_bits(numerics, patterns.shape, seed)
     if isinstance(design, Stalled):
@@ -202,7 +202,7 @@ def _compare(
         board.refuse(name, len(patterns), str(fault))
 
 
-def _as_patterns(name: str, array: np.ndarray, numerics: Numerics) -> np.ndarray:
+def _as_patterns(name: str, array: np.ndarray, numerics: Encode) -> np.ndarray:
     """Source patterns of blocks: patterns themselves, or float32 numbers, which the source must hold exactly."""
     source = DTYPES[numerics.source.name]
     pattern = np.dtype(f"u{source.itemsize}")
@@ -220,7 +220,7 @@ def _as_patterns(name: str, array: np.ndarray, numerics: Numerics) -> np.ndarray
     return np.ascontiguousarray(array).view(pattern)
 
 
-def _stimuli(numerics: Numerics, kind: str, blocks: int, seed: int) -> Iterator[Stimulus]:
+def _stimuli(numerics: Encode, kind: str, blocks: int, seed: int) -> Iterator[Stimulus]:
     if kind in ("standard", "corner"):
         yield "corner", [make.corner_blocks(numerics)]
     if kind in ("standard", "boundary"):

@@ -11,7 +11,7 @@ from ..hdl import ConverterConfig, ConverterFields, Format, converter_config, ve
 from ..models import Quantized
 from ..models.block import check_blocks, quantized
 from ..models.source import DTYPES, widen
-from ..spec import Numerics, Role
+from ..spec import Encode, Role
 from .driver import Driver, build
 from .transactions import named
 
@@ -25,7 +25,7 @@ class Verilated:
     widened first. ``numerics`` are those of mode 0; `mode` gives the design in another one.
     """
 
-    def __init__(self, driver: Driver, modes: tuple[Numerics, ...], number: int = 0) -> None:
+    def __init__(self, driver: Driver, modes: tuple[Encode, ...], number: int = 0) -> None:
         self.modes, self.number, self.numerics, self.driver = modes, number, modes[number], driver
 
     @property
@@ -52,7 +52,7 @@ class Verilated:
     def convert_blocks(
         self,
         blocks: np.ndarray,
-        numerics: Numerics,
+        numerics: Encode,
         scales: np.ndarray,
         codes: np.ndarray,
         random: np.ndarray | None = None,
@@ -104,6 +104,6 @@ def design_text(text: str, top: str, config: ConverterConfig, lint: bool = True)
     return Verilated(driver, config.modes)
 
 
-def verilate_text(text: str, top: str, numerics: Numerics, lint: bool = True) -> Verilated:
+def verilate_text(text: str, top: str, numerics: Encode, lint: bool = True) -> Verilated:
     """The Verilated design of any Verilog text whose module ``top`` has the ports of the numerics."""
     return Verilated(Driver(build(text, top, numerics.ports, lint=lint), numerics.ports), (numerics,))

@@ -1,7 +1,11 @@
-"""What is converted to what: formats, rules, profiles and configurations, as data."""
+"""What is converted to what: formats, rules, profiles and operations, as data."""
+
+import warnings
+from typing import TYPE_CHECKING
 
 from .blocks import BLOCK_SIZES, BLOCKS, OTHER_BLOCKS, BlockFormat, Convention, SubScale, TensorScale
 from .catalogue import Rule
+from .encode import RULES, Encode, EncodeFields, Overflow, Rounding, ScaleRule, Specials, Subnormals, signal_codes
 from .formats import (
     BF16,
     E2M1,
@@ -28,8 +32,7 @@ from .formats import (
     SpecialCodes,
 )
 from .names import block_format, element_format, source_format
-from .numerics import RULES, Numerics, NumericsFields, Overflow, Rounding, ScaleRule, Specials, Subnormals, signal_codes
-from .operation import OPERATIONS, Operation, operation_of
+from .operation import OPERATIONS, Operation, operation_of, short_id
 from .ports import Port, Role
 from .profiles import PROFILES, Profile, numerics, profile_of
 
@@ -58,14 +61,14 @@ __all__ = [
     "UE5M3",
     "BlockFormat",
     "Convention",
+    "Encode",
+    "EncodeFields",
     "FixedFormat",
     "FloatFormat",
     "Kind",
     "Negatives",
     "Number",
     "NumberFormat",
-    "Numerics",
-    "NumericsFields",
     "Operation",
     "Overflow",
     "Port",
@@ -84,6 +87,18 @@ __all__ = [
     "numerics",
     "operation_of",
     "profile_of",
+    "short_id",
     "signal_codes",
     "source_format",
 ]
+
+FORMERLY = {"Numerics": "Encode"}
+"""Names of version 0.1, which older scripts import."""
+
+if not TYPE_CHECKING:  # a type checker is to report a name of old
+
+    def __getattr__(name: str) -> object:
+        if name in FORMERLY:
+            warnings.warn(f"mxcast.spec.{name} is called {FORMERLY[name]} now", FutureWarning, stacklevel=2)
+            return globals()[FORMERLY[name]]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

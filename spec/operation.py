@@ -13,7 +13,7 @@ from .formats import NumberFormat
 from .names import format_fields, is_spelt
 from .ports import Port
 
-__all__ = ["OPERATIONS", "Operation", "operation_of"]
+__all__ = ["OPERATIONS", "Operation", "operation_of", "short_id"]
 
 OPERATIONS: dict[str, type[Operation]] = {}
 """The operations by name."""
@@ -63,9 +63,14 @@ class Operation(ABC):
 
     @property
     def id(self) -> str:
-        """First eight hex digits of the SHA-256 of the canonical JSON of `identity`."""
-        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
+        """`short_id` of `identity`."""
+        return short_id(self.identity())
+
+
+def short_id(identity: Mapping[str, object]) -> str:
+    """First eight hex digits of the SHA-256 of the canonical JSON."""
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def operation_of(fields: Mapping[str, object]) -> Operation:
@@ -79,4 +84,4 @@ def operation_of(fields: Mapping[str, object]) -> Operation:
     name = fields.get("operation", "encode")  # files of version 0.1 know no other
     if name not in OPERATIONS:
         raise ValueError(unknown_name("operation", str(name), list(OPERATIONS)))
-    return OPERATIONS[name].from_dict({key: value for key, value in fields.items() if key != "operation"})
+    return OPERATIONS[name].from_dict(fields)

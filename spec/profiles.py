@@ -7,9 +7,9 @@ from typing import Unpack, cast
 
 from .blocks import BlockFormat
 from .catalogue import unknown_name
+from .encode import Encode, EncodeFields
 from .formats import NumberFormat
 from .names import block_format
-from .numerics import Numerics, NumericsFields
 
 __all__ = ["PROFILES", "Profile", "numerics", "profile_of"]
 
@@ -107,28 +107,28 @@ PROFILES: dict[str, Profile] = {
 
 
 def numerics(
-    block: str | BlockFormat | NumberFormat | Numerics, profile: str | None = None, **fields: Unpack[NumericsFields]
-) -> Numerics:
-    """The `Numerics` of a block format under a profile (``ocp`` unless given), with any field replaced.
+    block: str | BlockFormat | NumberFormat | Encode, profile: str | None = None, **fields: Unpack[EncodeFields]
+) -> Encode:
+    """The operation `Encode` of a block format under a profile (``ocp`` unless given), with any field replaced.
 
-    Complete `Numerics` may stand in place of the format, without a profile. Raises ValueError for an unknown format,
-    profile, field or rule, TypeError for a profile beside complete `Numerics`.
+    An `Encode` may stand in place of the format, without a profile. Raises ValueError for an unknown format, profile,
+    field or rule, TypeError for a profile beside an `Encode`.
 
     >>> numerics("e2m1", "nvidia").scale_rule.value
     'ceil'
     """
-    if isinstance(block, Numerics):
+    if isinstance(block, Encode):
         if profile is not None:
-            raise TypeError("Numerics are complete: a profile cannot be given beside them")
+            raise TypeError("an operation says all its rules: a profile cannot be given beside it")
         return block.replace(**fields)
     profile = "ocp" if profile is None else profile
     if profile not in PROFILES:
         raise ValueError(unknown_name("profile", profile, list(PROFILES)))
-    rules = cast("NumericsFields", dict(PROFILES[profile].rules))
-    return Numerics(block=block_format(block)).replace(**rules).replace(**fields)
+    rules = cast("EncodeFields", dict(PROFILES[profile].rules))
+    return Encode(block=block_format(block)).replace(**rules).replace(**fields)
 
 
-def profile_of(rules: Numerics, preferred: str | None = None) -> str | None:
+def profile_of(rules: Encode, preferred: str | None = None) -> str | None:
     """The profile that has exactly these rules, the preferred one if it has; None if there is none.
 
     >>> profile_of(numerics("e4m3", "ocp", scale_rule="ceil"))

@@ -19,7 +19,7 @@ from ..models import Quantized, Statistics
 from ..models.element import code_dtype
 from ..models.parallel import checked_jobs, in_order
 from ..models.source import FORMATS
-from ..spec import FP32, BlockFormat, Numerics, NumericsFields, profile_of
+from ..spec import FP32, BlockFormat, Encode, EncodeFields, profile_of
 from ..spec import numerics as resolve
 from ..spec.catalogue import cut, excerpt
 from .containers import CONVERTED, DTYPES, NAMES, Contents, Layout, Stored, Write, read, written
@@ -58,7 +58,7 @@ class QuantizedFile:
     """The outcome of `quantize_file`; ``copied`` are the tensors that were left as they are."""
 
     path: Path
-    numerics: Numerics
+    numerics: Encode
     profile: str | None
     tensors: tuple[QuantizedTensor, ...]
     copied: tuple[str, ...]
@@ -83,7 +83,7 @@ class DequantizedFile:
     """The outcome of `dequantize_file`: shapes by name, and the tensors that were left as they are."""
 
     path: Path
-    numerics: Numerics
+    numerics: Encode
     tensors: dict[str, tuple[int, ...]]
     copied: tuple[str, ...]
 
@@ -100,14 +100,14 @@ def quantize_file(
     source: Path | str,
     target: Path | str,
     /,
-    format: str | BlockFormat | Numerics,
+    format: str | BlockFormat | Encode,
     profile: str | None = "ocp",
     *,
     pad: bool = False,
     jobs: int = 1,
     seed: int = 0,
     progress: Progress = None,
-    **fields: Unpack[NumericsFields],
+    **fields: Unpack[EncodeFields],
 ) -> QuantizedFile:
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
@@ -122,7 +122,7 @@ def quantize_file(
     """
     source, target = Path(source), Path(target)
     jobs = checked_jobs(jobs)
-    numerics = format.replace(**fields) if isinstance(format, Numerics) else resolve(format, profile, **fields)
+    numerics = format.replace(**fields) if isinstance(format, Encode) else resolve(format, profile, **fields)
     _check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
     contents = read(source)
     if KEY in contents.metadata:
@@ -260,7 +260,7 @@ def _all_tiles(shapes: Mapping[str, tuple[int, ...]], size: int) -> Iterator[tup
     return ((name, tile) for name, shape in shapes.items() for tile in tiles(shape, size))
 
 
-def _code_name(numerics: Numerics) -> str:
+def _code_name(numerics: Encode) -> str:
     return "U8" if code_dtype(numerics.block.element).itemsize == 1 else "U16"
 
 
@@ -300,7 +300,7 @@ def _converted(path: Path, contents: Contents, size: int, pad: bool) -> dict[str
     return chosen
 
 
-def _about(path: Path, contents: Contents) -> tuple[Numerics, dict[str, tuple[int, ...]]]:
+def _about(path: Path, contents: Contents) -> tuple[Encode, dict[str, tuple[int, ...]]]:
     """Numerics and original shapes by name, from the metadata of a quantized file."""
     if KEY not in contents.metadata:
         raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
@@ -312,7 +312,7 @@ def _about(path: Path, contents: Contents) -> tuple[Numerics, dict[str, tuple[in
         shapes = {
             name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()
         }
-        return Numerics.from_dict(_object("numerics", about.get("numerics"))), shapes
+        return Encode.from_dict(_object("numerics", about.get("numerics"))), shapes
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
 

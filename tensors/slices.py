@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..spec import FP32, Numerics
+from ..spec import FP32, Encode
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,7 @@ def is_slice(text: str) -> bool:
     return SLICE.fullmatch(text) is not None
 
 
-def read_slice(text: str, numerics: Numerics) -> tuple[np.ndarray, str]:
+def read_slice(text: str, numerics: Encode) -> tuple[np.ndarray, str]:
     """The numbers of one block of ``FILE:TENSOR[ROW, BLOCK]``, and where it is in words.
 
     Blocks are cut along the last axis, and the last one may be incomplete. ROW counts the rows of all leading axes

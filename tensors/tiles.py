@@ -11,7 +11,7 @@ import numpy as np
 from ..models import Quantized, Statistics, dequantize, error_statistics, quantize_blocks
 from ..models.element import code_dtype
 from ..models.source import widen
-from ..spec import Numerics
+from ..spec import Encode
 from .containers import Stored
 
 __all__ = ["Tile", "codes_and_scales_shapes", "dequantize_tile", "float_blocks", "quantize_tile", "tiles"]
@@ -78,7 +78,7 @@ def float_blocks(stored: Stored, block_size: int) -> Iterator[np.ndarray]:
 
 
 def quantize_tile(
-    stored: Stored, tile: Tile, numerics: Numerics, random: np.random.Generator | None
+    stored: Stored, tile: Tile, numerics: Encode, random: np.random.Generator | None
 ) -> tuple[Quantized, Statistics]:
     """The blocks of a tile, and what was lost; ``random`` draws the random bits of stochastic rounding."""
     x, size = _numbers(stored, tile), numerics.block_size
@@ -94,7 +94,7 @@ def quantize_tile(
     return q, statistics
 
 
-def dequantize_tile(codes: Stored, scales: Stored, tile: Tile, numerics: Numerics) -> np.ndarray:
+def dequantize_tile(codes: Stored, scales: Stored, tile: Tile, numerics: Encode) -> np.ndarray:
     """The float32 numbers (rows, columns) of a tile of the tensor that these codes and scales stand for."""
     (rows, columns), size = tile.size, numerics.block_size
     blocks = -(-columns // size)

@@ -7,12 +7,12 @@ from itertools import cycle, product
 
 import pytest
 
-from mxcast.spec import BLOCKS, PROFILES, Numerics, Rounding, ScaleRule, Specials, Subnormals, numerics
+from mxcast.spec import BLOCKS, PROFILES, Encode, Rounding, ScaleRule, Specials, Subnormals, numerics
 
 ELEMENTS = [block.short_name for block in BLOCKS.values()]
 
 
-def every_numerics() -> list[Numerics]:
+def every_numerics() -> list[Encode]:
     """Blocks of 32: all formats under all profiles, each once; then for each format every pair of a scale rule and a
     rounding that no profile has in turn, with specials and subnormals in turn."""
     chosen = [numerics(element, profile) for element, profile in product(ELEMENTS, PROFILES)]
@@ -51,10 +51,10 @@ def in_turn(first: Sequence[object], second: Sequence[object]) -> list:
     ]
 
 
-def short_id(rules: Numerics) -> str:
+def short_id(rules: Encode) -> str:
     """A test id that names what differs from the defaults."""
     fields = rules.to_dict()
-    default = Numerics(block=rules.block).to_dict()
+    default = Encode(block=rules.block).to_dict()
     return "-".join(
         [
             rules.block.short_name,

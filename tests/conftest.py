@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +13,6 @@ from pathlib import Path
 import pytest
 
 from mxcast.host import cache
-from mxcast.host.errors import ToolError
-from mxcast.host.files import sha256
-from mxcast.sim import driver, tools
 
 TITLES = {
     "test_model_equals_the_exact_definition": "model = exact definition",
@@ -65,38 +61,6 @@ def objects(tmp_path_factory):
     script = tmp_path_factory.mktemp("objects") / "kept.sh"
     script.write_text(OBJECTS.replace("$FOLDER", shlex.quote(str(folder))))
     os.environ["OBJCACHE"] = f"sh {script}"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def header(objects):
-    """Verilator's header is read once for all Verilated designs, which are small: g++ keeps what it has made of it."""
-    try:
-        compiler, root = tools.compiler(), tools.verilator_root()
-    except ToolError:
-        return
-    if not os.path.basename(compiler[0]).startswith("g++"):
-        return
-    flags = [driver.OPTIMISATION, "-fPIC", *driver._includes(root)]
-    folder = (
-        cache.cache_folder()
-        / "objects-of-tests"
-        / sha256(repr([*tools.compiler_identity(), *flags, tools.verilator_version()]))[:32]
-    )
-    folder.mkdir(parents=True, exist_ok=True)
-    text, made = folder / "first.h", folder / "first.h.gch"
-    if not made.is_file():
-        text.write_text('#include "verilated.h"\n')
-        mine = folder / f"{os.getpid()}.gch"
-        subprocess.run([*compiler, *flags, "-x", "c++-header", text, "-o", mine], check=True)
-        mine.rename(made)
-    right = driver._includes
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            driver,
-            "_includes",
-            lambda root: [*right(root), *(["-include", str(text)] if tools.compiler() == compiler else [])],
-        )
-        yield
 
 
 @pytest.fixture(scope="session")

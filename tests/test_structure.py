@@ -109,7 +109,7 @@ def test_a_planted_violation_is_found(path: str, source: str, line: int) -> None
     [
         (
             "models/new.py",
-            "import numpy as np\nfrom fractions import Fraction\nfrom ..spec import Numerics\nfrom . import exact",
+            "import numpy as np\nfrom fractions import Fraction\nfrom ..spec import Encode\nfrom . import exact",
         ),
         ("hdl/new.py", "from amaranth.hdl import Mux\nfrom mxcast.spec import Rule\nfrom .modules import placed"),
         ("sim/new.py", "import cocotb\nfrom ..models import quantize\nfrom ..hdl import emit"),

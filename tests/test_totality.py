@@ -22,7 +22,7 @@ TABLES = {
         "models.scale": "SCALE_RULES",
         "models.bit_trace": "SCALE_RULES",
         "hdl.threshold": "LIMITS OFFSETS",
-        "sim.stimuli": "LAST_FRACTIONS",
+        "sim.stimuli.corners": "LAST_FRACTIONS",
         "hdl.scale": "LEAVES_ABOVE",
         "hdl.operand": "ROUNDS_UP",
         "proof.specification": "LIMITS READS",
@@ -46,7 +46,7 @@ TABLES = {
         "models.exact": "GUARD_HALF_UP",
         "models.element": "MAGNITUDES",
         "spec.names": "KINDS",
-        "spec.numerics": "ELEMENT_CHECKS",
+        "spec.encode": "ELEMENT_CHECKS",
     },
     Convention: {"models.exact": "CONVENTIONS"},
 }
@@ -56,7 +56,7 @@ REASONS = {("models.rounding.CORRECTIONS", "guard_half_up"): "is no correction o
 """Members that a table leaves out."""
 
 ALONE = {Subnormals: "two members: a room asks whether it is FLUSH", Overflow: "one member"}
-"""Enumerations of `Numerics` without tables."""
+"""Enumerations of `Encode` without tables."""
 
 
 def missing(members: Iterable[StrEnum], name: str, table: Mapping) -> list[str]:

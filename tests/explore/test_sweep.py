@@ -11,8 +11,8 @@ from mxcast.explore import SWEEPS, Point, Sweep, chosen_sweep, read_sweep
 from mxcast.explore.ablation import CLAUSES
 from mxcast.explore.sweep import KEYS, USUAL
 from mxcast.hdl import ConverterConfig, Microarchitecture, converter_config
-from mxcast.spec import Numerics
-from mxcast.spec.numerics import ScaleRule
+from mxcast.spec import Encode
+from mxcast.spec.encode import ScaleRule
 
 
 def configs(sweep):
@@ -202,5 +202,5 @@ def test_any_file_is_a_sweep(tmp_path):
 
 
 def test_every_field_of_a_converter_is_a_key():
-    fields = {field.name for one in (Numerics, Microarchitecture) for field in dataclasses.fields(one)} - {"block"}
+    fields = {field.name for one in (Encode, Microarchitecture) for field in dataclasses.fields(one)} - {"block"}
     assert fields | {"block_size", "optimize", "latency", "frequency_mhz"} | set(USUAL) == set(KEYS)

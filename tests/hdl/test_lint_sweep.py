@@ -11,7 +11,7 @@ from mxcast.hdl import AmaxKey, BlockConverter, ConverterConfig, Microarchitectu
 from mxcast.hdl.emission import WAIVER
 from mxcast.hdl.modules import convert_all
 from mxcast.sim.families import FAMILIES, every_element
-from mxcast.spec import Numerics, Rounding, ScaleRule, Specials, Subnormals, block_format
+from mxcast.spec import Encode, Rounding, ScaleRule, Specials, Subnormals, block_format
 
 from .lint import COCOTB, lint
 
@@ -47,7 +47,7 @@ def with_modes(count: int, size: int) -> list[ConverterConfig]:
             input_subnormals=draw.choice(list(Subnormals)),
         )
         modes = [
-            Numerics(block=block_format(element), scale_rule=rule, **first).replace(block_size=size)
+            Encode(block=block_format(element), scale_rule=rule, **first).replace(block_size=size)
             for element in elements
             for rule in rules
         ]

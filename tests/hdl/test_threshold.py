@@ -14,7 +14,7 @@ from mxcast.hdl.amax import ReduceKey
 from mxcast.hdl.threshold import Threshold
 from mxcast.models.exact import decode, shared_exponent
 from mxcast.sim.families import every_element
-from mxcast.spec import BLOCKS, TF32, Numerics, ScaleRule, block_format, source_format
+from mxcast.spec import BLOCKS, TF32, Encode, ScaleRule, block_format, source_format
 
 from .published import BIAS, EMAX, EVEN, MMAX, MULTIPLICATION
 from .simulation import outputs
@@ -24,7 +24,7 @@ OCP = [block.element for block in BLOCKS.values()]
 ROUNDS_UP = ("ceil", "rceil", "pow2_ceil", "even")
 
 
-def limits(rules: Numerics, exponent: int) -> int:
+def limits(rules: Encode, exponent: int) -> int:
     """The last fraction of a binade that does not put the scale one up."""
     threshold = Threshold.of(rules)
     return threshold.at_bottom if exponent == threshold.bottom else threshold.in_binade
@@ -43,7 +43,7 @@ def test_thresholds_are_exact(rule, source, subnormals):
     format = TF32 if source == "fp16" else source_format(source)
     highest = (1 << format.man_bits) - 1
     for element in EVERY:
-        rules = Numerics(block=block_format(element), source=source, scale_rule=rule, input_subnormals=subnormals)
+        rules = Encode(block=block_format(element), source=source, scale_rule=rule, input_subnormals=subnormals)
         rules = rules.widened() if source == "fp16" else rules
         bottom = Threshold.of(rules).bottom
         binades = range(103, 143) if source == "fp16" else range(255)
@@ -60,7 +60,7 @@ def test_thresholds_are_exact(rule, source, subnormals):
 @pytest.mark.parametrize("rule", ["floor", "bias_floor"])
 def test_rules_that_never_go_up_have_no_threshold(rule):
     for element in EVERY:
-        threshold = Threshold.of(Numerics(block=block_format(element), scale_rule=rule))
+        threshold = Threshold.of(Encode(block=block_format(element), scale_rule=rule))
         assert threshold.in_binade == threshold.at_bottom == 0x7FFFFF
 
 

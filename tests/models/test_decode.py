@@ -8,7 +8,7 @@ import pytest
 from mxcast.models import BlockArray, Quantized, dequantize, error_statistics, quantize
 from mxcast.models.block_array import code_dtype, code_values
 from mxcast.models.exact import dequantize_block, fp32
-from mxcast.spec import E5M2, E8M0, FP32, UE4M3, BlockFormat, FloatFormat, Numerics, block_format
+from mxcast.spec import E5M2, E8M0, FP32, UE4M3, BlockFormat, Encode, FloatFormat, block_format
 
 
 def exact_float32(number) -> np.float32:
@@ -75,7 +75,7 @@ def test_blocks_need_no_numerics_to_be_decoded():
 def test_the_block_format_is_that_of_the_numerics():
     q = quantize(np.zeros(32, np.float32), "e4m3")
     assert q.block is q.numerics.block
-    wider = Numerics(block="e5m2")
+    wider = Encode(block="e5m2")
     assert dataclasses.replace(q, numerics=wider).block is wider.block
     with pytest.raises(TypeError):
         Quantized(scales=q.scales, codes=q.codes, numerics=wider, block=q.block)

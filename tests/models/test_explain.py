@@ -12,7 +12,7 @@ import pytest
 
 from mxcast.models import dequantize, explain, quantize
 from mxcast.models.explanation import ElementStep
-from mxcast.spec import FixedFormat, Numerics, Rounding, ScaleRule, Specials, Subnormals, numerics
+from mxcast.spec import Encode, FixedFormat, Rounding, ScaleRule, Specials, Subnormals, numerics
 
 ELEMENTS = [
     "e5m2",
@@ -32,7 +32,7 @@ ELEMENTS = [
 BLOCKS = 500
 
 
-def a_block(draw: random.Random) -> tuple[Numerics, list[int], list[int] | None]:
+def a_block(draw: random.Random) -> tuple[Encode, list[int], list[int] | None]:
     """Rules, patterns near each other in exponent with specials among them, and random bits where the rounding wants
     them.
     """
@@ -60,7 +60,7 @@ def a_block(draw: random.Random) -> tuple[Numerics, list[int], list[int] | None]
     return rules, patterns, [draw.getrandbits(rules.random_bits) for _ in patterns] if bits else None
 
 
-def as_numbers(patterns: list[int], rules: Numerics) -> np.ndarray:
+def as_numbers(patterns: list[int], rules: Encode) -> np.ndarray:
     kind = {"fp32": (np.uint32, np.float32), "bf16": (np.uint16, np.uint16), "fp16": (np.uint16, np.float16)}[
         rules.source.name
     ]
@@ -92,7 +92,7 @@ def test_the_steps_lead_to_what_quantize_gives():
     assert actions == {"exact", "down", "up", "tie down", "tie up", "saturated", "flushed", "zero", "specials"}
 
 
-def check_bits(step: ElementStep, rules: Numerics) -> None:
+def check_bits(step: ElementStep, rules: Encode) -> None:
     """The quotient lies where the code cut off, the guard bit and the sticky bit say, and its code follows from
     them.
     """
@@ -281,7 +281,7 @@ def test_the_record_is_json_and_repeats_itself():
     why = explain([0x3FF00000, 0x7FC00000, 0xFF800000], "e5m2", "te", rounding="sr", random=bits)
     written = json.loads(json.dumps(why.to_dict(), allow_nan=False))
     again = explain(
-        [int(p, 16) for p in written["values"].split(",")], Numerics.from_dict(written["numerics"]), random=bits
+        [int(p, 16) for p in written["values"].split(",")], Encode.from_dict(written["numerics"]), random=bits
     )
     assert again.to_dict() == why.to_dict() | {"given": 32, "profile": None}
     assert [step["random"] for step in written["elements"][:1]] == [3] and written["elements"][1]["value"] is None

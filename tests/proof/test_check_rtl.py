@@ -12,7 +12,7 @@ import pytest
 from mxcast.hdl import converter_config, verilog
 from mxcast.models import quantize
 from mxcast.proof.check_rtl import Check, check_rtl
-from mxcast.spec import Numerics
+from mxcast.spec import Encode
 
 DESIGNS = Path(__file__).parent / "designs"
 CONFIG = converter_config("e2m1", "ocp", block_size=4)
@@ -304,5 +304,5 @@ def test_the_counterexample_is_one_for_the_golden_model(check):
     result = check("e2m1_block", PORTS, "FLUSH")
     x = result.counterexample[None].view(np.float32)
     asked, followed = (quantize(x, numerics) for numerics in (CONFIG.numerics, result.matches[0].numerics))
-    assert isinstance(result.matches[0].numerics, Numerics)
+    assert isinstance(result.matches[0].numerics, Encode)
     assert (asked.codes != followed.codes).any() or (asked.scales != followed.scales).any()

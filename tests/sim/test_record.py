@@ -13,9 +13,10 @@ import pytest
 from mxcast.cli import main
 from mxcast.hdl import ConverterConfig, converter_config, verilog
 from mxcast.host import cache
-from mxcast.sim import record, stimuli, verification, verify
+from mxcast.sim import record, verification, verify
 from mxcast.sim.record import Record
 from mxcast.sim.scoreboard import Scoreboard
+from mxcast.sim.stimuli import exhaustive_total, sweep
 from mxcast.sim.verilated import design_text
 
 CONFIG = converter_config("e4m3", source="bf16", block_size=4)
@@ -39,7 +40,7 @@ def own_records(monkeypatch, tmp_path, new_cache):
     """
     monkeypatch.setenv("MXCAST_CACHE", str(new_cache(tmp_path, "verilated")))
     monkeypatch.setattr(verification, "CHUNK", 700)
-    monkeypatch.setattr(stimuli, "STRATUM", 2000)
+    monkeypatch.setattr(sweep, "STRATUM", 2000)
 
 
 def planted(config=CONFIG, wrong: str = WRONG_IN_BLOCK_1):
@@ -94,7 +95,7 @@ def test_an_interrupted_run_ends_like_one_in_a_piece(formats, rules, chunks, bug
     design = design_text(text.replace(" + up", "") if bug else text, "dut", config)
     whole = verify(config, stimuli="exhaustive", design=design)
     assert whole.passed is not bug and whole.kept_blocks == 0 and (whole.mismatched_blocks > 100) is bug
-    assert whole.blocks == sum(map(stimuli.exhaustive_total, config.modes))
+    assert whole.blocks == sum(map(exhaustive_total, config.modes))
     whole.record.unlink()
     pieces, times = until_done(config, design=design, chunks=chunks)
     assert times > 2 and 0 < pieces.kept_blocks <= pieces.blocks
@@ -137,17 +138,18 @@ def test_a_killed_run_goes_on():
     script = """
 import os, signal, sys
 from mxcast.hdl import ConverterConfig
-from mxcast.sim import record, stimuli, verification, verify
+from mxcast.sim import record, verification, verify
+from mxcast.sim.stimuli import sweep
 import json
 record.INTERVAL = 0
-verification.CHUNK, stimuli.STRATUM = 700, 2000
+verification.CHUNK, sweep.STRATUM = 700, 2000
 verify(ConverterConfig.from_dict(json.loads(sys.argv[1])), stimuli="exhaustive",
        progress=lambda done, total: done > 5000 and os.kill(os.getpid(), signal.SIGKILL))
 """
     done = subprocess.run([sys.executable, "-c", script, json.dumps(CONFIG.to_dict())], env=dict(os.environ))
     assert done.returncode == -signal.SIGKILL
     result = verify(CONFIG, stimuli="exhaustive")
-    assert result.passed and result.kept_blocks > 5000 and result.blocks == stimuli.exhaustive_total(CONFIG.numerics)
+    assert result.passed and result.kept_blocks > 5000 and result.blocks == exhaustive_total(CONFIG.numerics)
 
 
 def test_a_finished_run_is_on_record(monkeypatch):
@@ -262,7 +264,7 @@ def test_the_command(capsys, monkeypatch):
     assert "ON RECORD, nothing was compared now; --force compares anew" in capsys.readouterr().out
     assert main([*command, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["kept_blocks"] == document["blocks"] == stimuli.exhaustive_total(CONFIG.numerics)
+    assert document["kept_blocks"] == document["blocks"] == exhaustive_total(CONFIG.numerics)
     monkeypatch.setattr(verification, "_compare", compare)
     assert main([*command, "--force"]) == 0
     assert "compared now" in capsys.readouterr().out

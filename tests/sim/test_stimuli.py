@@ -138,7 +138,7 @@ def test_exhaustive_sweep_counts():
 @pytest.mark.parametrize("done", [0, 1, 1999, 2000, 2048, 2049, 2055, 2400, 2500, 10_000])
 def test_the_rest_of_the_exhaustive_sweep(done, monkeypatch):
     """What is left after some blocks is the end of all of them; and the arrays end where they do in one piece."""
-    monkeypatch.setattr(stimuli, "STRATUM", 300)
+    monkeypatch.setattr(stimuli.sweep, "STRATUM", 300)
     rules = numerics("e2m1", source="bf16")
     arrays, rest = list(stimuli.exhaustive_blocks(rules)), list(stimuli.exhaustive_blocks(rules, done))
     everything = np.concatenate(arrays)

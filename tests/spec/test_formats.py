@@ -32,9 +32,9 @@ from mxcast.spec import (
     UE5M3,
     BlockFormat,
     Convention,
+    Encode,
     FixedFormat,
     FloatFormat,
-    Numerics,
     SpecialCodes,
     block_format,
     element_format,
@@ -442,18 +442,18 @@ OWN = [
 def test_a_format_of_ones_own(element):
     block = block_format(element)
     assert block.element == element and block.name.startswith("mx") and block.name.endswith(element.name)
-    rules = Numerics(block=element).replace(block_size=64)
+    rules = Encode(block=element).replace(block_size=64)
     written = json.loads(json.dumps(rules.to_dict()))
-    assert Numerics.from_dict(written) == rules and written["formats"]["element"]["name"] == element.name
-    named = Numerics(block=BlockFormat(name="mine", element=element, scale=E8M0))
-    assert Numerics.from_dict(json.loads(json.dumps(named.to_dict()))) == named and named.to_dict()["block"] == "mine"
+    assert Encode.from_dict(written) == rules and written["formats"]["element"]["name"] == element.name
+    named = Encode(block=BlockFormat(name="mine", element=element, scale=E8M0))
+    assert Encode.from_dict(json.loads(json.dumps(named.to_dict()))) == named and named.to_dict()["block"] == "mine"
 
 
 @pytest.mark.parametrize("name", ["e3m3", "int4", "e4m3_none", "e5m10_ieee", *BLOCKS])
 def test_every_format_is_written_in_full(name):
-    rules = Numerics(block=name).replace(block_size=8)
+    rules = Encode(block=name).replace(block_size=8)
     written = json.loads(json.dumps(rules.to_dict()))
-    assert Numerics.from_dict(written) == rules and list(written["formats"]) == ["source", "element", "scale"]
+    assert Encode.from_dict(written) == rules and list(written["formats"]) == ["source", "element", "scale"]
     wrong = {
         "name": "e8m0",
         "kind": "float",
@@ -465,7 +465,7 @@ def test_every_format_is_written_in_full(name):
         "subnormals": False,
     }
     with pytest.raises(ValueError, match="^the scale format e8m0 is not the one of this name$"):
-        Numerics.from_dict(written | {"formats": written["formats"] | {"scale": wrong}})
+        Encode.from_dict(written | {"formats": written["formats"] | {"scale": wrong}})
 
 
 @pytest.mark.parametrize(
@@ -491,12 +491,12 @@ def test_every_format_is_written_in_full(name):
     ],
 )
 def test_files_of_version_0_1_are_read(old):
-    rules = Numerics.from_dict(old)
+    rules = Encode.from_dict(old)
     assert (
         rules.block.name == old["block"]
         and rules.block.element.name == old.get("element", {"name": rules.block.element.name})["name"]
     )
-    assert Numerics.from_dict(rules.to_dict()) == rules
+    assert Encode.from_dict(rules.to_dict()) == rules
 
 
 @pytest.mark.parametrize("taken", ["e4m3", "int8", "e3m3"])
@@ -601,6 +601,6 @@ def test_a_format_with_a_name_of_its_own_is_one_entry(monkeypatch):
         monkeypatch.setitem(OTHER_ELEMENTS, "own", own)
         rules = numerics("own", "nvidia")
         assert rules.block.element is own and block_format("mxfp8_own").element is own
-        assert Numerics.from_dict(rules.to_dict()) == rules and rules.identity()["formats"]["element"]["bias"] == bias
+        assert Encode.from_dict(rules.to_dict()) == rules and rules.identity()["formats"]["element"]["bias"] == bias
         ids.add(rules.id)
     assert len(ids) == 2

@@ -36,11 +36,11 @@ from mxcast.spec import (
     SOURCES,
     TF32,
     Convention,
+    Encode,
+    EncodeFields,
     FixedFormat,
     FloatFormat,
     Negatives,
-    Numerics,
-    NumericsFields,
     Role,
     Rounding,
     Rule,
@@ -97,7 +97,7 @@ def test_every_numeric_rule_has_a_source(rule):
 
 
 def test_defaults():
-    written = Numerics(block="e4m3").to_dict()
+    written = Encode(block="e4m3").to_dict()
     assert {role: one["name"] for role, one in written.pop("formats").items()} == {
         "source": "fp32",
         "element": "e4m3",
@@ -131,13 +131,13 @@ def test_defaults():
 )
 def test_the_named_choices(field, names):
     assert list(RULES[field]) == names
-    assert getattr(Numerics(block="e4m3"), field) == names[0]
-    assert [str(getattr(Numerics(block="e4m3").replace(**{field: name}), field)) for name in names] == names
+    assert getattr(Encode(block="e4m3"), field) == names[0]
+    assert [str(getattr(Encode(block="e4m3").replace(**{field: name}), field)) for name in names] == names
 
 
 def test_names_and_members_are_the_same():
-    by_name = Numerics(block="int8", source="fp32", scale_rule="ceil", specials="drop")
-    by_member = Numerics(block=BLOCKS["mxint8"], source=FP32, scale_rule=ScaleRule.CEIL, specials=Specials.DROP)
+    by_name = Encode(block="int8", source="fp32", scale_rule="ceil", specials="drop")
+    by_member = Encode(block=BLOCKS["mxint8"], source=FP32, scale_rule=ScaleRule.CEIL, specials=Specials.DROP)
     assert by_name == by_member and hash(by_name) == hash(by_member)
     assert by_name.scale_rule is ScaleRule.CEIL
 
@@ -238,17 +238,17 @@ def with_element(fields: dict):
 )
 def test_impossible_numerics(fields, sentence):
     with pytest.raises(ValueError) as error:
-        Numerics(**{"block": "e4m3"} | fields)
+        Encode(**{"block": "e4m3"} | fields)
     assert str(error.value) == sentence
 
 
 def test_block_is_asked_for():
     with pytest.raises(TypeError, match="block"):
-        Numerics()
+        Encode()
 
 
 def test_replace():
-    old = Numerics(block="e4m3")
+    old = Encode(block="e4m3")
     new = old.replace(scale_rule="ceil", block="int8", block_size=32)
     assert (new.block.name, new.scale_rule, old.scale_rule) == ("mxint8", "ceil", "floor")
     assert (
@@ -260,16 +260,16 @@ def test_replace():
 
 
 def test_random_bits_come_and_go_with_the_rounding():
-    assert Numerics(block="e4m3", rounding="sr").random_bits == 8
-    sr = Numerics(block="e4m3").replace(rounding="sr", random_bits=5)
+    assert Encode(block="e4m3", rounding="sr").random_bits == 8
+    sr = Encode(block="e4m3").replace(rounding="sr", random_bits=5)
     assert (sr.random_bits, sr.replace(scale_rule="ceil").random_bits, sr.replace(rounding="sr").random_bits) == (
         5,
         5,
         5,
     )
-    assert sr.replace(rounding="rne") == Numerics(block="e4m3")
-    assert [Numerics(block="e4m3", rounding="sr", random_bits=bits).random_bits for bits in (1, 16)] == [1, 16]
-    assert sr.to_dict()["random_bits"] == 5 and "random_bits" not in Numerics(block="e4m3").to_dict()
+    assert sr.replace(rounding="rne") == Encode(block="e4m3")
+    assert [Encode(block="e4m3", rounding="sr", random_bits=bits).random_bits for bits in (1, 16)] == [1, 16]
+    assert sr.to_dict()["random_bits"] == 5 and "random_bits" not in Encode(block="e4m3").to_dict()
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_random_bits_come_and_go_with_the_rounding():
     ids=lambda made: made.block.short_name,
 )
 def test_what_is_written_is_read(made):
-    assert Numerics.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+    assert Encode.from_dict(json.loads(json.dumps(made.to_dict()))) == made
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_what_is_written_is_read(made):
 )
 def test_what_was_not_written_is_not_read(fields, kind, sentence):
     with pytest.raises(kind) as error:
-        Numerics.from_dict(fields)
+        Encode.from_dict(fields)
     assert str(error.value) == sentence
 
 
@@ -407,11 +407,11 @@ def test_the_fields_by_name_are_those_of_the_values():
     def fields(kind: type) -> set[str]:
         return {field.name for field in dataclasses.fields(kind)}
 
-    assert NumericsFields.__annotations__.keys() == fields(Numerics) - {"block"} | {"block_size"}
+    assert EncodeFields.__annotations__.keys() == fields(Encode) - {"block"} | {"block_size"}
     assert MicroarchitectureFields.__annotations__.keys() == fields(Microarchitecture)
     assert (
         ConverterFields.__annotations__.keys()
-        == NumericsFields.__annotations__.keys() | MicroarchitectureFields.__annotations__.keys() | {"optimize"}
+        == EncodeFields.__annotations__.keys() | MicroarchitectureFields.__annotations__.keys() | {"optimize"}
     )
 
 
@@ -570,7 +570,7 @@ def test_frozen_and_hashable(made):
         setattr(made, dataclasses.fields(made)[0].name, None)
 
 
-@pytest.mark.parametrize("kind", [Numerics, Microarchitecture, ConverterConfig])
+@pytest.mark.parametrize("kind", [Encode, Microarchitecture, ConverterConfig])
 def test_keyword_only(kind):
     with pytest.raises(TypeError, match="positional"):
         kind("e4m3")
@@ -662,3 +662,12 @@ def test_config_id_is_the_same_in_every_process():
 def test_spec_imports_nothing_heavy():
     script = "import sys, mxcast.spec; print([m for m in ('numpy', 'amaranth', 'typer') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_class_of_version_0_1_has_a_new_name():
+    """An old script goes on, and is told."""
+    with pytest.warns(FutureWarning, match="^mxcast.spec.Numerics is called Encode now$"):
+        from mxcast.spec import Numerics
+    assert Numerics is Encode
+    with pytest.raises(ImportError, match="Numeric"):
+        from mxcast.spec import Numeric  # noqa: F401

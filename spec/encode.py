@@ -1,4 +1,4 @@
-"""Numerics: everything that decides which bits come out, and nothing that does not.
+"""Encoding: a block of numbers becomes a scale and codes. All that decides which bits come out, and nothing else.
 
 Rules are enumerations whose members carry their definition. The models implement them from the definition, the
 hardware from its own derivation; docs/numerics.md is the prose. Notation: ``a`` is the block's largest magnitude,
@@ -21,7 +21,7 @@ from .names import block_format, format_of, source_format
 from .operation import Operation
 from .ports import Port, Role
 
-__all__ = ["Numerics", "NumericsFields", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals", "signal_codes"]
+__all__ = ["Encode", "EncodeFields", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals", "signal_codes"]
 
 
 class ScaleRule(Rule):
@@ -170,8 +170,8 @@ def _fixed_checks(element: FixedFormat) -> dict[str, bool]:
 ELEMENT_CHECKS: dict[Kind, Callable[..., dict[str, bool]]] = {Kind.FLOAT: _float_checks, Kind.FIXED: _fixed_checks}
 
 
-class NumericsFields(TypedDict, total=False):
-    """Fields of `Numerics` by name, and the block size of its block format."""
+class EncodeFields(TypedDict, total=False):
+    """Fields of `Encode` by name, and the block size of its block format."""
 
     source: str | FloatFormat
     block_size: int
@@ -185,12 +185,12 @@ class NumericsFields(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numerics(Operation):
+class Encode(Operation):
     """One complete rule for turning a block of source numbers into a scale byte and element codes.
 
     Formats and rules are accepted by name. The reference models receive this and nothing else.
 
-    >>> Numerics(block="e4m3", scale_rule="ceil").scale_rule
+    >>> Encode(block="e4m3", scale_rule="ceil").scale_rule
     <ScaleRule.CEIL: 'ceil'>
     """
 
@@ -229,7 +229,7 @@ class Numerics(Operation):
     def block_size(self) -> int:
         return self.block.block_size
 
-    def widened(self) -> Numerics:
+    def widened(self) -> Encode:
         """What hardware for FP16 works on inside: TF32, in which every FP16 number is normal. No data comes in that
         format, and these numerics are for nothing else.
         """
@@ -256,7 +256,7 @@ class Numerics(Operation):
     def ports(self) -> tuple[Port, ...]:
         """``x``, ``random`` where the rounding takes random bits, ``scale`` and ``p``.
 
-        >>> [(port.name, port.direction, port.width) for port in Numerics(block="e2m1").ports]
+        >>> [(port.name, port.direction, port.width) for port in Encode(block="e2m1").ports]
         [('x', 'input', 1024), ('scale', 'output', 8), ('p', 'output', 128)]
         """
         source, scale, element, lanes = self.source, self.block.scale, self.block.element, self.block_size
@@ -276,10 +276,10 @@ class Numerics(Operation):
         return identity
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, object]) -> Numerics:
+    def from_dict(cls, fields: Mapping[str, object]) -> Encode:
         """The numerics that `to_dict` wrote.
 
-        >>> Numerics.from_dict(Numerics(block="e2m3").to_dict()) == Numerics(block="e2m3")
+        >>> Encode.from_dict(Encode(block="e2m3").to_dict()) == Encode(block="e2m3")
         True
         """
         given: dict[str, Any] = dict(fields)  # of a file: checked where they are used
@@ -298,14 +298,14 @@ class Numerics(Operation):
         return cls(block=block).replace(**given)
 
     def replace(
-        self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[NumericsFields]
-    ) -> Numerics:
+        self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[EncodeFields]
+    ) -> Encode:
         """A copy with this block format and these fields; an unknown field name is an error.
 
-        >>> Numerics(block="int8").replace(scale_rul="ceil")
+        >>> Encode(block="int8").replace(scale_rul="ceil")
         Traceback (most recent call last):
         ...
-        ValueError: unknown field of Numerics 'scale_rul': did you mean 'scale_rule'?
+        ValueError: unknown field of Encode 'scale_rul': did you mean 'scale_rule'?
         """
         changed: dict[str, Any] = {**fields}
         chosen = self.block if block is None else block_format(block)
@@ -314,7 +314,7 @@ class Numerics(Operation):
         known = [f.name for f in dataclasses.fields(self)]
         for name in changed:
             if name not in known:
-                raise ValueError(unknown_name("field of Numerics", name, known))
+                raise ValueError(unknown_name("field of Encode", name, known))
         if "random_bits" not in changed and changed.get("rounding", self.rounding) != self.rounding:
             changed["random_bits"] = 0
         return dataclasses.replace(self, block=chosen, **changed)
@@ -334,4 +334,4 @@ RULES: dict[str, type[Rule]] = {
     "element_subnormals": Subnormals,
     "overflow": Overflow,
 }
-"""Fields of `Numerics` that are enumerations: what `mxcast list` prints and completeness tests walk."""
+"""Fields of `Encode` that are enumerations: what `mxcast list` prints and completeness tests walk."""

@@ -1,0 +1,24 @@
+"""Input blocks worth trying, as bit patterns: directed corners, neighbours of every boundary, sweeps, and seeded random
+blocks.
+
+Everything is derived from the numerics, so that a new format or rule brings its own stimuli. Blocks are
+(n, block_size) source patterns: uint32, or uint16 for sources of 16 bits.
+"""
+
+from .boundary import boundary_blocks
+from .corners import corner_blocks, corner_cases
+from .seeded import random_bits, random_blocks
+from .source import depth
+from .sweep import exhaustive_blocks, exhaustive_total, stratified_blocks
+
+__all__ = [
+    "boundary_blocks",
+    "corner_blocks",
+    "corner_cases",
+    "depth",
+    "exhaustive_blocks",
+    "exhaustive_total",
+    "random_bits",
+    "random_blocks",
+    "stratified_blocks",
+]

@@ -1,0 +1,95 @@
+"""Neighbours of every boundary at which a rounding or scale decision changes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...spec import Encode
+from .source import Source, depth
+
+__all__ = ["boundary_blocks", "boundary_fractions", "scale_fractions", "with_maximum"]
+
+MANY = 1024
+"""Boundaries in a binade of which all are tried."""
+
+
+def boundary_blocks(numerics: Encode, anchors: list[int] | None = None) -> np.ndarray:
+    """Neighbours of every rounding boundary, under maxima at the bottom, middle and top of the range."""
+    f, fractions = Source(numerics), boundary_fractions(numerics)
+    blocks = []
+    for anchor in _anchors(numerics) if anchors is None else anchors:
+        for position, maximum_fraction in enumerate(scale_fractions(numerics)):
+            exponents = list(range(max(anchor - depth(numerics), 0), anchor + 1))
+            if position:  # the element decisions do not depend on the maximum: the first round has them all
+                exponents = [anchor, max(anchor - 1, 0)]
+            payload = np.concatenate([f.pattern(e, fractions) for e in exponents])
+            maximum = f.pattern(anchor, maximum_fraction)
+            payload = payload[payload <= max(maximum, f.pattern(anchor, 0) - 1)]
+            signed = np.concatenate([payload, payload | f.negative]) if payload.size else np.zeros(1, np.int64)
+            # neighbours in the list fall into different blocks, so that no block's lanes are all alike
+            stirred = np.random.default_rng(anchor).permutation(signed)
+            blocks.append(with_maximum(stirred, maximum | (f.negative if position % 2 else 0), numerics.block_size))
+    return np.concatenate(blocks).astype(f.dtype)
+
+
+def _anchors(numerics: Encode) -> list[int]:
+    """Biased exponents of the block's maximum: the bottom, where the scale clamps, the middle and the top."""
+    source, element = numerics.source, numerics.block.element
+    clamp = max(element.emax, element.bias)
+    top = (1 << source.exp_bits) - 2
+    chosen = {
+        0,
+        1,
+        2,
+        clamp // 2,
+        clamp - 1,
+        clamp,
+        clamp + 1,
+        clamp + 2,
+        clamp + element.bias,
+        source.bias,
+        top - 1,
+        top,
+        element.emax,
+        element.bias,
+    }
+    return sorted(e for e in chosen if 0 <= e <= top)
+
+
+def boundary_fractions(numerics: Encode) -> np.ndarray:
+    """Every fraction at which a rounding or scale decision can change, with both neighbours.
+
+    Decisions look at the leading bits down to the guard bit, at a sticky bit below it, and at the largest element's
+    own fraction, which has no more bits: so at multiples of half a last place and one step to either side. Of the
+    fractions of elements with more than eight bits of it these are a choice.
+    """
+    man_bits, kept = numerics.source.man_bits, numerics.block.element.fraction_bits
+    step = 1 << max(man_bits - kept - 1, 0)
+    grid = np.arange(0, (1 << man_bits) + 1, step, dtype=np.int64)
+    if len(grid) > MANY:  # of a long fraction: both ends, where carries run, and some between
+        between = np.random.default_rng(len(grid)).choice(grid[MANY // 4 : -MANY // 4], MANY // 2, replace=False)
+        grid = np.concatenate([grid[: MANY // 4], between, grid[-MANY // 4 :]])
+    around = np.concatenate([grid - 1, grid, grid + 1])
+    return np.unique(around[(around >= 0) & (around < 1 << man_bits)])
+
+
+def scale_fractions(numerics: Encode) -> list[int]:
+    """Fractions of a maximum around which some scale rule goes one up: zero, the largest element's own (and, for a
+    rule that rounds on the way, up to two steps more), half a last place below the next binade."""
+    f, element = Source(numerics), numerics.block.element
+    largest = int((element.max_value / 2**element.emax - 1) * (1 << f.source.man_bits))
+    even = (1 << f.source.man_bits) - (1 << max(f.source.man_bits - element.fraction_bits - 1, 0))
+    subnormal = int(element.max_value / 2 * (1 << f.source.man_bits)) if element.emax == 0 else largest
+    chosen = {0, 1, *range(largest, largest + 4), even - 1, even, *range(subnormal, subnormal + 4), f.fraction_mask}
+    return sorted(fraction for fraction in chosen if 0 <= fraction <= f.fraction_mask)
+
+
+def with_maximum(payload: np.ndarray, maximum: int, block_size: int) -> np.ndarray:
+    """Blocks of ``payload`` patterns, each with ``maximum`` in one lane, a different one from block to block."""
+    per_block = block_size - 1
+    padded = np.resize(payload, -(-payload.size // per_block) * per_block).reshape(-1, per_block)
+    blocks = np.empty((len(padded), block_size), np.int64)
+    for lane in range(block_size):
+        rows = padded[lane::block_size]
+        blocks[lane::block_size] = np.insert(rows, lane, maximum, axis=1)
+    return blocks

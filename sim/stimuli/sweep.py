@@ -1,0 +1,95 @@
+"""All source patterns, and all fractions at every distance below a maximum; or an even share of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...spec import Encode
+from .source import Source, depth
+
+__all__ = ["exhaustive_blocks", "exhaustive_total", "stratified_blocks"]
+
+STRATUM = 1 << 16
+"""Consecutive blocks of a sweep that are made at a time."""
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """``patterns`` consecutive source patterns: block_size neighbours to a block, or, with an ``anchor`` (the biased
+    exponent of a power of two that is the maximum of every block, in lane 0), one fewer."""
+
+    anchor: int | None
+    patterns: int
+    lanes: int
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.patterns // self.lanes)
+
+
+def _sweeps(numerics: Encode) -> list[_Sweep]:
+    source, element = numerics.source, numerics.block.element
+    bottom = max(element.emax, element.bias) + 1  # the first unclamped scale: source subnormals still count
+    anchors = (bottom, source.bias, (1 << source.exp_bits) - 2)
+    exponents = [min(anchor, depth(numerics)) + 1 for anchor in anchors]
+    return [
+        _Sweep(None, 1 << source.bits, numerics.block_size),
+        *(
+            _Sweep(anchor, count << (source.man_bits + 1), numerics.block_size - 1)
+            for anchor, count in zip(anchors, exponents)
+        ),
+    ]
+
+
+def _sweep_blocks(sweep: _Sweep, numerics: Encode, first: int, count: int) -> np.ndarray:
+    f, after = Source(numerics), (first + count) * sweep.lanes
+    index = np.arange(first * sweep.lanes, after, dtype=np.int64)
+    if after > sweep.patterns:
+        index %= sweep.patterns  # the last block is completed from the beginning
+    patterns = index.astype(f.dtype).reshape(count, sweep.lanes)
+    if sweep.anchor is None:
+        return patterns
+    blocks = np.empty((count, numerics.block_size), f.dtype)
+    blocks[:, 0] = f.pattern(sweep.anchor, 0)
+    signs, lowest = patterns << f.dtype.type(f.source.bits - 1), f.pattern(max(sweep.anchor - depth(numerics), 0), 0)
+    patterns >>= f.dtype.type(1)
+    patterns += f.dtype.type(lowest)
+    np.bitwise_or(patterns, signs, out=blocks[:, 1:])
+    return blocks
+
+
+def exhaustive_blocks(numerics: Encode, done: int = 0) -> Iterator[np.ndarray]:
+    """All source patterns, and every fraction and sign at every distance below a maximum that can change a code.
+
+    First each pattern once, block_size neighbours to a block: NaN, Inf, subnormals and both zeros are among them. Then,
+    with a power of two in lane 0 at the bottom (the first unclamped scale), middle and top of the range, all patterns
+    of both signs from the end of its binade down to `depth` binades below, where codes are zero, or to zero. It is the
+    maximum of all blocks but those of its own binade, whose maximum is the largest of their neighbours. The last block
+    of a sweep is completed from its beginning. ``done`` blocks are left out; the others are cut into the same arrays,
+    but for the first.
+    """
+    for sweep in _sweeps(numerics):
+        first, done = min(done, sweep.blocks), max(done - sweep.blocks, 0)
+        while first < sweep.blocks:
+            after = min((first // STRATUM + 1) * STRATUM, sweep.blocks)
+            yield _sweep_blocks(sweep, numerics, first, after - first)
+            first = after
+
+
+def exhaustive_total(numerics: Encode) -> int:
+    """How many blocks `exhaustive_blocks` gives."""
+    return sum(sweep.blocks for sweep in _sweeps(numerics))
+
+
+def stratified_blocks(numerics: Encode, seed: int, share: int = 64) -> Iterator[np.ndarray]:
+    """One block in ``share`` of `exhaustive_blocks`: a run at a seeded place in every stratum of 65,536 blocks."""
+    rng = np.random.default_rng(seed)
+    for sweep in _sweeps(numerics):
+        run = min(STRATUM // share, sweep.blocks)
+        starts = [first + int(rng.integers(0, STRATUM - run + 1)) for first in range(0, sweep.blocks, STRATUM)]
+        starts = [min(start, sweep.blocks - run) for start in starts]
+        for group in range(0, len(starts), 32):
+            yield np.concatenate([_sweep_blocks(sweep, numerics, start, run) for start in starts[group : group + 32]])
