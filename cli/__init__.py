@@ -1,4 +1,4 @@
-"""The `mxcast` command. Every verb is one call into the rooms beside this one."""
+"""The `mxcast` command. Every verb is one call into the packages beside this one."""
 
 from __future__ import annotations
 

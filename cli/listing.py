@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from ..hdl import CHOICES, converter_config, stages
-from ..spec import BLOCK_SIZES, BLOCKS, PROFILES, RULES, SOURCES
+from ..spec import BLOCK_SIZES, BLOCKS, PROFILES, RULES, SOURCES, block_format
 from ..spec.catalogue import unknown_name
+from ..spec.formats import OTHER_ELEMENTS
 from .options import Json, Quiet, Verbose
 from .output import Output
 
@@ -37,7 +38,7 @@ def _formats() -> Rows:
             "scale": b.scale.name,
             "source": b.element.source,
         }
-        for b in BLOCKS.values()
+        for b in [*BLOCKS.values(), *map(block_format, OTHER_ELEMENTS)]
     ]
 
 

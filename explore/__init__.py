@@ -1,6 +1,6 @@
 """Design-space exploration: which rounding, on which device, costs and loses what."""
 
-from ..host.rooms import callable_room
+from ..host.callable_package import callable_package
 from . import jobs
 from .engine import Exploration, Progress, chosen_sweep, exploration, explore
 from .points import Explored, Point
@@ -22,4 +22,4 @@ __all__ = [
     "read_sweep",
 ]
 
-callable_room(__name__, explore)
+callable_package(__name__, explore)

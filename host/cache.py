@@ -230,12 +230,12 @@ def kept_json(kind: str, name: str) -> object | None:
 
 
 @lru_cache
-def sources(*rooms: str) -> str:
+def sources(*packages: str) -> str:
     """SHA-256 of the code in these folders of the package, as a part of the key of results that depend on it."""
     parts: list[str | bytes] = []
-    for room in rooms:
-        folder = Path(str(files(f"mxcast.{room}")))
+    for package in packages:
+        folder = Path(str(files(f"mxcast.{package}")))
         for file in sorted(folder.rglob("*")):
             if file.suffix in (".py", ".cpp", ".h", ".v"):
-                parts += [f"{room}/{file.relative_to(folder)}", file.read_bytes()]
+                parts += [f"{package}/{file.relative_to(folder)}", file.read_bytes()]
     return sha256(*parts)

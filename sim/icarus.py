@@ -39,7 +39,7 @@ endmodule
 
 KNOWN, ONES = str.maketrans("01xzXZ", "110000"), str.maketrans("xzXZ", "0000")
 
-PATIENCE = 120
+PATIENCE = 30
 """Seconds for the simulation."""
 
 

@@ -62,7 +62,7 @@ class Negatives(Rule):
 
 
 class Kind(StrEnum):
-    """What a format is an instance of; rooms have a table from it to what they do."""
+    """What a format is an instance of; packages have a table from it to what they do."""
 
     FLOAT = "float"
     FIXED = "fixed"

@@ -1,6 +1,6 @@
 """What it costs: Yosys and nextpnr in child processes, and reports of what they make."""
 
-from ..host.rooms import callable_room
+from ..host.callable_package import callable_package
 from .netlist import Cost
 from .pipeline import DELAYS, Plan, pipelined, plan
 from .pnr import PlaceAndRoute, place_and_route, place_and_route_all
@@ -24,4 +24,4 @@ __all__ = [
     "synth_all",
 ]
 
-callable_room(__name__, synth)
+callable_package(__name__, synth)

@@ -17,7 +17,7 @@ spec.loader.exec_module(matrix)
 RESULTS = json.loads(matrix.KEPT.read_text())
 
 # numerics.md, B.3
-SINGLE_WITNESS = {
+SINGLE_COUNTEREXAMPLE = {
     "e5m2": "0x07E00001",
     "e4m3": "0x04600001",
     "e3m2": "0x02600001",
@@ -38,9 +38,9 @@ def test_every_pair_in_every_format_is_there():
     assert [(record["format"], record["profiles"]) for record in RESULTS["records"]] == pairs
 
 
-def test_the_single_witnesses_are_found():
+def test_the_single_counterexamples_are_found():
     page = matrix.PAGE.read_text()
-    for format, pattern in SINGLE_WITNESS.items():
+    for format, pattern in SINGLE_COUNTEREXAMPLE.items():
         found = matrix.finding(RESULTS, format, "nvidia", "torchao_rceil", "scale")
         assert (found["compared"], found["differing"]) == (2**31 - 2**23, 1)
         assert found["first"] == found["last"] and found["first"]["a"]["values"] == pattern in page

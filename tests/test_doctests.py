@@ -57,7 +57,7 @@ def test_there_are_examples() -> None:
     assert {name.split(".")[1] for name in found if "." in name} >= {
         "spec",
         "models",
-    }  # the rooms with a Python interface first
+    }  # the packages with a Python interface first
 
 
 def test_the_excluded_modules_exist() -> None:

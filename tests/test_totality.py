@@ -1,8 +1,8 @@
-"""Every room has an entry for every rule and every kind of format, in a table of its own, or a reason why it needs
+"""Every package has an entry for every rule and every kind of format, in a table of its own, or a reason why it needs
 none.
 
 A new rule without an entry would be an error where it is used; here it is one of the tests, with the names of the
-rooms.
+packages.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ TABLES = {
     },
     Convention: {"models.exact": "CONVENTIONS"},
 }
-"""By enumeration, the tables of each room."""
+"""By enumeration, the tables of each package."""
 
 REASONS = {("models.rounding.CORRECTIONS", "guard_half_up"): "is no correction of nearest even: a function of its own"}
 """Members that a table leaves out."""
 
-ALONE = {Subnormals: "two members: a room asks whether it is FLUSH", Overflow: "one member"}
+ALONE = {Subnormals: "two members: a package asks whether it is FLUSH", Overflow: "one member"}
 """Enumerations of `Encode` without tables."""
 
 
@@ -66,9 +66,9 @@ def missing(members: Iterable[StrEnum], name: str, table: Mapping) -> list[str]:
 
 
 CASES = [
-    (enumeration, f"{room}.{table}")
-    for enumeration, rooms in TABLES.items()
-    for room, tables in rooms.items()
+    (enumeration, f"{package}.{table}")
+    for enumeration, packages in TABLES.items()
+    for package, tables in packages.items()
     for table in tables.split()
 ]
 
@@ -77,8 +77,8 @@ CASES = [
     "enumeration, name", CASES, ids=lambda value: value if isinstance(value, str) else value.__name__
 )
 def test_every_member_has_an_entry(enumeration, name):
-    room, _, table = name.rpartition(".")
-    table = getattr(import_module(f"mxcast.{room}"), table)
+    package, _, table = name.rpartition(".")
+    table = getattr(import_module(f"mxcast.{package}"), table)
     assert missing(enumeration, name, table) == []
     assert not {key for key in table if isinstance(key, enumeration)} - set(enumeration)
 
@@ -96,8 +96,8 @@ def test_a_planted_rule_is_missed_everywhere():
         NEW = "new"
 
     for enumeration, name in CASES:
-        room, _, table = name.rpartition(".")
-        table = getattr(import_module(f"mxcast.{room}"), table)
+        package, _, table = name.rpartition(".")
+        table = getattr(import_module(f"mxcast.{package}"), table)
         assert missing([*enumeration, Planted.NEW], name, table) == [f"{name}: no new"]
 
 
@@ -117,5 +117,5 @@ def test_every_rule_of_the_numerics_is_here():
 
 def test_reasons_are_of_members_that_are_left_out():
     for (name, member), _ in REASONS.items():
-        room, _, table = name.rpartition(".")
-        assert member not in {str(key) for key in getattr(import_module(f"mxcast.{room}"), table)}
+        package, _, table = name.rpartition(".")
+        assert member not in {str(key) for key in getattr(import_module(f"mxcast.{package}"), table)}

@@ -75,15 +75,15 @@ def test_one_sentence(call, sentence, tmp_path, monkeypatch):
     assert str(error.value) == sentence and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("room, table", [("synth", "TARGETS"), ("explore", "SWEEPS")])
-def test_the_room_of_the_same_name(room, table):
+@pytest.mark.parametrize("package, table", [("synth", "TARGETS"), ("explore", "SWEEPS")])
+def test_the_package_of_the_same_name(package, table):
     """``mxcast.synth`` is a folder of modules and the function of the interface, in whatever order they are
     imported; and so is ``mxcast.explore``.
     """
     script = (
-        f"{{first}}\nimport mxcast, mxcast.{room}\nfrom mxcast.{room} import {table}\n"
-        f"print(callable(mxcast.{room}), len({table}) > 1, mxcast.{room}.{table} is {table})"
+        f"{{first}}\nimport mxcast, mxcast.{package}\nfrom mxcast.{package} import {table}\n"
+        f"print(callable(mxcast.{package}), len({table}) > 1, mxcast.{package}.{table} is {table})"
     )
-    for first in (f"import mxcast.{room}", f"import mxcast; mxcast.{room}", "import mxcast.cli"):
+    for first in (f"import mxcast.{package}", f"import mxcast; mxcast.{package}", "import mxcast.cli"):
         done = subprocess.run([sys.executable, "-c", script.format(first=first)], capture_output=True, text=True)
         assert done.stdout == "True True True\n", done.stderr

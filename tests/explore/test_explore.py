@@ -213,7 +213,7 @@ def test_what_a_result_does_not_depend_on(cache, monkeypatch):
     rows, whole = explore(sweep, tensors=TENSORS), synth(config, "lut4", stages=False).whole
     header, target = emission._header, TARGETS["lut4"]
     monkeypatch.setattr(emission, "_header", lambda *arguments: "// another header\n" + header(*arguments))
-    monkeypatch.setattr(jobs, "sources", lambda *rooms: "other code")
+    monkeypatch.setattr(jobs, "sources", lambda *packages: "other code")
     monkeypatch.setattr(jobs, "version", lambda name: "9.9")
     monkeypatch.setitem(TARGETS, "lut4", dataclasses.replace(target, description="in other words", smallest={}))
     monkeypatch.setattr(synthesis, "run", None)

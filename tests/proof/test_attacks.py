@@ -192,7 +192,7 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
             "reg [7:0] y; initial y = p0; wire [7:0] z = rare ? p0 : p0; assign p = z;",
             "",
         ),
-        (UNKNOWN, "starts neither at an edge", REG.format(body="always #5 y = p0;"), ""),
+        (UNKNOWN, "starts neither at an edge", REG.format(body="always #500000000 y = p0;"), ""),
         (UNKNOWN, "statement of another kind (wait)", REG.format(body="always @* begin wait (1); y = p0; end"), ""),
         (
             UNKNOWN,

@@ -194,7 +194,7 @@ def test_a_record_of_another_verilog_is_not_used():
 @pytest.mark.parametrize(
     "change",
     [
-        lambda patch: patch.setattr(record, "sources", lambda *rooms: "another model or other stimuli"),
+        lambda patch: patch.setattr(record, "sources", lambda *packages: "another model or other stimuli"),
         lambda patch: patch.setattr(record.tools, "compiler_version", lambda: "1.2.3"),
         lambda patch: patch.setattr(record, "version", lambda name: "1.2.3"),
     ],
@@ -228,13 +228,13 @@ def test_a_damaged_record_is_not_used(damage):
 
 def test_the_sources_are_read(monkeypatch):
     """One byte of the model changes their digest."""
-    rooms = "spec", "models", "sim"
-    assert len(cache.sources(*rooms)) == 64 and cache.sources(*rooms) == cache.sources.__wrapped__(*rooms)
+    packages = "spec", "models", "sim"
+    assert len(cache.sources(*packages)) == 64 and cache.sources(*packages) == cache.sources.__wrapped__(*packages)
     read = cache.sha256
     monkeypatch.setattr(
         cache, "sha256", lambda *parts: read(*(part + b" " if part[:3] == b'"""' else part for part in parts))
     )
-    assert cache.sources.__wrapped__(*rooms) != cache.sources(*rooms)
+    assert cache.sources.__wrapped__(*packages) != cache.sources(*packages)
 
 
 def test_the_command(capsys, monkeypatch):
