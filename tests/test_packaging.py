@@ -170,7 +170,10 @@ print(mxcast.prove("e2m1", rounding="rne").passed, mxcast.__version__, mxcast.fo
         ('mxcast.quantize(y, "e4m3", roundng="rne")', 'Unexpected keyword argument "roundng" for "quantize"'),
         ('mxcast.verify("e4m3", blocks="many")', 'Argument "blocks" to "verify" has incompatible type "str"'),
         ('mxcast.explore("rounding", roundng="rne")', 'Unexpected keyword argument "roundng" for "explore"'),
-        ("mxcast.spec.encode(random_bits='3', block='e2m1')", 'Argument "random_bits" to "numerics" has incompatible'),
+        (
+            "mxcast.spec.numerics(random_bits='3', block='e2m1')",
+            'Argument "random_bits" to "numerics" has incompatible',
+        ),
         ("mxcast.sim.verify('e2m1', amaxkey='reduced')", 'Unexpected keyword argument "amaxkey" for "verify"'),
     ],
 )

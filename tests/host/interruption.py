@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import itertools
 import signal
 import sys
@@ -53,7 +54,7 @@ def interrupted_everywhere(body: Callable[[], None], *modules: ModuleType, opcod
             before = sys.gettrace()
             sys.settrace(step)
             try:
-                body()
+                contextvars.copy_context().run(body)  # what it sets stays there, however it ends
             except signals.Interrupted:
                 pass
             finally:

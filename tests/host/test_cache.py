@@ -154,6 +154,7 @@ def test_a_signal_at_any_moment_leaves_the_old_result_or_the_new_one(own):
     for place in interrupted_everywhere(renew, cache, files, opcodes=False):
         assert list((own / "kind").iterdir()) == [kept] and cache._is_whole(kept), place
     assert (kept / "inner" / "a").read_text() == "new"
+    assert cache._refreshed.get() is None, "tests after this one would make everything again"
 
 
 def test_results_and_documents(own):
