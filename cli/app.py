@@ -28,7 +28,9 @@ class _Verbs(typer.core.TyperGroup):
             raise typer.Abort(str(stopped)) from None
 
 
-app = typer.Typer(name="mxcast", cls=_Verbs, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    name="mxcast", cls=_Verbs, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
+)
 for verb in (
     listing.list_,
     doctor.doctor,

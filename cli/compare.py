@@ -11,9 +11,8 @@ import typer
 
 from ..hdl import ConverterConfig
 from ..spec import BLOCKS, Encode, block_format, numerics
-from ..spec.catalogue import excerpt
 from .errors import ExitCode
-from .options import ALL, Force, Json, Quiet, Set, Verbose, assignment
+from .options import ALL, Force, Json, Quiet, Set, Verbose, assignment, profile_and_fields
 from .output import Output
 
 __all__ = ["compare"]
@@ -76,11 +75,8 @@ def compare(
 
 
 def _side(text: str, both: dict[str, str | int]) -> Side:
-    profile, colon, replaced = text.partition(":")
-    parts = replaced.split(",") if colon else []
-    if not profile or not all("=" in part for part in parts):
-        raise ValueError(f"a side is PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not {excerpt(text)}")
-    return Side(text, profile, both | dict(map(assignment, parts)))
+    profile, replaced = profile_and_fields(text)
+    return Side(text, profile, both | replaced)
 
 
 def _certificate(a: Encode, b: Encode, force: bool, progress: Callable[[int, int], None] | None) -> dict:

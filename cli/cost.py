@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..spec.catalogue import unknown_name
+from ..spec.catalogue import known_name
 from .options import Config, Force, Format, Json, Profile, Quiet, Set, Verbose, request
 from .output import Output
 
@@ -45,9 +45,7 @@ def synth(
     from ..synth import TARGETS, place_and_route_all, synth_all
     from ..synth.tables import NOTE, PNR_NOTE, pnr_table, table
 
-    target = target or ("ecp5" if pnr else "xcu")
-    if target not in TARGETS:
-        raise ValueError(unknown_name("target", target, TARGETS))
+    target = known_name("target", target or ("ecp5" if pnr else "xcu"), TARGETS)
     for chosen in asked.configs:
         output.configuration(chosen)
     if pnr:

@@ -8,7 +8,7 @@ import typer
 
 from ..hdl import CHOICES, converter_config, stages
 from ..spec import BLOCK_SIZES, BLOCKS, PROFILES, RULES, SOURCES, block_format
-from ..spec.catalogue import unknown_name
+from ..spec.catalogue import known_name
 from ..spec.formats import OTHER_ELEMENTS
 from .options import Json, Quiet, Verbose
 from .output import Output
@@ -142,9 +142,8 @@ def list_(
 ) -> None:
     """List formats, sources, profiles, rules, synthesis targets and sweeps."""
     output = Output(json, quiet, verbose)
-    if section is not None and section not in SECTIONS:
-        raise ValueError(unknown_name("list", section, SECTIONS))
-    tables = {name: SECTIONS[name]() for name in ([section] if section else SECTIONS)}
+    chosen = SECTIONS if section is None else [known_name("list", section, SECTIONS)]
+    tables = {name: SECTIONS[name]() for name in chosen}
     for title, rows in tables.items():
         output.table(rows, title)
         if title in NOTES:

@@ -10,8 +10,8 @@ import typer
 
 from ..hdl import ConverterConfig, converter_config
 from ..spec import BLOCKS, PROFILES
-from ..spec.catalogue import excerpt
-from .settings import CONSTRAINTS, Settings, constrained, read_settings
+from ..spec.catalogue import excerpt, unknown_name
+from .settings import CONSTRAINTS, TABLES, Settings, constrained, read_settings
 
 __all__ = [
     "Config",
@@ -28,6 +28,7 @@ __all__ = [
     "Set",
     "Verbose",
     "assignment",
+    "profile_and_fields",
     "request",
 ]
 
@@ -41,7 +42,12 @@ Format = Annotated[
     ),
 ]
 Profile = Annotated[
-    str | None, typer.Option("--profile", show_default="ocp", help="Rules by name (mxcast list profiles).")
+    str | None,
+    typer.Option(
+        "--profile",
+        show_default="ocp",
+        help="Rules by name (mxcast list profiles), with fields replaced after a colon: te:scale_rule=ceil.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -74,6 +80,9 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print the complete configuration too, on stderr.")]
 
 ALL = "all"
+
+KEYS = [key for table in TABLES.values() for key in table if key not in ("block", "operation")]
+"""What --set takes."""
 
 MOST_DIGITS = 18
 """Of a whole number that a rule can take."""
@@ -114,9 +123,13 @@ def request(
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
     for one in format.split(","):
-        if one.strip() in PROFILES:
+        if one.strip().lower() in PROFILES:
             raise ValueError(f"{one.strip()!r} is a profile: mxcast {usage.format('e4m3')} --profile {one.strip()}")
-    fields = settings.fields | dict(map(assignment, assignments or ()))
+    profile, replaced = profile_and_fields(profile)
+    fields = settings.fields | replaced | dict(map(assignment, assignments or ()))
+    for key in fields:
+        if key not in KEYS:
+            raise ValueError(unknown_name("field", key, KEYS))
     constraints = {key: fields.pop(key) for key in CONSTRAINTS if key in fields}
     many = allow_all and format == ALL
     if many and name:
@@ -129,6 +142,15 @@ def request(
             f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"
         )
     return Request(configs=configs, many=many, name=name)
+
+
+def profile_and_fields(text: str) -> tuple[str, dict[str, str | int]]:
+    """A profile and the fields that replace its own: ``ocp:scale_rule=ceil,specials=te``, or ``ocp`` alone."""
+    profile, colon, replaced = text.partition(":")
+    parts = replaced.split(",") if colon else []
+    if not profile or not all("=" in part for part in parts):
+        raise ValueError(f"rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not {excerpt(text)}")
+    return profile, dict(map(assignment, parts))
 
 
 def assignment(text: str) -> tuple[str, str | int]:

@@ -123,8 +123,8 @@ def explore(
 def chosen_sweep(sweep: str | Path | Sweep, **lists: Unpack[Lists]) -> Sweep:
     """A sweep by its name or file, with these lists in place of its own."""
     if not isinstance(sweep, Sweep):
-        if sweep in SWEEPS:
-            sweep = SWEEPS[sweep]
+        if str(sweep).lower() in SWEEPS:
+            sweep = SWEEPS[str(sweep).lower()]
         elif isinstance(sweep, Path) or str(sweep).endswith(".toml") or Path(sweep).is_file():
             sweep = read_sweep(Path(sweep))
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 from ..spec import Encode, Kind, Rounding, Rule, Specials
-from ..spec.catalogue import excerpt, unknown_name
+from ..spec.catalogue import excerpt, known_name
 from .threshold import OFFSETS
 
 __all__ = [
@@ -121,9 +121,9 @@ class Microarchitecture:
         """The choices that were measured best for a goal of `GOALS`, or others by field, for what they can make;
         ``fields`` are kept as they are.
         """
-        if isinstance(goal, str) and goal not in GOALS:
-            raise ValueError(unknown_name("goal to optimize for", goal, GOALS))
-        choices: Mapping[str, str] = GOALS[goal] if isinstance(goal, str) else goal
+        choices: Mapping[str, str] = (
+            GOALS[known_name("goal to optimize for", goal, GOALS)] if isinstance(goal, str) else goal
+        )
         best: dict[str, Any] = {
             name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)
         }

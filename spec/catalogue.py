@@ -8,10 +8,12 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Self
 
-__all__ = ["Rule", "cut", "excerpt", "unknown_name"]
+__all__ = ["Rule", "cut", "excerpt", "known_name", "unknown_name"]
 
 LONGEST = 60
 """Characters of a value that a sentence repeats."""
+SHORTEST = 3
+"""Characters of a beginning that tells which name was meant."""
 
 
 class Rule(StrEnum):
@@ -30,15 +32,12 @@ class Rule(StrEnum):
 
     @classmethod
     def named(cls, kind: str, name: str) -> Self:
-        """The member of this name; ``kind`` says in the error what was asked for. A name of before is read, with a
-        warning that gives the new one."""
+        """The member of this name (`known_name`); ``kind`` says in the error what was asked for. A name of before is
+        read, with a warning that gives the new one."""
         if isinstance(name, str) and name in (former := cls.formerly()):
             warnings.warn(f"{kind} {name} is called {former[name]} now", FutureWarning, stacklevel=2)
             name = former[name]
-        for member in cls:
-            if member == name:
-                return member
-        raise ValueError(unknown_name(kind, name, list(cls)))
+        return cls(known_name(kind, name, cls))
 
 
 def cut(text: str) -> str:
@@ -60,13 +59,29 @@ def excerpt(value: object) -> str:
         return f"a number of {value.bit_length()} bits" if isinstance(value, int) else "a value too long to repeat"
 
 
+def known_name(kind: str, name: object, known: Iterable[str]) -> str:
+    """The name in a catalogue that this one is, in capitals or not. Raises ValueError where there is none.
+
+    >>> known_name("format", "E4M3", ["e4m3", "int8"])
+    'e4m3'
+    """
+    known = [str(k) for k in known]
+    if isinstance(name, str) and (spelt := name if name in known else name.lower()) in known:
+        return spelt
+    raise ValueError(unknown_name(kind, name, known))
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
-    """One sentence for a name that is in no catalogue.
+    """One sentence for a name that is in no catalogue, with those that begin with it or are spelt alike.
 
     >>> unknown_name("format", "e4m4", ["e4m3", "int8"])
     "unknown format 'e4m4': did you mean 'e4m3'?"
+    >>> unknown_name("format", "mxfp8", ["mxfp8_e5m2", "mxfp8_e4m3"])
+    "unknown format 'mxfp8': did you mean 'mxfp8_e5m2' or 'mxfp8_e4m3'?"
     """
     known = [str(k) for k in known]
-    close = get_close_matches((name if isinstance(name, str) else excerpt(name)).lower(), known, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+    given = (name if isinstance(name, str) else excerpt(name)).lower()
+    longer = [k for k in known if len(given) >= SHORTEST and k.startswith(given)]
+    close = longer or get_close_matches(given, known, n=1)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known are {', '.join(known)}"
     return f"unknown {kind} {excerpt(name)}: {hint}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .blocks import BLOCKS, OTHER_BLOCKS, BlockFormat, block_name
-from .catalogue import excerpt, unknown_name
+from .catalogue import excerpt, known_name, unknown_name
 from .formats import (
     E8M0,
     ELEMENTS,
@@ -37,9 +37,7 @@ def source_format(name: str | FloatFormat) -> FloatFormat:
     """The source format of this name."""
     if isinstance(name, FloatFormat):
         return name
-    if not isinstance(name, str) or name not in SOURCES:
-        raise ValueError(unknown_name("source", name, list(SOURCES)))
-    return SOURCES[name]
+    return SOURCES[known_name("source", name, SOURCES)]
 
 
 def element_format(name: str) -> NumberFormat:
@@ -47,11 +45,12 @@ def element_format(name: str) -> NumberFormat:
 
     ``e4m3`` and the other OCP names are the OCP formats. Any other ``eXmY`` has the bias 2**(X - 1) - 1 and no special
     codes, unless ``_nan_only`` or ``_ieee`` follows (`SpecialCodes`); ``_none`` says it aloud. ``intN`` is symmetric
-    and has N - 2 fraction bits, as INT8 has.
+    and has N - 2 fraction bits, as INT8 has. Capitals are read as small letters.
 
     >>> element_format("e3m3").max_value, element_format("e3m4_ieee").nan_code, element_format("int4").max_value
     (Fraction(30, 1), 127, Fraction(7, 4))
     """
+    given, name = name, name.lower()
     if name in ELEMENTS:
         return ELEMENTS[name]
     for element in OTHER_ELEMENTS.values():
@@ -64,9 +63,9 @@ def element_format(name: str) -> NumberFormat:
     if match := FLOAT_NAME.fullmatch(name):
         made = _float(int(match["exp"]), int(match["man"]), match["specials"] or "none")
         if match["bits"] not in (None, str(made.bits)):
-            raise ValueError(f"{made.name} has {made.bits} bits, which {name} contradicts")
+            raise ValueError(f"{made.name} has {made.bits} bits, which {given} contradicts")
         return made
-    raise ValueError(unknown_name("format", name, [*ELEMENTS, *OTHER_ELEMENTS, *BLOCKS]))
+    raise ValueError(unknown_name("format", given, [*ELEMENTS, *OTHER_ELEMENTS, *BLOCKS]))
 
 
 def _fixed(bits: int) -> FixedFormat:
@@ -121,8 +120,8 @@ def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
             raise ValueError(f"{element.name!r} is the name of another element format: give this one a name of its own")
         element = spelt
     elif isinstance(name, str):
-        if name in OTHER_BLOCKS:
-            return OTHER_BLOCKS[name]
+        if name.lower() in OTHER_BLOCKS:
+            return OTHER_BLOCKS[name.lower()]
         element = element_format(name)
     else:
         raise TypeError(f"a block format is given by name or as a BlockFormat, not {type(name).__name__}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Unpack, cast
 
 from .blocks import BlockFormat
-from .catalogue import unknown_name
+from .catalogue import known_name
 from .encode import Encode, EncodeFields
 from .formats import NumberFormat
 from .names import block_format
@@ -121,9 +121,7 @@ def numerics(
         if profile is not None:
             raise TypeError("an operation says all its rules: a profile cannot be given beside it")
         return block.replace(**fields)
-    profile = "ocp" if profile is None else profile
-    if profile not in PROFILES:
-        raise ValueError(unknown_name("profile", profile, list(PROFILES)))
+    profile = known_name("profile", "ocp" if profile is None else profile, PROFILES)
     rules = cast("EncodeFields", dict(PROFILES[profile].rules))
     return Encode(block=block_format(block)).replace(**rules).replace(**fields)
 
@@ -134,5 +132,5 @@ def profile_of(rules: Encode, preferred: str | None = None) -> str | None:
     >>> profile_of(numerics("e4m3", "ocp", scale_rule="ceil"))
     'nvidia'
     """
-    candidates = [preferred, *PROFILES] if preferred in PROFILES else list(PROFILES)
+    candidates = [*([] if preferred is None else [known_name("profile", preferred, PROFILES)]), *PROFILES]
     return next((name for name in candidates if numerics(rules.block, name) == rules), None)

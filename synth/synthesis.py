@@ -12,7 +12,7 @@ from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
-from ..spec.catalogue import unknown_name
+from ..spec.catalogue import known_name
 from .netlist import Cost, cost, delay_ps
 from .targets import OPENED, TARGETS, Target
 from .yosys import run, yosys_version
@@ -82,9 +82,7 @@ def synth(
     ToolError
         without Yosys, or where it fails
     """
-    if target not in TARGETS:
-        raise ValueError(unknown_name("target", target, TARGETS))
-    config = converter_config(config, profile, **fields)
+    target, config = known_name("target", target, TARGETS), converter_config(config, profile, **fields)
     text, chosen = modules_of(config), TARGETS[target]
     modules = {
         name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"module {TOP}_{module}(" in text

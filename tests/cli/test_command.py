@@ -452,3 +452,34 @@ def test_verbose_prints_the_configuration_on_stderr(tmp_path, capsys):
     assert main(["emit", "e4m3", "-v", "--json", "-o", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["config_id"] in err and "scale_rule=floor" in err
+
+
+@pytest.mark.parametrize("words", [["-h"], ["emit", "-h"], ["list", "--help"]])
+def test_help_has_a_short_name(words, passes):
+    assert "Usage: mxcast" in passes(*words)
+
+
+def test_the_package_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "mxcast", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("mxcast ")
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (["emit", "e4m3", "--set", "latensy=3"], "unknown field 'latensy': did you mean 'latency'?"),
+        (["emit", "mxfp4"], "unknown format 'mxfp4': did you mean 'mxfp4_e2m1'?"),
+        (["explain", "e4m3", "--profile", "te:", "--values", "1"], "rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'te:'"),
+    ],
+)
+def test_suggestions(words, sentence, fails):
+    assert sentence in fails(2, *words)
+
+
+def test_a_profile_with_fields_replaced(passes):
+    """One way to write it in every verb: that of `compare`."""
+    both = [
+        passes("explain", "E4M3", "--values", "1.9", "--json", *words)
+        for words in (["--profile", "TE:scale_rule=CEIL"], ["--profile", "te", "--set", "scale_rule=ceil"])
+    ]
+    assert both[0] == both[1] and '"scale_rule": "ceil"' in both[0]

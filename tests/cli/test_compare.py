@@ -91,8 +91,8 @@ def test_results_are_kept_until_forced(passes, monkeypatch):
     "arguments, sentence",
     [
         (("ocp", "nvidai"), "unknown profile 'nvidai': did you mean 'nvidia'?"),
-        (("ocp", "ocp:"), "a side is PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'ocp:'"),
-        (("ocp:ceil", "ocp"), "a side is PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'ocp:ceil'"),
+        (("ocp", "ocp:"), "rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'ocp:'"),
+        (("ocp:ceil", "ocp"), "rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'ocp:ceil'"),
         (("ocp:scale_rul=ceil", "ocp"), "unknown field of Encode 'scale_rul': did you mean 'scale_rule'?"),
         (("ocp:scale_rule=ceeil", "ocp"), "unknown scale_rule 'ceeil': did you mean 'ceil'?"),
         (("ocp", "te", "--format", "e4m4m"), "unknown format 'e4m4m': did you mean 'e4m3'?"),

@@ -515,7 +515,8 @@ def test_where_a_format_was_published_does_not_matter():
     [
         (block_format, "f4m3", "unknown format 'f4m3': did you mean 'e4m3'?"),
         (block_format, "mxfp8_e4n3", "unknown format 'mxfp8_e4n3': did you mean 'mxfp8_e4m3'?"),
-        (block_format, "E4M3", "unknown format 'E4M3': did you mean 'e4m3'?"),  # names are in lower case
+        (block_format, "MXFP6", "unknown format 'MXFP6': did you mean 'mxfp6_e3m2' or 'mxfp6_e2m3'?"),
+        (block_format, "mxfp4", "unknown format 'mxfp4': did you mean 'mxfp4_e2m1'?"),
         (
             block_format,
             "e04m3",

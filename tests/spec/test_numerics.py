@@ -158,7 +158,8 @@ def with_element(fields: dict):
         ({"scale_rule": "flor"}, "unknown scale_rule 'flor': did you mean 'floor'?"),
         ({"scale_rule": "rfloor"}, "unknown scale_rule 'rfloor': did you mean 'floor'?"),
         ({"rounding": "rnee"}, "unknown rounding 'rnee': did you mean 'rne'?"),
-        ({"specials": "nan"}, "unknown specials 'nan': known are nan_block, te, inf_scale, drop"),
+        ({"specials": "nan"}, "unknown specials 'nan': did you mean 'nan_block'?"),
+        ({"specials": "na"}, "unknown specials 'na': known are nan_block, te, inf_scale, drop"),
         ({"input_subnormals": "flushed"}, "unknown input_subnormals 'flushed': did you mean 'flush'?"),
         ({"element_subnormals": "exakt"}, "unknown element_subnormals 'exakt': did you mean 'exact'?"),
         ({"overflow": "saturated"}, "unknown overflow 'saturated': did you mean 'saturate'?"),
@@ -662,6 +663,14 @@ def test_config_id_is_the_same_in_every_process():
 def test_spec_imports_nothing_heavy():
     script = "import sys, mxcast.spec; print([m for m in ('numpy', 'amaranth', 'typer') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("block", ["E4M3", "MXFP8_E4M3", "mxfp8_E4m3"])
+def test_names_may_be_in_capitals(block):
+    written = numerics(block, "NVIDIA", rounding="RNA", source="BF16")
+    assert written == numerics("e4m3", "nvidia", rounding="rna", source="bf16")
+    assert written.block.name == "mxfp8_e4m3" and profile_of(numerics("e4m3"), "OCP") == "ocp"
+    assert numerics("E3M4_IEEE").block.name == "mxfp8_e3m4_ieee"
 
 
 def test_the_class_of_version_0_1_has_a_new_name():
