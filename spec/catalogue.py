@@ -37,7 +37,8 @@ class Rule(StrEnum):
         if isinstance(name, str) and name in (former := cls.formerly()):
             warnings.warn(f"{kind} {name} is called {former[name]} now", FutureWarning, stacklevel=2)
             name = former[name]
-        return cls(known_name(kind, name, cls))
+        spelt = known_name(kind, name, cls)
+        return next(member for member in cls if member == spelt)
 
 
 def cut(text: str) -> str:

@@ -469,7 +469,10 @@ def test_the_package_is_the_command():
     [
         (["emit", "e4m3", "--set", "latensy=3"], "unknown field 'latensy': did you mean 'latency'?"),
         (["emit", "mxfp4"], "unknown format 'mxfp4': did you mean 'mxfp4_e2m1'?"),
-        (["explain", "e4m3", "--profile", "te:", "--values", "1"], "rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'te:'"),
+        (
+            ["explain", "e4m3", "--profile", "te:", "--values", "1"],
+            "rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not 'te:'",
+        ),
     ],
 )
 def test_suggestions(words, sentence, fails):
