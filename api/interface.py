@@ -15,8 +15,8 @@ from .hdl import converter_config
 from .models.block import quantize as _quantize
 from .models.block_array import Quantized
 from .models.decode import dequantize
-from .spec import BLOCKS as formats
 from .spec import PROFILES as profiles
+from .spec.names import named_blocks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +41,9 @@ __all__ = [
     "verify",
     "verilate",
 ]
+
+formats = named_blocks()
+"""The block formats of the catalogue by name. Names spell many more: ``e3m3``, ``int4``."""
 
 
 def quantize(

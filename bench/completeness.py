@@ -69,7 +69,7 @@ def rendered(page: str, records: list[dict]) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--render", action="store_true", help="do not compare")
     parser.add_argument("products", nargs="*", default=list(FAMILIES), help="of " + ", ".join(FAMILIES))
     asked = parser.parse_args()

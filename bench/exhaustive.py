@@ -52,7 +52,7 @@ def rendered(page: str, records: list[dict]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--render", action="store_true")
     render_only = parser.parse_args().render
     kept = {r["verilog"]: r for r in json.loads(KEPT.read_text())} if KEPT.exists() else {}

@@ -2,10 +2,12 @@
 documents.
 
     python bench/exploration.py                    what is not on record for the Verilog and the tools of today; hours,
-    if nothing is python bench/exploration.py --only rules-xcu   one of the files python bench/exploration.py --minutes
-    30       stop after that time, with what there is python bench/exploration.py --render           only write the
-    files and documents, from what is on record python bench/exploration.py --again 20         make 20 points of the
-    files again, drawn at random and with nothing on record; 1 if one differs
+                                                   if nothing is
+    python bench/exploration.py --only rules-xcu   one of the files
+    python bench/exploration.py --minutes 30       stop after that time, with what there is
+    python bench/exploration.py --render           only write the files and documents, from what is on record
+    python bench/exploration.py --again 20         make 20 points of the files again, drawn at random and with nothing
+                                                   on record; 1 if one differs
 
 An interrupted run goes on where it was.
 """
@@ -85,7 +87,7 @@ class Late(Exception):
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--only", metavar="NAME", type=_renamed, choices=[name for name, _ in sweeps()])
     parser.add_argument("--minutes", type=int)
     parser.add_argument("--jobs", type=int, default=2)

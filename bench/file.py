@@ -69,7 +69,7 @@ def measure_made(tensors: int, rounds: int, format: str) -> dict:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--format", default="e4m3")

@@ -175,7 +175,7 @@ A / B.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--render", action="store_true", help="do not compare")
     if not parser.parse_args().render:
         KEPT.write_text(json.dumps(measure(), indent=1) + "\n")

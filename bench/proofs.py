@@ -78,7 +78,7 @@ def record(way: str, config: ConverterConfig, options: dict) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("ways", nargs="*", default=list(WAYS), help="of " + ", ".join(WAYS))
     kept = {key(r): r for r in json.loads(KEPT.read_text())} if KEPT.exists() else {}
     for way, config, options in wanted(parser.parse_args(arguments).ways):

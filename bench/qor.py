@@ -179,7 +179,7 @@ def rendered(page: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--only", metavar="WORDS", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--render", action="store_true")

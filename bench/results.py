@@ -151,7 +151,7 @@ def rendered(page: str, results: dict) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--render", action="store_true", help="do not measure")
     if not parser.parse_args().render:
         KEPT.write_text(json.dumps(measure(), indent=2) + "\n")

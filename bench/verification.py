@@ -104,7 +104,7 @@ def versions() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--render", action="store_true")
     if not parser.parse_args().render:
         proofs.main([])

@@ -51,7 +51,7 @@ def measure(blocks: int, rounds: int) -> dict:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--blocks", type=int, default=1 << 20)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")

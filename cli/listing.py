@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from ..hdl import CHOICES, converter_config, stages
-from ..spec import BLOCK_SIZES, BLOCKS, PROFILES, RULES, SOURCES, block_format
+from ..spec import BLOCK_SIZES, PROFILES, RULES, SOURCES
 from ..spec.catalogue import known_name
-from ..spec.formats import OTHER_ELEMENTS
+from ..spec.names import named_blocks
 from .options import Json, Quiet, Verbose
 from .output import Output
 
@@ -38,7 +38,7 @@ def _formats() -> Rows:
             "scale": b.scale.name,
             "source": b.element.source,
         }
-        for b in [*BLOCKS.values(), *map(block_format, OTHER_ELEMENTS)]
+        for b in named_blocks().values()
     ]
 
 

@@ -143,14 +143,15 @@ critical path."""
 def _tables(modes: tuple[Encode, ...]) -> bool:
     numerics = modes[0]
     element = numerics.block.element
+    offset = OFFSETS[numerics.scale_rule](element)
     if len(modes) > 1 or numerics.random_bits:
         return False
     if numerics.rounding is Rounding.GUARD_HALF_UP and numerics.specials is Specials.TE:  # two different largest codes
         return False
-    if element.kind is Kind.FIXED:
-        return 6 <= element.bits <= 8
     # otherwise numbers would be binades above the top
-    within = element.bias + OFFSETS[numerics.scale_rule](element) < 1 << element.exp_bits
+    if element.kind is Kind.FIXED:
+        return 6 <= element.bits <= 8 and offset <= element.emax
+    within = element.bias + offset < 1 << element.exp_bits
     return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.emax >= 0 and within
 
 

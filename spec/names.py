@@ -23,7 +23,7 @@ from .formats import (
     SpecialCodes,
 )
 
-__all__ = ["block_format", "element_format", "format_fields", "format_of", "is_spelt", "source_format"]
+__all__ = ["block_format", "element_format", "format_fields", "format_of", "is_spelt", "named_blocks", "source_format"]
 
 KINDS: dict[Kind, type[FloatFormat] | type[FixedFormat]] = {Kind.FLOAT: FloatFormat, Kind.FIXED: FixedFormat}
 
@@ -127,6 +127,11 @@ def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
         raise TypeError(f"a block format is given by name or as a BlockFormat, not {type(name).__name__}")
     block = BLOCKS.get(block_name(element))
     return block or BlockFormat(name=block_name(element), element=element, scale=E8M0)
+
+
+def named_blocks() -> dict[str, BlockFormat]:
+    """The block formats that a catalogue lists by name; names spell many more (`element_format`)."""
+    return BLOCKS | {block.name: block for block in map(block_format, OTHER_ELEMENTS)}
 
 
 def format_fields(format: NumberFormat) -> dict[str, object]:

@@ -218,8 +218,7 @@ def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator
             texts = {key: np.array(text) for key, text in metadata.items()}
             np.savez(file, **cast("dict[str, Any]", arrays | texts))
         else:
-            header = _npy_header(layout) if path.suffix == ".npy" else _safetensors_header(layout, metadata)
-            yield _into_file(file, header, layout)
+            yield _into_file(file, WRITTEN[path.suffix](layout, metadata), layout)
 
 
 def _into_arrays(arrays: Mapping[str, np.ndarray]) -> Write:
@@ -251,7 +250,7 @@ def _into_file(file: BinaryIO, header: bytes, layout: Layout) -> Write:
     return write
 
 
-def _npy_header(layout: Layout) -> bytes:
+def _npy_header(layout: Layout, metadata: Mapping[str, str]) -> bytes:
     ((dtype, shape, _),) = layout.values()
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": DTYPES[dtype].str, "fortran_order": False, "shape": shape})
@@ -285,3 +284,10 @@ def _is_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+WRITTEN: dict[str, Callable[[Layout, Mapping[str, str]], bytes]] = {
+    ".npy": _npy_header,
+    ".safetensors": _safetensors_header,
+}
+"""What stands before the tensors in files that are written from the front to the end."""

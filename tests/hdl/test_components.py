@@ -14,7 +14,7 @@ from amaranth.hdl import UnusedElaboratable
 
 from mxcast.hdl import AmaxTree, BlockConverter, ElementQuantizer, ScaleUnit, converter_config
 from mxcast.hdl.operand import operand_config
-from mxcast.spec import BLOCKS
+from mxcast.spec import BLOCKS, ScaleRule
 
 from .published import BIAS, BITS, EMAX, MMAX
 from .simulation import outputs
@@ -137,10 +137,15 @@ def test_refused_before_anything_is_built(arguments, fields):
 # ---- simulation
 
 
-@pytest.mark.parametrize(
-    "rule, offset",
-    [("floor", EMAX), ("ceil", EMAX), ("rceil", EMAX), ("pow2_ceil", EMAX), ("even", EMAX), ("bias_floor", BIAS)],
-)
+SUBTRACTED = {"floor": EMAX, "ceil": EMAX, "rceil": EMAX, "pow2_ceil": EMAX, "even": EMAX, "bias_floor": BIAS}
+"""Numerics.md, table B.1."""
+
+
+def test_every_scale_rule_is_tried():
+    assert set(SUBTRACTED) == set(ScaleRule)
+
+
+@pytest.mark.parametrize("rule, offset", SUBTRACTED.items())
 @pytest.mark.parametrize("specials", ["nan_block", "inf_scale", "drop", "te"])
 @pytest.mark.parametrize("short", SHORT)
 def test_scale_unit(short, specials, rule, offset):

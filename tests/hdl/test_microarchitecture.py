@@ -3,14 +3,17 @@
 import pytest
 from amaranth.hdl import Const
 
-from mxcast.hdl import GOALS, Quantizer, converter_config, verilog
+from mxcast.hdl import GOALS, Quantizer, converter_config, supports, verilog
 from mxcast.hdl.modules import ModuleLibrary
 from mxcast.hdl.normalise import normalised
 from mxcast.hdl.table import Table
 from mxcast.hdl.table_element import Element
+from mxcast.hdl.threshold import OFFSETS
 from mxcast.proof import prove
 from mxcast.sim import verify
-from mxcast.spec import FloatFormat
+from mxcast.spec import FloatFormat, ScaleRule, numerics
+
+from ..configurations import in_turn
 
 CASES = [
     ("area", "e4m3", "ocp", {"input_subnormals": "flush", "block_size": 32}),
@@ -68,6 +71,21 @@ def test_a_goal_changes_no_bit(goal, format, profile, rules):
     for stimuli in ("corner", "random"):
         result = verify(config, stimuli=stimuli, blocks=100_000)
         assert result.blocks > 1000 and result.mismatched_blocks == 0
+
+
+@pytest.mark.parametrize("rule, element", in_turn(list(ScaleRule), ["int8", "e4m3"]))
+def test_every_scale_rule_under_every_goal(rule, element):
+    for goal in GOALS:
+        config = converter_config(element, scale_rule=rule, optimize=goal, block_size=4)
+        assert verify(config, stimuli="corner").mismatched_blocks == 0, goal
+
+
+def test_tables_are_for_scales_with_numbers_near_the_top(monkeypatch):
+    """A rule that leaves a whole binade free below the top is for the quantizer that shifts."""
+    for element, most in (("int8", 0), ("e4m3", 8), ("e2m1", 2)):
+        for offset in (most, most + 1):
+            monkeypatch.setitem(OFFSETS, ScaleRule.FLOOR, lambda _, offset=offset: offset)
+            assert supports(Quantizer.TABLE, (numerics(element),)) is (offset == most), (element, offset)
 
 
 @pytest.mark.parametrize(

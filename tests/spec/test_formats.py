@@ -43,6 +43,7 @@ from mxcast.spec import (
     source_format,
 )
 from mxcast.spec.formats import OTHER_ELEMENTS
+from mxcast.spec.names import named_blocks
 
 F = Fraction
 
@@ -603,5 +604,6 @@ def test_a_format_with_a_name_of_its_own_is_one_entry(monkeypatch):
         rules = numerics("own", "nvidia")
         assert rules.block.element is own and block_format("mxfp8_own").element is own
         assert Encode.from_dict(rules.to_dict()) == rules and rules.identity()["formats"]["element"]["bias"] == bias
+        assert named_blocks() == BLOCKS | {"mxfp8_own": block_format(own)}
         ids.add(rules.id)
     assert len(ids) == 2

@@ -656,7 +656,7 @@ def test_config_id_is_the_same_in_every_process():
     assert (
         len(set(printed.pop().split()))
         == len({numerics(block, profile) for block in BLOCKS for profile in PROFILES})
-        == 6 * 8
+        == len(BLOCKS) * (len(PROFILES) - 2)  # two profiles have the rules of others
     )
 
 
