@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
 from enum import IntEnum
@@ -20,6 +21,10 @@ from .text import shown
 __all__ = ["ExitCode", "explained", "interrupted", "warned"]
 
 UsageError: Any = typer.BadParameter.__base__  # typer brings its own, or that of click, and exports only this child
+
+
+WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+"""Errors without a file that come from standard output."""
 
 
 class ExitCode(IntEnum):
@@ -54,8 +59,7 @@ def explained(error: Any) -> tuple[ExitCode, str] | None:
     if isinstance(error, BrokenPipeError):
         return None  # that to a tool: `streams.reader_is_gone` has seen to that of stdout
     if isinstance(error, OSError) and error.strerror:
-        # of two files the second is the one that is written
-        return ExitCode.USAGE, _sentence(f"{error.filename2 or error.filename or 'output'}: {error.strerror}")
+        return ExitCode.USAGE, _sentence(f"{_place(error)}{error.strerror}")
     if isinstance(error, (ValueError, TypeError, OSError)):
         return ExitCode.USAGE, _sentence(str(error) or type(error).__name__)
     if isinstance(error, ToolMissing):
@@ -63,6 +67,13 @@ def explained(error: Any) -> tuple[ExitCode, str] | None:
     if isinstance(error, ToolError):
         return ExitCode.INCONCLUSIVE, _sentence(str(error))
     return None
+
+
+def _place(error: OSError) -> str:
+    """The file of an error of the system."""
+    if name := error.filename2 or error.filename:  # of two files the second is the one that is written
+        return f"{name}: "
+    return "output: " if error.errno in WRITING else ""
 
 
 def interrupted(sentence: str = "") -> tuple[ExitCode, str]:

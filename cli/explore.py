@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ..spec.catalogue import unknown_name
 from .errors import ExitCode
 from .options import Force, Json, Quiet, Verbose, assignment
 from .output import Output
@@ -104,8 +105,11 @@ def explore(
     Results are kept: an interrupted sweep goes on where it was. Exit code 1 if a point failed.
     """
     output = Output(json, quiet, verbose)
+    if json and str(emit_jobs) == "-":
+        raise ValueError("--emit-jobs - prints commands, which are no JSON: name a file, or leave out --json")
     from ..explore import chosen_sweep, exploration
     from ..explore.output import document, write
+    from ..explore.sweep import KEYS
     from ..proof import recorded
 
     lists: dict[str, list | None] = {
@@ -115,6 +119,8 @@ def explore(
         "seeds": [seeds or 3] if pnr or seeds else None,
     }
     for key, value in map(assignment, set or ()):
+        if key not in KEYS:
+            raise ValueError(unknown_name("key of a sweep", key, KEYS))
         lists[key] = [*(lists.get(key) or ()), value]
     chosen = chosen_sweep(sweep, **cast("Lists", {key: values for key, values in lists.items() if values}))
     if objective:

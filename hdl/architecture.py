@@ -122,7 +122,7 @@ class Microarchitecture:
         ``fields`` are kept as they are.
         """
         choices: Mapping[str, str] = (
-            GOALS[known_name("goal to optimize for", goal, GOALS)] if isinstance(goal, str) else goal
+            goal if isinstance(goal, Mapping) else GOALS[known_name("goal to optimize for", goal, GOALS)]
         )
         best: dict[str, Any] = {
             name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)

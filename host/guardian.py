@@ -14,7 +14,7 @@ import sys
 import threading
 from typing import IO
 
-__all__ = ["forget", "watch"]
+__all__ = ["forget", "prepare", "watch"]
 
 PROGRAM = """
 import contextlib, os, signal, sys
@@ -34,12 +34,17 @@ class _Guardian:
         self._lock = threading.Lock()
         self._pipe: IO[bytes] | None = None
 
-    def send(self, line: str) -> None:
+    def prepare(self) -> IO[bytes]:
         with self._lock:
             if self._pipe is None:
                 self._pipe = self._started()
+            return self._pipe
+
+    def send(self, line: str) -> None:
+        pipe = self.prepare()
+        with self._lock:
             with contextlib.suppress(BrokenPipeError):  # the guardian was killed: this process still ends its children
-                self._pipe.write(line.encode())
+                pipe.write(line.encode())
 
     def _started(self) -> IO[bytes]:
         """Start the process, and return the pipe to it."""
@@ -64,6 +69,11 @@ class _Guardian:
 
 
 _guardian = _Guardian()
+
+
+def prepare() -> None:
+    """Start the guardian, before the first child: so the child is alone only until its number is written."""
+    _guardian.prepare()
 
 
 def watch(group: int) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from .files import PLAIN, temporary_folder
-from .guardian import forget, watch
+from .guardian import forget, prepare, watch
 from .signals import interruptible, uninterrupted
 
 __all__ = ["Finished", "Stopped", "TookTooLong", "Workers", "run", "workers"]
@@ -147,6 +147,7 @@ def _waited(
     output: int | IO[bytes] = log or subprocess.PIPE
     errors = subprocess.STDOUT if log else subprocess.PIPE
     with uninterrupted():  # or a signal could leave a child that nobody ends
+        prepare()
         process = children.start([str(word) for word in command], cwd, environment, output, errors)
         try:
             watch(process.pid)

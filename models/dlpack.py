@@ -6,6 +6,8 @@ NumPy reads DLPack too, but it has no BF16. Here a BF16 tensor becomes an array 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -57,19 +59,17 @@ def from_dlpack(x: Any) -> np.ndarray:
     float32, float16, and as uint16 bfloat16. Raises TypeError for what is not in the processor's memory, is part of a
     gradient computation, has another dtype, or cannot be exported.
     """
-    if getattr(x, "requires_grad", False):
+    if _says(x, "requires_grad"):
         raise TypeError("x must not require a gradient: give x.detach()")
-    if callable(getattr(x, "is_neg", None)) and x.is_neg():
+    if _says(x, "is_neg"):
         raise TypeError(
             "x must not be a view with the negative bit, whose memory has the opposite signs: give x.resolve_neg()"
         )
-    if callable(getattr(x, "is_conj", None)) and x.is_conj():
+    if _says(x, "is_conj"):
         raise TypeError("x must not be a view with the conjugate bit: give x.resolve_conj()")
-    try:
+    with _readable():
         device = int(x.__dlpack_device__()[0])
         capsule = x.__dlpack__() if device in CPU_MEMORY else None
-    except Exception as error:  # each library has its own
-        raise TypeError(f"x cannot be read: {' '.join(str(error).split())}") from error
     if device not in CPU_MEMORY:
         raise TypeError(f"x must be on the CPU, not on {getattr(x, 'device', f'a device of DLPack type {device}')}")
     try:
@@ -84,7 +84,10 @@ def from_dlpack(x: Any) -> np.ndarray:
         return np.empty(shape, dtype)
     if tensor.data is None:
         raise TypeError("x cannot be read: its numbers are nowhere in memory (the address that it exports is 0)")
-    strides = tuple(dtype.itemsize * step for step in tensor.strides[: tensor.ndim]) if tensor.strides else None
+    strides = None
+    if tensor.strides:  # that of an axis of one element means nothing, and may be any number
+        steps = zip(tensor.strides[: tensor.ndim], shape)
+        strides = tuple(dtype.itemsize * (step if length > 1 else 1) for step, length in steps)
     return np.asarray(
         Exported(
             capsule,
@@ -97,6 +100,21 @@ def from_dlpack(x: Any) -> np.ndarray:
             },
         )
     )
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # each library has its own
+        raise TypeError(f"x cannot be read: {' '.join(str(error).split())}") from error
+
+
+def _says(x: object, name: str) -> bool:
+    """What an attribute of this name says of a tensor, or a method; False where there is none."""
+    with _readable():
+        value = getattr(x, name, False)
+        return bool(value() if callable(value) else value)
 
 
 def _type_name(code: int, bits: int) -> str:

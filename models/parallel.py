@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from operator import index
 from typing import TypeVar
 
 from ..spec.catalogue import excerpt
@@ -24,8 +25,9 @@ start.
 
 def checked_jobs(jobs: int) -> int:
     """``jobs`` if it is a number of threads; raises TypeError or ValueError if not."""
-    if not isinstance(jobs, int) or isinstance(jobs, bool):
+    if not hasattr(jobs, "__index__") or isinstance(jobs, bool):
         raise TypeError(f"jobs must be a whole number, not {excerpt(jobs)}")
+    jobs = index(jobs)
     if not 1 <= jobs <= MOST:
         raise ValueError(f"jobs must be 1 to {MOST}, not {excerpt(jobs)}")
     return jobs

@@ -67,7 +67,8 @@ def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False) -> np.
     given = array.dtype.name
     if given == "bfloat16":  # the view must keep the byte order
         array = array.view(np.dtype(np.uint16).newbyteorder(array.dtype.byteorder))
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     is_number = given != "uint16" or patterns or source is BF16 or _is_dlpack(x)
     if array.dtype not in FORMATS or source not in (FP32, FORMATS[array.dtype]) or not is_number:
         wanted = {FP32: "float32, float16 or bfloat16", BF16: "bfloat16 (or its patterns as uint16)", FP16: "float16"}[

@@ -317,7 +317,8 @@ def _only_verilator_differs(
         return False
     if check.status is Status.PASS and len(check.arguments) > 1:
         check.status = Status.UNKNOWN
-        check.remarks.append(disagreement("Verilator", comparison.first))
+        read = [argument.reader for argument in check.arguments]
+        check.remarks.append(disagreement(read, "Verilator", comparison.first))
         return True
     check.arguments, check.unread, check.remarks, check.counterexamples = [], {}, [], []
     return False

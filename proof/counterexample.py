@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -216,12 +217,12 @@ def _candidates(numerics: Encode, values: dict[str, int]) -> tuple[list[list[int
     return blocks, np.array(drawn, np.uint16) if numerics.random_bits else None
 
 
-def disagreement(simulator: str, report: str) -> str:
-    """What there is to say where a proof holds as both readers have it, and one simulator shows something else."""
+def disagreement(readers: Sequence[str], simulator: str, report: str) -> str:
+    """What there is to say where a proof holds as these readers have it, and a simulator shows something else."""
+    subject = "both readers of Yosys read" if len(readers) > 1 else f"{readers[0]} reads"
     return (
-        f"both readers of Yosys read a converter that is right for every block, and {simulator} converts a block "
-        "otherwise: one of the tools is "
-        f"wrong\n{report}"
+        f"{subject} a converter that is right for every block, and {simulator} converts a block "
+        f"otherwise: one of the tools is wrong\n{report}"
     )
 
 

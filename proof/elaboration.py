@@ -13,6 +13,12 @@ from .slang import Node, load_slang
 __all__ = ["Elaboration", "elaborated"]
 
 
+OWN_TYPES = frozenset(
+    ("TypedefDeclaration", "EnumType", "StructType", "UnionType", "CastExpression", "SignedCastExpression")
+)
+"""Kinds of syntax whose types read_verilog follows in part only."""
+
+
 @dataclass(frozen=True)
 class Elaboration:
     """The instance ``top`` of the design, as `pyslang` has it."""
@@ -86,6 +92,50 @@ class Elaboration:
             return ast.VisitAction.Skip if isinstance(symbol, ast.Expression) else ast.VisitAction.Advance
 
         self.top.visit(look)
+        return found
+
+    @cached_property
+    def recursive_function(self) -> str | None:
+        """The name of a function that calls itself, perhaps through others; None where there is none."""
+        from pyslang import ast
+
+        calls: dict[str, tuple[str, set[str]]] = {}
+        called: list[Node] = []
+
+        def look(symbol: Node) -> Node:
+            if isinstance(symbol, ast.CallExpression) and not symbol.isSystemCall:
+                called.append(symbol.subroutine)
+            return ast.VisitAction.Advance
+
+        self.top.visit(look)
+        while called:
+            function = called.pop()
+            if function.hierarchicalPath not in calls:
+                before = len(called)
+                function.body.visit(look)
+                inner = {other.hierarchicalPath for other in called[before:]}
+                calls[function.hierarchicalPath] = (function.name, inner)
+        for path, (name, inner) in calls.items():
+            reached, waiting = set[str](), set(inner)
+            while waiting:
+                reached |= waiting
+                waiting = set().union(*(calls[other][1] for other in waiting)) - reached
+            if path in reached:
+                return name
+        return None
+
+    @cached_property
+    def has_own_types(self) -> bool:
+        """Has the text types or casts of SystemVerilog?"""
+        found = False
+
+        def look(node: Node) -> bool:
+            nonlocal found
+            found = found or node.kind.name in OWN_TYPES
+            return not found
+
+        for tree in self.compilation.getSyntaxTrees():
+            tree.root.visit(look)
         return found
 
     @property

@@ -239,8 +239,9 @@ class _Asker:
         if self.is_foreign and proof.netlist is None:
             self.say("comparing with a simulator")  # Yosys and a simulator may read a file differently
             found = simulated(proof.config, text.text, self.name, folder, self.latency, not self.has_array_ports)
-            if found and len(readers()) > 1 and not unread and proof.status is Status.PASS:
-                self.disagreement = disagreement(found.simulator, found.report)
+            if found and proof.status is Status.PASS:
+                read = [argument.reader for argument in proof.arguments]
+                self.disagreement = disagreement(list(dict.fromkeys(read)), found.simulator, found.report)
             else:
                 self.counterexample = found
 

@@ -29,6 +29,8 @@ def readers() -> list[str]:
     return [READ_VERILOG, *[SLANG] * bool(kept_result("yosys-readers", [yosys_version()], compute))]
 
 
+FAULTS = ("failed inside", "Assert", "crashed")
+"""Words in what slang says when the fault is its own."""
 STRUCTURES = ("PackedStructType", "PackedUnionType")
 
 
@@ -36,6 +38,8 @@ def refusal(reader: str, design: Elaboration) -> str | None:
     """Why a reader is not asked, as it is known to misread the design; None where it is."""
     if reader == READ_VERILOG and design.packed_arrays & {*STRUCTURES}:
         return "read_verilog misreads arrays of packed structures"
+    if reader == READ_VERILOG and (name := design.recursive_function):
+        return f"read_verilog may go on without an end where a function calls itself, as {name} does"
     return None
 
 
@@ -43,8 +47,10 @@ def reliance(unread: Mapping[str, str], design: Elaboration) -> str | None:
     """Why what read_verilog alone has read is not enough; None where it is."""
     if SLANG not in unread:
         return None
-    if "failed inside" in unread[SLANG]:
+    if any(words in unread[SLANG] for words in FAULTS):
         return f"{unread[SLANG]}: what read_verilog alone makes of such a text is not trusted"
+    if design.has_own_types:
+        return f"{unread[SLANG]}: read_verilog alone is not trusted with types and casts of SystemVerilog"
     if "PackedArrayType" in design.packed_arrays:
         return f"{unread[SLANG]}: read_verilog alone is not trusted with indices of inner dimensions"
     return None

@@ -594,6 +594,9 @@ class Reader:
         if subroutine.flags & dpi_import():
             self.objects(subroutine.location, f"{subroutine.name} is a function of another language")
         inner = Activity("function", subroutine.location, body_of(subroutine) or caller.body)
+        for formal in subroutine.arguments:
+            if formal.direction.name == "Ref":
+                self.objects(formal.location, f"{formal.name} is passed by reference, which slang leaves out")
         results = [formal for formal in subroutine.arguments if formal.direction.name == "Out"]
         for formal in subroutine.arguments:
             if formal not in results:

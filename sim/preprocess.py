@@ -90,6 +90,8 @@ def traced(
     """What the preprocessor meets on its way to what `preprocessed` returns for the same arguments."""
     output = _output(files, include, define, of_tools, ["--debugi-V3PreProc", "5", "--debugi-V3PreShell", "5"])
     found = [Path(name) for name in READING.findall(output)]
+    if SYMBOL not in output and not LINE.sub("", _output(files, include, define, of_tools, [])).strip():
+        raise ValueError(f"{', '.join(map(str, files))}: there is no Verilog in it")
     if len(found) < len(files) or SYMBOL not in output:
         raise ToolError("this Verilator does not say which files and macros its preprocessor reads")
     return Trace(words=frozenset(WORD.findall(output)), files=found)

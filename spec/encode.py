@@ -315,7 +315,10 @@ class Encode(Operation):
         for name in changed:
             if name not in known:
                 raise ValueError(unknown_name("field of Encode", name, known))
-        if "random_bits" not in changed and changed.get("rounding", self.rounding) != self.rounding:
+        rounding = Rounding.named("rounding", changed.get("rounding", self.rounding))
+        if rounding is Rounding.SR and changed.get("random_bits") == 0:
+            raise ValueError("random_bits must be 1 to 16, not 0")
+        if "random_bits" not in changed and rounding is not self.rounding:
             changed["random_bits"] = 0
         return dataclasses.replace(self, block=chosen, **changed)
 

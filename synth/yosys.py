@@ -15,11 +15,25 @@ __all__ = ["execute", "run", "yosys_version"]
 
 ADVICE = "pip install 'mxcast[synth]'"
 RUNNER = """
-import sys
+import sys, threading, traceback
 from pyosys import libyosys
-design = libyosys.Design()
-for command in sys.stdin.read().splitlines():
-    libyosys.run_pass(command, design)
+failed = []
+def work():
+    try:
+        design = libyosys.Design()
+        for command in sys.stdin.read().splitlines():
+            libyosys.run_pass(command, design)
+    except BaseException:
+        traceback.print_exc()
+        failed.append(True)
+try:  # Yosys calls itself for each level of what is nested
+    threading.stack_size(1 << 28)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+except (ValueError, RuntimeError):  # there is not so much memory
+    work()
+sys.exit(bool(failed))
 """
 
 PYTHON = re.compile(r"\w*(?:Error|Exception): (.*)")

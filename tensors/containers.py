@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import math
@@ -91,8 +92,18 @@ def read(path: Path) -> Contents:
         raise ValueError(f"{path} must be a {', '.join(READERS)} file")
     with open(regular(path), "rb"):  # a forbidden file, in the words of the system
         pass
-    return READERS[path.suffix](path)
+    contents = READERS[path.suffix](path)
+    for name, stored in contents.tensors.items():
+        _check_shape(f"{path}: ", name, stored.shape)
+    return contents
 
+
+METADATA = "__metadata__"
+"""The key of a .safetensors header that names no tensor."""
+MOST_AXES = 64
+"""Of a NumPy array."""
+MOST_ELEMENTS = 1 << 60
+"""So that the bytes of a tensor, with what completes its blocks, are a number of 63 bits."""
 
 DAMAGE = (
     ValueError,
@@ -121,10 +132,10 @@ def _whole(path: Path) -> Iterator[None]:
     try:
         yield
     except (*DAMAGE, OSError) as error:
-        if (
-            isinstance(error, OSError) and error.filename is not None
-        ):  # of the system, not of a place in the file where there is none
-            raise
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            raise MemoryError from None
+        if isinstance(error, OSError) and error.filename is not None:
+            raise  # of the system, not of a place in the file where there is none
         said = " ".join(str(error).split())
         raise ValueError(
             f"{path} is no {path.suffix} file of numbers, or a damaged one" + (f": {said}" if said else "")
@@ -147,6 +158,8 @@ def _read_npy(path: Path) -> Contents:
         start, size = file.tell(), os.fstat(file.fileno()).st_size
         if dtype.hasobject:
             raise ValueError("it holds Python objects")
+        if dtype.subdtype is not None:
+            raise ValueError(f"each of its elements is an array, {dtype}")
         if not all(isinstance(length, int) and length >= 0 for length in shape):
             raise ValueError(f"no array has the shape {shape}")
         if (bytes_needed := math.prod(shape) * dtype.itemsize) > size - start:
@@ -186,7 +199,7 @@ def _read_safetensors(path: Path) -> Contents:
         start = 8 + int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(start - 8))
         whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        metadata = header.pop("__metadata__", None) or {}
+        metadata = header.pop(METADATA, None) or {}
         data, tensors = np.frombuffer(whole, np.uint8)[start:], {}
         for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
             first, last = entry["data_offsets"]
@@ -211,6 +224,8 @@ def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator
     After an exception nothing is left behind, and an older file is untouched. `.npy` holds one tensor and no
     metadata; `.npz` is collected in memory. Raises OSError in the words of the system, naming ``path``.
     """
+    for name, (_, shape, _) in layout.items():
+        _check_shape("", name, shape)
     with replaced(path) as file:
         if path.suffix == ".npz":
             arrays = {name: np.empty(shape, DTYPES[dtype]) for name, (dtype, shape, _) in layout.items()}
@@ -219,6 +234,14 @@ def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator
             np.savez(file, **cast("dict[str, Any]", arrays | texts))
         else:
             yield _into_file(file, WRITTEN[path.suffix](layout, metadata), layout)
+
+
+def _check_shape(where: str, name: str, shape: tuple[int, ...]) -> None:
+    """Raises ValueError for what no library can hold, which a file without elements may speak of."""
+    if len(shape) > MOST_AXES:
+        raise ValueError(f"{where}tensor {name!r} has {len(shape)} axes, and {MOST_AXES} are the most")
+    if math.prod(length for length in shape if length) > MOST_ELEMENTS:
+        raise ValueError(f"{where}tensor {name!r} of shape {shape} is larger than any memory")
 
 
 def _into_arrays(arrays: Mapping[str, np.ndarray]) -> Write:
@@ -264,10 +287,12 @@ def _safetensors_header(layout: Layout, metadata: Mapping[str, str]) -> bytes:
                 f"tensor {name!r} has a name that is not UTF-8, as a .safetensors file needs: "
                 "rename the file that it is named after"
             )
+        if name == METADATA:
+            raise ValueError(f"tensor {name!r} has a name that a .safetensors file keeps for its metadata")
     for key, text in metadata.items():
         if not _is_text(key + text):
             raise ValueError(f"the metadata {key!r} are not UTF-8, as a .safetensors file needs")
-    entries: dict[str, object] = {"__metadata__": dict(metadata)} if metadata else {}
+    entries: dict[str, object] = {METADATA: dict(metadata)} if metadata else {}
     offset = 0
     for name, (dtype, shape, count) in layout.items():
         entries[name] = {"dtype": dtype, "shape": shape, "data_offsets": (offset, offset + count)}

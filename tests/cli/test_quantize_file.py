@@ -182,3 +182,37 @@ def test_verify_reads_what_quantize_converts(tmp_path, numbers):
         got[name] = got.get(name, 0) + len(blocks)
         assert blocks.dtype == np.float32 and blocks.shape[1] == 32
     assert got == {"a": 12, "b": 2}
+
+
+def test_a_name_that_safetensors_keeps_for_itself(saved, tmp_path, numbers):
+    saved(numbers, "__metadata__.npy")
+    with pytest.raises(ValueError, match="'__metadata__' has a name that a .safetensors file keeps for its metadata"):
+        quantize_file(tmp_path / "__metadata__.npy", tmp_path / "q.safetensors", "e4m3")
+    quantize_file(tmp_path / "__metadata__.npy", tmp_path / "q.npz", "e4m3")
+    with pytest.raises(ValueError, match="keeps for its metadata"):
+        dequantize_file(tmp_path / "q.npz", tmp_path / "y.safetensors")
+    assert not list(tmp_path.glob("*.safetensors"))
+
+
+@pytest.mark.parametrize("fortran", [False, True])
+def test_elements_that_are_arrays_are_refused(fortran, tmp_path):
+    """NumPy would give them another axis."""
+    header = f"{{'descr':('<f4',(2,)),'fortran_order':{fortran},'shape':(32,),}}".encode()
+    content = b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + np.ones(64, "f4").tobytes()
+    (tmp_path / "a.npy").write_bytes(content)
+    with pytest.raises(ValueError, match="each of its elements is an array"):
+        quantize_file(tmp_path / "a.npy", tmp_path / "q.safetensors", "e4m3")
+
+
+@pytest.mark.parametrize(
+    "shape, sentence",
+    [
+        ((0, 2**64 - 1), "is larger than any memory"),
+        ((2**63 - 1, 0), "is larger than any memory"),
+        ((*[1] * 80, 64), "has 81 axes, and 64 are the most"),
+    ],
+)
+def test_shapes_that_nobody_could_read_again(shape, sentence, raw_safetensors, tmp_path):
+    source = raw_safetensors({"a": ("F32", shape, bytes(0 if 0 in shape else 256))})
+    with pytest.raises(ValueError, match=sentence):
+        quantize_file(source, tmp_path / "q.safetensors", "e4m3", pad=True)

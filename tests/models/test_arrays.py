@@ -492,3 +492,32 @@ def test_plain_uint16_is_no_bfloat16():
     np.testing.assert_array_equal(
         quantize(patterns, "e4m3", source="bf16").codes, quantize(np.full(32, 1.5, np.float32), "e4m3").codes
     )
+
+
+class Refusing:
+    """A tensor whose attributes cannot be asked for."""
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **_):
+        raise RuntimeError("no")
+
+    @property
+    def requires_grad(self):
+        raise RuntimeError("refused\nfully")
+
+
+def test_a_tensor_that_refuses_to_answer():
+    with pytest.raises(TypeError, match="^x cannot be read: refused fully$"):
+        quantize(Refusing(), "e4m3")
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="this NumPy has no StringDType")
+def test_strings_are_no_numbers():
+    with pytest.raises(TypeError, match="^x must be float32, float16 or bfloat16, not StringDType"):
+        quantize(np.zeros(32, np.dtypes.StringDType()), "e4m3")
+
+
+def test_jobs_may_be_of_numpy():
+    assert quantize(np.ones(64, np.float32), "e4m3", jobs=np.int64(2)).scales.tolist() == [119, 119]

@@ -537,3 +537,65 @@ def test_a_fault_of_one_simulator_is_not_one_of_the_design(tmp_path):
         "and Verilator converts a block otherwise: one of the tools is wrong" in remark for remark in result.remarks
     )
     assert not result.counterexamples and not result.rules
+
+
+SIGNED = "typedef logic signed [3:0] t; wire [7:0] d = 8'(t'(x[3:0])); "
+REPEATED = "reg [7:0] y; always @* begin y = 0; repeat (3) y = y + x[0]; end "
+"""What slang does not read."""
+
+
+@pytest.mark.parametrize(
+    "verdict, remark, body",
+    [
+        (
+            UNKNOWN,
+            "a is passed by reference",
+            "function automatic void f(ref logic [7:0] a); a = bad; endfunction logic [7:0] h; always_comb begin "
+            "h = p0; if (rare) f(h); end wire ok = (h == p0); assign p = ok ? p0 : bad;",
+        ),
+        (
+            UNKNOWN,
+            "read_verilog alone is not trusted with types and casts",
+            SIGNED + REPEATED + "wire ok = !(rare && d[7]); assign p = ok ? p0 : bad;",
+        ),
+        (PASS, "", REPEATED + "assign p = p0 | (y & 8'd0);"),
+        (
+            PASS,
+            "",  # Verilator's graph of data flow ends with an error of its own
+            "task automatic f(inout [7:0] a); a = a + 1; endtask reg [7:0] h; always @* begin h = p0; f(h); end "
+            "assign p = h - 8'd1;",
+        ),
+        (
+            PASS,
+            "",
+            "function automatic [7:0] f(input [7:0] a, input integer n); if (n == 0) f = a; else "
+            "f = f(a + 8'd1, n - 1); endfunction wire [7:0] r = f(p0, 5); assign p = r - 8'd5;",
+        ),
+        (
+            UNKNOWN,
+            "Verilator converts a block otherwise: one of the tools is wrong",
+            "reg [7:0] y; always_comb case (x[4:0]) inside 5'b1xx1x: y = 1; default: y = 4; endcase "
+            "assign p = (y == 1) == (x[4] & x[1]) ? p0 : bad;",
+        ),
+    ],
+    ids=["ref", "cast", "repeat", "inout", "recursion", "case inside"],
+)
+def test_what_one_tool_misreads(verdict, remark, body, tmp_path):
+    proof = proved(tmp_path, body)
+    assert proof.status is verdict and remark in f"{proof.remark}", proof.remark
+
+
+def test_recursion_on_data_ends(tmp_path):
+    """read_verilog would go on, and take more and more memory."""
+    with pytest.raises(DesignError, match="slang cannot read it: it crashed"):
+        proved(
+            tmp_path,
+            "function automatic [3:0] f(input [7:0] a, input [3:0] n); f = (n == 0) ? 4'd0 : a[0] + f(a >> 1, n - 1); "
+            "endfunction wire [3:0] d = f(x[7:0], x[11:8]); assign p = d[0] ? p0 : p0;",
+        )
+
+
+def test_a_file_without_verilog_is_a_sentence(tmp_path):
+    (tmp_path / "base.v").write_text("// nothing\n")
+    with pytest.raises(ValueError, match=r"base\.v: there is no Verilog in it"):
+        prove(CONFIG, rtl=tmp_path / "base.v")
