@@ -18,7 +18,7 @@ from mxcast.spec import BLOCK_SIZES, ELEMENTS, SOURCES, Rounding, ScaleRule, Spe
 from ..configurations import share
 
 # of each family every n-th; the steps share no factor with the numbers of rules, so that all pairs of values occur
-STEPS = {"rules": 11, "sizes": 5, "formats": 11, "random_bits": 1}
+STEPS = {"rules": 23, "sizes": 7, "formats": 11, "random_bits": 2}
 SHARE = {
     name: [family[number % step :: step] for number, family in enumerate(FAMILIES[name]())]
     for name, step in STEPS.items()
@@ -44,7 +44,7 @@ def equal(families, record_property, blocks: int, exact_blocks: int) -> int:
     "family", SHARE["rules"], ids=lambda f: f"{f[0].source.name}-{f[0].block.element.name}-{f[0].random_bits}"
 )
 def test_every_combination_of_rules(family, record_property):
-    assert equal([family], record_property, blocks=2000, exact_blocks=40) == len(family) >= 8
+    assert equal([family], record_property, blocks=2000, exact_blocks=40) == len(family) >= 4
 
 
 def test_the_share_of_rules_has_every_pair_of_values():
