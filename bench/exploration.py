@@ -36,9 +36,9 @@ from mxcast.proof import recorded
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "sweeps"
-PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
+PAGES = (ROOT / "docs" / "results.md", ROOT / "docs" / "guide.md")
 ABLATION = ("e4m3", "e2m1")
-"""Formats whose ablation README.md shows."""
+"""Formats whose ablation docs/guide.md shows."""
 PLOT = ROOT / "docs" / "rules.svg"
 ABLATIONS = {"xcu": "rules-xcu", "ecp5": "rules-ecp5", "ecp5-relaxed": "ablation-ecp5-relaxed", "ice40": "rules-ice40"}
 """Targets whose ablation docs/results.md shows, and the file that it is made from. Of ecp5-relaxed only the ablation's
@@ -152,8 +152,8 @@ def again(count: int, seed: int, workers: int, only: str | None) -> int:
 
 
 def plotted() -> list[dict]:
-    """What README.md draws: scale rules and roundings on xcu, all else as the standard has it, each built as small as
-    it can be.
+    """What docs/guide.md draws: scale rules and roundings on xcu, all else as the standard has it, each built as small
+    as it can be.
     """
     asked = [
         row
@@ -188,7 +188,7 @@ def _ablations() -> str:
 def _short() -> str:
     table = _table([entry for entry in ablation(rows("rules-xcu")) if entry.format.split("_")[-1] in ABLATION])
     return table and (
-        "![Scale rules and roundings: LUTs against SQNR, a panel for each format](docs/rules.svg)\n\n"
+        "![Scale rules and roundings: LUTs against SQNR, a panel for each format](rules.svg)\n\n"
         "Every scale rule and rounding, on real weights; the line is the Pareto front. Up and to the left is "
         "better.\n\n"
         "Differences in LUTs, in levels and in SQNR on real weights; `ocp` but for the clause, the smallest "

@@ -100,21 +100,22 @@ def tables(results: dict) -> dict[str, str]:
     others = list(dict.fromkeys(baseline for row in speed["formats"].values() for baseline in row.get("baselines", ())))
     return {
         "headline": f"**A converter for 32 FP32 numbers takes {_smallest('e4m3'):,} LUT6 to MXFP8 (E4M3) and "
-        f"{_smallest('e2m1'):,} to MXFP4, all subnormals "
-        f"exact. The golden model\nconverts {e4m3['mxcast']:.0f} million elements a second to MXFP8 on one core, "
-        f"{e4m3['ratio']:.1f} times what "
-        f"the fastest library call here does\n({e4m3['best']}). The Verilated Verilog, at "
-        f"{rtl['formats']['mxfp8_e4m3']['verilated']:.1f} million blocks a second, agrees with it "
-        "bit\nfor bit.** The sections below say how this was measured and give the command that\nrepeats it.\n",
-        "demo": "```\n"
-        + "".join(
-            f"{row['format']:12} RTL = model on {count} of {count} blocks {row['LUTs']:6} LUTs {row['carries']:4} "
-            "carries "
-            f"{row['levels']:3} levels\n"
-            for count in (results["sample_blocks"],)
-            for row in synth["rows"]
+        f"{_smallest('e2m1'):,} to MXFP4 (`--set\noptimize=area`), all subnormals exact. The golden model "
+        f"converts {e4m3['mxcast']:.0f} million elements a second to E4M3 on one\ncore: "
+        f"{e4m3['ratio']:.1f} times what {e4m3['best']} does on a whole tensor, and "
+        f"{e4m3['baselines']['torchao_parts']['ratio']:.2f} of what torchao does if it is fed 2 MiB at a time.**\n",
+        "speed": markdown(
+            [
+                {
+                    "format": name,
+                    "mxcast": row["mxcast"],
+                    "fastest library, whole tensor": f"{row['baselines'][row['best']]['rate']} ({row['best']})",
+                    "torchao, 2 MiB at a time": row["baselines"].get("torchao_parts", {}).get("rate"),
+                }
+                for name, row in speed["formats"].items()
+            ]
         )
-        + "```\n",
+        + f"\n{speed['unit'].capitalize()}; {speed['mib']} MiB of FP32, profile `{speed['profile']}`.\n",
         "synth": markdown([{c: row[c] for c in columns} for row in synth["rows"]])
         + f"\npyosys {synth['yosys']}, `synth_xilinx -family xcu -flatten -noiopad -noclkbuf`, profile `ocp`.\n",
         "quantize": markdown(

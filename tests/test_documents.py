@@ -1,0 +1,70 @@
+"""What the documents say can be done: snippets run, commands are read by the command line, links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from mxcast.cli.app import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "examples/README.md",
+]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
+
+
+def anchor(heading: str) -> str:
+    """As GitHub and MkDocs make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def commands(page: Path) -> Iterator[str]:
+    """The lines of indented code that begin with the command, their comments and continued lines included."""
+    lines = iter(page.read_text().splitlines())
+    for line in lines:
+        if line.startswith("    mxcast "):
+            while line.endswith("\\"):
+                line = line.removesuffix("\\") + next(lines)
+            yield line.strip()
+
+
+def test_the_snippet_of_the_readme_runs():
+    failed, attempted = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert failed == 0 and attempted >= 3
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in LINK.findall(page.read_text()):
+        if "://" in link:
+            continue
+        file, _, place = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), f"{page.name}: {link}"
+        if place:
+            assert place in map(anchor, HEADING.findall(target.read_text())), f"{page.name}: {link}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_are_read(page):
+    """Verbs and options exist, and their values are of the right kind."""
+    group = typer.main.get_command(app)
+    for line in commands(page):
+        verb, *words = shlex.split(line, comments=True)[1:]
+        assert verb in group.commands, line
+        group.commands[verb].make_context(verb, words)
+
+
+def test_there_are_commands():
+    assert sum(len(list(commands(page))) for page in PAGES) > 20
