@@ -71,6 +71,7 @@ class _Gate:
                 "no change is sure to start the block: what it reads is constant, or has a value from the start",
             )
         self._races()
+        self._early_names()
         self._syntax()
         self._unknown_selectors()
 
@@ -222,6 +223,29 @@ class _Gate:
                             "says which "
                             "comes first",
                         )
+
+    def _early_names(self) -> None:
+        """Names that are used before they are declared, where another one of the same name is declared around them:
+        by the standard that one is meant, and tools take the inner one.
+        """
+        from pyslang import ast
+
+        paths, early = set(), []
+
+        def look(symbol: Node) -> Node:
+            if isinstance(symbol, ast.ValueSymbol):
+                paths.add(symbol.hierarchicalPath)
+            elif isinstance(symbol, ast.NamedValueExpression):
+                declared, used = symbol.symbol.location, symbol.sourceRange.start
+                if declared.buffer == used.buffer and declared.offset > used.offset:
+                    early.append(symbol)
+            return ast.VisitAction.Advance
+
+        self.design.top.visit(look)
+        for use in early:
+            *scopes, name = use.symbol.hierarchicalPath.split(".")
+            if any(".".join([*scopes[:count], name]) in paths for count in range(1, len(scopes))):
+                self.object(use.sourceRange.start, f"{name} is used before its declaration, and one around it is there")
 
     def _unknown_selectors(self) -> None:
         """Comparisons that tell x from 0 and 1, of what may be x."""

@@ -560,6 +560,13 @@ REPEATED = "reg [7:0] y; always @* begin y = 0; repeat (3) y = y + x[0]; end "
         ),
         (PASS, "", REPEATED + "assign p = p0 | (y & 8'd0);"),
         (
+            UNKNOWN,
+            "t is used before its declaration, and one around it is there",
+            "wire t = rare; wire q; generate if (1) begin : g assign q = t; wire t = 1'b0; end endgenerate "
+            "wire ok = !q; assign p = ok ? p0 : bad;",
+        ),
+        (PASS, "", "assign p = late; wire [7:0] late = p0;"),
+        (
             PASS,
             "",  # Verilator's graph of data flow ends with an error of its own
             "task automatic f(inout [7:0] a); a = a + 1; endtask reg [7:0] h; always @* begin h = p0; f(h); end "
@@ -578,7 +585,7 @@ REPEATED = "reg [7:0] y; always @* begin y = 0; repeat (3) y = y + x[0]; end "
             "assign p = (y == 1) == (x[4] & x[1]) ? p0 : bad;",
         ),
     ],
-    ids=["ref", "cast", "repeat", "inout", "recursion", "case inside"],
+    ids=["ref", "cast", "repeat", "early name", "late name", "inout", "recursion", "case inside"],
 )
 def test_what_one_tool_misreads(verdict, remark, body, tmp_path):
     proof = proved(tmp_path, body)
