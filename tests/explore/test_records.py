@@ -15,7 +15,7 @@ from mxcast.synth import TARGETS
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = sorted((ROOT / "records" / "sweeps").glob("*.json"))
 QUICK = "rules-xcu", "rules-ice40"
-"""Files of which a point is made again in the quick run: those of README.md, and those of the smallest converters."""
+"""Files of which a point is made again in the quick run: those of docs/guide.md and of the smallest converters."""
 
 
 def points(path: Path) -> list[Explored]:
