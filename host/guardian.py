@@ -3,27 +3,48 @@
 It reads the numbers of their groups from a pipe, whose other end only this process has. The system closes the pipe when
 this process ends, in whatever way, and then the guardian kills the groups that are left. (PR_SET_PDEATHSIG would reach
 a child, but nothing that the child has started.)
+
+A child may be begun whose number was never written. Therefore every child has a mark of this process in its
+environment, and the guardian looks through ``/proc``, where there is one, for processes with the mark.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import os
+import secrets
 import subprocess
 import sys
 import threading
 from typing import IO
 
-__all__ = ["forget", "prepare", "watch"]
+__all__ = ["MARK", "forget", "prepare", "watch"]
 
-PROGRAM = """
-import contextlib, os, signal, sys
+MARK = {"MXCAST_CHILD_OF": f"{os.getpid()}-{secrets.token_hex(8)}"}
+"""The variable by which the guardian knows the children of this process."""
+
+PROGRAM = r"""
+import contextlib, glob, os, signal, sys, time
 watched = set()
+mark = os.fsencode(sys.argv[1])
+def marked():
+    for name in glob.glob("/proc/[0-9]*/environ"):
+        with contextlib.suppress(OSError), open(name, "rb") as environment:
+            if mark in environment.read().split(b"\0"):
+                yield int(name.split("/")[2])
 for line in sys.stdin:
+    if line == "end\n":
+        sys.exit()
     (watched.add if line[0] == "+" else watched.discard)(int(line[1:]))
 for number in watched:
     with contextlib.suppress(OSError):
         os.killpg(number, signal.SIGKILL)
+for wait in (0, 0.05, 0.2, 0.5):  # a child has its environment only a moment after it was begun
+    time.sleep(wait)
+    for number in marked():
+        with contextlib.suppress(OSError):
+            os.kill(number, signal.SIGKILL)
 """
 
 
@@ -50,8 +71,9 @@ class _Guardian:
         """Start the process, and return the pipe to it."""
         # a session of its own, so that a signal to our group does not end it before us
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", PROGRAM],
+            [sys.executable, "-I", "-S", "-c", PROGRAM, *(f"{name}={value}" for name, value in MARK.items())],
             start_new_session=True,
+            env={name: value for name, value in os.environ.items() if name not in MARK},  # or another would end it
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -61,6 +83,8 @@ class _Guardian:
         assert pipe is not None
 
         def dismiss() -> None:
+            with contextlib.suppress(BrokenPipeError):
+                pipe.write(b"end\n")
             pipe.close()
             process.wait()
 

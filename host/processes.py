@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from .files import PLAIN, temporary_folder
-from .guardian import forget, prepare, watch
+from .guardian import MARK, forget, prepare, watch
 from .signals import interruptible, uninterrupted
 
 __all__ = ["Finished", "Stopped", "TookTooLong", "Workers", "run", "workers"]
@@ -125,7 +125,7 @@ def run(
     Raises `TookTooLong` after ``timeout`` seconds, and OSError where there is no such program. Whatever exception is
     raised meanwhile, the child and everything that it has started are ended before the exception leaves this function.
     """
-    environment = dict(os.environ if environment is None else environment)
+    environment = {**(os.environ if environment is None else environment), **MARK}
     if cwd is None:
         return _waited(command, None, input, environment, timeout, log)
     # some tools give the name to a shell, to which special characters have a meaning

@@ -240,6 +240,25 @@ def test_a_process_that_cannot_clear_up_takes_its_children_along(tmp_path, numbe
     assert not any(is_running(pid) for pid in both)
 
 
+BEFORE_ITS_NUMBER_IS_WRITTEN = """
+import os, signal, time
+from pathlib import Path
+from mxcast.host import processes
+def killed(number):
+    while not Path(sys.argv[1]).exists():
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+processes.watch = killed
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+def test_a_child_whose_number_was_never_written_is_ended_too(tmp_path):
+    with subprocess.Popen(signalled(ALONE, tmp_path, BEFORE_ITS_NUMBER_IS_WRITTEN)) as ours:
+        assert ours.wait(60) == -signal.SIGKILL
+    assert not is_running(pid_in(tmp_path / "pid"))
+
+
 def no_core() -> None:
     heed_signals()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
