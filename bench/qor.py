@@ -117,7 +117,7 @@ class Line:
     def proved(self) -> dict[str, object]:
         with tempfile.TemporaryDirectory() as folder:
             found = prove(self.point.config, out=folder)
-        return {"status": str(found.status), "way": found.way, "seconds": found.seconds}
+        return {"status": str(found.status), "method": found.method, "seconds": found.seconds}
 
     def figures(self, result: dict) -> dict[str, object]:
         """Those of the result of a job."""

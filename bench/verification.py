@@ -26,11 +26,11 @@ def rows() -> list[dict[str, str]]:
     """A row for each format and profile: how it was proved, and in how many seconds; mutants; all inputs."""
     found: dict[tuple[str, str], dict[str, str]] = {}
     for r in records(proofs.KEPT):
-        way = {"netlist": f"netlist {r['netlist']}", "z3": "by z3", "monolithic": "at once", "composed": "proved"}[
-            r["way"]
+        column = {"netlist": f"netlist {r['netlist']}", "z3": "by z3", "monolithic": "at once", "composed": "proved"}[
+            r["method"]
         ]
         row = found.setdefault((r["profile"], r["format"]), {})
-        row[way] = f"{r['seconds']:.0f} s" if r["status"] == "PASS" else r["status"]
+        row[column] = f"{r['seconds']:.0f} s" if r["status"] == "PASS" else r["status"]
     for r in records(mutants.KEPT):
         row = found.setdefault((r["profile"], r["format"]), {})
         row["faults killed"] = f"{r['killed']} of {r['faults']}"

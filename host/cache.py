@@ -203,11 +203,27 @@ def _digests(folder: Path) -> dict[str, str]:
     }
 
 
+_whole: dict[Path, list[tuple]] = {}
+"""Folders that this process has found whole -> its files as they were then."""
+
+
 def _is_whole(folder: Path) -> bool:
+    """Whether the folder has the files that were kept in it. A file that nobody has touched is read once."""
     try:
-        return json.loads(regular(folder / MARKER).read_text()) == _digests(folder)
+        present = [_version(path) for path in sorted(folder.rglob("*"))]
+        if _whole.get(folder) != present or not present:
+            if json.loads(regular(folder / MARKER).read_text()) != _digests(folder):
+                return False
+            _whole[folder] = present
+        return True
     except (OSError, ValueError, RecursionError):
         return False
+
+
+def _version(path: Path) -> tuple[Path, int, int, int, int]:
+    """What changes when somebody writes to a file."""
+    found = path.stat()
+    return path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def keep_json(kind: str, name: str, content: object) -> Path:

@@ -132,7 +132,7 @@ class Check:
             "stimuli": self.stimuli,
             "normal": self.divergence.to_dict() if self.divergence else None,
             "first": self.first,
-            "witnesses": [
+            "counterexamples": [
                 {
                     "title": found.title,
                     "blocks": found.blocks,
@@ -236,7 +236,7 @@ def _check(
     say: Callable[[str], None],
 ) -> None:
     """Check one text."""
-    for stale in [check.folder / "witness.npz", *check.folder.glob("**/*.smt2")]:
+    for stale in [check.folder / "counterexample.npz", *check.folder.glob("**/*.smt2")]:
         stale.unlink(missing_ok=True)
     check.objections = objections(adapter.elaboration)
     say("compiling it")
@@ -412,7 +412,7 @@ def _minimised(
         )
         check.remarks += [sentence] * (sentence not in check.remarks)
     if not check.counterexamples:
-        save_block(check.folder / "witness.npz", 0, block[None], None if random is None else random[None])
+        save_block(check.folder / "counterexample.npz", 0, block[None], None if random is None else random[None])
     check.counterexamples.append(Minimised(title=title, blocks=count, block=block, random=random, report=report))
 
 

@@ -236,7 +236,7 @@ def _judged(config: ConverterConfig, fault: str, folder: Path, out: Path, timeou
         return Fate.EQUIVALENT, f"{module} is what it was"
     proof: Proof = prove(config, rtl=out / "mutant.v", name=TOP, timeout=timeout)  # perhaps what changed never matters
     if proof.status is Status.PASS:
-        return Fate.EQUIVALENT, f"proved {proof.way}"
+        return Fate.EQUIVALENT, f"proved {proof.method}"
     if proof.counterexample:
         return Fate.SURVIVED, proof.counterexample.report
     return Fate.UNDECIDED, str(proof.status)

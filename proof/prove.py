@@ -66,7 +66,7 @@ class Proof:
         )
 
     @property
-    def way(self) -> str:
+    def method(self) -> str:
         """``composed`` or ``monolithic``."""
         return (
             "monolithic"
@@ -98,7 +98,7 @@ class Proof:
             "profile": self.config.profile,
             "verilog": self.verilog.name,
             "sha256": hashlib.sha256(self.verilog.read_bytes()).hexdigest(),
-            "way": self.way,
+            "method": self.method,
             "remark": self.remark,
             **handshake,
             "netlist": self.netlist,

@@ -97,7 +97,7 @@ def test_proofs_and_mutants_are_of_the_verilog_of_today(part):
             f"{page.name} does not show the kept results: bench/verification.py --render"
         )
     proofs, mutants = (verification.records(kept) for kept in (verification.proofs.KEPT, verification.mutants.KEPT))
-    assert {(r["format"], r["profile"]) for r in proofs if r["way"] == "composed"} >= set(
+    assert {(r["format"], r["profile"]) for r in proofs if r["method"] == "composed"} >= set(
         product(BLOCKS, ("ocp", "nvidia", "te", "gorodecky_sousa"))
     )
     assert {(r["format"], r["profile"]) for r in mutants} == set(product(BLOCKS, verification.mutants.PROFILES))

@@ -38,9 +38,9 @@ def test_fail_and_its_document(capsys, tmp_path):
     assert (document["status"], document["map"]["x"]) == ("FAIL", "in_{i}")
     assert (
         document["matches"][0]["names"] == ["ocp with element_subnormals=flush"]
-        and len(document["witnesses"][0]["block"]) == 4
+        and len(document["counterexamples"][0]["block"]) == 4
     )
-    assert {path.name for path in Path(document["folder"]).iterdir()} >= {"witness.npz", "report.json"}
+    assert {path.name for path in Path(document["folder"]).iterdir()} >= {"counterexample.npz", "report.json"}
     assert json.loads((Path(document["folder"]) / "report.json").read_text()) == {
         k: v for k, v in document.items() if k != "folder"
     }

@@ -28,7 +28,9 @@ def test_a_file_is_proved_by_the_json_beside_it(tmp_path, capsys):
     file = emit(converter_config("e3m2", "te", block_size=2), tmp_path)["verilog"]
     assert main(["prove", "--rtl", str(file), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["status"] == "PASS" and document["numerics"]["specials"] == "te" and document["way"] == "composed"
+    assert (
+        document["status"] == "PASS" and document["numerics"]["specials"] == "te" and document["method"] == "composed"
+    )
 
 
 def test_a_wrong_file_fails_with_a_block_that_the_regression_keeps(tmp_path, capsys):

@@ -115,7 +115,7 @@ def test_a_planted_departure_is_found_and_named(check, define, parameters, match
     assert "to explain: mxcast explain mxfp4_e2m1" in result.first and "minimised counterexample" in result.smallest
     assert min(np.count_nonzero(found.block) for found in result.counterexamples) <= 1
     assert result.counterexamples[-1].title == "N(0,1)" or not result.divergence.differing_blocks
-    assert np.load(result.folder / "witness.npz")["x"].tolist() == [result.counterexample.tolist()]
+    assert np.load(result.folder / "counterexample.npz")["x"].tolist() == [result.counterexample.tolist()]
     assert result.rules[0].normal <= result.divergence.differing_blocks
 
 

@@ -1,4 +1,4 @@
-"""Proofs of written Verilog: right files pass in every way, wrong ones fail with a block that really differs."""
+"""Proofs of written Verilog: right files pass by every method, wrong ones fail with a block that really differs."""
 
 import json
 import re
@@ -20,14 +20,14 @@ NAME = "planted"
 @pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, ["ocp", "nvidia", "te", "gorodecky_sousa"]))
 def test_every_format_is_proved(element, profile, tmp_path):
     proof = prove(converter_config(element, profile, block_size=4), out=tmp_path)
-    assert proof.status is Status.PASS and proof.way == "composed" and proof.counterexample is None
+    assert proof.status is Status.PASS and proof.method == "composed" and proof.counterexample is None
     assert {step.question.name for step in proof.steps} == {"one-byte", "one-code", "can-happen", "element", "scale"}
 
 
 def test_a_whole_block_is_proved_in_parts(tmp_path):
     config = converter_config("e4m3", "ocp")
     parts = prove(config, out=tmp_path)
-    assert parts.status is Status.PASS and parts.way == "composed"
+    assert parts.status is Status.PASS and parts.method == "composed"
     kept = json.loads((parts.folder / "proof.json").read_text())
     assert kept["status"] == "PASS" and kept["solver_version"] and kept["sha256"]
     assert [argument["reader"] for argument in kept["arguments"]] == ["read_verilog", "slang"]
@@ -41,7 +41,7 @@ def test_a_whole_block_is_proved_in_parts(tmp_path):
 @pytest.mark.parametrize("size", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_block_is_proved_at_once(size, tmp_path):
     whole = prove(converter_config("e2m1", "nvidia", block_size=size), out=tmp_path, whole=True)
-    assert whole.status is Status.PASS and whole.way == "monolithic"
+    assert whole.status is Status.PASS and whole.method == "monolithic"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_wrong_wiring_is_found(pattern, instead, tmp_path):
     assert count == 1
     (tmp_path / f"{NAME}.v").write_text(text)
     proof = prove(config, rtl=tmp_path / f"{NAME}.v")
-    assert proof.status is Status.FAIL and proof.way == "monolithic" and "asked as a whole" in proof.remark
+    assert proof.status is Status.FAIL and proof.method == "monolithic" and "asked as a whole" in proof.remark
     assert proof.counterexample
 
 

@@ -64,7 +64,7 @@ def test_modules_that_ask_to_be_kept_are_looked_into(tmp_path):
     path = file(tmp_path, "wire evil = 1'b0;", inner=KEPT)
     assert checked(path).status is Status.PASS
     (tmp_path / "inner.v").write_text(KEPT)
-    assert prove(CONFIG, rtl=tmp_path / "inner.v").way == "composed"
+    assert prove(CONFIG, rtl=tmp_path / "inner.v").method == "composed"
     assert prove(CONFIG, rtl=tmp_path / "inner.v", netlist="ecp5").status is Status.PASS
     wrong = KEPT.replace("key - 2'h2", "key - 2'h1")
     assert wrong != KEPT
@@ -183,7 +183,7 @@ def test_an_element_may_rely_on_what_blocks_are(instead, tmp_path):
     assert "assign p = nan ?" in INNER
     (tmp_path / "inner.v").write_text(INNER.replace("assign p = nan ?", f"assign p = {instead}"))
     proof = prove(CONFIG, rtl=tmp_path / "inner.v")
-    assert proof.status is Status.PASS and proof.way == "composed", proof.remark
+    assert proof.status is Status.PASS and proof.method == "composed", proof.remark
 
 
 HIDDEN = "wire evil = 1'b0\n{on}\n| rare\n{off}\n;"
@@ -230,7 +230,7 @@ def test_parameters_and_spaces(netlist, tmp_path):
     path = tmp_path / "a folder" / "J\u00fcrgen's b2.v"
     path.write_bytes("\ufeff".encode() + f"// J\u00fcrgen\n{text}".encode("latin-1").replace(b"\n", b"\r\n"))
     proof = prove(CONFIG, rtl=path, name="inner", netlist=netlist)
-    assert proof.status is Status.PASS and proof.way == "composed", proof.remark
+    assert proof.status is Status.PASS and proof.method == "composed", proof.remark
     if not netlist:
         assert check_rtl([path], "inner", CONFIG, {}, out=tmp_path / "an output", blocks=1000).passed
 
