@@ -43,6 +43,10 @@ class Assigned:
         """Is every bit of a part written?"""
         return self._masks is None or not part.mask & ~self._masks.get(part.symbol, 0)
 
+    def mask(self, symbol: Symbol) -> int:
+        """The bits of a net or variable that are written; all where no path leads."""
+        return -1 if self._masks is None else self._masks.get(symbol, 0)
+
     def branch(self, ways: Iterable[Callable[[], None]], is_certain: bool = True) -> None:
         """Walk several ways from here, of which one is gone; or, unless that ``is_certain``, perhaps none."""
         start, ends = self._masks, []

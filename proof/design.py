@@ -44,6 +44,8 @@ CHECKED = ["check -assert"]
 LATCHES = ("$dlatch", "$adlatch")
 FUNCTION = re.compile(r"^\(define-fun \|(.*?)\| ", re.MULTILINE)
 """What a part defines."""
+OUTSIDE = re.compile(r"(?:\.\./)+[^\s:]+(?=:\d)")
+"""A file of the user, as slang names it from the folder in which it runs."""
 RUNNING = "-- Running command `"
 """What Yosys' log has before the output of each command."""
 
@@ -166,6 +168,7 @@ class Design:
             said = str(error).removeprefix("Yosys stopped: ").removeprefix("ERROR: ")
             if said.startswith("exit status -"):
                 said = "it crashed, as it does on what recurs without an end or is nested too deeply"
+            said = OUTSIDE.sub(lambda found: str((self.folder / found[0]).resolve()), said)
             if error.log.count(RUNNING) <= reading:
                 raise DesignError(f"{self.reader} cannot read it: {said}", error.log) from None
             raise StructureError(said) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -138,6 +139,41 @@ class Elaboration:
             tree.root.visit(look)
         return found
 
+    @cached_property
+    def has_signed_numbers(self) -> bool:
+        """Does the text declare signed numbers?"""
+        return any(re.search(r"(?<![$\w])signed\b", str(tree.root)) for tree in self.compilation.getSyntaxTrees())
+
+    @cached_property
+    def widened_connection(self) -> str | None:
+        """The name of a port with which a number is connected that is widened for it; None where there is none."""
+        from pyslang import ast
+
+        found = []
+
+        def is_widened(expression: Node) -> bool:
+            conversions = []
+
+            def see(inner: Node) -> Node:
+                if inner.kind.name == "Conversion" and inner.operand.type.bitWidth < inner.type.bitWidth:
+                    conversions.append(inner)
+                return ast.VisitAction.Advance
+
+            expression.visit(see)
+            return bool(conversions)
+
+        def look(symbol: Node) -> Node:
+            if isinstance(symbol, ast.InstanceSymbol):
+                for connection in symbol.portConnections:
+                    if connection.expression is not None and is_widened(connection.expression):
+                        found.append(connection.port.name)
+            return (
+                ast.VisitAction.Skip if isinstance(symbol, ast.Expression | ast.Statement) else ast.VisitAction.Advance
+            )
+
+        self.top.visit(look)
+        return found[0] if found else None
+
     @property
     def unpacked(self) -> dict[str, str]:
         """The ports of several elements, with a declaration of such a variable in which ``{}`` is its name."""
@@ -183,6 +219,10 @@ def elaborated(text: str, top: str, parameters: Mapping[str, str] | None = None)
     compilation.addSyntaxTree(tree)
     compilation.sourceManager.setDisableProximatePaths(True)
     root = compilation.getRoot()
+    if root.topInstances:
+        known = [parameter.name for parameter in root.topInstances[0].body.parameters]
+        if missing := next((name for name in parameters or {} if name not in known), None):
+            raise DesignError(f"{top} has no parameter {missing}: it has {', '.join(known) or 'none'}")
     engine = pyslang.DiagnosticEngine(compilation.sourceManager)
     reached = _definitions(root.topInstances[0]) if root.topInstances else set()
     aside = [extent for name, extent in definitions.items() if name not in reached and reached]

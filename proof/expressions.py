@@ -161,6 +161,9 @@ def contents(expression: Node, constants: Constants) -> tuple[set[Symbol], bool,
             return ast.VisitAction.Skip
         elif kind == "BinaryOp" and node.op.name in ("Divide", "Mod"):
             is_unknown = is_unknown or not constants.number(node.right)
+        elif kind == "BinaryOp" and node.op.name == "Power":  # 0 to a negative power
+            exponent = constants.number(node.right)
+            is_unknown = is_unknown or (node.right.type.isSigned and (exponent is None or exponent < 0))
         elif kind == "Call" and not node.isSystemCall:
             called.append(node.subroutine)
         return ast.VisitAction.Advance

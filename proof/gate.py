@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from .activity import Activity
+from .early_names import early_names
 from .elaboration import Elaboration
 from .expressions import body_of, whole, words
-from .parts import Symbol
+from .parts import Part, Symbol
 from .readers import reliance
 from .slang import Node
 from .start import not_started
@@ -59,6 +60,8 @@ class _Gate:
     initial_blocks: list[Activity] = field(default_factory=list)
     valued: set[Symbol] = field(default_factory=set)
     """Variables that have a value from the start."""
+    variables: list[Part] = field(default_factory=list)
+    """The others, all of each."""
 
     def __post_init__(self) -> None:
         self.reader = Reader(self.design.top, self.object)
@@ -90,7 +93,10 @@ class _Gate:
         if kind == "GenerateBlock" and symbol.isUninstantiated:
             return ast.VisitAction.Skip
         if check := _CHECKS.get(kind):
-            check(self, symbol)
+            try:
+                check(self, symbol)
+            except RecursionError:
+                self.object(symbol.location, f"the {words(kind)} is nested too deeply to be read")
         elif kind not in _HARMLESS:
             self.object(symbol.location, f"there is a {words(kind)}, which is not looked into")
         inside = kind in ("Instance", "InstanceArray", "InstanceBody", "GenerateBlock", "GenerateBlockArray", "Root")
@@ -117,6 +123,7 @@ class _Gate:
                 activity.read(whole(inner), instance.location)
                 self.reader.target(activity, outer, True)
                 self._flows(activity)
+                self.reader.given(activity, outer.left if outer.kind.name == "Assignment" else outer, inner)
             self.activities.append(activity)
 
     def _flows(self, activity: Activity) -> None:
@@ -148,6 +155,8 @@ class _Gate:
     def _variable(self, variable: Node) -> None:
         if variable.initializer is not None or not variable.type.isFourState:
             self.valued.add(Symbol.of(variable))
+        else:
+            self.variables.append(whole(variable))
         self._initialised(variable, "initial")
 
     def _initialised(self, symbol: Node, kind: str) -> None:
@@ -225,31 +234,13 @@ class _Gate:
                         )
 
     def _early_names(self) -> None:
-        """Names that are used before they are declared, where another one of the same name is declared around them:
-        by the standard that one is meant, and tools take the inner one.
-        """
-        from pyslang import ast
-
-        paths, early = set(), []
-
-        def look(symbol: Node) -> Node:
-            if isinstance(symbol, ast.ValueSymbol):
-                paths.add(symbol.hierarchicalPath)
-            elif isinstance(symbol, ast.NamedValueExpression):
-                declared, used = symbol.symbol.location, symbol.sourceRange.start
-                if declared.buffer == used.buffer and declared.offset > used.offset:
-                    early.append(symbol)
-            return ast.VisitAction.Advance
-
-        self.design.top.visit(look)
-        for use in early:
-            *scopes, name = use.symbol.hierarchicalPath.split(".")
-            if any(".".join([*scopes[:count], name]) in paths for count in range(1, len(scopes))):
-                self.object(use.sourceRange.start, f"{name} is used before its declaration, and one around it is there")
+        for tree in self.design.compilation.getSyntaxTrees():
+            for name, location in early_names(tree.root):
+                self.object(location, f"{name} is used before its declaration, and one around it is there")
 
     def _unknown_selectors(self) -> None:
         """Comparisons that tell x from 0 and 1, of what may be x."""
-        unknown = set().union(*(activity.unknown for activity in self._all))
+        unknown = self._never_written.union(*(activity.unknown for activity in self._all))
         flows: dict[Symbol, set[Symbol]] = {}
         for activity in self._all:
             for target, source in activity.flows:
@@ -265,6 +256,25 @@ class _Gate:
                     self.object(comparison.location, f"there is x or z in {comparison.what}")
                 elif some := next((name for name in comparison.names if name in unknown), None):
                     self.object(comparison.location, f"{some.text}, which may be x, is in {comparison.what}")
+
+    @property
+    def _never_written(self) -> set[Symbol]:
+        """Variables of which perhaps nobody writes some bit: an initial block must be sure to write it, another process
+        may write it later.
+        """
+        masks: dict[Symbol, int] = {}
+        for activity in self.activities:
+            for parts in (activity.blocking, activity.nonblocking):
+                for part, _ in parts:
+                    once = activity.kind == "initial"
+                    mask = activity.assigned.mask(part.symbol) if once else part.mask
+                    masks[part.symbol] = masks.get(part.symbol, 0) | mask
+        inputs = set(self._inputs)
+        return {
+            part.symbol
+            for part in self.variables
+            if part.symbol not in inputs and part.mask & ~masks.get(part.symbol, 0)
+        }
 
     @property
     def _all(self) -> list[Activity]:

@@ -152,7 +152,8 @@ def prove(
     if rtl is None:
         name = default_name(config) if name is None else name
         verilog = emit(config, out, name, force=force)["verilog"]
-        texts = [Reading(text=plain(verilog.read_text()))]
+        written = verilog.read_text()
+        texts = [Reading(text=plain(written))]
     else:
         verilog, name = Path(rtl), name or Path(rtl).stem
         say("reading the Verilog")
@@ -190,7 +191,7 @@ def prove(
         )
         write_whole(folder / "proof.json", json.dumps(proof.to_dict(), indent=2) + "\n")
         if rtl is None and netlist is None:
-            keep(verilog.read_text(), name, str(proof.status))
+            keep(written, name, str(proof.status))
     return proof
 
 

@@ -51,6 +51,10 @@ def reliance(unread: Mapping[str, str], design: Elaboration) -> str | None:
         return f"{unread[SLANG]}: what read_verilog alone makes of such a text is not trusted"
     if design.has_own_types:
         return f"{unread[SLANG]}: read_verilog alone is not trusted with types and casts of SystemVerilog"
+    if design.has_signed_numbers:
+        return f"{unread[SLANG]}: read_verilog alone is not trusted with signed numbers"
+    if port := design.widened_connection:
+        return f"{unread[SLANG]}: read_verilog alone is not trusted with a number that is widened for the port {port}"
     if "PackedArrayType" in design.packed_arrays:
         return f"{unread[SLANG]}: read_verilog alone is not trusted with indices of inner dimensions"
     return None

@@ -51,6 +51,9 @@ FOREIGN = (
 """Expressions that a converter is not made of."""
 
 KNOWS_X = "a comparison that tells x from 0 and 1"
+WITHOUT_X = "a conversion to a type without x"
+COUNTS = ("$countones", "$onehot", "$onehot0")
+"""System functions that count ones, and no x."""
 
 
 TURNS = 4096
@@ -354,6 +357,7 @@ class Reader:
             self.expression(activity, statement.expr, acts=True)
             if activity.result is not None:
                 activity.write(activity.result, statement.sourceRange.start)
+                self._flow(activity, [activity.result.symbol], statement.expr)
         activity.assigned.leave("Return")
 
     # What a proof leaves out: what it looks at does not matter, what it does would.
@@ -404,10 +408,15 @@ class Reader:
 
         whole = value_of(expression) if acts else None
         if whole is not None and self._act(activity, whole):
+            while expression is not whole:
+                self._converted(activity, expression)
+                expression = expression.operand
             return
 
         def look(node: Node) -> Node:
             kind = kind_of(node)
+            if kind == "Conversion":
+                self._converted(activity, node)
             if (
                 kind == "Assignment"
                 or (kind == "UnaryOp" and node.op.name in STEPS)
@@ -467,9 +476,24 @@ class Reader:
             self._call(activity, node)
             for argument in taken:  # written when the function ends
                 self.expression(activity, argument, acts=True)
+            for formal, argument in zip(node.subroutine.arguments, node.arguments):
+                if argument in taken:
+                    self.given(activity, argument.left, formal)
         else:
             return False
         return True
+
+    def given(self, activity: Activity, left: Node, formal: Node) -> None:
+        """What an output gives to the expression that it is connected with."""
+        source = Symbol.of(formal)
+        activity.flows |= {(target, source) for target in targets_of(left)}
+        if formal.type.isFourState and not left.type.isFourState:
+            place = left.sourceRange.start
+            activity.comparisons.append(Comparison(place, WITHOUT_X, frozenset({source}), False))
+
+    def _converted(self, activity: Activity, conversion: Node) -> None:
+        if conversion.operand.type.isFourState and not conversion.type.isFourState:
+            self._compared(activity, conversion.operand, WITHOUT_X)
 
     def _does(self, call: Node, caller: Activity) -> bool:
         """Does a function write more than its value?"""
@@ -507,6 +531,7 @@ class Reader:
             self._look_across(activity, target)
             for index in indices_of(target):
                 self.expression(activity, index)
+                self._compared(activity, index, "an index of what is written")
             if blocking:
                 activity.write(part, target.sourceRange.start)
             else:
@@ -516,6 +541,12 @@ class Reader:
             operands = target.operands if kind == "Concatenation" else target.elements
             return [symbol for operand in operands for symbol in self.target(activity, operand, blocking)]
         if kind == "Streaming":
+            if target.sliceSize and target.bitstreamWidth % target.sliceSize:
+                self.objects(
+                    target.sourceRange.start,
+                    f"a stream of {target.bitstreamWidth} bits in slices of {target.sliceSize} is written: "
+                    "tools differ in which slice is the short one",
+                )
             return [symbol for stream in target.streams for symbol in self.target(activity, stream.operand, blocking)]
         if kind in ("Conversion", "Assignment"):
             return self.target(activity, target.operand if kind == "Conversion" else target.left, blocking)
@@ -565,10 +596,12 @@ class Reader:
         if call.isSystemCall:
             name = call.subroutineName
             if name in READ_FILES:
-                self.target(activity, call.arguments[1], True)
+                activity.unknown |= set(self.target(activity, call.arguments[1], True))  # if the file is too short
                 return ast.VisitAction.Skip
             if name not in VALUES:
                 self.objects(call.sourceRange.start, f"there is a call of {name}")
+            if name in COUNTS:
+                self._compared(activity, call.arguments[0], name)
             return ast.VisitAction.Advance
         place, inner = call.sourceRange.start, self._function(call.subroutine, activity)
         if inner is not None:

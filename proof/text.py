@@ -51,10 +51,10 @@ USUAL = ("SYNTHESIS", "VERILATOR")
 MOST = 8
 """Macros of which all choices are tried: each takes a run of the preprocessor."""
 
-TOKEN = re.compile(r'("(?:\\.|[^"\\])*"|\\\S+)|^`line \d+ "[^"\n]*" \d$|\s+', re.DOTALL | re.MULTILINE)
+TOKEN = re.compile(r'("(?:\\.|[^"\\])*"|\\[^ \t\n\r]+)|^`line \d+ "[^"\n]*" \d$|[ \t\n\r]+', re.DOTALL | re.MULTILINE)
 """A string or an escaped name; or what does not make two texts different: a line directive or space."""
 
-COMMENT = re.compile(r'("(?:\\.|[^"\\])*"|\\\S+)|/\*.*?\*/|//[^\n]*', re.DOTALL)
+COMMENT = re.compile(r'("(?:\\.|[^"\\])*"|\\[^ \t\n\r]+)|/\*.*?\*/|//[^\n]*', re.DOTALL)
 """A comment; or a string or an escaped name, in which there is none."""
 
 
@@ -141,7 +141,7 @@ def _check(text: str, trace: Trace) -> None:
     for file in trace.files:
         if re.search(rb"\r(?!\n)", file.read_bytes()):
             raise ValueError(f"{file} has a carriage return within a line, which some tools take for its end")
-    if unreadable := re.search("[\0-\x08\x0e-\x1f\x7f\ufffd]", text):
+    if unreadable := re.search("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]", text):
         raise ValueError(
             f"the files have the character {unreadable[0]!a}, or bytes that are not UTF-8, outside of their comments"
         )

@@ -60,6 +60,9 @@ def causes(
     is_nan = (expected.scales == scale.nan_code).all(axis=1) & ~wrong_scale
     if nan_codes_free:
         wrong_codes = wrong_codes & ~is_nan[:, None]
+    found = np.full(len(patterns), -1, np.int8)
+    if not (wrong_scale.any() or wrong_codes.any()):
+        return found
     small_input = (magnitude >> source.man_bits) == 0
     small_element = np.array(
         [element.is_subnormal(code & (element.sign_mask - 1)) for code in range(1 << element.bits)]
@@ -73,7 +76,6 @@ def causes(
         "specials": (magnitude > source.max_code).any(axis=1),
         "byte_255": is_nan,
     }
-    found = np.full(len(patterns), -1, np.int8)
     for number, cause in enumerate(CAUSES):  # later kinds go before earlier ones
         found[kinds[cause.kind] & (wrong_scale if cause.has_scale else ~wrong_scale & wrong_codes.any(axis=1))] = number
     return found

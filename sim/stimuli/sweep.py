@@ -91,5 +91,6 @@ def stratified_blocks(numerics: Encode, seed: int, share: int = 64) -> Iterator[
         run = min(STRATUM // share, sweep.blocks)
         starts = [first + int(rng.integers(0, STRATUM - run + 1)) for first in range(0, sweep.blocks, STRATUM)]
         starts = [min(start, sweep.blocks - run) for start in starts]
-        for group in range(0, len(starts), 32):
-            yield np.concatenate([_sweep_blocks(sweep, numerics, start, run) for start in starts[group : group + 32]])
+        few = max(STRATUM // run, 1)
+        for group in range(0, len(starts), few):
+            yield np.concatenate([_sweep_blocks(sweep, numerics, start, run) for start in starts[group : group + few]])

@@ -138,7 +138,7 @@ def test_verify_tensors(passes, fails, saved, numbers):
 
 
 def test_test_keeps_stdout_for_the_document(capfd, tmp_path):
-    assert main(["test", "e4m3", "-o", str(tmp_path), "--json"]) == 0
+    assert main(["test", "e2m1", "--set", "block_size=2", "-o", str(tmp_path), "--json"]) == 0
     result = json.loads(capfd.readouterr().out)
     assert result["passed"] and result["comparisons"] == sum(result["tests"].values()) and Path(result["log"]).is_file()
 

@@ -104,14 +104,14 @@ def test_it_is_proved(tmp_path, format, profile, goal):
     proof = prove(
         converter_config(format, profile, optimize=goal, block_size=8, input_subnormals="exact"), out=tmp_path
     )
-    assert proof.passed and proof.way == "composed"
+    assert proof.passed and proof.method == "composed"
 
 
 def test_a_largest_exponent_of_zero_is_proved(tmp_path):
     """Under the smallest scale a subnormal number can then be rounded up to above the largest element."""
     element = FloatFormat(name="low", exp_bits=2, man_bits=2, bias=3, specials="none", source="this test")
     proof = prove(converter_config(element, "ocp", optimize="area", block_size=4), out=tmp_path)
-    assert proof.passed and proof.way == "composed"
+    assert proof.passed and proof.method == "composed"
 
 
 @pytest.mark.parametrize("max_shift", [1, 2, 3, 7, 11, 15, 31])

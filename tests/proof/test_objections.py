@@ -15,12 +15,20 @@ module base(input [63:0] x, output [7:0] p);
 endmodule
 """
 
+CALLS = "function [7:0] f0(input [7:0] a); f0 = a; endfunction " + " ".join(
+    f"function [7:0] f{n}(input [7:0] a); f{n} = f{n - 1}(a); endfunction" for n in range(1, 201)
+)
+EARLY = "is used before its declaration, and one around it is there"
 BEFORE = "is read before its block writes it"
 STARTS = "no change is sure to start the block"
 SAYS = "an assertion or a message writes something"
 Y = "reg [7:0] y; assign p = y;"
 T = f"{Y} reg [7:0] t;"
 G = f"{Y} function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
+S = "wire s = rare ? 1'bx : 1'b0;"
+CASEZ = f"{Y} always @* casez (s) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase"
+TABLE = "reg [3:0] u[0:1];"
+LOOKED_UP = "wire [3:0] w = u[rare]; assign p = w === 4'd0 ? p0 : bad;"
 PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
 
 
@@ -120,8 +128,85 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         (None, "localparam integer L = 2.5; assign p = L == 3 ? p0 : bad;"),
         # other modules that write into the design
         ("reaches into the design from above", "assign p = p0; endmodule module other; base u(); assign base.p = 0;"),
+        # x on its way through functions, tasks and files, and from what nobody writes
+        ("may be x", f"function f(input r); return r ? 1'bx : 1'b0; endfunction wire s = f(rare); {CASEZ}"),
+        (None, f"function f(input r); return r; endfunction wire s = f(rare); {CASEZ}"),
+        ("may be x", f"reg s; task t(output o, input a); o = a; endtask always @* t(s, rare ? 1'bx : 1'b0); {CASEZ}"),
+        (None, f"reg s; task t(output o, input a); o = a; endtask always @* t(s, rare); {CASEZ}"),
+        (
+            "may be x",
+            "reg s; task t(inout o, input a); o = a ? 1'bx : o; endtask always @* begin s = 0; t(s, rare); end "
+            f"{CASEZ}",
+        ),
+        ("may be x", f"{TABLE} initial u[0] = 0; {LOOKED_UP}"),
+        ("may be x", f"{TABLE} {LOOKED_UP}"),
+        ("may be x", f'{TABLE} initial $readmemh("short.hex", u); {LOOKED_UP}'),
+        (None, f"{TABLE} initial begin u[0] = 0; u[1] = 0; end {LOOKED_UP}"),
+        (None, f"{TABLE} always @* begin u[0] = p0[3:0]; u[1] = p0[7:4]; end {LOOKED_UP}"),
+        ("there is x or z", "wire signed [1:0] z = {1'b0, rare}; assign p = (z ** -2'sd1) === 2'd0 ? p0 : bad;"),
+        (None, "wire [1:0] z = {1'b0, rare}; assign p = (z ** 2'd2) === 2'd0 ? p0 : bad;"),
+        # what takes x for 0, or leaves it out
+        ("a conversion to a type without x", f"{S} bit k; assign k = s; assign p = k ? p0 : bad;"),
+        ("a conversion to a type without x", f"{S} bit k; always_comb k = s; assign p = k ? p0 : bad;"),
+        ("a conversion to a type without x", f"{S} assign p = bit'(s) ? p0 : bad;"),
+        (
+            "a conversion to a type without x",
+            f"{S} function f(input bit a); f = a; endfunction assign p = f(s) ? p0 : bad;",
+        ),
+        (
+            "a conversion to a type without x",
+            f"{S} function bit f(input logic a); return a; endfunction assign p = f(s) ? p0 : bad;",
+        ),
+        (
+            "a conversion to a type without x",
+            f"{S} bit k; task t(output logic o, input a); o = a; endtask always_comb t(k, s); assign p = k ? p0 : bad;",
+        ),
+        (
+            "a conversion to a type without x",
+            f"{S} sub u(s, p); endmodule module sub(input bit a, output [7:0] p); assign p = a;",
+        ),
+        (
+            "a conversion to a type without x",
+            f"{S} bit k; sub u(s, k); assign p = k; endmodule module sub(input a, output o); assign o = a;",
+        ),
+        (None, "bit k; assign k = rare; assign p = k ? p0 : bad;"),
+        ("is in $countones", f"{S} assign p = $countones({{s, ~s}}) == 1 ? p0 : bad;"),
+        ("is in $onehot", f"{S} assign p = $onehot({{s, ~s}}) ? p0 : bad;"),
+        (None, "assign p = $countones(x[3:0]) == 1 ? p0 : bad;"),
+        (
+            "is in an index of what is written",
+            f"{S} {Y} reg [1:0] v; always @* begin v = 2'd0; v[s] = 1'b1; y = ^v ? p0 : bad; end",
+        ),
+        # names that are used too early, wherever they stand
+        (EARLY, "localparam L = 1; if (1) begin if (L) assign p = p0; localparam L = 0; end"),
+        (EARLY, "localparam L = 7; if (1) begin wire [L:0] t = p0; assign p = t; localparam L = 6; end"),
+        (EARLY, f"localparam L = 7; {Y} always @* begin : n reg [L:0] t; localparam L = 6; t = p0; y = t; end"),
+        (EARLY, "localparam L = 7; if (1) begin assign p = L'(p0); localparam L = 8; end"),
+        (EARLY, "assign p = L ? bad : p0; typedef enum {L, M} e; endmodule localparam L = 1; module other;"),
+        (EARLY, "wire t = rare; if (1) begin sub u(.t); wire t = 0; end endmodule module sub(input t);"),
+        (
+            EARLY,
+            "import k::*; assign p = L ? bad : p0; wire L = 0; endmodule package k; wire L = 1; endpackage module o;",
+        ),
+        (None, "if (1) begin assign p = p0 & L; localparam L = 255; end"),
+        (None, "localparam L = 7; if (1) begin localparam L = 6; wire [L:0] t = p0; assign p = t; end"),
+        (
+            None,
+            "localparam L = 7; wire [7:0] q = f(p0); assign p = s.L; struct packed { logic [7:0] L; } s; "
+            "assign s.L = q; function [7:0] f(input [7:0] a); f = a; endfunction",
+        ),
+        (
+            None,
+            "wire t = rare; sub u(p0, p); endmodule module sub(input [7:0] a, output [7:0] o); assign o = t; "
+            "wire t = a;",
+        ),
+        # which slice of a stream is the short one
+        ("in slices of 5", f"{Y} always_comb begin {{<<5{{y}}}} = p0; end"),
+        (None, f"{Y} always_comb begin {{<<4{{y}}}} = p0; end"),
         # as deep as it is long, and no deeper
         (None, f"{Y} always @* begin {' '.join(f'if (x[15:0] == {i}) y = p0; else' for i in range(500))} y = p0; end"),
+        ("nested too deeply", CALLS + " assign p = f200(p0);"),
+        (None, CALLS + " assign p = f9(p0);"),
         (
             "nested too deeply",
             f"{Y} always @* begin {'if (rare) begin y = p0;' * 400} {'end' + ' end' * 399} y = p0; end",

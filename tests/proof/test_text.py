@@ -92,6 +92,8 @@ def test_texts_that_differ_are_two(body, tmp_path):
         (b'localparam [7:0] S = "\xe9"; assign b = a;', "bytes that are not UTF-8"),
         (b"assign b = // \r !\n a;", "t.sv has a carriage return within a line"),
         (b'`include "inner.vh"\nassign b = a;', "inner.vh has a carriage return within a line"),
+        (b"if (1) begin : \\k\x0b/*c\n assign b = a; end else begin : \\l\x0b*/ \n end", r"the character '\\x0b'"),
+        (b"assign b = \x0c a;", r"the character '\\x0c'"),
         (b'assign b = `__FILE__ == "t.sv" ? a : !a;', "a tool that is given another path"),
     ],
 )
