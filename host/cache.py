@@ -72,7 +72,12 @@ def _subfolder(cache: Path, kind: str) -> Path:
 def _cache_root() -> Path:
     named = os.environ.get(VARIABLE)
     if named:
-        folder = Path(named).absolute()
+        try:
+            folder = Path(named).absolute()
+        except OSError as error:  # of the working folder, which is gone
+            raise CacheError(
+                f"the cache folder {named}, which {VARIABLE} names, cannot be used: {error.strerror}"
+            ) from None
         if problem := _problem(folder):
             raise CacheError(f"the cache folder {folder}, which {VARIABLE} names, cannot be used: {problem}")
         return folder
@@ -169,14 +174,21 @@ def kept_folder(
     return folder
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of a disk, or of a quota, that takes no more."""
+
+
 @contextlib.contextmanager
 def _full_disk_named(folder: Path) -> Iterator[None]:
-    """Make every error of a full disk name the folder."""
+    """Make every error of a disk that takes no more name the folder."""
     try:
         yield
     except (OSError, ToolError) as error:
-        if getattr(error, "errno", None) == errno.ENOSPC or not shutil.disk_usage(folder.parent).free:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from None
+        number = getattr(error, "errno", None)
+        if number not in FULL and not shutil.disk_usage(folder.parent).free:
+            number = errno.ENOSPC
+        if number in FULL:
+            raise OSError(number, os.strerror(number), str(folder)) from None
         raise
 
 

@@ -72,6 +72,6 @@ def _products(codes: np.ndarray, scales: np.ndarray, block: BlockFormat) -> np.n
     because they are exact wherever float32 has them.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        y = np.take(code_values(block.element), codes).reshape(*scales.shape, block.block_size)
-        y *= np.take(code_values(block.scale), scales)[..., None]
+        y = np.take(code_values(block.element), codes).reshape(-1, block.block_size)
+        y *= np.take(code_values(block.scale), scales).reshape(-1, 1)
     return y.reshape(codes.shape)

@@ -9,6 +9,7 @@ from operator import index
 from typing import TypeVar
 
 from ..spec.catalogue import excerpt
+from .block_array import require_whole
 
 __all__ = ["checked_jobs", "in_order"]
 
@@ -25,8 +26,7 @@ start.
 
 def checked_jobs(jobs: int) -> int:
     """``jobs`` if it is a number of threads; raises TypeError or ValueError if not."""
-    if not hasattr(jobs, "__index__") or isinstance(jobs, bool):
-        raise TypeError(f"jobs must be a whole number, not {excerpt(jobs)}")
+    require_whole("jobs", jobs)
     jobs = index(jobs)
     if not 1 <= jobs <= MOST:
         raise ValueError(f"jobs must be 1 to {MOST}, not {excerpt(jobs)}")

@@ -41,9 +41,9 @@ class Rule(StrEnum):
         return next(member for member in cls if member == spelt)
 
 
-def cut(text: str) -> str:
+def cut(text: str, longest: int = LONGEST) -> str:
     """A text, or its beginning where it is long."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 def excerpt(value: object) -> str:

@@ -12,10 +12,11 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any, ClassVar, TypedDict, Unpack
 
 from .blocks import BLOCK_SIZES, BlockFormat
-from .catalogue import Rule, excerpt, unknown_name
+from .catalogue import Rule, cut, excerpt, unknown_name
 from .formats import BF16, E8M0, FP16, FP32, TF32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
 from .names import block_format, format_of, source_format
 from .operation import Operation
@@ -285,7 +286,8 @@ class Encode(Operation):
         given: dict[str, Any] = dict(fields)  # of a file: checked where they are used
         if "block" not in given:
             raise ValueError("numerics must have a block")
-        given.pop("operation", None)
+        if (operation := given.pop("operation", cls.name)) != cls.name:
+            raise ValueError(f"the operation must be {cls.name}, not {excerpt(operation)}")
         block, formats = given.pop("block"), given.pop("formats", {})
         if not isinstance(formats, Mapping):
             raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")
@@ -294,7 +296,7 @@ class Encode(Operation):
             block = dataclasses.replace(block_format(format_of(element)), name=block)
         for role, known in (("scale", E8M0), ("source", source_format(str(given.get("source", "fp32"))))):
             if role in formats and format_of(formats[role]) != known:
-                raise ValueError(f"the {role} format {format_of(formats[role]).name} is not the one of this name")
+                raise ValueError(f"the {role} format {cut(format_of(formats[role]).name)} is not the one of this name")
         return cls(block=block).replace(**given)
 
     def replace(
@@ -324,9 +326,13 @@ class Encode(Operation):
 
 
 def _size(size: object) -> int:
-    if type(size) is not int or size < 1:
+    try:
+        number = 0 if isinstance(size, bool) else index(size)  # type: ignore[arg-type]  # what is no number is refused
+    except TypeError:
+        number = 0
+    if number < 1:
         raise ValueError(f"block_size must be a power of two from 2 to 128, not {excerpt(size)}")
-    return size
+    return number
 
 
 RULES: dict[str, type[Rule]] = {

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..host.errors import ToolMissing
 from ..host.files import regular, replaced
+from ..spec.catalogue import cut
 
 __all__ = ["CONVERTED", "DTYPES", "Contents", "Layout", "Stored", "Write", "read", "written"]
 
@@ -105,6 +106,9 @@ MOST_AXES = 64
 MOST_ELEMENTS = 1 << 60
 """So that the bytes of a tensor, with what completes its blocks, are a number of 63 bits."""
 
+SAID = 200
+"""Characters of what a library says of a damaged file; it may repeat all of a header."""
+
 DAMAGE = (
     ValueError,
     TypeError,
@@ -136,7 +140,7 @@ def _whole(path: Path) -> Iterator[None]:
             raise MemoryError from None
         if isinstance(error, OSError) and error.filename is not None:
             raise  # of the system, not of a place in the file where there is none
-        said = " ".join(str(error).split())
+        said = cut(" ".join(str(error).split()), SAID)
         raise ValueError(
             f"{path} is no {path.suffix} file of numbers, or a damaged one" + (f": {said}" if said else "")
         ) from None
@@ -175,10 +179,15 @@ def _read_npz(path: Path) -> Contents:
         arrays = {name: archive[name] for name in archive.files}
         if others := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
             raise ValueError(f"{others[0]!r} is no array")
-    metadata = {name: str(a[()]) for name, a in arrays.items() if a.dtype.kind == "U" and not a.ndim}
+        metadata = {name: _text(a) for name, a in arrays.items() if a.dtype.kind == "U" and not a.ndim}
     return Contents(
         tensors={n: _stored(a.reshape(-1), a.shape) for n, a in arrays.items() if n not in metadata}, metadata=metadata
     )
+
+
+def _text(array: np.ndarray) -> str:
+    """A text that is stored as an array without axes. Raises ValueError for what is not Unicode; NumPy makes a text of it."""
+    return array.astype(array.dtype.newbyteorder("<")).tobytes().decode("utf-32-le").rstrip("\0")
 
 
 def _stored(flat: np.ndarray, shape: tuple[int, ...], map: mmap.mmap | None = None) -> Stored:

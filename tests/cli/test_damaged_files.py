@@ -231,6 +231,7 @@ def test_metadata_that_were_found_by_hand(content, tmp_path, fails):
         (about(tensors={"w": [4, 64]}), "tensor 'w' must be an object of JSON, not [4, 64]"),
         (about(numerics=[1]), "numerics must be an object of JSON, not [1]"),
         (about(numerics={}), "numerics must have a block"),
+        (about(numerics={"operation": "decode", "block": "mxfp8_e4m3"}), "the operation must be encode, not 'decode'"),
         (about(numerics={"block": "mxfp8_e4m3", "element": [1]}), "a format must have fields by name, not [1]"),
         (
             safetensors({"__metadata__": {"mxcast": "[1]"}, "w": tensor()}),
@@ -250,6 +251,27 @@ def test_metadata_that_mean_nothing(content, sentence, tmp_path, fails):
         fails(2, "dequantize", path, tmp_path / "y.safetensors") == f"{path} has damaged 'mxcast' metadata: {sentence}"
     )
     assert not (tmp_path / "y.safetensors").exists()
+
+
+@pytest.mark.parametrize("number", [0x110000, 0x7FFFFFFF, 0xFFFFFFFF, 0xD800])
+@pytest.mark.parametrize("key", ["mxcast", "other"])
+def test_what_is_no_unicode_is_no_text(number, key, quantized, tmp_path, fails):
+    """NumPy makes a text of it, with which Python can do nothing."""
+    (tmp_path / "q.safetensors").write_bytes(quantized)
+    stored = read(tmp_path / "q.safetensors")
+    texts = {name: np.array(text) for name, text in stored.metadata.items()} | {"other": np.array("another")}
+    letters = texts[key].reshape(1).view(np.uint32)
+    letters[1] = number
+    texts[key] = letters.view(texts[key].dtype).reshape(())
+    path = tmp_path / "q.npz"
+    path.write_bytes(npz(**{name: one.data.reshape(one.shape) for name, one in stored.tensors.items()}, **texts))
+    assert f"{path} is no .npz file of numbers, or a damaged one" in fails(2, "dequantize", path, tmp_path / "y.npy")
+    assert not (tmp_path / "y.npy").exists()
+
+
+def test_what_a_library_says_of_a_header_is_cut(tmp_path, fails):
+    (tmp_path / "a.npy").write_bytes(header_of_npy("{" + "'a': 1, " * 4000 + "}"))
+    assert len(fails(2, "quantize", tmp_path / "a.npy", tmp_path / "b.npz", "--format", "e4m3")) < 400
 
 
 def test_a_number_of_too_many_digits_beside_a_design(tmp_path, fails):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -131,6 +132,25 @@ def test_a_result_that_cannot_be_made_is_not_kept(own):
     with pytest.raises(ToolError, match="no"):
         kept_folder("kind", ["key"], make)
     assert list((own / "kind").iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO])
+def test_a_disk_that_takes_no_more_is_named(own, number):
+    def make(folder):
+        raise OSError(number, os.strerror(number))
+
+    with pytest.raises(OSError) as error:
+        kept_folder("kind", ["key"], make)
+    assert error.value.errno == number and Path(error.value.filename).parent == own / "kind"
+
+
+def test_a_cache_below_a_folder_that_is_gone(monkeypatch, tmp_path):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    monkeypatch.setenv("MXCAST_CACHE", "a")
+    with pytest.raises(CacheError, match="^the cache folder a, which MXCAST_CACHE names, cannot be used: No such file"):
+        cache_folder()
 
 
 def test_refreshed_means_it_once():

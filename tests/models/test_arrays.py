@@ -428,11 +428,19 @@ def test_jobs_do_not_show(monkeypatch, blocks, jobs):
         (1.5, TypeError),
         (True, TypeError),
         ("2", TypeError),
+        (np.array([1]), TypeError),
     ],
 )
 def test_jobs_are_a_number_of_threads(jobs, error):
     with pytest.raises(error, match="jobs must be"):
         quantize(np.ones(32, np.float32), "e4m3", jobs=jobs)
+
+
+def test_numbers_of_numpy_are_numbers():
+    x = np.ones(64, np.float32)
+    assert quantize(x, "e4m3", block_size=np.int32(16), jobs=np.uint8(1), axis=np.int64(0)).scales.shape == (4,)
+    with pytest.raises(ValueError, match="block_size must be a power of two from 2 to 128, not array"):
+        quantize(x, "e4m3", block_size=np.array([16]))
 
 
 def test_errors_of_threads_arrive():

@@ -110,6 +110,12 @@ def test_what_cannot_be_decoded_yet(block, sentence):
     assert str(error.value) == sentence
 
 
+def test_as_many_axes_as_an_array_has():
+    x = np.linspace(-2, 2, 64, dtype=np.float32)
+    deep = quantize(x.reshape((1,) * 62 + (2, 32)), "e4m3")
+    assert deep.codes.ndim == 64 and np.array_equal(dequantize(deep).reshape(-1), dequantize(quantize(x, "e4m3")))
+
+
 def test_what_is_no_block_array():
     with pytest.raises(TypeError, match="^dequantize takes a BlockArray, such as quantize returns, not "):
         dequantize(np.zeros(32, np.uint8))
