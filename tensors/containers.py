@@ -186,7 +186,7 @@ def _read_npz(path: Path) -> Contents:
 
 
 def _text(array: np.ndarray) -> str:
-    """A text that is stored as an array without axes. Raises ValueError for what is not Unicode; NumPy makes a text of it."""
+    """A text that is stored as an array without axes. Raises ValueError for what is not Unicode, as NumPy does not."""
     return array.astype(array.dtype.newbyteorder("<")).tobytes().decode("utf-32-le").rstrip("\0")
 
 
