@@ -141,8 +141,8 @@ class Elaboration:
 
     @cached_property
     def has_signed_numbers(self) -> bool:
-        """Does the text declare signed numbers?"""
-        return any(re.search(r"(?<![$\w])signed\b", str(tree.root)) for tree in self.compilation.getSyntaxTrees())
+        """Does the text declare signed numbers, or shift them?"""
+        return any(re.search(r"(?<![$\w])signed\b|>>>", str(tree.root)) for tree in self.compilation.getSyntaxTrees())
 
     @cached_property
     def widened_connection(self) -> str | None:

@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -41,6 +42,25 @@ SWEEP = Sweep(
 )
 
 
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory, new_cache):
+    """A cache that has the results of `SWEEP`."""
+    folder = new_cache(tmp_path_factory.mktemp("computed"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MXCAST_CACHE", str(folder))
+        assert {row.status for row in explore(SWEEP, tensors=TENSORS)} == {"done"}
+    return folder
+
+
+@pytest.fixture
+def kept(cache, computed):
+    """A copy of it, as the cache of a test."""
+    for folder in computed.iterdir():
+        if not folder.is_symlink():
+            shutil.copytree(folder, cache / folder.name, dirs_exist_ok=True)
+    return cache
+
+
 def planted(monkeypatch, tmp_path, does: str) -> None:
     """Let every job process run this first: a module that Python imports at its start."""
     (tmp_path / "planted").mkdir(exist_ok=True)
@@ -48,7 +68,7 @@ def planted(monkeypatch, tmp_path, does: str) -> None:
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "planted"))
 
 
-def test_rows_have_the_figures_of_synth_and_of_the_model(cache):
+def test_rows_have_the_figures_of_synth_and_of_the_model(kept):
     rows = explore(SWEEP, tensors=TENSORS)
     assert [row.scale_rule for row in rows] == ["floor", "ceil", "even"] and {row.status for row in rows} == {"done"}
     for row in rows:
@@ -70,13 +90,13 @@ def test_rows_have_the_figures_of_synth_and_of_the_model(cache):
     assert {row.scale_rule for row in rows if row.pareto} and rows[0].proof == "not asked"
 
 
-def test_a_list_of_rows_is_a_table(cache):
+def test_a_list_of_rows_is_a_table(kept):
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame(explore(SWEEP, tensors=TENSORS))
     assert list(table["scale_rule"]) == ["floor", "ceil", "even"] and (table["luts"] > 0).all()
 
 
-def test_nothing_is_computed_twice(cache, monkeypatch, tmp_path):
+def test_nothing_is_computed_twice(kept, monkeypatch, tmp_path):
     first = explore(SWEEP, tensors=TENSORS)
     planted(monkeypatch, tmp_path, "import os; os._exit(9)")
     seen = []
@@ -85,10 +105,10 @@ def test_nothing_is_computed_twice(cache, monkeypatch, tmp_path):
     assert {row.status for row in explore(SWEEP, tensors=TENSORS, force=True)} == {"failed"}, "a job would have failed"
 
 
-def test_a_damaged_result_is_computed_again(cache):
+def test_a_damaged_result_is_computed_again(kept):
     first = explore(SWEEP, tensors=TENSORS)
     for path, damaged in zip(
-        (cache / "explored").glob("*.json"), (lambda text: text[:40], lambda text: "{}", lambda text: "[]"), strict=True
+        (kept / "explored").glob("*.json"), (lambda text: text[:40], lambda text: "{}", lambda text: "[]"), strict=True
     ):
         path.write_text(damaged(path.read_text()))
     assert not explore(SWEEP, tensors=TENSORS, cached=True)
@@ -233,7 +253,7 @@ def test_points_with_the_same_verilog_are_one_job(cache, monkeypatch):
     assert len(list((cache / "explored").glob("*.json"))) == 1
 
 
-def test_proofs_come_from_the_record(cache, tmp_path):
+def test_proofs_come_from_the_record(kept, tmp_path):
     config = converter_config("e2m1", block_size=2)
     digest = fingerprint(verilog(config, "converter"))
     assert recorded(digest) == "not on record"
@@ -248,7 +268,7 @@ def test_proofs_come_from_the_record(cache, tmp_path):
     assert [row.proof for row in rows] == ["proved", "not on record", "not on record"]
 
 
-def test_a_cluster_gives_the_same_and_survives_a_worker(cache, monkeypatch, tmp_path):
+def test_a_cluster_gives_the_same_and_survives_a_worker(kept, monkeypatch, tmp_path):
     """Two worker processes, of which one is killed as soon as both have something to do."""
     distributed = pytest.importorskip("distributed")
     local = explore(SWEEP, tensors=TENSORS)
