@@ -167,7 +167,7 @@ def _short(records: list[dict]) -> str:
     shown = {
         "ocp": "`ocp`, exact subnormals",
         "ocp flush": "`ocp`, flushed",
-        "gorodecky_sousa": "rules of the paper, our design",
+        "gorodecky_sousa": "rules of the paper",
         "ocp bf16": "BF16 input",
     }
     formats = [name for name in dict.fromkeys(f.format for f in FIGURES) if all((job, name) in luts for job in shown)]
@@ -179,17 +179,15 @@ def _short(records: list[dict]) -> str:
             **{head: luts[job, name] for job, head in shown.items()},
             **{
                 head: getattr(figure(design, name, "xcu"), "luts", None)
-                for design, head in (
-                    ("paper", "the paper's Verilog, measured"),
-                    ("mx_for_fpga", "MX-for-FPGA (BF16)"),
-                    ("mxcore", "MXCore"),
-                )
+                for design, head in (("paper", "the paper's Verilog"), ("mx_for_fpga", "MX-for-FPGA"))
             },
         }
         for name in formats
     ]
     return (
-        _markdown(rows) + "\nLUTs of 32-lane converters, one flow for all (`synth_xilinx -family xcu`, pyosys 0.70).\n"
+        _markdown(rows)
+        + "\nLUTs of 32-lane converters, all measured by one flow (`synth_xilinx -family xcu`, pyosys 0.70); "
+        "MX-for-FPGA takes BF16.\n"
     )
 
 

@@ -70,28 +70,26 @@ def markdown(found: list[dict[str, str]], columns: tuple[str, ...]) -> str:
 
 
 def summary(found: list[dict[str, str]]) -> str:
-    """The README's table: the ranges of each profile."""
-    lines = []
+    """The README's table: the ranges of each profile for which faults were planted, and the others in a sentence."""
+    lines, others = [], {}
     for profile in dict.fromkeys(row["profile"] for row in found):
         mine = [row for row in found if row["profile"] == profile]
         passed = [float(row["proved"].split()[0]) for row in mine if row.get("proved", "").endswith(" s")]
         killed = [list(map(int, row["faults killed"].split(" of "))) for row in mine if "faults killed" in row]
+        if not killed:
+            others[f"`{profile}`"] = f"{len(passed)} of {len(mine)}"
+            continue
         lines.append(
             {
                 "profile": profile,
                 "formats proved": f"{len(passed)} of {len(mine)}",
                 "solver time": f"{min(passed):.0f} to {max(passed):.0f} s" if passed else "-",
-                "netlists proved": str(
-                    sum(row.get(f"netlist {target}", "").endswith(" s") for row in mine for target in ("xcu", "ecp5"))
-                ),
-                "faults killed": f"{sum(k for k, _ in killed):,} of {sum(n for _, n in killed):,}" if killed else "-",
-                "by the regression": f"{sum(int(row.get('by the regression', 0)) for row in mine):,}"
-                if killed
-                else "-",
+                "faults killed": f"{sum(k for k, _ in killed):,} of {sum(n for _, n in killed):,}",
                 "all inputs": f"{sum('blocks of all inputs' in row for row in mine)} of {len(mine)}",
             }
         )
-    return markdown(lines, tuple(lines[0]))
+    counts = " and ".join(dict.fromkeys(others.values()))
+    return markdown(lines, tuple(lines[0])) + (f"\nProved too: {', '.join(others)} ({counts}).\n" if others else "")
 
 
 def versions() -> str:
