@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= 2
 
-.PHONY: demo check test test-all table bench results qor clean
+.PHONY: demo check test test-all table bench results qor docs clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -49,6 +49,12 @@ results: $(READY)
 # The same for what converters cost beside others, place and route included: hours, if nothing is on record.
 qor: $(READY)
 	$(BIN)/python bench/qor.py
+
+# The documents as an HTML site, in build/site.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m mkdocs build --strict --quiet
+	@echo build/site/index.html
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

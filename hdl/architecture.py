@@ -55,8 +55,8 @@ class Quantizer(Rule):
     TABLE = (
         "table",
         (
-            "the distance to the top of the block decides everything; rounding is folded into functions of a few bits: "
-            "one floating-point element format, rounding without random bits"
+            "the distance to the top of the block decides everything, and rounding is folded into functions of a few "
+            "bits: one format, of one to three fraction bits or fixed-point of six to eight bits, without random bits"
         ),
     )
 

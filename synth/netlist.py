@@ -12,10 +12,15 @@ from .targets import Target
 __all__ = ["Cost", "cost", "delay_ps"]
 
 
+TRANSISTORS = 4
+"""Of a NAND gate of two inputs in static CMOS."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cost:
     """Cells of a netlist. ``levels`` is the number of LUT, multiplexer and carry cells on the longest path between
-    ports or flip-flops; ``logic_cells`` the estimate of physical sites, None where there is no estimate."""
+    ports or flip-flops; ``logic_cells`` the estimate of physical sites, or of the area in NAND gates of two inputs;
+    None where there is no estimate."""
 
     luts: int
     carries: int
@@ -47,7 +52,10 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
     kinds: Counter[str] = Counter()
     for cell_type, count in types.items():
         kinds[target.kind(cell_type)] += count
-    logic_cells = statistics.get("design", {}).get("estimated_num_lc")
+    estimates = statistics.get("design", {})
+    logic_cells = estimates.get("estimated_num_lc")
+    if transistors := estimates.get("estimated_num_transistors"):
+        logic_cells = round(int(transistors.rstrip("+")) / TRANSISTORS)  # + for `$scopeinfo`, which has none
     if target.luts_per_carry is not None:
         logic_cells = kinds["luts"] + target.luts_per_carry * kinds["carries"]
     return Cost(

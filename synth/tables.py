@@ -8,6 +8,7 @@ from .baselines import NOTE as PUBLISHED_NOTE
 from .baselines import PUBLISHED, Published
 from .pnr import PlaceAndRoute
 from .synthesis import STAGES, Synthesis
+from .targets import TARGETS
 
 __all__ = ["NOTE", "PNR_NOTE", "pnr_table", "table"]
 
@@ -35,14 +36,19 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
                 "format": _formats(config),
                 "profile": config.profile or "-",
                 "target": result.target,
-                "LUTs": whole.luts,
+                TARGETS[result.target].cells: whole.luts,
                 "carries": whole.carries,
                 "muxes": whole.muxes,
                 "FFs": whole.ffs,
-                "LCs": whole.logic_cells,
+                TARGETS[result.target].area: whole.logic_cells,
                 "levels": whole.levels,
                 "ps": whole.delay_ps,
-                **{f"{name} LUTs": result.stages[name].luts if name in result.stages else None for name in stages},
+                **{
+                    f"{name} {TARGETS[result.target].cells}": result.stages[name].luts
+                    if name in result.stages
+                    else None
+                    for name in stages
+                },
                 "paper LUTs": published and published.luts,
                 "paper ns": published and published.ns,
             }

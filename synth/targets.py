@@ -19,12 +19,16 @@ class Target:
     description: str
     script: str
     luts: str
+    cells: str = "LUTs"
+    """What ``luts`` are called."""
+    area: str = "LCs"
+    """What ``Cost.logic_cells`` are called."""
     carries: str = "(?!)"
     muxes: str = "(?!)"
     ffs: str = "(?!)"
     inverters: str = r"INV|\$_NOT_"
     technology: str | None = None
-    """What Yosys' ``stat -tech`` estimates logic cells for."""
+    """What Yosys' ``stat -tech`` estimates logic cells or transistors for."""
     luts_per_carry: int | None = None
     """Logic cells that a carry cell takes; None where Yosys estimates logic cells itself, or nobody does."""
     timed: bool = False
@@ -92,6 +96,16 @@ _TARGETS = (
         ffs="SB_DFF[A-Z]*",
         timed=True,
         device="ice40",
+    ),
+    Target(
+        name="asic",
+        description="static CMOS gates (synth, abc -g cmos), their area in NAND gates of two inputs",
+        script="synth -flatten -top {top}; abc -g cmos; opt_clean",
+        luts=r"\$_(NAND|NOR|XOR|XNOR|MUX|NMUX|AOI3|OAI3|AOI4|OAI4|NOT)_",
+        ffs=r"\$_S?DFF.*",
+        technology="cmos",
+        cells="gates",
+        area="NAND2",
     ),
     Target(
         name="lut6",

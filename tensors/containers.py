@@ -186,8 +186,8 @@ def _read_npz(path: Path) -> Contents:
 
 
 def _text(array: np.ndarray) -> str:
-    """A text that is stored as an array without axes. Raises ValueError for what is not Unicode, as NumPy does not."""
-    return array.astype(array.dtype.newbyteorder("<")).tobytes().decode("utf-32-le").rstrip("\0")
+    """A text that is stored as an array without axes. Raises ValueError for numbers beyond Unicode; NumPy does not."""
+    return array.astype(array.dtype.newbyteorder("<")).tobytes().decode("utf-32-le", "surrogatepass").rstrip("\0")
 
 
 def _stored(flat: np.ndarray, shape: tuple[int, ...], map: mmap.mmap | None = None) -> Stored:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "examples/README.md",
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -39,9 +39,14 @@ def commands(page: Path) -> Iterator[str]:
             yield line.strip()
 
 
-def test_the_snippet_of_the_readme_runs():
-    failed, attempted = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text()], ids=lambda page: page.name)
+def test_snippets_run(page):
+    failed, attempted = doctest.testfile(str(page), module_relative=False)
     assert failed == 0 and attempted >= 3
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().split()) <= 900
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

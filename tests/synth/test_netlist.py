@@ -35,6 +35,11 @@ CELLS = {
         "inverters": "INV $_NOT_",
         "others": "SB_RAM40_4K SB_IO SB_GB SB_MAC16",
     },
+    "asic": {
+        "luts": "$_NAND_ $_NOR_ $_XOR_ $_XNOR_ $_MUX_ $_NMUX_ $_AOI3_ $_OAI3_ $_AOI4_ $_OAI4_ $_NOT_",
+        "ffs": "$_DFF_P_ $_SDFFE_PP0P_",
+        "others": "$lut $_DLATCH_P_ $mem_v2",
+    },
     "lut6": {
         "luts": "$lut",
         "ffs": "$_DFF_P_ $_DFFE_PP_ $_SDFF_PP0_ $_SDFFE_PP0P_ $_DFF_PN0_",
@@ -146,6 +151,7 @@ def test_notes_of_yosys_are_no_cells():
         ("ecp5", ["LUT4 a b > y", "CCU2C y > z", "PFUMX z > x"], {"design": {}}, 3),  # a carry cell takes two
         ("lut6", ["$lut a b > y"], {"design": {"num_cells": 1}}, None),  # nobody estimates
         ("lut6", ["$lut a b > y"], {}, None),
+        ("asic", ["$_NAND_ a b > y"], {"design": {"estimated_num_transistors": "4210+"}}, 1052),  # NAND gates of four
     ],
 )
 def test_logic_cells(target, rows, statistics, logic_cells):
