@@ -53,7 +53,8 @@ qor: $(READY)
 # The documents as an HTML site, in build/site.
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	$(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/package .
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo build/site/index.html
 
 clean:
