@@ -42,6 +42,21 @@ def quantize(
     pad: Pad = False,
     jobs: Jobs = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random bits of the rounding sr.")] = 0,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--include",
+            metavar="PATTERN",
+            show_default=False,
+            help="Only tensors whose name matches, as '*.weight'; more than once: any of them. Others are copied.",
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude", metavar="PATTERN", show_default=False, help="Tensors that are copied, as '*LayerNorm*'."
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -58,7 +73,16 @@ def quantize(
 
     with output.progress(f"quantizing {source.name}") as progress:
         report = quantize_file(
-            source, target, chosen.numerics, chosen.profile, pad=pad, jobs=jobs, seed=seed, progress=progress
+            source,
+            target,
+            chosen.numerics,
+            chosen.profile,
+            pad=pad,
+            jobs=jobs,
+            seed=seed,
+            include=include or (),
+            exclude=exclude or (),
+            progress=progress,
         )
     rows = [_row(one_line(t.name), " x ".join(map(str, t.shape)), t.statistics) for t in report.tensors]
     if len(rows) > 1:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import reduce
 from importlib.metadata import version
 from operator import add
@@ -106,6 +107,8 @@ def quantize_file(
     pad: bool = False,
     jobs: int = 1,
     seed: int = 0,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     progress: Progress = None,
     **fields: Unpack[EncodeFields],
 ) -> QuantizedFile:
@@ -114,10 +117,13 @@ def quantize_file(
     ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
     ``fields`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
     holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads work on
-    tiles of the tensors. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
+    tiles of the tensors. ``include`` and ``exclude`` are patterns of names (`fnmatch`: ``*``, ``?``, ``[...]``): a
+    tensor is copied, whatever its type, if its name matches none of ``include``, where that has any, or one of
+    ``exclude``. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
     ``progress`` is called with the elements done and the elements in all.
 
-    Raises ValueError for other floating-point types, incomplete blocks, unknown names and damaged files. ``target``
+    Raises ValueError for other floating-point types, incomplete blocks, unknown names, patterns that no name matches
+    and damaged files. ``target``
     appears whole or not at all.
     """
     source, target = Path(source), Path(target)
@@ -128,7 +134,7 @@ def quantize_file(
     if KEY in contents.metadata:
         raise ValueError(f"{source} has been quantized by mxcast already")
     size = numerics.block_size
-    chosen = _converted(source, contents, size, pad)
+    chosen = _converted(source, contents, size, pad, _asked_for(contents, include, exclude))
     shapes = {name: stored.shape for name, stored in chosen.items()}
     for name, stored in chosen.items():
         if numerics.source not in (FP32, FORMATS[CONVERTED[stored.dtype].newbyteorder("=")]):
@@ -280,10 +286,26 @@ def _check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]
         raise ValueError(f"{source} and {target} are the same file")
 
 
-def _converted(path: Path, contents: Contents, size: int, pad: bool) -> dict[str, Stored]:
-    """The tensors of a file that are quantized, checked."""
+def _asked_for(contents: Contents, include: Sequence[str], exclude: Sequence[str]) -> set[str]:
+    """The names that the patterns choose. Raises ValueError for a pattern that no name matches."""
+    for pattern in (*include, *exclude):
+        if not any(fnmatchcase(name, pattern) for name in contents.tensors):
+            raise ValueError(f"no tensor has a name that matches {excerpt(pattern)}")
+    return {
+        name
+        for name in contents.tensors
+        if (not include or any(fnmatchcase(name, pattern) for pattern in include))
+        and not any(fnmatchcase(name, pattern) for pattern in exclude)
+    }
+
+
+def _converted(
+    path: Path, contents: Contents, size: int, pad: bool, asked_for: Container[str] | None = None
+) -> dict[str, Stored]:
+    """The tensors of a file that are quantized, checked: those that are ``asked_for``, or all."""
     accepted = ", ".join(CONVERTED).replace(", BF16", " and BF16")
-    chosen = {name: t for name, t in contents.tensors.items() if t.shape and t.dtype.startswith(("F", "BF"))}
+    of_names = {name: t for name, t in contents.tensors.items() if asked_for is None or name in asked_for}
+    chosen = {name: t for name, t in of_names.items() if t.shape and t.dtype.startswith(("F", "BF"))}
     for name, stored in chosen.items():
         if stored.dtype not in CONVERTED:
             raise ValueError(f"tensor {name!r} is {stored.dtype}: mxcast converts {accepted}")
@@ -295,7 +317,9 @@ def _converted(path: Path, contents: Contents, size: int, pad: bool) -> dict[str
     if not contents.tensors:
         raise ValueError(f"{path} has no tensors")
     if not chosen:
-        there = sorted({t.dtype + ("" if t.shape else " scalars") for t in contents.tensors.values()})
+        if not of_names:
+            raise ValueError(f"the patterns of names leave no tensor of {path} to convert")
+        there = sorted({t.dtype + ("" if t.shape else " scalars") for t in of_names.values()})
         raise ValueError(f"{path} has nothing to convert: mxcast converts {accepted}, not {', '.join(there)}")
     return chosen
 

@@ -216,3 +216,27 @@ def test_shapes_that_nobody_could_read_again(shape, sentence, raw_safetensors, t
     source = raw_safetensors({"a": ("F32", shape, bytes(0 if 0 in shape else 256))})
     with pytest.raises(ValueError, match=sentence):
         quantize_file(source, tmp_path / "q.safetensors", "e4m3", pad=True)
+
+
+def test_patterns_of_names(tmp_path, numbers, passes, fails):
+    """What they leave out is copied, whatever it is."""
+    names = ("a.weight", "a.LayerNorm.weight", "a.bias")
+    source = tmp_path / "m.safetensors"
+    save_file(dict.fromkeys(names, numbers) | {"b": np.ones(3, np.float64)}, source)
+    target, options = tmp_path / "q.safetensors", ("--format", "e4m3", "--json")
+    chosen = ("--include", "*.weight", "--exclude", "*LayerNorm*")
+    report = json.loads(passes("quantize", source, target, *options, *chosen))
+    assert [tensor["name"] for tensor in report["tensors"]] == ["a.weight"]
+    assert set(report["copied"]) == {"a.LayerNorm.weight", "a.bias", "b"}
+    found = load_file(target)
+    same(found["a.bias"], numbers)
+    same(found["a.weight"], quantize(numbers, "e4m3").codes)
+    dequantize_file(target, tmp_path / "y.safetensors")
+    assert load_file(tmp_path / "y.safetensors").keys() == {*names, "b"}
+    for given, sentence in (
+        (("--include", "a*", "--exclude", "c*"), "no tensor has a name that matches 'c*'"),
+        (("--exclude", "*"), f"the patterns of names leave no tensor of {source} to convert"),
+        (("--include", "b"), "tensor 'b' is F64: mxcast converts F32, F16 and BF16"),
+    ):
+        assert fails(2, "quantize", source, tmp_path / "z.safetensors", "--format", "e4m3", *given) == sentence
+    assert not (tmp_path / "z.safetensors").exists()
