@@ -148,9 +148,12 @@ def emit(
     ValueError
         for an unknown name, for what no converter can be, and where somebody has edited a file, unless by ``force``
     """
-    from .hdl import emit
+    from .hdl import default_name, emit
+    from .sim.self_checking import bench
 
-    return emit(converter_config(format, profile, **rules), out, name, force=force)
+    config = converter_config(format, profile, **rules)
+    top = default_name(config) if name is None else name
+    return emit(config, out, top, bench=bench(config, top), force=force)
 
 
 def verify(

@@ -50,11 +50,15 @@ def emit(
     if vendor is None and not (part is None and period is None):
         raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
     from ..hdl import default_name, emit
+    from ..sim.self_checking import bench
 
     results = []
     for chosen in asked.configs:
         output.configuration(chosen)
-        files = emit(chosen, out, asked.name, vendor=vendor, part=part, period_ns=period, force=force)
+        top = asked.name or default_name(chosen)
+        files = emit(
+            chosen, out, top, vendor=vendor, part=part, period_ns=period, bench=bench(chosen, top), force=force
+        )
         if chosen.latency:
             output.say(
                 f"latency {chosen.latency} cycles: registered after "
@@ -64,7 +68,7 @@ def emit(
             output.say(f"wrote {path}")
         results.append(
             {
-                "name": asked.name or default_name(chosen),
+                "name": top,
                 "config_id": chosen.config_id,
                 "profile": chosen.profile,
                 **chosen.to_dict(),

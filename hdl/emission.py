@@ -15,6 +15,7 @@ from .block import BlockConverter
 from .boundaries import TOGETHER
 from .config import ConverterConfig, converter_config
 from .modules import convert
+from .package import core, file_list, templates
 from .random_source import RandomSource
 from .vendors import project
 
@@ -185,44 +186,37 @@ def emit(
     vendor: str | None = None,
     part: str | None = None,
     period_ns: float | None = None,
+    bench: str | None = None,
     force: bool = False,
 ) -> dict[str, Path]:
     """Write ``<out>/<name>-<config_id>/rtl/`` and its manifest; returns the files by kind.
 
-    ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` (an instantiation), ``json`` and ``manifest``; for
-    stochastic rounding also ``random_source``, a module that can feed its random bits; for a ``vendor`` of `VENDORS`
-    also ``<vendor>_script`` and ``<vendor>_constraints``, a project for its tool, a ``part`` and a clock period. Raises
-    ValueError where one of these files is there and somebody has edited it, unless by ``force``.
+    ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` and ``template_sv`` (an instantiation), ``json`` and
+    ``manifest``; for stochastic rounding also ``random_source``, a module that can feed its random bits; with the text
+    of a ``bench``, the module ``<name>_tb``, also that; for a ``vendor`` of `VENDORS` also ``<vendor>_script`` and
+    ``<vendor>_constraints``, a project for its tool, a ``part`` and a clock period. Raises ValueError where one of
+    these files is there and somebody has edited it, unless by ``force``.
     """
     if vendor is None and not (part is None and period_ns is None):
         raise ValueError("part and period belong to the project of a vendor: give the vendor too")
     about = describe(config, name)
     name = about["name"]
     folder = Path(out) / f"{name}-{config.config_id}"
-    connections = ",\n".join(f"    .{p['name']}({p['name']})" for p in about["ports"])
-    declarations = "".join(f"wire [{p['width'] - 1}:0] {p['name']};\n" for p in about["ports"])
     formats = config.formats.replace(",", " or ")
-    core = f"""CAPI=2:
-name: ::{name}:{version("mxcast")}
-description: {about["numerics"]["source"]} to {formats} block converter ({about["config_id"]})
-filesets:
-  rtl:
-    files: [{name}.v]
-    file_type: verilogSource
-targets:
-  default:
-    filesets: [rtl]
-    toplevel: {name}
-"""
-    contents = {
-        "verilog": (f"{name}.v", verilog(config, name)),
-        "filelist": (f"{name}.f", f"{name}.v\n"),
-        "core": (f"{name}.core", core),
-        "template": (f"{name}_inst.v", f"{declarations}\n{name} {name}_0 (\n{connections}\n);\n"),
-        "json": (f"{name}.json", json.dumps(about, indent=2) + "\n"),
-    }
+    contents = {"verilog": (f"{name}.v", verilog(config, name))}
     if config.numerics.random_bits:
         contents["random_source"] = (f"{name}_random_source.v", random_source(config, name))
+    files, test = [file for file, _ in contents.values()], f"{name}_tb.v" if bench else None
+    in_verilog, in_systemverilog = templates(about).values()
+    contents |= {
+        "filelist": (f"{name}.f", file_list(files)),
+        "core": (f"{name}.core", core(about, formats, files, test)),
+        "template": (f"{name}_inst.v", in_verilog),
+        "template_sv": (f"{name}_inst.sv", in_systemverilog),
+        "json": (f"{name}.json", json.dumps(about, indent=2) + "\n"),
+    }
+    if test and bench:
+        contents["bench"] = (test, bench)
     contents = {kind: (f"rtl/{file}", text) for kind, (file, text) in contents.items()}
     if vendor is not None:
         contents |= project(vendor, about, part=part, **({} if period_ns is None else {"period_ns": period_ns}))
@@ -234,14 +228,14 @@ targets:
             ]
         ):
             raise ValueError(f"{edited[0]} has been edited since it was emitted: move it, or emit it anew with --force")
-        files = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
+        paths = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
         still_there = {
             file: digest for file, digest in known.items() if _digest(folder / file) == digest
         }  # the project of another vendor
         sums = still_there | {file: _sha256sum(text) for file, text in contents.values()}
         manifest = {**about, "sha256": sums}
-        files["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
-    return files
+        paths["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
+    return paths
 
 
 def _manifest(folder: Path) -> dict[str, str]:

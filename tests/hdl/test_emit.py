@@ -40,6 +40,7 @@ def test_files(emitted):
         "filelist": f"rtl/{emitted.top}.f",
         "core": f"rtl/{emitted.top}.core",
         "template": f"rtl/{emitted.top}_inst.v",
+        "template_sv": f"rtl/{emitted.top}_inst.sv",
         "json": f"rtl/{emitted.top}.json",
         "manifest": "manifest.json",
         **({"random_source": f"rtl/{emitted.top}_random_source.v"} if emitted.config.numerics.random_bits else {}),
@@ -77,10 +78,20 @@ def test_json_agrees_with_the_verilog(emitted):
 
 
 def test_file_list_and_core_name_the_verilog(emitted):
-    assert emitted.files["filelist"].read_text() == f"{emitted.top}.v\n"
+    files = [emitted.files[kind].name for kind in ("verilog", "random_source") if kind in emitted.files]
+    assert emitted.files["filelist"].read_text().splitlines() == files
     core = emitted.files["core"].read_text()
     assert core.startswith("CAPI=2:\n")  # FuseSoC looks for it in the first line
-    assert f"files: [{emitted.top}.v]" in core and f"toplevel: {emitted.top}\n" in core
+    assert f"files: [{', '.join(files)}]" in core and f"toplevel: {emitted.top}\n" in core
+    assert re.findall(r"^  (\w+):", core.partition("targets:")[2], flags=re.M) == ["default", "lint", "synth"]
+
+
+def test_a_bench_is_part_of_the_package(tmp_path):
+    files = emit(CONFIG, tmp_path, "top", bench="module top_tb; endmodule\n")
+    assert files["bench"].read_text() == "module top_tb; endmodule\n" and files["bench"].name == "top_tb.v"
+    core = files["core"].read_text()
+    assert "files: [top_tb.v]" in core and "toplevel: top_tb\n" in core
+    assert "rtl/top_tb.v" in json.loads(files["manifest"].read_text())["sha256"]
 
 
 def test_template_can_be_pasted(emitted, tmp_path):
@@ -203,7 +214,7 @@ def _emitted_by_a_process(folder: Path, *arguments: str, **environment: str) -> 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory) -> dict[str, bytes]:
     files = _emitted_by_a_process(tmp_path_factory.mktemp("here") / "a", PYTHONHASHSEED="0")
-    assert len(files) == 3 * 6 + 7 and all(name.startswith("build/") for name in files)
+    assert len(files) == 3 * 7 + 8 and all(name.startswith("build/") for name in files)
     return files
 
 

@@ -1,0 +1,72 @@
+"""What is written beside a converter's Verilog: the lists of its files for other tools, and instantiations to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+__all__ = ["core", "file_list", "templates"]
+
+LIBRARY = "mxcast:mx"
+"""Vendor and library of the cores."""
+
+
+def file_list(files: Sequence[str]) -> str:
+    """For ``-F`` of simulators, and for ``-f`` in the folder of the files."""
+    return "".join(f"{file}\n" for file in files)
+
+
+def core(about: dict[str, Any], formats: str, files: Sequence[str], bench: str | None) -> str:
+    """The core file of FuseSoC: ``files`` for synthesis, and a ``bench`` that checks itself where there is one.
+
+    The targets are ``default`` (for designs that depend on the core), ``lint`` (Verilator), ``synth`` (Yosys) and
+    with a bench ``sim`` (Icarus).
+    """
+    name = about["name"]
+    text = f"""CAPI=2:
+name: {LIBRARY}:{name}:{version("mxcast")}
+description: {about["numerics"]["source"]} to {formats} block converter ({about["config_id"]})
+filesets:
+  rtl:
+    files: [{", ".join(files)}]
+    file_type: verilogSource
+"""
+    if bench:
+        text += f"""  tb:
+    files: [{bench}]
+    file_type: verilogSource
+"""
+    text += f"""targets:
+  default: &default
+    filesets: [rtl]
+    toplevel: {name}
+  lint:
+    <<: *default
+    flow: lint
+    flow_options: {{tool: verilator, verilator_options: [-Wall]}}
+  synth:
+    <<: *default
+    flow: generic
+    flow_options: {{tool: yosys, arch: xilinx}}
+"""
+    if bench:
+        text += f"""  sim:
+    filesets: [rtl, tb]
+    toplevel: {bench.partition(".")[0]}
+    flow: sim
+    flow_options: {{tool: icarus}}
+"""
+    return text
+
+
+def templates(about: dict[str, Any]) -> dict[str, str]:
+    """Instantiations with declarations of what is connected, by the end of the file: Verilog and SystemVerilog."""
+    ports, name = about["ports"], about["name"]
+    connections = ",\n".join(f"    .{port['name']}({port['name']})" for port in ports)
+
+    def template(kind: str) -> str:
+        declarations = "".join(f"{kind} [{port['width'] - 1}:0] {port['name']};\n" for port in ports)
+        return f"{declarations}\n{name} {name}_0 (\n{connections}\n);\n"
+
+    return {"v": template("wire"), "sv": template("logic")}
