@@ -21,6 +21,8 @@ class Comparison:
     what: str
     names: frozenset[Symbol]
     unknown: bool
+    others: frozenset[Symbol] | None = None
+    """The names of the other side, where only x on both sides matters."""
 
 
 @dataclass

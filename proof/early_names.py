@@ -14,6 +14,10 @@ from .slang import Node
 __all__ = ["early_names"]
 
 
+EVERY = ".*"
+"""The name of a use of every name, by which ports are connected."""
+
+
 @dataclass
 class _Scope:
     outer: _Scope | None
@@ -33,6 +37,9 @@ class _Use:
 
     def is_early(self, of_packages: set[str]) -> bool:
         """Is the name declared later in a scope, and around that, or in a package, too?"""
+        if self.name == EVERY:
+            later = {name for name, place in self.scope.declared.items() if place > self.location.offset}
+            return any(_Use(name, self.location, self.scope).is_early(of_packages) for name in later)
         scope: _Scope | None = self.scope
         while scope is not None and self.name not in scope.declared:
             scope = scope.outer
@@ -64,22 +71,28 @@ def early_names(root: Node) -> Iterator[tuple[str, Node]]:
         syntax.BlockStatementSyntax,
         syntax.ForLoopStatementSyntax,
     )
-    packages, uses = [], []
+    packages: dict[str, _Scope] = {}
+    uses, imports = [], []
     waiting: list[tuple[Node, _Scope | None, bool]] = [(root, None, False)]
     while waiting:
         node, scope, is_member = waiting.pop()
         if isinstance(node, scopes) or scope is None:
             scope = _Scope(scope)
             if node.kind.name == "PackageDeclaration":
-                packages.append(scope)
+                packages[node.header.name.valueText] = scope
         left_out: list[Node] = []
         if isinstance(node, syntax.DeclaratorSyntax):
             if not is_member:
                 scope.declare(node.name)
         elif isinstance(node, syntax.TypedefDeclarationSyntax | syntax.TypeAssignmentSyntax):
             scope.declare(node.name)
+        elif isinstance(node, syntax.LetDeclarationSyntax):
+            scope.declare(node.identifier)
         elif isinstance(node, syntax.PackageImportItemSyntax):
             scope.declare(node.item)
+            imports.append((scope, node.package.valueText, node.item))
+        elif isinstance(node, syntax.WildcardPortConnectionSyntax):
+            uses.append(_Use(EVERY, node.sourceRange.start, scope))
         elif isinstance(node, syntax.LoopGenerateSyntax):
             scope.declare(node.identifier)
         elif isinstance(node, syntax.GenvarDeclarationSyntax):
@@ -102,5 +115,9 @@ def early_names(root: Node) -> Iterator[tuple[str, Node]]:
                     waiting.append((part, scope, is_member))
                 else:  # but for what chooses a part of it
                     waiting += [(inner, scope, False) for inner in part if isinstance(inner, syntax.SyntaxNode)]
-    of_packages = {name for scope in packages for name in scope.declared}
+    for scope, package, item in imports:
+        if item.rawText == "*" and package in packages:
+            for name in packages[package].declared:
+                scope.declared.setdefault(name, item.location.offset)
+    of_packages = {name for scope in packages.values() for name in scope.declared}
     return iter([(use.name, use.location) for use in uses if use.is_early(of_packages)])

@@ -20,6 +20,7 @@ __all__ = [
     "locals_of",
     "part_of",
     "root_of",
+    "same_value",
     "targets_of",
     "value_of",
     "whole",
@@ -100,7 +101,7 @@ def may_miss(select: Node, constants: Constants) -> bool:
         return True
     extent, indices = kind.fixedRange, _indices(select, constants)
     if indices is None:
-        base = value_of(select.selector if select.kind.name == "ElementSelect" else select.left)
+        base = same_value(select.selector if select.kind.name == "ElementSelect" else select.left)
         bits, lowest = base.type.bitWidth, 0
         if base.type.isSigned:
             bits, lowest = bits - 1, -(1 << (bits - 1))
@@ -170,6 +171,19 @@ def contents(expression: Node, constants: Constants) -> tuple[set[Symbol], bool,
 
     expression.visit(look)
     return names, is_unknown, called
+
+
+def same_value(expression: Node) -> Node:
+    """An expression without the conversions that keep its value, whatever it is."""
+    while expression.kind.name == "Conversion":
+        before, after = expression.operand.type, expression.type
+        widened = after.bitWidth > before.bitWidth and not before.isSigned
+        if not (
+            before.isIntegral and (widened or (after.bitWidth >= before.bitWidth and before.isSigned == after.isSigned))
+        ):
+            break
+        expression = expression.operand
+    return expression
 
 
 def value_of(expression: Node) -> Node:

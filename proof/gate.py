@@ -18,7 +18,7 @@ from .parts import Part, Symbol
 from .readers import reliance
 from .slang import Node
 from .start import not_started
-from .statements import Reader
+from .statements import WITHOUT_X, Reader
 
 __all__ = ["Objection", "objections", "of_readers"]
 
@@ -114,6 +114,8 @@ class _Gate:
             inner, outer = getattr(connection.port, "internalSymbol", None), connection.expression
             if inner is None or outer is None:
                 continue
+            if connection.port.direction.name == "InOut":
+                self.object(instance.location, f"the port {connection.port.name} below the top is an inout")
             activity = Activity("connection", instance.location, body_of(instance))
             if connection.port.direction.name == "In":
                 self.reader.expression(activity, outer)
@@ -138,8 +140,14 @@ class _Gate:
         activity = Activity("continuous", gate.location, body_of(gate))
         for connection in gate.portConnections:
             self.reader.expression(activity, connection, acts=connection.kind.name == "Assignment")  # an output
+        is_two_state = any(
+            connection.kind.name == "Assignment" and not connection.left.type.isFourState
+            for connection in gate.portConnections
+        )
         for connection in gate.portConnections:
             self.reader._flow(activity, list(activity.blocking.symbols), connection)
+            if is_two_state and connection.kind.name != "Assignment":
+                self.reader.compared(activity, connection, WITHOUT_X)
         self.activities.append(activity)
 
     def _assign(self, assign: Node) -> None:
@@ -254,6 +262,8 @@ class _Gate:
             for comparison in activity.comparisons:
                 if comparison.unknown:
                     self.object(comparison.location, f"there is x or z in {comparison.what}")
+                elif comparison.others is not None and not comparison.others & unknown:
+                    continue
                 elif some := next((name for name in comparison.names if name in unknown), None):
                     self.object(comparison.location, f"{some.text}, which may be x, is in {comparison.what}")
 
@@ -299,12 +309,20 @@ class _Gate:
                 self.object(node.sourceRange.start, f"there is {what}")
             elif node.kind.name == "TimeLiteralExpression":
                 self.object(node.sourceRange.start, "there is a time, which is another number under another time scale")
-            elif isinstance(node, syntax.ScopedNameSyntax) and str(node).strip().startswith(f"{self.design.top.name}."):
+            elif isinstance(node, syntax.ScopedNameSyntax) and _first_name(node) in (self.design.top.name, "$root"):
                 self.object(node.sourceRange.start, f"{str(node).strip()} reaches into the design from above")
             return VisitAction.Advance
 
         for tree in self.design.compilation.getSyntaxTrees():
             tree.root.visit(look)
+
+
+def _first_name(node: Node) -> str:
+    """The first name of a hierarchical one."""
+    while hasattr(node, "left"):
+        node = node.left
+    token = getattr(node, "identifier", None) or getattr(node, "keyword", None)
+    return "" if token is None else token.valueText
 
 
 def _is_bits(kind: Node) -> bool:

@@ -21,16 +21,17 @@ from .expressions import (
     locals_of,
     part_of,
     root_of,
+    same_value,
     targets_of,
     value_of,
     whole,
     words,
 )
-from .parts import Symbol
+from .parts import Part, Symbol
 from .slang import Node
 from .system_tasks import MESSAGES, PURE, READ_FILES, VALUES, only_says
 
-__all__ = ["Reader"]
+__all__ = ["WITHOUT_X", "Reader"]
 
 STEPS = ("Preincrement", "Predecrement", "Postincrement", "Postdecrement")
 LITERALS = ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral")
@@ -87,6 +88,12 @@ class Reader:
             self.statement(activity, body)
         except RecursionError:
             self.objects(block.location, "a block is nested too deeply to be read")
+        own = {Symbol.of(symbol) for symbol in locals_of(block.body)}
+        activity.unknown |= {
+            part.symbol for part, _ in activity.reads if part.symbol in own and not _is_written(activity, part)
+        }
+        if activity.kind in ("combinational", "listed"):  # what a latch holds at first
+            activity.unknown |= {part.symbol for part, _ in activity.blocking if not activity.assigned.covers(part)}
         return activity
 
     def _start(self, activity: Activity, timing: Node) -> str:
@@ -191,12 +198,17 @@ class Reader:
         ]
         is_wild = word != "case"
         self.expression(activity, statement.expr)
-        self._compared(activity, statement.expr, f"the expression of a {word}", only_literals=not is_wild)
+        self.compared(activity, statement.expr, f"the expression of a {word}", only_literals=not is_wild)
         for item in statement.items:
             for label in item.expressions:
                 if not is_wild or not self._is_pattern(label):
                     self.expression(activity, label)
-                    self._compared(activity, label, f"a label of a {word}", only_literals=not is_wild)
+                    self.compared(activity, label, f"a label of a {word}", only_literals=not is_wild)
+        if not is_wild:  # x is met by x
+            labels = [contents(label, self.constants)[0] for item in statement.items for label in item.expressions]
+            names, others = contents(statement.expr, self.constants)[0], frozenset().union(*labels)
+            what = f"the expression and in a label of a {word}"
+            activity.comparisons.append(Comparison(statement.sourceRange.start, what, frozenset(names), False, others))
         ways, dead = [item.stmt for item in statement.items], []
         if statement.defaultCase is not None:
             ways.append(statement.defaultCase)
@@ -218,7 +230,7 @@ class Reader:
         """Has a case a label for each value of its expression?"""
         from pyslang import LiteralBase, SVInt
 
-        inner, whole_width, wild = value_of(case.expr).type, case.expr.type.bitWidth, {"casez": "z", "casex": "xz"}
+        inner, whole_width, wild = same_value(case.expr).type, case.expr.type.bitWidth, {"casez": "z", "casex": "xz"}
         width, patterns = inner.bitWidth, []
         for label in (label for item in case.items for label in item.expressions):
             value = self.constants.value(label)
@@ -438,14 +450,14 @@ class Reader:
                 "WildcardEquality",
                 "WildcardInequality",
             ):
-                self._compared(activity, node.left, KNOWS_X)
+                self.compared(activity, node.left, KNOWS_X)
                 if node.op.name.startswith("Case") or not self._is_pattern(node.right):
-                    self._compared(activity, node.right, KNOWS_X)
+                    self.compared(activity, node.right, KNOWS_X)
                 elif node.op.name.startswith("Wildcard"):  # its z is a wildcard
                     node.left.visit(look)
                     return ast.VisitAction.Skip
             elif kind == "Inside":
-                self._compared(activity, node.left, KNOWS_X)
+                self.compared(activity, node.left, KNOWS_X)
                 for part in (node.left, *(value for value in node.rangeList if not self._is_pattern(value))):
                     part.visit(look)
                 return ast.VisitAction.Skip
@@ -493,7 +505,7 @@ class Reader:
 
     def _converted(self, activity: Activity, conversion: Node) -> None:
         if conversion.operand.type.isFourState and not conversion.type.isFourState:
-            self._compared(activity, conversion.operand, WITHOUT_X)
+            self.compared(activity, conversion.operand, WITHOUT_X)
 
     def _does(self, call: Node, caller: Activity) -> bool:
         """Does a function write more than its value?"""
@@ -531,7 +543,7 @@ class Reader:
             self._look_across(activity, target)
             for index in indices_of(target):
                 self.expression(activity, index)
-                self._compared(activity, index, "an index of what is written")
+                self.compared(activity, index, "an index of what is written")
             if blocking:
                 activity.write(part, target.sourceRange.start)
             else:
@@ -558,6 +570,11 @@ class Reader:
 
     def _read(self, activity: Activity, node: Node) -> bool:
         """Read a name with its indices; False for a selection from something that is no name."""
+        chosen = node
+        while chosen.kind.name in ("ElementSelect", "RangeSelect", "MemberAccess"):
+            if chosen.value.type.isFourState and not chosen.type.isFourState:  # a member of a structure
+                self.compared(activity, chosen.value, WITHOUT_X)
+            chosen = chosen.value
         part = part_of(node, self.constants)
         if part is None:
             return False
@@ -583,7 +600,7 @@ class Reader:
         ):
             self.objects(node.sourceRange.start, f"{str(root.syntax).strip()} is a name of another module")
 
-    def _compared(self, activity: Activity, node: Node, what: str, only_literals: bool = False) -> None:
+    def compared(self, activity: Activity, node: Node, what: str, only_literals: bool = False) -> None:
         names, is_unknown, _ = contents(node, self.constants)
         # without wildcards only a literal matters: of 0 and 1 one is always met
         activity.comparisons.append(
@@ -601,7 +618,7 @@ class Reader:
             if name not in VALUES:
                 self.objects(call.sourceRange.start, f"there is a call of {name}")
             if name in COUNTS:
-                self._compared(activity, call.arguments[0], name)
+                self.compared(activity, call.arguments[0], name)
             return ast.VisitAction.Advance
         place, inner = call.sourceRange.start, self._function(call.subroutine, activity)
         if inner is not None:
@@ -648,9 +665,14 @@ class Reader:
         for result in results:
             if not inner.assigned.covers(whole(result)):
                 self.objects(result.location, f"{subroutine.name} does not write all of {result.name} on every path")
+        inner.unknown |= {part.symbol for part, _ in inner.reads if part.symbol in own}
         for symbol in own:
             inner.assigned.forget(symbol)
             for parts in (inner.reads, inner.blocking, inner.nonblocking):
                 parts.remove(symbol)
         self.functions[key] = inner
         return inner
+
+
+def _is_written(activity: Activity, part: Part) -> bool:
+    return activity.blocking.meets(part) or activity.nonblocking.meets(part)

@@ -27,6 +27,7 @@ T = f"{Y} reg [7:0] t;"
 G = f"{Y} function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
 S = "wire s = rare ? 1'bx : 1'b0;"
 CASEZ = f"{Y} always @* casez (s) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase"
+EQUAL = "assign p = (s ^ s) === 1'b0 ? p0 : bad;"
 TABLE = "reg [3:0] u[0:1];"
 LOOKED_UP = "wire [3:0] w = u[rare]; assign p = w === 4'd0 ? p0 : bad;"
 PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
@@ -200,6 +201,52 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
             "wire t = rare; sub u(p0, p); endmodule module sub(input [7:0] a, output [7:0] o); assign o = t; "
             "wire t = a;",
         ),
+        (
+            EARLY,
+            "wire [7:0] i = bad; if (1) begin sub u(.*); wire [7:0] i = p0; end endmodule module sub(input [7:0] i);",
+        ),
+        (EARLY, "localparam L = 1; if (1) begin assign p = L ? bad : p0; let L = 0; end"),
+        (None, "wire [7:0] i = p0; if (1) begin sub u(.*); end endmodule module sub(input [7:0] i);"),
+        # x on both sides of a case
+        (
+            "is in the expression and in a label of a case",
+            f"{S} {Y} always @* case (s) ~s: y = bad; default: y = p0; endcase",
+        ),
+        (None, f"{S} {Y} always @* case (s) x[0]: y = bad; default: y = p0; endcase"),
+        (None, f"{S} {Y} always @* case (1'b1) s: y = bad; x[1]: y = p0; default: y = p0; endcase"),
+        # what nobody has written yet
+        ("may be x", f"reg s; always_latch if (!rare) s = 1'b0; {EQUAL}"),
+        ("may be x", f"reg [1:0] v; always @* v[~rare] = 1'b0; wire s = v[1]; {EQUAL}"),
+        ("may be x", f"reg k; always_comb if (0) k = 1'b0; wire s = rare & k; {EQUAL}"),
+        ("may be x", f"function f(input r); reg k; f = r & k; endfunction wire s = f(rare); {EQUAL}"),
+        (
+            "may be x",
+            f"function f(input r); reg [1:0] k; k[0] = 0; f = r & k[1]; endfunction wire s = f(rare); {EQUAL}",
+        ),
+        ("may be x", f"reg s; always @* begin : b reg k; s = rare & k; end {EQUAL}"),
+        (None, f"reg s; always @* begin : b reg k; k = rare; s = rare & k; end {EQUAL}"),
+        # another sign, another value
+        ("may be x", f"wire [3:0] v = x[3:0]; wire [1:0] u = x[5:4]; wire s = v[signed'(u)]; {EQUAL}"),
+        (None, f"wire [3:0] v = x[3:0]; wire [1:0] u = x[5:4]; wire s = v[unsigned'(u)]; {EQUAL}"),
+        (
+            "does not write all of f on every path",
+            "typedef logic signed [1:0] t; function f(input [1:0] u); case (t'(u)) 0: f = 0; 1: f = 0; 2: f = 0; "
+            "3: f = 0; endcase endfunction assign p = f(x[1:0]) ? bad : p0;",
+        ),
+        # ways around the assignments
+        (
+            "the port s below the top is an inout",
+            "wire s; sub u(s, p); endmodule module sub(inout s, output [7:0] p); assign p = s;",
+        ),
+        ("a conversion to a type without x", f"{S} bit k; buf(k, s); assign p = k ? p0 : bad;"),
+        (None, "bit k; buf(k, rare); assign p = k ? p0 : bad;"),
+        (
+            "a conversion to a type without x",
+            f"{S} typedef struct packed {{ bit a; logic b; }} t; t v; assign v = {{s, 1'b0}}; "
+            "assign p = v.a ? p0 : bad;",
+        ),
+        ("reaches into the design from above", "assign p = p0; endmodule module tb; initial force base . p = 8'd0;"),
+        ("reaches into the design from above", "assign p = p0; endmodule module tb; initial force \\base .p = 8'd0;"),
         # which slice of a stream is the short one
         ("in slices of 5", f"{Y} always_comb begin {{<<5{{y}}}} = p0; end"),
         (None, f"{Y} always_comb begin {{<<4{{y}}}} = p0; end"),
