@@ -56,6 +56,8 @@ def explained(error: Any) -> tuple[ExitCode, str] | None:
     if isinstance(error, UsageError):
         # typer repeats words of any length
         return ExitCode.USAGE, _sentence(re.sub(r"\S+", lambda word: cut(word[0]), error.format_message()))
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return ExitCode.USAGE, "the system starts no more threads: try --jobs 1"
     if isinstance(error, BrokenPipeError):
         return None  # that to a tool: `streams.reader_is_gone` has seen to that of stdout
     if isinstance(error, OSError) and error.strerror:

@@ -80,11 +80,9 @@ def _table(path: Path, name: str, table: object) -> dict[str, object]:
     for key, value in table.items():
         if key not in TABLES[name]:
             raise ValueError(f"{path}: {unknown_name(f'key of [{name}]', key, TABLES[name])}")
-        if type(_names(value) if key in SETS else value) not in (str, int):
-            raise TypeError(
-                f"{path}: {key} must be a string or a whole number{', or a list of strings' if key in SETS else ''}, "
-                f"not {excerpt(value)}"
-            )
+        if type(_names(value) if key in SETS else value) not in ((str,) if key in SETS else (str, int)):
+            kinds = "a string or a list of strings" if key in SETS else "a string or a whole number"
+            raise TypeError(f"{path}: {key} must be {kinds}, not {excerpt(value)}")
     return {key: _names(value) if key in SETS else value for key, value in table.items()}
 
 

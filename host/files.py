@@ -205,13 +205,24 @@ def locked(path: Path) -> Iterator[None]:
     made for this purpose.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # for reading and writing, because then a pipe of this name does not block
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        handle = _lock_file(path)
+    except OSError:
+        if not os.path.lexists(path):
+            raise
+        with temporary_folder(path.parent) as aside:  # a folder, or a link that leads nowhere
+            path.rename(aside / "lock")
+        handle = _lock_file(path)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
+
+
+def _lock_file(path: Path) -> int:
+    # for reading and writing, because then a pipe of this name does not block
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
 
 class Waiting(UserWarning):

@@ -139,7 +139,7 @@ def check_codes(q: BlockArray) -> None:
     count = codes.shape[-1]
     if q.length is not None:
         require_whole("length", q.length)
-    if q.length is not None and not 0 <= count - q.length < size:
+    if q.length is not None and not 0 <= count - int(q.length) < size:
         raise ValueError(
             f"length must be that of the axis before its last block of {count} was completed, not {excerpt(q.length)}"
         )

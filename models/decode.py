@@ -54,7 +54,9 @@ def dequantize(q: BlockArray) -> np.ndarray:
 
 
 def _check_block(block: BlockFormat) -> None:
-    """Raise ValueError for a block format that scales and codes alone do not decode."""
+    """Raise TypeError or ValueError for a block format that scales and codes alone do not decode."""
+    if not isinstance(block, BlockFormat):
+        raise TypeError(f"the block format of a BlockArray must be a BlockFormat, not {excerpt(block)}")
     refused = {
         f"{block.name} has a scale of the whole tensor, which dequantize does not take yet": block.tensor_scale,
         f"{block.name} has a field for each sub-block, which dequantize does not take yet": block.sub_scale,

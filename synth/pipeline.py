@@ -21,6 +21,9 @@ from .yosys import run, yosys_version
 
 __all__ = ["DELAYS", "Delays", "Plan", "pipelined", "plan", "sections"]
 
+FASTEST = 1_000_000
+"""MHz, beyond what any circuit reaches."""
+
 TOP, MOVING = "converter", "moving"
 
 
@@ -91,8 +94,8 @@ def plan(
     places = stages(config)
     if latency is not None and not 1 <= latency <= len(places):
         raise ValueError(f"latency must be 1 to {len(places)}, the number of stage boundaries, not {excerpt(latency)}")
-    if frequency_mhz is not None and not frequency_mhz > 0:
-        raise ValueError(f"a frequency must be above 0 MHz, not {frequency_mhz}")
+    if frequency_mhz is not None and not 0 < frequency_mhz <= FASTEST:
+        raise ValueError(f"a frequency must be above 0 and at most {FASTEST} MHz, not {excerpt(frequency_mhz)}")
     measured, bits = sections(config, target)
     best = 0.0, 0, places
     for count in range(1, len(places) + 1) if latency is None else [latency]:

@@ -181,6 +181,18 @@ def test_a_pipe_in_place_of_a_lock_does_no_harm(tmp_path):
         pass
 
 
+@pytest.mark.parametrize("kind", ["folder", "link that leads nowhere", "link to itself"])
+def test_what_stands_in_place_of_a_lock_is_moved_aside(tmp_path, kind):
+    path = tmp_path / "lock"
+    if kind == "folder":
+        (path / "inner").mkdir(parents=True)
+    else:
+        path.symlink_to(path if kind == "link to itself" else tmp_path / "no" / "file")
+    with locked(path):
+        assert path.is_file() and not path.is_symlink()
+    assert [file.name for file in tmp_path.iterdir()] == ["lock"]
+
+
 def test_a_lock_is_for_one_at_a_time(tmp_path):
     inside, most = 0, 0
 

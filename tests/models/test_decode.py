@@ -110,6 +110,20 @@ def test_what_cannot_be_decoded_yet(block, sentence):
     assert str(error.value) == sentence
 
 
+@pytest.mark.parametrize("block", ["e4m3", None, 3])
+def test_what_is_no_block_format(block):
+    q = quantize(np.ones(32, np.float32), "e4m3")
+    with pytest.raises(TypeError, match="the block format of a BlockArray must be a BlockFormat, not"):
+        dequantize(BlockArray(scales=q.scales, codes=q.codes, block=block))
+
+
+@pytest.mark.parametrize("length", [np.uint8(200), np.int8(-1)])
+def test_a_length_of_a_narrow_type(length):
+    q = quantize(np.ones(480, np.float32), "e4m3")
+    with pytest.raises(ValueError, match="length must be that of the axis"):
+        dequantize(BlockArray(scales=q.scales, codes=q.codes, block=q.block, length=length))
+
+
 def test_as_many_axes_as_an_array_has():
     x = np.linspace(-2, 2, 64, dtype=np.float32)
     deep = quantize(x.reshape((1,) * 62 + (2, 32)), "e4m3")
