@@ -93,11 +93,11 @@ def test_tables_are_for_scales_with_numbers_near_the_top(monkeypatch):
     [
         pytest.param("e5m2", "ocp", "area", marks=pytest.mark.slow),
         ("e4m3", "ocp", "area"),
-        ("e2m3", "nvidia", "area"),
+        pytest.param("e2m3", "nvidia", "area", marks=pytest.mark.slow),
         ("e2m1", "te", "speed"),
         pytest.param("e3m2", "ocp", "area", marks=pytest.mark.slow),
         ("e5m3", "ocp", "area"),  # moves in three steps
-        ("e3m3", "gorodecky_sousa", "area"),
+        pytest.param("e3m3", "gorodecky_sousa", "area", marks=pytest.mark.slow),
     ],
 )
 def test_it_is_proved(tmp_path, format, profile, goal):

@@ -20,12 +20,12 @@ needs_icarus = pytest.mark.skipif(
 )
 
 
-# the quick run has one of each width, of which one has 32 lanes; other sources, random bits and modes follow
+# the quick run has six bits and eight, these with 32 lanes; other sources, random bits and modes follow
 @pytest.mark.parametrize(
     "element, size",
     [
         ("e2m3", 8),
-        ("int8", 8),
+        pytest.param("int8", 8, marks=pytest.mark.slow),
         *(pytest.param(element, 32, marks=() if element == "e4m3" else pytest.mark.slow) for element in ELEMENTS),
     ],
 )
@@ -43,7 +43,7 @@ def test_regression_passes_on_verilator(element, size, tmp_path, record_property
 @pytest.mark.parametrize(
     "formats, rules",
     [
-        ("e5m2", {"scale_rule": "even", "source": "bf16"}),  # sixteen bits in
+        pytest.param("e5m2", {"scale_rule": "even", "source": "bf16"}, marks=pytest.mark.slow),  # sixteen bits in
         ("e4m3", {"scale_rule": "rceil", "specials": "te", "source": "fp16"}),  # and widened
         ("e2m1", {"rounding": "sr", "random_bits": 5}),  # random bits, cut across bytes
         ("e2m1,int4", {"scale_rule": "floor,ceil"}),  # four modes
@@ -68,7 +68,7 @@ def test_other_ports_pass_on_verilator(formats, rules, tmp_path, record_property
     [
         ("e4m3", {"specials": "inf_scale"}),
         ("e2m1", {"block_size": 8}),
-        ("int8", {"scale_rule": "ceil", "block_size": 8}),
+        pytest.param("int8", {"scale_rule": "ceil", "block_size": 8}, marks=pytest.mark.slow),
         pytest.param("e2m1", {}, marks=pytest.mark.slow),
         pytest.param("int8", {"scale_rule": "ceil"}, marks=pytest.mark.slow),
         ("e3m2,e2m3,int6", {"rounding": "sr", "random_bits": 3, "source": "fp16", "specials": "te", "block_size": 4}),

@@ -114,10 +114,14 @@ def test_the_unused_constant_reaches_no_output(element, source, tmp_path):
 @pytest.mark.parametrize(
     "formats, rules",
     [
-        ("e5m2", {"specials": "inf_scale", "input_subnormals": "flush", "element_subnormals": "flush"}),
+        pytest.param(
+            "e5m2",
+            {"specials": "inf_scale", "input_subnormals": "flush", "element_subnormals": "flush"},
+            marks=pytest.mark.slow,
+        ),
         ("e4m3", {"specials": "drop", "source": "bf16", "scale_rule": "rceil"}),
         ("e4m3", {"specials": "te", "amax_key": "magnitude", "source": "fp16"}),
-        ("int8", {"specials": "te"}),
+        pytest.param("int8", {"specials": "te"}, marks=pytest.mark.slow),
         ("e2m1,int4", {"scale_rule": "floor,ceil,even"}),
     ],
     ids=str,
