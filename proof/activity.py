@@ -50,6 +50,8 @@ class Activity:
     listed: set[Symbol] = field(default_factory=set)
     flows: set[tuple[Symbol, Symbol]] = field(default_factory=set)
     """To what a value flows, and from where."""
+    traced: set[Symbol] = field(default_factory=set)
+    """What it writes and whose sources are in ``flows``."""
     unknown: set[Symbol] = field(default_factory=set)
     """What is assigned an expression with x or z in it."""
     comparisons: list[Comparison] = field(default_factory=list)
@@ -58,6 +60,11 @@ class Activity:
 
     result: Part | None = None
     """The variable in which a function gives its value."""
+
+    @property
+    def untraced(self) -> set[Symbol]:
+        """What it writes from who knows where: anything may be in it."""
+        return (self.blocking.symbols | self.nonblocking.symbols) - self.traced
 
     def write(self, part: Part, place: Node) -> None:
         self.blocking.add(part, place)

@@ -132,6 +132,7 @@ class _Gate:
         activity.flows |= {
             (target, source) for target in activity.blocking.symbols for source in activity.reads.symbols
         }
+        activity.traced |= activity.blocking.symbols
 
     def _primitive(self, gate: Node) -> None:
         if gate.primitiveType.name not in GATES:
@@ -248,7 +249,7 @@ class _Gate:
 
     def _unknown_selectors(self) -> None:
         """Comparisons that tell x from 0 and 1, of what may be x."""
-        unknown = self._never_written.union(*(activity.unknown for activity in self._all))
+        unknown = self._never_written.union(*(activity.unknown | activity.untraced for activity in self._all))
         flows: dict[Symbol, set[Symbol]] = {}
         for activity in self._all:
             for target, source in activity.flows:

@@ -326,6 +326,7 @@ class Reader:
         dimensions = [dimension for dimension in statement.loopDims if dimension.loopVar is not None]
         for dimension in dimensions:
             activity.write(whole(dimension.loopVar), statement.sourceRange.start)
+            activity.traced.add(Symbol.of(dimension.loopVar))
         extents = [dimension.range for dimension in dimensions]
         turns: Iterator[tuple[int, ...]] = iter(())
         if is_known := None not in extents:
@@ -476,7 +477,7 @@ class Reader:
             self._assignment(activity, node)
         elif kind == "UnaryOp" and node.op.name in STEPS:
             self.expression(activity, node.operand)
-            self.target(activity, node.operand, True)
+            self._flow(activity, self.target(activity, node.operand, True), node.operand)
         elif kind == "Call" and not node.isSystemCall:
             given = [argument for argument in node.arguments if argument.kind.name != "Assignment"]
             taken = [argument for argument in node.arguments if argument.kind.name == "Assignment"]
@@ -499,6 +500,7 @@ class Reader:
         """What an output gives to the expression that it is connected with."""
         source = Symbol.of(formal)
         activity.flows |= {(target, source) for target in targets_of(left)}
+        activity.traced |= targets_of(left)
         if formal.type.isFourState and not left.type.isFourState:
             place = left.sourceRange.start
             activity.comparisons.append(Comparison(place, WITHOUT_X, frozenset({source}), False))
@@ -533,6 +535,7 @@ class Reader:
                 names |= inner.reads.symbols
                 is_unknown = is_unknown or bool(inner.unknown)
         activity.flows |= {(target, name) for target in targets for name in names}
+        activity.traced |= set(targets)
         if is_unknown:
             activity.unknown |= set(targets)
 
@@ -630,6 +633,7 @@ class Reader:
             for written, own in ((inner.blocking, activity.blocking), (inner.nonblocking, activity.nonblocking)):
                 for part, _ in written:
                     own.add(part, place)
+            activity.traced |= inner.traced  # what is not, is in the function's own
             activity.assigned.include(inner.assigned)
         for formal, actual in zip(call.subroutine.arguments, call.arguments):
             self._flow(activity, [Symbol.of(formal)], actual)
@@ -665,7 +669,7 @@ class Reader:
         for result in results:
             if not inner.assigned.covers(whole(result)):
                 self.objects(result.location, f"{subroutine.name} does not write all of {result.name} on every path")
-        inner.unknown |= {part.symbol for part, _ in inner.reads if part.symbol in own}
+        inner.unknown |= inner.untraced | {part.symbol for part, _ in inner.reads if part.symbol in own}
         for symbol in own:
             inner.assigned.forget(symbol)
             for parts in (inner.reads, inner.blocking, inner.nonblocking):
