@@ -8,7 +8,22 @@ from .definite import Assigned
 from .parts import Part, Parts, Symbol
 from .slang import Node
 
-__all__ = ["Activity", "Comparison"]
+__all__ = ["ANYTHING", "CONSTANT", "Activity", "Comparison", "Sources"]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a value comes from: the names in it, and whether it may be x though none of these is."""
+
+    names: frozenset[Symbol]
+    may_be_x: bool
+
+    def __or__(self, other: Sources) -> Sources:
+        return Sources(self.names | other.names, self.may_be_x or other.may_be_x)
+
+
+CONSTANT = Sources(frozenset(), False)
+ANYTHING = Sources(frozenset(), True)
 
 
 @dataclass(frozen=True)
@@ -48,12 +63,10 @@ class Activity:
     """What it has written where the walk over it is."""
     nonblocking: Parts = field(default_factory=Parts)
     listed: set[Symbol] = field(default_factory=set)
-    flows: set[tuple[Symbol, Symbol]] = field(default_factory=set)
-    """To what a value flows, and from where."""
-    traced: set[Symbol] = field(default_factory=set)
-    """What it writes and whose sources are in ``flows``."""
-    unknown: set[Symbol] = field(default_factory=set)
-    """What is assigned an expression with x or z in it."""
+    sources: dict[Symbol, Sources] = field(default_factory=dict)
+    """Where that comes from which it writes."""
+    held: set[Symbol] = field(default_factory=set)
+    """What keeps a value from before, which is x at first."""
     comparisons: list[Comparison] = field(default_factory=list)
     sees_functions: bool = False
     """Whether it starts at what functions read, as ``always_comb`` does."""
@@ -61,14 +74,18 @@ class Activity:
     result: Part | None = None
     """The variable in which a function gives its value."""
 
-    @property
-    def untraced(self) -> set[Symbol]:
-        """What it writes from who knows where: anything may be in it."""
-        return (self.blocking.symbols | self.nonblocking.symbols) - self.traced
+    def gives(self, symbol: Symbol, sources: Sources) -> None:
+        """Let a value flow to a net or variable."""
+        self.sources[symbol] = self.sources.get(symbol, CONSTANT) | sources
 
-    def write(self, part: Part, place: Node) -> None:
+    def write(self, part: Part, place: Node, sources: Sources) -> None:
         self.blocking.add(part, place)
         self.assigned.write(part)
+        self.gives(part.symbol, sources)
+
+    def write_later(self, part: Part, place: Node, sources: Sources) -> None:
+        self.nonblocking.add(part, place)
+        self.gives(part.symbol, sources)
 
     def read(self, part: Part, place: Node) -> None:
         if not self.assigned.covers(part):

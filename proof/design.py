@@ -198,10 +198,10 @@ class Design:
     @cached_property
     def modules(self) -> dict[str, dict]:
         """The modules below the top, processes being cells already."""
-        whole = [*DISSOLVED, "proc -noopt"]
+        commands = [*DISSOLVED, "proc -noopt"]
         if self.netlist is None:  # loops across modules show in the flattened design, and before anything is simplified
-            self.run([*whole, "flatten", *CHECKED])
-        return self.netlist_after([*whole, *CHECKED, "opt_clean"])
+            commands += ["design -save modules", "flatten", *CHECKED, "design -load modules"]
+        return self.netlist_after([*commands, *CHECKED, "opt_clean"])
 
     def check(self) -> None:
         """Raise the errors of the class where the design cannot be read, or no proof can be made of it."""

@@ -14,12 +14,6 @@ from .slang import Node, load_slang
 __all__ = ["Elaboration", "elaborated"]
 
 
-OWN_TYPES = frozenset(
-    ("TypedefDeclaration", "EnumType", "StructType", "UnionType", "CastExpression", "SignedCastExpression")
-)
-"""Kinds of syntax whose types read_verilog follows in part only."""
-
-
 @dataclass(frozen=True)
 class Elaboration:
     """The instance ``top`` of the design, as `pyslang` has it."""
@@ -124,20 +118,6 @@ class Elaboration:
             if path in reached:
                 return name
         return None
-
-    @cached_property
-    def has_own_types(self) -> bool:
-        """Has the text types or casts of SystemVerilog?"""
-        found = False
-
-        def look(node: Node) -> bool:
-            nonlocal found
-            found = found or node.kind.name in OWN_TYPES
-            return not found
-
-        for tree in self.compilation.getSyntaxTrees():
-            tree.root.visit(look)
-        return found
 
     @cached_property
     def has_signed_numbers(self) -> bool:

@@ -7,15 +7,21 @@ from dataclasses import replace
 from .constants import Constants
 from .parts import Part, Symbol
 from .slang import Node
+from .system_tasks import VALUES
 
 __all__ = [
     "CONSTANTS",
+    "LITERALS",
+    "STEPS",
     "body_of",
     "contents",
     "dpi_import",
+    "foreign",
     "has_z",
     "indices_of",
     "instance_of",
+    "is_bits",
+    "is_expression",
     "kind_of",
     "locals_of",
     "part_of",
@@ -29,6 +35,87 @@ __all__ = [
 
 CONSTANTS = ("Parameter", "EnumValue", "Genvar", "Specparam", "TypeParameter")
 """Kinds of symbols whose value is known before anything runs."""
+
+LITERALS = ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral")
+STEPS = ("Preincrement", "Predecrement", "Postincrement", "Postdecrement")
+
+KINDS = frozenset(
+    (
+        *LITERALS,
+        "StringLiteral",
+        "NamedValue",
+        "HierarchicalValue",
+        "UnaryOp",
+        "BinaryOp",
+        "ConditionalOp",
+        "Inside",
+        "ValueRange",
+        "Assignment",
+        "LValueReference",
+        "Concatenation",
+        "Replication",
+        "Streaming",
+        "ElementSelect",
+        "RangeSelect",
+        "MemberAccess",
+        "Call",
+        "Conversion",
+        "DataType",
+        "SimpleAssignmentPattern",
+        "StructuredAssignmentPattern",
+        "ReplicatedAssignmentPattern",
+        "EmptyArgument",
+    )
+)
+"""Kinds of expressions that a converter is made of."""
+
+OPERATORS = frozenset(
+    (
+        *STEPS,
+        "Plus",
+        "Minus",
+        "BitwiseNot",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
+        "BitwiseNand",
+        "BitwiseNor",
+        "BitwiseXnor",
+        "LogicalNot",
+        "Add",
+        "Subtract",
+        "Multiply",
+        "Divide",
+        "Mod",
+        "Power",
+        "BinaryAnd",
+        "BinaryOr",
+        "BinaryXor",
+        "BinaryXnor",
+        "Equality",
+        "Inequality",
+        "CaseEquality",
+        "CaseInequality",
+        "WildcardEquality",
+        "WildcardInequality",
+        "GreaterThan",
+        "GreaterThanEqual",
+        "LessThan",
+        "LessThanEqual",
+        "LogicalAnd",
+        "LogicalOr",
+        "LogicalImplication",
+        "LogicalEquivalence",
+        "LogicalShiftLeft",
+        "LogicalShiftRight",
+        "ArithmeticShiftLeft",
+        "ArithmeticShiftRight",
+    )
+)
+"""Their operators. Which of them tell x from 0 and 1, and which make x, is known."""
+
+WITHOUT_A_TYPE = ("DataType", "EmptyArgument", "Streaming", "ValueRange")
+"""Kinds of expressions that have no type of their own."""
 
 
 def kind_of(node: Node) -> str:
@@ -128,6 +215,36 @@ def targets_of(node: Node) -> set[Symbol]:
     return found
 
 
+def is_expression(node: Node) -> bool:
+    """Is a node of a walk one, and no symbol or statement?"""
+    from pyslang import ast
+
+    return isinstance(node, ast.Expression)
+
+
+def is_bits(kind: Node) -> bool:
+    """Is a type made of bits, and of a number of them that is known?"""
+    if kind.isUnpackedArray:
+        return kind.hasFixedRange and is_bits(kind.arrayElementType)
+    return kind.isIntegral or kind.isUnpackedStruct
+
+
+def foreign(expression: Node) -> str | None:
+    """What a converter is not made of, in an expression without its parts; None where there is no such thing."""
+    kind = expression.kind.name
+    if kind not in KINDS:
+        return f"there is an expression of another kind ({words(kind)})"
+    if kind in ("UnaryOp", "BinaryOp") and expression.op.name not in OPERATORS:
+        return f"there is an operator of another kind ({words(expression.op.name)})"
+    if kind == "ConditionalOp" and any(condition.pattern is not None for condition in expression.conditions):
+        return "there is a pattern"
+    if kind == "Streaming" and any(stream.withExpr is not None for stream in expression.streams):
+        return "there is a stream of a part of an array"
+    if kind not in WITHOUT_A_TYPE and not (is_bits(expression.type) or (kind == "Call" and expression.type.isVoid)):
+        return f"there is a value of the type {expression.type}, which is not made of bits"
+    return None
+
+
 def indices_of(node: Node) -> list[Node]:
     found = []
     while node.kind.name in ("ElementSelect", "RangeSelect", "MemberAccess"):
@@ -153,7 +270,7 @@ def contents(expression: Node, constants: Constants) -> tuple[set[Symbol], bool,
                 names.add(Symbol.of(node.symbol))
             elif node.symbol.kind.name in ("Parameter", "EnumValue"):
                 is_unknown = is_unknown or node.symbol.value.hasUnknown()
-        elif kind in ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral"):
+        elif kind in LITERALS:
             is_unknown = is_unknown or node.value.hasUnknown
         elif kind in ("ElementSelect", "RangeSelect"):
             is_unknown = is_unknown or may_miss(node, constants)
@@ -167,6 +284,8 @@ def contents(expression: Node, constants: Constants) -> tuple[set[Symbol], bool,
             is_unknown = is_unknown or (node.right.type.isSigned and (exponent is None or exponent < 0))
         elif kind == "Call" and not node.isSystemCall:
             called.append(node.subroutine)
+        elif is_expression(node) and (foreign(node) or (kind == "Call" and node.subroutineName not in VALUES)):
+            is_unknown = True
         return ast.VisitAction.Advance
 
     expression.visit(look)

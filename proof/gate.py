@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from .activity import Activity
+from .activity import CONSTANT, Activity, Sources
 from .early_names import early_names
 from .elaboration import Elaboration
-from .expressions import body_of, whole, words
+from .expressions import body_of, is_bits, whole, words
 from .parts import Part, Symbol
 from .readers import reliance
 from .slang import Node
@@ -60,8 +60,8 @@ class _Gate:
     initial_blocks: list[Activity] = field(default_factory=list)
     valued: set[Symbol] = field(default_factory=set)
     """Variables that have a value from the start."""
-    variables: list[Part] = field(default_factory=list)
-    """The others, all of each."""
+    unvalued: list[Part] = field(default_factory=list)
+    """The others and the nets, all of each."""
 
     def __post_init__(self) -> None:
         self.reader = Reader(self.design.top, self.object)
@@ -114,41 +114,34 @@ class _Gate:
             inner, outer = getattr(connection.port, "internalSymbol", None), connection.expression
             if inner is None or outer is None:
                 continue
-            if connection.port.direction.name == "InOut":
-                self.object(instance.location, f"the port {connection.port.name} below the top is an inout")
+            if (direction := connection.port.direction.name) not in ("In", "Out"):
+                self.object(
+                    instance.location, f"the port {connection.port.name} below the top is {_DIRECTION[direction]}"
+                )
             activity = Activity("connection", instance.location, body_of(instance))
             if connection.port.direction.name == "In":
                 self.reader.expression(activity, outer)
-                activity.write(whole(inner), instance.location)
-                self.reader._flow(activity, [Symbol.of(inner)], outer)
+                activity.write(whole(inner), instance.location, self.reader.sources(activity, outer))
             else:
                 activity.read(whole(inner), instance.location)
-                self.reader.target(activity, outer, True)
-                self._flows(activity)
                 self.reader.given(activity, outer.left if outer.kind.name == "Assignment" else outer, inner)
             self.activities.append(activity)
-
-    def _flows(self, activity: Activity) -> None:
-        activity.flows |= {
-            (target, source) for target in activity.blocking.symbols for source in activity.reads.symbols
-        }
-        activity.traced |= activity.blocking.symbols
 
     def _primitive(self, gate: Node) -> None:
         if gate.primitiveType.name not in GATES:
             self.object(gate.location, f"there is a primitive {gate.primitiveType.name}")
             return
         activity = Activity("continuous", gate.location, body_of(gate))
-        for connection in gate.portConnections:
-            self.reader.expression(activity, connection, acts=connection.kind.name == "Assignment")  # an output
-        is_two_state = any(
-            connection.kind.name == "Assignment" and not connection.left.type.isFourState
-            for connection in gate.portConnections
-        )
-        for connection in gate.portConnections:
-            self.reader._flow(activity, list(activity.blocking.symbols), connection)
-            if is_two_state and connection.kind.name != "Assignment":
+        outputs = [connection.left for connection in gate.portConnections if connection.kind.name == "Assignment"]
+        inputs = [connection for connection in gate.portConnections if connection.kind.name != "Assignment"]
+        sources = CONSTANT
+        for connection in inputs:
+            self.reader.expression(activity, connection)
+            sources |= self.reader.sources(activity, connection)
+            if not all(output.type.isFourState for output in outputs):
                 self.reader.compared(activity, connection, WITHOUT_X)
+        for output in outputs:
+            self.reader.target(activity, output, True, sources)
         self.activities.append(activity)
 
     def _assign(self, assign: Node) -> None:
@@ -159,23 +152,23 @@ class _Gate:
     def _net(self, net: Node) -> None:
         if net.netType.netKind.name not in NETS:
             self.object(net.location, f"{net.name} is a net {net.netType.name}")
+        self.unvalued.append(whole(net))
         self._initialised(net, "continuous")
 
     def _variable(self, variable: Node) -> None:
         if variable.initializer is not None or not variable.type.isFourState:
             self.valued.add(Symbol.of(variable))
         else:
-            self.variables.append(whole(variable))
+            self.unvalued.append(whole(variable))
         self._initialised(variable, "initial")
 
     def _initialised(self, symbol: Node, kind: str) -> None:
-        if not _is_bits(symbol.type):
+        if not is_bits(symbol.type):
             self.object(symbol.location, f"{symbol.name} is of the type {symbol.type}, and not made of bits")
         if symbol.initializer is not None:
             activity = Activity(kind, symbol.location, body_of(symbol))
             self.reader.expression(activity, symbol.initializer, acts=True)
-            self.reader._flow(activity, [Symbol.of(symbol)], symbol.initializer)
-            activity.write(whole(symbol), symbol.location)
+            activity.write(whole(symbol), symbol.location, self.reader.sources(activity, symbol.initializer))
             self.activities.append(activity)
 
     def _process(self, block: Node) -> None:
@@ -249,11 +242,26 @@ class _Gate:
 
     def _unknown_selectors(self) -> None:
         """Comparisons that tell x from 0 and 1, of what may be x."""
-        unknown = self._never_written.union(*(activity.unknown | activity.untraced for activity in self._all))
-        flows: dict[Symbol, set[Symbol]] = {}
+        sources: dict[Symbol, Sources] = {}
         for activity in self._all:
-            for target, source in activity.flows:
-                flows.setdefault(source, set()).add(target)
+            for symbol, some in activity.sources.items():
+                sources[symbol] = sources.get(symbol, CONSTANT) | some
+        names = frozenset().union(
+            *(some.names for some in sources.values()),
+            *(
+                comparison.names | (comparison.others or frozenset())
+                for activity in self._all
+                for comparison in activity.comparisons
+            ),
+        )
+        # nothing is known of what nobody has read the sources of
+        unknown = names - sources.keys() - self.valued - set(self._inputs)
+        unknown |= {symbol for symbol, some in sources.items() if some.may_be_x}
+        unknown |= self._never_written.union(*(activity.held for activity in self._all))
+        flows: dict[Symbol, set[Symbol]] = {}
+        for symbol, some in sources.items():
+            for source in some.names:
+                flows.setdefault(source, set()).add(symbol)
         waiting = list(unknown)
         while waiting:
             more = flows.get(waiting.pop(), set()) - unknown
@@ -265,13 +273,13 @@ class _Gate:
                     self.object(comparison.location, f"there is x or z in {comparison.what}")
                 elif comparison.others is not None and not comparison.others & unknown:
                     continue
-                elif some := next((name for name in comparison.names if name in unknown), None):
-                    self.object(comparison.location, f"{some.text}, which may be x, is in {comparison.what}")
+                elif name := next((name for name in comparison.names if name in unknown), None):
+                    self.object(comparison.location, f"{name.text}, which may be x, is in {comparison.what}")
 
     @property
     def _never_written(self) -> set[Symbol]:
-        """Variables of which perhaps nobody writes some bit: an initial block must be sure to write it, another process
-        may write it later.
+        """Nets and variables of which perhaps nobody writes some bit: an initial block must be sure to write it,
+        another process may write it later.
         """
         masks: dict[Symbol, int] = {}
         for activity in self.activities:
@@ -283,7 +291,7 @@ class _Gate:
         inputs = set(self._inputs)
         return {
             part.symbol
-            for part in self.variables
+            for part in self.unvalued
             if part.symbol not in inputs and part.mask & ~masks.get(part.symbol, 0)
         }
 
@@ -326,12 +334,7 @@ def _first_name(node: Node) -> str:
     return "" if token is None else token.valueText
 
 
-def _is_bits(kind: Node) -> bool:
-    """Is a type made of bits, and of a number that is known?"""
-    if kind.isUnpackedArray:
-        return kind.hasFixedRange and _is_bits(kind.arrayElementType)
-    return kind.isIntegral or kind.isUnpackedStruct
-
+_DIRECTION = {"InOut": "an inout", "Ref": "a reference"}
 
 _CHECKS: dict[str, Callable[[_Gate, Node], None]] = {
     "Instance": _Gate._instance,

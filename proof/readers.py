@@ -8,6 +8,8 @@ from pathlib import Path
 from ..host.cache import kept_result
 from ..synth.yosys import execute, yosys_version
 from .elaboration import Elaboration
+from .expressions import words
+from .plain_verilog import beyond_plain_verilog
 
 __all__ = ["READ_VERILOG", "SLANG", "readers", "reading", "refusal", "reliance"]
 
@@ -49,8 +51,9 @@ def reliance(unread: Mapping[str, str], design: Elaboration) -> str | None:
         return None
     if any(words in unread[SLANG] for words in FAULTS):
         return f"{unread[SLANG]}: what read_verilog alone makes of such a text is not trusted"
-    if design.has_own_types:
-        return f"{unread[SLANG]}: read_verilog alone is not trusted with types and casts of SystemVerilog"
+    for tree in design.compilation.getSyntaxTrees():
+        if kind := beyond_plain_verilog(tree.root):
+            return f"{unread[SLANG]}: read_verilog alone is not trusted with this ({words(kind)})"
     if design.has_signed_numbers:
         return f"{unread[SLANG]}: read_verilog alone is not trusted with signed numbers"
     if port := design.widened_connection:

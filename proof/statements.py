@@ -6,17 +6,21 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import product
 
-from .activity import Activity, Comparison
+from .activity import ANYTHING, CONSTANT, Activity, Comparison, Sources
 from .constants import Constants
 from .coverage import covers_all, pattern
 from .expressions import (
     CONSTANTS,
+    LITERALS,
+    STEPS,
     body_of,
     contents,
     dpi_import,
+    foreign,
     has_z,
     indices_of,
     instance_of,
+    is_expression,
     kind_of,
     locals_of,
     part_of,
@@ -32,24 +36,6 @@ from .slang import Node
 from .system_tasks import MESSAGES, PURE, READ_FILES, VALUES, only_says
 
 __all__ = ["WITHOUT_X", "Reader"]
-
-STEPS = ("Preincrement", "Predecrement", "Postincrement", "Postdecrement")
-LITERALS = ("IntegerLiteral", "UnbasedUnsizedIntegerLiteral")
-FOREIGN = (
-    "NewArray",
-    "NewClass",
-    "NewCovergroup",
-    "CopyClass",
-    "TaggedUnion",
-    "AssertionInstance",
-    "ClockingEvent",
-    "Dist",
-    "ArbitrarySymbol",
-    "NullLiteral",
-    "TimeLiteral",
-    "RealLiteral",
-)
-"""Expressions that a converter is not made of."""
 
 KNOWS_X = "a comparison that tells x from 0 and 1"
 WITHOUT_X = "a conversion to a type without x"
@@ -89,11 +75,11 @@ class Reader:
         except RecursionError:
             self.objects(block.location, "a block is nested too deeply to be read")
         own = {Symbol.of(symbol) for symbol in locals_of(block.body)}
-        activity.unknown |= {
+        activity.held |= {
             part.symbol for part, _ in activity.reads if part.symbol in own and not _is_written(activity, part)
         }
-        if activity.kind in ("combinational", "listed"):  # what a latch holds at first
-            activity.unknown |= {part.symbol for part, _ in activity.blocking if not activity.assigned.covers(part)}
+        if activity.kind in ("combinational", "listed"):  # a latch
+            activity.held |= {part.symbol for part, _ in activity.blocking if not activity.assigned.covers(part)}
         return activity
 
     def _start(self, activity: Activity, timing: Node) -> str:
@@ -159,8 +145,7 @@ class Reader:
 
     def _initialised(self, activity: Activity, variable: Node) -> None:
         self.expression(activity, variable.initializer, acts=True)
-        activity.write(whole(variable), variable.location)
-        self._flow(activity, [Symbol.of(variable)], variable.initializer)
+        activity.write(whole(variable), variable.location, self.sources(activity, variable.initializer))
 
     def _ExpressionStatement(self, activity: Activity, statement: Node) -> None:
         if only_says(statement):
@@ -216,7 +201,10 @@ class Reader:
         if chosen is not None:
             ways, dead = ways[chosen : chosen + 1], ways[:chosen] + ways[chosen + 1 :]
         is_certain = statement.defaultCase is not None or (chosen is not None and bool(ways))
-        self._branch(activity, ways, dead, is_certain or self._names_all(statement, word))
+        names_all = chosen is None and self._names_all(statement, word)
+        if names_all and statement.defaultCase is not None:
+            self.compared(activity, statement.expr, f"a {word} whose default is for x alone")
+        self._branch(activity, ways, dead, is_certain or names_all)
 
     def _chosen(self, case: Node) -> int | None:
         """Which way a case of constants goes, counted; None where that is not known."""
@@ -325,8 +313,7 @@ class Reader:
     def _ForeachLoop(self, activity: Activity, statement: Node) -> None:
         dimensions = [dimension for dimension in statement.loopDims if dimension.loopVar is not None]
         for dimension in dimensions:
-            activity.write(whole(dimension.loopVar), statement.sourceRange.start)
-            activity.traced.add(Symbol.of(dimension.loopVar))
+            activity.write(whole(dimension.loopVar), statement.sourceRange.start, CONSTANT)
         extents = [dimension.range for dimension in dimensions]
         turns: Iterator[tuple[int, ...]] = iter(())
         if is_known := None not in extents:
@@ -369,8 +356,8 @@ class Reader:
         if statement.expr is not None:
             self.expression(activity, statement.expr, acts=True)
             if activity.result is not None:
-                activity.write(activity.result, statement.sourceRange.start)
-                self._flow(activity, [activity.result.symbol], statement.expr)
+                sources = self.sources(activity, statement.expr)
+                activity.write(activity.result, statement.sourceRange.start, sources)
         activity.assigned.leave("Return")
 
     # What a proof leaves out: what it looks at does not matter, what it does would.
@@ -427,7 +414,11 @@ class Reader:
             return
 
         def look(node: Node) -> Node:
+            if not is_expression(node):
+                return ast.VisitAction.Advance
             kind = kind_of(node)
+            if reason := foreign(node):
+                self.objects(node.sourceRange.start, reason)
             if kind == "Conversion":
                 self._converted(activity, node)
             if (
@@ -464,8 +455,6 @@ class Reader:
                 return ast.VisitAction.Skip
             elif kind == "Call":
                 return self._call(activity, node)
-            elif kind in FOREIGN:
-                self.objects(node.sourceRange.start, f"there is an expression of another kind ({words(kind)})")
             return ast.VisitAction.Advance
 
         expression.visit(look)
@@ -477,7 +466,7 @@ class Reader:
             self._assignment(activity, node)
         elif kind == "UnaryOp" and node.op.name in STEPS:
             self.expression(activity, node.operand)
-            self._flow(activity, self.target(activity, node.operand, True), node.operand)
+            self.target(activity, node.operand, True, self.sources(activity, node.operand))
         elif kind == "Call" and not node.isSystemCall:
             given = [argument for argument in node.arguments if argument.kind.name != "Assignment"]
             taken = [argument for argument in node.arguments if argument.kind.name == "Assignment"]
@@ -487,10 +476,8 @@ class Reader:
             for argument in given:
                 self.expression(activity, argument)
             self._call(activity, node)
-            for argument in taken:  # written when the function ends
-                self.expression(activity, argument, acts=True)
             for formal, argument in zip(node.subroutine.arguments, node.arguments):
-                if argument in taken:
+                if argument in taken:  # written when the function ends
                     self.given(activity, argument.left, formal)
         else:
             return False
@@ -499,8 +486,7 @@ class Reader:
     def given(self, activity: Activity, left: Node, formal: Node) -> None:
         """What an output gives to the expression that it is connected with."""
         source = Symbol.of(formal)
-        activity.flows |= {(target, source) for target in targets_of(left)}
-        activity.traced |= targets_of(left)
+        self.target(activity, left, True, Sources(frozenset({source}), False))
         if formal.type.isFourState and not left.type.isFourState:
             place = left.sourceRange.start
             activity.comparisons.append(Comparison(place, WITHOUT_X, frozenset({source}), False))
@@ -521,25 +507,25 @@ class Reader:
     def _assignment(self, activity: Activity, node: Node) -> None:
         if node.timingControl is not None and not (node.isNonBlocking and node.timingControl.kind.name == "Delay"):
             self.objects(node.sourceRange.start, "an assignment waits")
-        if node.right.kind.name != "EmptyArgument":  # an output of a function, or of a gate
-            self.expression(activity, node.right, acts=True)
+        self.expression(activity, node.right, acts=True)
+        sources = self.sources(activity, node.right)
         if node.isCompound:
             self.expression(activity, node.left)
-        self._flow(activity, self.target(activity, node.left, not node.isNonBlocking), node.right)
+            sources |= self.sources(activity, node.left)
+        self.target(activity, node.left, not node.isNonBlocking, sources)
 
-    def _flow(self, activity: Activity, targets: list[Symbol], source: Node) -> None:
-        names, is_unknown, called = contents(source, self.constants)
+    def sources(self, activity: Activity, expression: Node) -> Sources:
+        """Where the value of an expression comes from."""
+        names, may_be_x, called = contents(expression, self.constants)
         for function in called:
             inner = self._function(function, activity)
-            if inner is not None:
-                names |= inner.reads.symbols
-                is_unknown = is_unknown or bool(inner.unknown)
-        activity.flows |= {(target, name) for target in targets for name in names}
-        activity.traced |= set(targets)
-        if is_unknown:
-            activity.unknown |= set(targets)
+            if inner is None:
+                return ANYTHING
+            names |= inner.reads.symbols
+            may_be_x = may_be_x or bool(inner.held) or any(sources.may_be_x for sources in inner.sources.values())
+        return Sources(frozenset(names), may_be_x)
 
-    def target(self, activity: Activity, target: Node, blocking: bool) -> list[Symbol]:
+    def target(self, activity: Activity, target: Node, blocking: bool, sources: Sources) -> None:
         """Write what an expression on the left side names, and read its indices."""
         kind = target.kind.name
         if (part := part_of(target, self.constants)) is not None:
@@ -547,29 +533,26 @@ class Reader:
             for index in indices_of(target):
                 self.expression(activity, index)
                 self.compared(activity, index, "an index of what is written")
-            if blocking:
-                activity.write(part, target.sourceRange.start)
-            else:
-                activity.nonblocking.add(part, target.sourceRange.start)
-            return [part.symbol]
-        if kind in ("Concatenation", "SimpleAssignmentPattern"):
-            operands = target.operands if kind == "Concatenation" else target.elements
-            return [symbol for operand in operands for symbol in self.target(activity, operand, blocking)]
-        if kind == "Streaming":
+            write = activity.write if blocking else activity.write_later
+            write(part, target.sourceRange.start, sources)
+        elif kind in ("Concatenation", "SimpleAssignmentPattern"):
+            for operand in target.operands if kind == "Concatenation" else target.elements:
+                self.target(activity, operand, blocking, sources)
+        elif kind == "Streaming":
             if target.sliceSize and target.bitstreamWidth % target.sliceSize:
                 self.objects(
                     target.sourceRange.start,
                     f"a stream of {target.bitstreamWidth} bits in slices of {target.sliceSize} is written: "
                     "tools differ in which slice is the short one",
                 )
-            return [symbol for stream in target.streams for symbol in self.target(activity, stream.operand, blocking)]
-        if kind in ("Conversion", "Assignment"):
-            return self.target(activity, target.operand if kind == "Conversion" else target.left, blocking)
-        if kind not in ("EmptyArgument", "Invalid"):
+            for stream in target.streams:
+                self.target(activity, stream.operand, blocking, sources)
+        elif kind in ("Conversion", "Assignment"):
+            self.target(activity, target.operand if kind == "Conversion" else target.left, blocking, sources)
+        elif kind not in ("EmptyArgument", "Invalid"):
             self.objects(
                 target.sourceRange.start, f"something is assigned to an expression of another kind ({words(kind)})"
             )
-        return []
 
     def _read(self, activity: Activity, node: Node) -> bool:
         """Read a name with its indices; False for a selection from something that is no name."""
@@ -616,7 +599,7 @@ class Reader:
         if call.isSystemCall:
             name = call.subroutineName
             if name in READ_FILES:
-                activity.unknown |= set(self.target(activity, call.arguments[1], True))  # if the file is too short
+                self.target(activity, call.arguments[1], True, ANYTHING)  # the file may be too short
                 return ast.VisitAction.Skip
             if name not in VALUES:
                 self.objects(call.sourceRange.start, f"there is a call of {name}")
@@ -633,10 +616,9 @@ class Reader:
             for written, own in ((inner.blocking, activity.blocking), (inner.nonblocking, activity.nonblocking)):
                 for part, _ in written:
                     own.add(part, place)
-            activity.traced |= inner.traced  # what is not, is in the function's own
             activity.assigned.include(inner.assigned)
         for formal, actual in zip(call.subroutine.arguments, call.arguments):
-            self._flow(activity, [Symbol.of(formal)], actual)
+            activity.gives(Symbol.of(formal), self.sources(activity, actual))
         return ast.VisitAction.Advance
 
     def _function(self, subroutine: Node, caller: Activity) -> Activity | None:
@@ -669,7 +651,7 @@ class Reader:
         for result in results:
             if not inner.assigned.covers(whole(result)):
                 self.objects(result.location, f"{subroutine.name} does not write all of {result.name} on every path")
-        inner.unknown |= inner.untraced | {part.symbol for part, _ in inner.reads if part.symbol in own}
+        inner.held |= {part.symbol for part, _ in inner.reads if part.symbol in own}
         for symbol in own:
             inner.assigned.forget(symbol)
             for parts in (inner.reads, inner.blocking, inner.nonblocking):

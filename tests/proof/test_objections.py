@@ -247,6 +247,29 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ),
         ("reaches into the design from above", "assign p = p0; endmodule module tb; initial force base . p = 8'd0;"),
         ("reaches into the design from above", "assign p = p0; endmodule module tb; initial force \\base .p = 8'd0;"),
+        ("which may be x", "wire [1:0] s; assign s[0] = rare; assign p = s === 2'b01 ? bad : p0;"),
+        (None, "wire [1:0] s; assign s[0] = rare, s[1] = 1'b0; assign p = s === 2'b01 ? p0 : p0;"),
+        (
+            "which may be x",
+            f"{S} reg a, b; always @* begin a = 1'b0; b = 1'b0; {{a, b}} += {{1'b0, s}}; end "
+            "assign p = b === 1'b1 ? p0 : bad;",
+        ),
+        (
+            "which may be x",
+            "wire s; sub u(); assign p = u.y; endmodule module sub(input s, output [7:0] y); "
+            "assign y = s === 1'b1 ? 8'd0 : 8'd1;",
+        ),
+        # a default that only x takes
+        (
+            "whose default is for x alone",
+            f"{S} {Y} always @* case (s) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase",
+        ),
+        (None, f"{Y} always @* case (rare) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase"),
+        (None, f"{S} {Y} always @* case (s) 1'b0: y = p0; default: y = p0; endcase"),
+        # what is not made of bits, and what is in no list
+        ("of the type real", "localparam real R = 1.5; assign p = p0 & 8'(int'(R * 2));"),
+        ("of the type string", 'localparam string R = "a"; assign p = R == "a" ? p0 : bad;'),
+        ("min typ max", "assign p = p0 + (0:1:2);"),
         # which slice of a stream is the short one
         ("in slices of 5", f"{Y} always_comb begin {{<<5{{y}}}} = p0; end"),
         (None, f"{Y} always_comb begin {{<<4{{y}}}} = p0; end"),
