@@ -77,11 +77,16 @@ Converted = tuple[np.ndarray, np.ndarray | None, Quantized]
 """Blocks (n, block_size) of source patterns, their random bits, and what a design makes of them."""
 
 
-def ranked(asked: Encode, hard: Converted, normal: Converted, nan_codes_free: bool = False) -> list[Candidate]:
-    """The candidates with how many blocks a design converts otherwise, of ``hard`` ones and of N(0,1); the nearest on
-    N(0,1) first, then the nearest on all, then in their order. Codes under a scale of NaN may be free."""
+FEW, NEAREST = 10_000, 8
+"""Blocks of N(0,1) on which all candidates are tried, and how many of them are tried on the others too."""
 
-    def counted(candidate: Candidate) -> Candidate:
+
+def ranked(asked: Encode, hard: Converted, normal: Converted, nan_codes_free: bool = False) -> list[Candidate]:
+    """The nearest candidates with how many blocks a design converts otherwise, of ``hard`` ones and of N(0,1): the
+    nearest on N(0,1) first, then the nearest on all, then in their order; those whose scale bytes or codes are nearest;
+    and all that differ nowhere. Codes under a scale of NaN may be free."""
+
+    def counted(candidate: Candidate, normal: Converted) -> Candidate:
         others, scales, codes = [], 0, 0
         for patterns, random, actual in (hard, normal):
             expected = _expected(candidate.numerics, patterns, random)
@@ -89,7 +94,23 @@ def ranked(asked: Encode, hard: Converted, normal: Converted, nan_codes_free: bo
             scales, codes = int((expected.scales != actual.scales).sum()), int((expected.codes != actual.codes).sum())
         return dataclasses.replace(candidate, blocks=sum(others), normal=others[1], scales=scales, codes=codes)
 
-    return sorted(map(counted, candidates(asked)), key=lambda c: (c.normal, c.blocks))
+    def near(candidate: Candidate) -> tuple[int, int]:
+        return candidate.normal, candidate.blocks
+
+    few = _first(normal, FEW)
+    found = sorted((counted(candidate, few) for candidate in candidates(asked)), key=near)
+    chosen = [*found[:NEAREST], min(found, key=lambda c: c.scales), min(found, key=lambda c: c.codes)]
+    alike = [candidate for candidate in found if not candidate.blocks]
+    return sorted((counted(candidate, normal) for candidate in found if candidate in [*chosen, *alike]), key=near)
+
+
+def _first(converted: Converted, count: int) -> Converted:
+    patterns, random, made = converted
+    return (
+        patterns[:count],
+        None if random is None else random[:count],
+        Quantized(scales=made.scales[:count], codes=made.codes[:count], numerics=made.numerics),
+    )
 
 
 def _expected(rules: Encode, patterns: np.ndarray, random: np.ndarray | None) -> Quantized:

@@ -180,14 +180,16 @@ def _includes(root: Path) -> list[str]:
 
 
 def _runtime(root: Path) -> Path:
-    """Verilator's run-time library and the header of all designs, compiled once."""
+    """Verilator's run-time library and the header of all designs, compiled once. No design spends its time in the
+    library, so that it is not optimised.
+    """
     silent = (files(__package__) / SILENT).read_text()
 
     def make(folder: Path) -> None:
         (folder / SILENT).write_text(silent)
         for name in ("verilated", "verilated_threads"):
             source = f"{root}/include/{name}.cpp"
-            _compile(folder, [OURS, "-include", SILENT, *_includes(root), "-c", source], f"{name}.o")
+            _compile(folder, [OURS, "-O0", "-include", SILENT, *_includes(root), "-c", source], f"{name}.o")
         objects = sorted(path.name for path in folder.glob("*.o"))
         _compile(folder, ["-shared", *objects], "linked.so")  # can the files be linked?
         (folder / "linked.so").unlink()
@@ -195,7 +197,7 @@ def _runtime(root: Path) -> Path:
         if tools.compiler_is_gcc():  # others do not accept the result once its folder has got its name
             _compile(folder, [*_includes(root), "-x", "c++-header", HEADER], f"{HEADER}.gch")
 
-    key = [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, OURS, silent, HEADER]
+    key = [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, "library -O0", OURS, silent, HEADER]
     return kept_folder("verilator-runtime", key, make, renewable=False)
 
 

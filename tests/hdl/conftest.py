@@ -15,8 +15,17 @@ SHORT = [block.short_name for block in BLOCKS.values()]
 
 ODD = FloatFormat(name="odd", exp_bits=4, man_bits=2, bias=9, specials=SpecialCodes.NAN_ONLY, source="nobody")
 
+PROFILES = ("ocp", "nvidia", "te", "gorodecky_sousa")
+MORE = [
+    (short, profile, {})
+    for m, short in enumerate(SHORT)
+    for n, profile in enumerate(PROFILES)
+    if m % len(PROFILES) != n
+]
+"""The other pairs of a format and a profile, which the quick run leaves out."""
+
 CASES = (
-    [(short, profile, {}) for short in SHORT for profile in ("ocp", "nvidia", "te", "gorodecky_sousa")]
+    [(short, PROFILES[m % len(PROFILES)], {}) for m, short in enumerate(SHORT)]
     + [
         (short, profile, {})
         for profile, *formats in (
@@ -87,7 +96,9 @@ def _id(case: tuple) -> str:
     )
 
 
-@pytest.fixture(scope="session", params=CASES, ids=_id)
+@pytest.fixture(
+    scope="session", params=[*CASES, *(pytest.param(case, marks=pytest.mark.slow) for case in MORE)], ids=_id
+)
 def emitted(request, tmp_path_factory) -> Emitted:
     element, profile, overrides = request.param
     config = converter_config(element, profile, **overrides)

@@ -81,7 +81,9 @@ def of_size(size: int) -> list:
     return families
 
 
-@pytest.mark.parametrize("size", BLOCK_SIZES)
+@pytest.mark.parametrize(
+    "size", [pytest.param(size, marks=pytest.mark.slow if size in (16, 64) else ()) for size in BLOCK_SIZES]
+)
 def test_every_block_size(size, record_property):
     """One family from every source; of blocks above 32, which take long to compile, one in all."""
     families = {family[0].source.name: family for family in reversed(of_size(size))}

@@ -24,7 +24,7 @@ needs_icarus = pytest.mark.skipif(
 @pytest.mark.parametrize(
     "element, size",
     [
-        ("e2m3", 8),
+        pytest.param("e2m3", 8, marks=pytest.mark.slow),
         pytest.param("int8", 8, marks=pytest.mark.slow),
         *(pytest.param(element, 32, marks=() if element == "e4m3" else pytest.mark.slow) for element in ELEMENTS),
     ],
@@ -66,8 +66,8 @@ def test_other_ports_pass_on_verilator(formats, rules, tmp_path, record_property
 @pytest.mark.parametrize(
     "element, rules",
     [
-        ("e4m3", {"specials": "inf_scale"}),
-        ("e2m1", {"block_size": 8}),
+        ("e4m3", {"specials": "inf_scale", "block_size": 4}),
+        pytest.param("e2m1", {"block_size": 8}, marks=pytest.mark.slow),
         pytest.param("int8", {"scale_rule": "ceil", "block_size": 8}, marks=pytest.mark.slow),
         pytest.param("e2m1", {}, marks=pytest.mark.slow),
         pytest.param("int8", {"scale_rule": "ceil"}, marks=pytest.mark.slow),
@@ -83,7 +83,7 @@ def test_the_same_bench_passes_on_icarus(element, rules, tmp_path, record_proper
 
 
 def test_a_waveform_on_request(tmp_path):
-    result = regress(converter_config("e2m1", block_size=8), out=tmp_path, waves=True, random_blocks=10)
+    result = regress(converter_config("e2m1", block_size=2), out=tmp_path, waves=True, random_blocks=10)
     assert result.passed and result.waveform and result.waveform.stat().st_size > 10_000
 
 
