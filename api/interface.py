@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from .hdl import BuildFields, converter_config
 from .hdl import ConverterFields as Rules
-from .hdl import converter_config
 from .models.block import quantize as _quantize
 from .models.block_array import Quantized
 from .models.decode import dequantize
@@ -264,14 +264,14 @@ def synth(
     profile: str | None = None,
     stages: bool = True,
     force: bool = False,
-    **rules: Unpack[Rules],
+    **rules: Unpack[BuildFields],
 ) -> Synthesis:
     """Synthesise a converter with Yosys for a target and count what it costs, as a whole and, with ``stages``, part by
     part.
 
     Parameters
     ----------
-    format, profile, rules : the converter
+    format, profile, rules : the converter, built for the target
     target : ``xcu``, ``ecp5``, ``ice40``, ... (``mxcast list targets``)
     stages : count each part alone, too
     force : whatever is kept

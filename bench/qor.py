@@ -48,18 +48,17 @@ JOBS: dict[str, tuple[str, dict[str, str]]] = {
 }
 """What is computed, by name: a profile, and fields over it."""
 VARIANTS: dict[str, dict[str, object]] = {
-    "smallest": {"optimize": "smallest"},
+    "smallest": {"optimize": "area"},
     "speed": {"optimize": "speed"},
     "pipelined": {
-        "amax": "compare",
+        "optimize": "plain",
         "quantizer": "table",
         "registered_after": "level1,level2,level3,level4,level5,scale,top,distance,chosen",
     },
-    "plain": {},
+    "plain": {"optimize": "plain"},
 }
-"""How it is built, by name: fields of `Microarchitecture`. ``smallest`` is what has the fewest LUTs on the target
-(`Target.smallest`), ``plain`` what is emitted unless something else is asked for. None instantiates a primitive of a
-vendor.
+"""How it is built, by name: fields of `Microarchitecture`. ``smallest`` is what the target gets unless something else
+is asked for. None instantiates a primitive of a vendor.
 """
 MEASURED = {
     "smallest": ("proof", "xcu", "ecp5", "ice40", "lut6"),

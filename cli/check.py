@@ -9,7 +9,7 @@ import typer
 
 from ..host.cache import refreshed
 from .errors import ExitCode
-from .options import Config, Force, Format, Json, Name, Out, Pad, Profile, Quiet, Seed, Set, Verbose, request
+from .options import Config, Force, Format, Json, Name, Out, Pad, Profile, Quiet, Seed, Set, Target, Verbose, request
 from .output import Output
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def verify(
     pad: Pad = False,
     profile: Profile = None,
     set: Set = None,
+    target: Target = None,
     config: Config = None,
     seed: Seed = 0,
     json: Json = False,
@@ -55,7 +56,7 @@ def verify(
 ) -> None:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
     output = Output(json, quiet, verbose)
-    asked = request("verify {}", format, profile, set, config)
+    asked = request("verify {}", format, profile, set, config, target=target)
     if exhaustive:
         if tensors is not None or stimuli not in ("standard", "exhaustive"):
             raise ValueError(
@@ -120,6 +121,7 @@ def test(
     ] = None,
     profile: Profile = None,
     set: Set = None,
+    target: Target = None,
     config: Config = None,
     name: Name = None,
     out: Out = Path("build"),
@@ -131,7 +133,7 @@ def test(
 ) -> None:
     """Run the cocotb regression on the emitted Verilog."""
     output = Output(json, quiet, verbose)
-    asked = request("test {}", format, profile, set, config, name=name)
+    asked = request("test {}", format, profile, set, config, name=name, target=target)
     if asked.many and (vectors or rtl):
         raise ValueError("--vectors and --rtl are of one converter: give one format")
     from ..sim import test

@@ -21,7 +21,7 @@ def synth(
             "--target",
             metavar="NAME",
             show_default="xcu; with --pnr ecp5",
-            help="What to map to (mxcast list targets).",
+            help="What to map to, and what the converter is built for (mxcast list targets).",
         ),
     ] = None,
     pnr: Annotated[bool, typer.Option("--pnr", help="Place and route between registers too: Fmax.")] = False,
@@ -39,13 +39,13 @@ def synth(
 ) -> None:
     """Synthesize with Yosys and count: LUTs, carries, flip-flops, logic levels; with --pnr also Fmax, by nextpnr."""
     output = Output(json, quiet, verbose)
-    asked = request("synth {}", format, profile, set, config)
     if seeds is not None and not pnr:
         raise ValueError("--seeds is for place and route: give --pnr too")
     from ..synth import TARGETS, place_and_route_all, synth_all
     from ..synth.tables import NOTE, PNR_NOTE, pnr_table, table
 
     target = known_name("target", target or ("ecp5" if pnr else "xcu"), TARGETS)
+    asked = request("synth {}", format, profile, set, config, target=TARGETS[target].optimized_as)
     for chosen in asked.configs:
         output.configuration(chosen)
     if pnr:

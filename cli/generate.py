@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Config, Format, Json, Name, Out, Profile, Quiet, Set, Verbose, request
+from .options import Config, Format, Json, Name, Out, Profile, Quiet, Set, Target, Verbose, request
 from .output import Output
 
 __all__ = ["emit"]
@@ -17,6 +17,7 @@ def emit(
     format: Format = None,
     profile: Profile = None,
     set: Set = None,
+    target: Target = None,
     config: Config = None,
     name: Name = None,
     out: Out = Path("build"),
@@ -46,7 +47,7 @@ def emit(
 ) -> None:
     """Write the Verilog of a converter, and what belongs to it."""
     output = Output(json, quiet, verbose)
-    asked = request("emit {}", format, profile, set, config, name=name)
+    asked = request("emit {}", format, profile, set, config, name=name, target=target)
     if vendor is None and not (part is None and period is None):
         raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
     from ..hdl import default_name, emit

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..hdl import CHOICES, converter_config, stages
+from ..hdl import BEST, CHOICES, Goal, converter_config, stages
 from ..spec import BLOCK_SIZES, PROFILES, RULES, SOURCES
 from ..spec.catalogue import known_name
 from ..spec.names import named_blocks
@@ -101,7 +101,7 @@ def _targets() -> Rows:
         {
             "name": name,
             "description": target.description,
-            "smallest": " ".join(f"{k}={v}" for k, v in target.smallest.items()) or "as emitted",
+            "optimize=area": " ".join(f"{k}={v}" for k, v in BEST[target.optimized_as][Goal.AREA].items()) or "plain",
         }
         for name, target in TARGETS.items()
     ]

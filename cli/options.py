@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..hdl import ConverterConfig, converter_config
+from ..hdl import BEST, ConverterConfig, converter_config
 from ..spec import BLOCKS, PROFILES
 from ..spec.catalogue import excerpt, unknown_name
 from .settings import CONSTRAINTS, TABLES, Settings, constrained, read_settings
@@ -26,6 +26,7 @@ __all__ = [
     "Request",
     "Seed",
     "Set",
+    "Target",
     "Verbose",
     "assignment",
     "profile_and_fields",
@@ -58,6 +59,16 @@ Set = Annotated[
         help="Replace one rule of the profile (mxcast list rules); repeatable. "
         "scale_rule takes several with commas, a mode for each; registered_after the stage "
         "boundaries with registers; latency=CYCLES or frequency_mhz=MHZ choose them.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        show_default="generic",
+        help=f"What the converter is built for: {', '.join(BEST)}. The micro-architecture is the one that was measured "
+        "best for it: the smallest, or with --set optimize= speed, balanced, plain.",
     ),
 ]
 Config = Annotated[
@@ -110,6 +121,7 @@ def request(
     config: Path | None,
     *,
     name: str | None = None,
+    target: str | None = None,
     allow_all: bool = True,
 ) -> Request:
     """What the options mean; those of the command line win over the file ``config``.
@@ -126,7 +138,8 @@ def request(
         if one.strip().lower() in PROFILES:
             raise ValueError(f"{one.strip()!r} is a profile: mxcast {usage.format('e4m3')} --profile {one.strip()}")
     profile, replaced = profile_and_fields(profile)
-    fields = settings.fields | replaced | dict(map(assignment, assignments or ()))
+    built_for = {} if target is None else {"target": target}
+    fields = settings.fields | built_for | replaced | dict(map(assignment, assignments or ()))
     for key in fields:
         if key not in KEYS:
             raise ValueError(unknown_name("field", key, KEYS))

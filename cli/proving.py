@@ -15,7 +15,22 @@ from ..host.cache import refreshed
 from ..host.files import parsed_json, regular
 from ..spec.profiles import profile_of
 from .errors import ExitCode
-from .options import Config, Force, Format, Json, Name, Out, Profile, Quiet, Request, Seed, Set, Verbose, request
+from .options import (
+    Config,
+    Force,
+    Format,
+    Json,
+    Name,
+    Out,
+    Profile,
+    Quiet,
+    Request,
+    Seed,
+    Set,
+    Target,
+    Verbose,
+    request,
+)
 from .output import Output
 
 if TYPE_CHECKING:
@@ -61,6 +76,7 @@ def prove(
     timeout: Timeout = 900,
     profile: Profile = None,
     set: Set = None,
+    target: Target = None,
     config: Config = None,
     name: Name = None,
     out: Out = Path("build"),
@@ -84,7 +100,7 @@ def prove(
         config_of, name_of = beside(rtl)
         asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
-        asked = request("prove {}", format, profile, set, config, name=name)
+        asked = request("prove {}", format, profile, set, config, name=name, target=target or netlist)
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
     from ..proof import prove
@@ -151,6 +167,7 @@ def mutate(
     timeout: Timeout = 300,
     profile: Profile = None,
     set: Set = None,
+    target: Target = None,
     config: Config = None,
     seed: Seed = 0,
     out: Out = Path("build"),
@@ -165,7 +182,7 @@ def mutate(
     which is a failure. Every mutant of the specification must be refuted by the solver.
     """
     output = Output(json, quiet, verbose)
-    asked = request("mutate {}", format, profile, set, config)
+    asked = request("mutate {}", format, profile, set, config, target=target)
     from ..hdl import default_name
     from ..proof.mutation import mutate
     from ..proof.specification_mutants import refute

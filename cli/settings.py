@@ -23,7 +23,7 @@ SETS = ("format", "block", "scale_rule", "registered_after")
 
 TABLES = {
     "numerics": [*(f.name for f in dataclasses.fields(Encode)), "block_size", "operation"],
-    "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", *CONSTRAINTS],
+    "microarchitecture": [*(f.name for f in dataclasses.fields(Microarchitecture)), "optimize", "target", *CONSTRAINTS],
 }
 
 

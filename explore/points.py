@@ -7,12 +7,13 @@ import shlex
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from ..hdl import ConverterConfig, Microarchitecture, converter_config
+from ..hdl import GENERIC, ConverterConfig, converter_config, fields_of
 from ..hdl.architecture import CHOICES
 from ..host.files import sha256
 from ..spec import Encode, FloatFormat
 from ..spec.catalogue import unknown_name
 from ..spec.encode import RULES
+from ..synth import TARGETS
 
 __all__ = ["Explored", "Point", "checked_column", "described"]
 
@@ -39,10 +40,10 @@ class Point:
 
     @property
     def flags(self) -> list[str]:
-        """The format, and the options of the command that mean this converter."""
+        """The format, and the options of the command that mean this converter beside its target."""
         config, numerics = self.config, self.config.numerics
         profile = config.profile or "ocp"
-        usual, usual_architecture = converter_config(numerics.block.element, profile).numerics, Microarchitecture()
+        usual = converter_config(numerics.block.element, profile).numerics
         replaced = {
             f.name: value
             for f in fields(Encode)
@@ -52,11 +53,8 @@ class Point:
             replaced["block_size"] = numerics.block_size
         if (rules := list(dict.fromkeys(str(mode.scale_rule) for mode in config.modes)))[1:]:
             replaced["scale_rule"] = ",".join(rules)
-        replaced |= {
-            f.name: value
-            for f in fields(Microarchitecture)
-            if (value := getattr(config.microarchitecture, f.name)) != getattr(usual_architecture, f.name)
-        }
+        replaced |= fields_of(config.microarchitecture, config.modes, [TARGETS[self.target].optimized_as])
+        replaced.pop("target", None)
         formats = ",".join(dict.fromkeys(mode.block.short_name for mode in config.modes))
         return [
             formats,
@@ -68,7 +66,8 @@ class Point:
     @property
     def emit(self) -> str:
         """The command that writes this converter."""
-        return shlex.join(["mxcast", "emit", *self.flags])
+        target = TARGETS[self.target].optimized_as
+        return shlex.join(["mxcast", "emit", *self.flags, *([] if target == GENERIC else ["--target", target])])
 
     @property
     def job(self) -> str:

@@ -12,8 +12,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
 
-from ..hdl import ConverterConfig, converter_config
-from ..hdl.architecture import CHOICES, GOALS
+from ..hdl import ConverterConfig, Goal, converter_config
+from ..hdl.architecture import CHOICES
 from ..host.files import read_toml
 from ..spec import BLOCKS, PROFILES, ScaleRule, block_format, numerics
 from ..spec.catalogue import unknown_name
@@ -31,8 +31,6 @@ OBJECTIVES = ("luts", "levels", "sqnr_db")
 
 USUAL: dict[str, Any] = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
 """Keys beside those of `Encode` and of `Microarchitecture`, and what a point has without them."""
-SMALLEST = "smallest"
-"""A value of ``optimize``: what is smallest on the target of the point (`Target.smallest`)."""
 CONSTRAINTS = ("latency", "frequency_mhz")
 """Registers by what is wanted of them; where they go is chosen by the delays of the target, or of an ECP5 where none
 are known.
@@ -153,9 +151,7 @@ def point_of(fields: Mapping[str, Any]) -> Point:
     fields = USUAL | dict(fields)
     target, block, profile, seeds = (fields.pop(key) for key in USUAL)
     constraints = {key: fields.pop(key) for key in CONSTRAINTS if key in fields}
-    if fields.get("optimize") == SMALLEST:
-        fields["optimize"] = TARGETS[target].smallest
-    config = converter_config(block, profile, **fields)
+    config = converter_config(block, profile, target=TARGETS[target].optimized_as, **fields)
     if constraints.get("latency") or "frequency_mhz" in constraints:
         if config.latency:
             raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
@@ -195,7 +191,7 @@ def _check(key: str, values: tuple) -> None:
         raise ValueError(unknown_name("key of a sweep", key, KEYS))
     if not values:
         raise ValueError(f"{key} needs at least one value")
-    known: dict[str, Iterable[str]] = {"profile": PROFILES, "target": TARGETS, "optimize": (*GOALS, SMALLEST)}
+    known: dict[str, Iterable[str]] = {"profile": PROFILES, "target": TARGETS}
     for value in values:
         if key in ("seeds", "block_size", "random_bits", "latency", "frequency_mhz"):
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
@@ -212,6 +208,8 @@ def _check(key: str, values: tuple) -> None:
                 RULES[key].named(key, name.strip())
         elif key in CHOICES:
             CHOICES[key].named(key, value)
+        elif key == "optimize":
+            Goal.named(key, value)
         elif key in known and value not in known[key]:
             raise ValueError(unknown_name(key, value, known[key]))
 
@@ -260,7 +258,6 @@ SWEEPS: dict[str, Sweep] = {
         Sweep(
             name="rounding",
             description="scale rules and roundings, and each clause of the standard left out",
-            usual={"optimize": (SMALLEST,)},
             grids=(
                 {"scale_rule": tuple(map(str, ScaleRule)), "rounding": ("rne", "rtz", "sr")},
                 *_EACH_CLAUSE,
@@ -270,13 +267,12 @@ SWEEPS: dict[str, Sweep] = {
         Sweep(
             name="formats",
             description="the six formats under the rules of OCP and of NVIDIA",
-            usual={"optimize": (SMALLEST,)},
             grids=({"format": SHORT, "profile": ("ocp", "nvidia")},),
         ),
         Sweep(
             name="microarchitecture",
             description="every architecture of one converter",
-            usual={"target": ("xcu", "ecp5")},
+            usual={"target": ("xcu", "ecp5"), "optimize": ("plain",)},
             grids=(
                 {"amax": tuple(CHOICES["amax"]), "quantizer": tuple(CHOICES["quantizer"]), "structure": ("flat",)},
                 {"amax": tuple(CHOICES["amax"]), "quantizer": ("table",), "structure": ("kept",)},
@@ -287,7 +283,7 @@ SWEEPS: dict[str, Sweep] = {
             name="pipeline",
             description="registers, from none to eight",
             objectives=("luts", "fmax_mhz", "latency_cycles"),
-            usual={"target": ("ecp5",), "seeds": (3,), "amax": ("radix4",), "quantizer": ("table",)},
+            usual={"target": ("ecp5",), "seeds": (3,), "optimize": ("speed",)},
             grids=({"latency": (0, 1, 2, 3, 4, 6, 8)},),
         ),
     )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from .architecture import (
     CHOICES,
-    GOALS,
     Amax,
     AmaxKey,
     Microarchitecture,
@@ -20,7 +19,8 @@ from .architecture import (
     supports,
 )
 from .boundaries import stages
-from .config import ConverterConfig, ConverterFields, Format, converter_config
+from .config import BuildFields, ConverterConfig, ConverterFields, Format, converter_config
+from .goals import BEST, GENERIC, Goal, fields_of
 
 if TYPE_CHECKING:
     from .amax import AmaxTree
@@ -32,16 +32,19 @@ if TYPE_CHECKING:
     from .stream import StreamConverter
 
 __all__ = [
+    "BEST",
     "CHOICES",
-    "GOALS",
+    "GENERIC",
     "Amax",
     "AmaxKey",
     "AmaxTree",
     "BlockConverter",
+    "BuildFields",
     "ConverterConfig",
     "ConverterFields",
     "ElementQuantizer",
     "Format",
+    "Goal",
     "Microarchitecture",
     "MicroarchitectureFields",
     "Quantizer",
@@ -53,6 +56,7 @@ __all__ = [
     "default_name",
     "describe",
     "emit",
+    "fields_of",
     "stages",
     "supports",
     "verilog",

@@ -1,19 +1,18 @@
-"""Micro-architectures: named alternatives that give the same bits, what each can make, and which is best for what."""
+"""Micro-architectures: named alternatives that give the same bits, and what each can make."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict
 
 from ..spec import Encode, Kind, Rounding, Rule, Specials
-from ..spec.catalogue import excerpt, known_name
+from ..spec.catalogue import excerpt
 from .threshold import OFFSETS
 
 __all__ = [
     "CHOICES",
-    "GOALS",
     "SUPPORTS",
     "Amax",
     "AmaxKey",
@@ -113,31 +112,6 @@ class Microarchitecture:
             if name == "amax_key" or getattr(self, name) != first[name]
         }
         return chosen | ({"registered_after": list(self.registered_after)} if self.registered_after else {})
-
-    @classmethod
-    def optimized(
-        cls, goal: str | Mapping[str, str], modes: tuple[Encode, ...], **fields: Unpack[MicroarchitectureFields]
-    ) -> Microarchitecture:
-        """The choices that were measured best for a goal of `GOALS`, or others by field, for what they can make;
-        ``fields`` are kept as they are.
-        """
-        choices: Mapping[str, str] = (
-            goal if isinstance(goal, Mapping) else GOALS[known_name("goal to optimize for", goal, GOALS)]
-        )
-        best: dict[str, Any] = {
-            name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)
-        }
-        if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE:
-            best.pop("amax", None)
-        return cls(**{**best, **fields})
-
-
-GOALS: dict[str, dict[str, Rule]] = {
-    "area": {"amax": Amax.CARRY_CHAIN, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
-    "speed": {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE, "structure": Structure.FLAT},
-}
-"""Micro-architectures by what they are good at (docs/results.md has the figures): the fewest LUT6, or the shortest
-critical path."""
 
 
 def _tables(modes: tuple[Encode, ...]) -> bool:

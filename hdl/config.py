@@ -12,20 +12,27 @@ from ..spec.catalogue import unknown_name
 from ..spec.operation import operation_of
 from .architecture import SUPPORTS, Microarchitecture, MicroarchitectureFields, supports
 from .boundaries import in_order
+from .goals import GENERIC, Goal, optimized
 
-__all__ = ["ConverterConfig", "ConverterFields", "Format", "converter_config"]
+__all__ = ["BuildFields", "ConverterConfig", "ConverterFields", "Format", "converter_config"]
 
 Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig"
 """What names a converter's output, or says all of a converter."""
 
 
-class ConverterFields(EncodeFields, MicroarchitectureFields, total=False):
+class BuildFields(EncodeFields, MicroarchitectureFields, total=False):
     """Fields of `spec.Encode`, and of the hardware's `Microarchitecture`, which changes no bit.
 
-    ``optimize`` is a goal of `GOALS`; ``scale_rule`` may name several with commas between them.
+    ``optimize`` is a `Goal`; ``scale_rule`` may name several with commas between them.
     """
 
     optimize: str
+
+
+class ConverterFields(BuildFields, total=False):
+    """Those of `BuildFields`, and ``target``, one of `BEST`."""
+
+    target: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,8 +163,8 @@ def converter_config(block: Format, profile: str | None = None, **fields: Unpack
     ----------
     block : a format by name or as an object, an `Encode`, or a `ConverterConfig`, which is returned as it is
     profile : the name of the profile that gives the rules; ``ocp`` unless given
-    fields : those that differ from the profile and from the first micro-architecture; ``optimize`` names a goal of
-        `GOALS`, which sets the fields of `Microarchitecture` that are not given
+    fields : those that differ from the profile; ``optimize`` is a `Goal` and ``target`` what the converter is built
+        for (`BEST`), which together set the fields of `Microarchitecture` that are not given
 
     Raises
     ------
@@ -178,20 +185,20 @@ def converter_config(block: Format, profile: str | None = None, **fields: Unpack
             raise TypeError("a ConverterConfig is complete: profile and fields cannot be given beside it")
         return block
     given: dict[str, Any] = {**fields}
-    goal = given.pop("optimize", None)
+    goal, target = given.pop("optimize", Goal.AREA), given.pop("target", GENERIC)
     micro_fields = {f.name for f in dataclasses.fields(Microarchitecture)}
     micro = {name: given.pop(name) for name in list(given) if name in micro_fields}
     known = [f.name for f in dataclasses.fields(Encode)] + ["block_size"]
     for name in given:
         if name not in known:
-            raise ValueError(unknown_name("field", name, [*known, *sorted(micro_fields), "optimize"]))
+            raise ValueError(unknown_name("field", name, [*known, *sorted(micro_fields), "optimize", "target"]))
     scale_rules = _several(given.pop("scale_rule")) if "scale_rule" in given else [None]
     modes = []
     for one in _several(block):
         for rule in scale_rules:
             modes.append(numerics(one, profile, **(given if rule is None else given | {"scale_rule": rule})))
     profiles = {profile_of(mode, profile) for mode in modes}
-    chosen = Microarchitecture(**micro) if goal is None else Microarchitecture.optimized(goal, tuple(modes), **micro)
+    chosen = optimized(goal, tuple(modes), target, **micro)
     return ConverterConfig(
         numerics=modes[0],
         alternatives=tuple(modes[1:]),

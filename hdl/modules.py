@@ -107,10 +107,20 @@ def convert_all(components: Mapping[str, wiring.Component]) -> dict[str, str]:
     modules = _print("\n".join(rtl), f"{YOSYS_SCRIPT}; {ENABLES}" if enables else YOSYS_SCRIPT)
     return {
         top: "\n".join(
-            KEEP * (name in kept) + _with_port_order(modules[name], name, order) for name, order in ports[top].items()
+            KEEP * (name in kept) + _with_port_order(modules[name], name, ports[top][name])
+            for name in _used(top, list(ports[top]), modules)
         )
         for top in components
     }
+
+
+def _used(top: str, names: list[str], modules: Mapping[str, str]) -> list[str]:
+    """Those of the modules that the top one is made of: Yosys removes instances whose outputs nothing reads."""
+    used = [top]
+    for user in used:
+        inside = set(re.findall(r"^  (\w+) \w+ \(", modules[user], re.M))
+        used += [name for name in names if name in inside and name not in used]
+    return [name for name in names if name in used]
 
 
 def _rtlil(part: wiring.Component, name: str, library: ModuleLibrary) -> str:

@@ -9,7 +9,6 @@ from typing import cast
 
 import numpy as np
 
-from ..hdl import ConverterConfig
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..sim.causes import causes
@@ -38,7 +37,7 @@ class Candidate:
     def to_dict(self) -> dict:
         return {
             "names": list(self.names),
-            "command": command_line(ConverterConfig(numerics=self.numerics)),
+            "command": command_line(self.numerics),
             "mismatched_blocks": self.blocks,
             "mismatched_normal_blocks": self.normal,
             "mismatched_normal_scales": self.scales,

@@ -133,7 +133,5 @@ def described(
     end = int(np.flatnonzero(block).max(initial=0)) + 1  # zeros complete a block
     whole = ",".join(f"0x{v:0{source_digits}X}" for v in block[:end])
     drawn = "" if random is None else " --random " + ",".join(map(str, random))
-    lines.append(
-        f"    to explain: mxcast explain {command_line(ConverterConfig(numerics=numerics))} --values {whole}{drawn}"
-    )
+    lines.append(f"    to explain: mxcast explain {command_line(numerics)} --values {whole}{drawn}")
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from ..hdl import ConverterConfig, ConverterFields, Format, converter_config, verilog
+from ..hdl import BuildFields, ConverterConfig, Format, converter_config, verilog
 from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
@@ -56,7 +56,7 @@ def synth(
     profile: str | None = None,
     stages: bool = True,
     force: bool = False,
-    **fields: Unpack[ConverterFields],
+    **fields: Unpack[BuildFields],
 ) -> Synthesis:
     """Synthesise the emitted Verilog, as a whole and, if asked, each stage alone.
 
@@ -65,7 +65,7 @@ def synth(
 
     Parameters
     ----------
-    config, profile, fields : the converter, as for `hdl.converter_config`
+    config, profile, fields : the converter, as for `hdl.converter_config`, built for the target
     target : one of `TARGETS`
     stages : synthesise each stage alone, too
     force : whatever is kept
@@ -82,8 +82,13 @@ def synth(
     ToolError
         without Yosys, or where it fails
     """
-    target, config = known_name("target", target, TARGETS), converter_config(config, profile, **fields)
-    text, chosen = modules_of(config), TARGETS[target]
+    target = known_name("target", target, TARGETS)
+    chosen = TARGETS[target]
+    if not isinstance(config, ConverterConfig):
+        config = converter_config(config, profile, target=chosen.optimized_as, **fields)
+    elif fields or profile is not None:
+        config = converter_config(config, profile, **fields)  # which says that nothing may stand beside it
+    text = modules_of(config)
     modules = {
         name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"module {TOP}_{module}(" in text
     }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
+from ..hdl import GENERIC
 from .devices import DEVICES, Device
 
 __all__ = ["OPENED", "TARGETS", "Target", "device_of", "routable"]
@@ -33,10 +33,8 @@ class Target:
     """Logic cells that a carry cell takes; None where Yosys estimates logic cells itself, or nobody does."""
     timed: bool = False
     """Whether abc9 knows the delays of these cells in picoseconds and works for a short longest path."""
-    smallest: Mapping[str, str] = field(default_factory=dict)
-    """Fields of `Microarchitecture` of the converter with the fewest LUTs, as measured, where these are not the first
-    choices (records/sweeps/architectures.json). The shortest critical path is everywhere that of ``optimize=speed``.
-    """
+    optimized_as: str = GENERIC
+    """Target of `hdl.BEST` whose micro-architectures are built for this one."""
     device: str | None = None
     """Key of `DEVICES`: where place and route puts the netlist; None where there is no such program."""
 
@@ -73,7 +71,7 @@ _TARGETS = (
         ffs=r"FD[A-Z]+",
         technology="xilinx",
         timed=True,
-        smallest={"amax": "carry_chain", "quantizer": "table", "structure": "kept"},
+        optimized_as="xcu",
     ),
     Target(
         name="ecp5",
@@ -85,6 +83,7 @@ _TARGETS = (
         ffs="TRELLIS_FF",
         luts_per_carry=2,
         timed=True,
+        optimized_as="ecp5",
         device="ecp5",
     ),
     Target(
@@ -95,6 +94,7 @@ _TARGETS = (
         carries="SB_CARRY",
         ffs="SB_DFF[A-Z]*",
         timed=True,
+        optimized_as="ice40",
         device="ice40",
     ),
     Target(
@@ -106,6 +106,7 @@ _TARGETS = (
         technology="cmos",
         cells="gates",
         area="NAND2",
+        optimized_as="asic",
     ),
     Target(
         name="lut6",
@@ -113,7 +114,6 @@ _TARGETS = (
         script="synth -lut 6 -flatten -top {top}",
         luts=r"\$lut",
         ffs=r"\$_S?DFF.*",
-        smallest={"amax": "msb_first", "quantizer": "table", "structure": "kept"},
     ),
     Target(
         name="lut4",

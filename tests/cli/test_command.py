@@ -468,7 +468,7 @@ def test_the_package_is_the_command():
     [
         (["emit", "e4m3", "--set", "latensy=3"], "unknown field 'latensy': did you mean 'latency'?"),
         (["emit", "mxfp4"], "unknown format 'mxfp4': did you mean 'mxfp4_e2m1'?"),
-        (["emit", "e4m3", "--set", "optimize=3"], "unknown goal to optimize for 3: known are area, speed"),
+        (["emit", "e4m3", "--set", "optimize=3"], "unknown optimize 3: known are area, speed, balanced, plain"),
         (["emit", "e4m3", "--set", "profile=te"], "unknown field 'profile'"),
         (["emit", "e4m3", "--set", "rounding=sr", "--set", "random_bits=0"], "random_bits must be 1 to 16, not 0"),
         (["explore", "--set", "self=1", "--cached"], "unknown key of a sweep 'self'"),

@@ -231,7 +231,7 @@ def test_what_a_result_does_not_depend_on(cache, monkeypatch):
     monkeypatch.setattr(emission, "_header", lambda *arguments: "// another header\n" + header(*arguments))
     monkeypatch.setattr(jobs, "sources", lambda *packages: "other code")
     monkeypatch.setattr(jobs, "version", lambda name: "9.9")
-    monkeypatch.setitem(TARGETS, "lut4", dataclasses.replace(target, description="in other words", smallest={}))
+    monkeypatch.setitem(TARGETS, "lut4", dataclasses.replace(target, description="in other words"))
     monkeypatch.setattr(synthesis, "run", None)
     assert verilog(config, "converter").startswith("// another header")
     assert explore(sweep, tensors=TENSORS, cached=True) == rows

@@ -38,7 +38,7 @@ def test_a_point_that_comes_again_is_one():
     sweep = Sweep(
         name="again", grids=({"scale_rule": ("floor", "ceil")}, {"profile": ("nvidia", "ocp", "torchao_floor")})
     )
-    assert configs(sweep) == [converter_config("e4m3", "ocp"), converter_config("e4m3", "nvidia")]
+    assert configs(sweep) == [converter_config("e4m3", profile, target="xcu") for profile in ("ocp", "nvidia")]
     assert [config.profile for config in configs(sweep)] == ["ocp", "nvidia"], (
         "a rule set over a profile is the profile that says the same"
     )
@@ -172,12 +172,13 @@ def test_the_default_sweep_has_every_scale_rule_and_both_sides_of_every_clause()
 
 
 def test_smallest_is_that_of_the_target():
-    sweep = Sweep(
-        name="small", usual={"optimize": ("smallest",)}, grids=({"target": ("xcu", "ecp5")}, {"rounding": ("sr",)})
-    )
+    """Also under the name that the goal had before."""
+    sweep = Sweep(name="small", grids=({"target": ("xcu", "ice40")}, {"rounding": ("sr",)}))
     assert [
         (c.microarchitecture.amax, c.microarchitecture.quantizer, c.microarchitecture.structure) for c in configs(sweep)
     ] == [("carry_chain", "table", "kept"), ("compare", "shift", "flat"), ("carry_chain", "shift", "kept")]
+    with pytest.warns(FutureWarning, match="optimize smallest is called area now"):
+        assert configs(sweep.replace(optimize="smallest")) == configs(sweep)
 
 
 @pytest.mark.parametrize("name", ["", "../evil", "a/b", ".", "a\0"])

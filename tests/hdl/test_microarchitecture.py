@@ -3,7 +3,7 @@
 import pytest
 from amaranth.hdl import Const
 
-from mxcast.hdl import GOALS, Quantizer, converter_config, supports, verilog
+from mxcast.hdl import BEST, Goal, Quantizer, converter_config, supports, verilog
 from mxcast.hdl.modules import ModuleLibrary
 from mxcast.hdl.normalise import normalised
 from mxcast.hdl.table import Table
@@ -66,8 +66,8 @@ LONG = [case for case in CASES if case[3].keys() <= {"rounding", "specials", "el
     ids=lambda value: str(value),
 )
 def test_a_goal_changes_no_bit(goal, format, profile, rules):
-    config = converter_config(format, profile, optimize=goal, **{"block_size": 8, **rules})
-    assert config.microarchitecture.amax is GOALS[goal]["amax"]
+    config = converter_config(format, profile, optimize=goal, target="xcu", **{"block_size": 8, **rules})
+    assert config.microarchitecture.amax is BEST["xcu"][Goal(goal)]["amax"]
     for stimuli in ("corner", "random"):
         result = verify(config, stimuli=stimuli, blocks=100_000)
         assert result.blocks > 1000 and result.mismatched_blocks == 0
@@ -75,8 +75,8 @@ def test_a_goal_changes_no_bit(goal, format, profile, rules):
 
 @pytest.mark.parametrize("rule, element", in_turn(list(ScaleRule), ["int8", "e4m3"]))
 def test_every_scale_rule_under_every_goal(rule, element):
-    for goal in GOALS:
-        config = converter_config(element, scale_rule=rule, optimize=goal, block_size=4)
+    for goal in Goal:
+        config = converter_config(element, scale_rule=rule, optimize=goal, target="xcu", block_size=4)
         assert verify(config, stimuli="corner").mismatched_blocks == 0, goal
 
 
@@ -103,7 +103,7 @@ def test_tables_are_for_scales_with_numbers_near_the_top(monkeypatch):
 )
 def test_it_is_proved(tmp_path, format, profile, goal):
     proof = prove(
-        converter_config(format, profile, optimize=goal, block_size=8, input_subnormals="exact"), out=tmp_path
+        converter_config(format, profile, optimize=goal, target="xcu", block_size=8, input_subnormals="exact"), out=tmp_path
     )
     assert proof.passed and proof.method == "composed"
 
@@ -111,7 +111,7 @@ def test_it_is_proved(tmp_path, format, profile, goal):
 def test_a_largest_exponent_of_zero_is_proved(tmp_path):
     """Under the smallest scale a subnormal number can then be rounded up to above the largest element."""
     element = FloatFormat(name="low", exp_bits=2, man_bits=2, bias=3, specials="none", source="this test")
-    proof = prove(converter_config(element, "ocp", optimize="area", block_size=4), out=tmp_path)
+    proof = prove(converter_config(element, "ocp", target="xcu", block_size=4), out=tmp_path)
     assert proof.passed and proof.method == "composed"
 
 
@@ -138,7 +138,7 @@ def test_numbers_move_up_to_their_leading_one(max_shift):
 
 
 def test_subnormals_of_the_source_are_no_shifter():
-    text = verilog(converter_config("e2m1", optimize="area"), "dut")
+    text = verilog(converter_config("e2m1", target="xcu"), "dut")
     assert text.count("module dut_moved") == 2 and "dut_is_zero" not in text
 
 
@@ -147,7 +147,7 @@ def test_a_wrong_table_is_found(monkeypatch):
     monkeypatch.setattr(
         Element, "subnormal", lambda self, places, kept, sticky, *bare: right(self, places, kept, 0, *bare)
     )
-    config = converter_config("e4m3", "ocp", optimize="area", block_size=8)
+    config = converter_config("e4m3", "ocp", target="xcu", block_size=8)
     assert verify(config, stimuli="corner").mismatched_blocks > 0
 
 
@@ -155,11 +155,11 @@ def test_a_wrong_table_is_found(monkeypatch):
 def test_tables_are_refused_where_there_are_none(rules):
     with pytest.raises(ValueError, match="table quantizer makes one format"):
         converter_config("e4m3", quantizer="table", **rules)
-    assert converter_config("e4m3", optimize="area", **rules).microarchitecture.quantizer is Quantizer.SHIFT
+    assert converter_config("e4m3", target="xcu", **rules).microarchitecture.quantizer is Quantizer.SHIFT
 
 
 def test_goals_leave_what_is_given():
-    config = converter_config("e4m3", optimize="area", structure="flat", amax_key="magnitude")
+    config = converter_config("e4m3", target="xcu", structure="flat", amax_key="magnitude")
     assert str(config.microarchitecture.structure) == "flat" and str(config.microarchitecture.amax) == "compare"
     with pytest.raises(ValueError, match="carry_chain"):
         converter_config("e4m3", amax="carry_chain", amax_key="magnitude")
@@ -168,7 +168,7 @@ def test_goals_leave_what_is_given():
 
 
 def test_kept_functions_are_modules_of_at_most_a_lut():
-    text = verilog(converter_config("e4m3", optimize="area", input_subnormals="flush"), "dut")
+    text = verilog(converter_config("e4m3", target="xcu", input_subnormals="flush"), "dut")
     kept = text.split('(* keep_hierarchy = "yes" *)\n')[1:]
     tables = [module for module in kept if ">>" in module.split("endmodule")[0]]
     assert len(tables) > 15

@@ -11,11 +11,12 @@ from mxcast.proof.gate import objections
 from mxcast.proof.text import plain
 
 SETS = {
-    "plain": {},
-    "registers": {"registered_after": "input,scale,rounded"},
+    "usual": {},
+    "plain": {"optimize": "plain"},
+    "registers": {"optimize": "plain", "registered_after": "input,scale,rounded"},
     "bf16": {"source": "bf16"},
     "te": {"specials": "te"},
-    "area": {"optimize": "area"},
+    "area": {"target": "xcu"},
     "speed": {"optimize": "speed"},
     "random": {"rounding": "sr"},
 }

@@ -20,6 +20,7 @@ from mxcast.hdl import (
     AmaxKey,
     ConverterConfig,
     ConverterFields,
+    Goal,
     Microarchitecture,
     MicroarchitectureFields,
     converter_config,
@@ -63,6 +64,7 @@ def test_the_rules_are_all_here():
         "Amax",
         "AmaxKey",
         "Convention",
+        "Goal",
         "Negatives",
         "Overflow",
         "Quantizer",
@@ -74,7 +76,7 @@ def test_the_rules_are_all_here():
         "Structure",
         "Subnormals",
     }
-    assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - {Convention, Negatives, Role, SpecialCodes}
+    assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - {Convention, Goal, Negatives, Role, SpecialCodes}
 
 
 @pytest.mark.parametrize("member", [m for rule in rules() for m in rule], ids=lambda m: f"{type(m).__name__}-{m}")
@@ -412,7 +414,9 @@ def test_the_fields_by_name_are_those_of_the_values():
     assert MicroarchitectureFields.__annotations__.keys() == fields(Microarchitecture)
     assert (
         ConverterFields.__annotations__.keys()
-        == EncodeFields.__annotations__.keys() | MicroarchitectureFields.__annotations__.keys() | {"optimize"}
+        == EncodeFields.__annotations__.keys()
+        | MicroarchitectureFields.__annotations__.keys()
+        | {"optimize", "target"}
     )
 
 

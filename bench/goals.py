@@ -1,0 +1,89 @@
+"""Which micro-architecture is best for what: `hdl.BEST` from the figures in records/sweeps/architectures.json.
+
+Area is LUTs, on ECP5 logic cells, as a carry takes two, and of gates NAND gates of two inputs. The critical path is the
+delay that Yosys gives; where it gives none, levels times the mean delay of a level on that target, unless speed alone
+is asked for. Both are geometric means over the formats of the sweep. For the generic target and for gates nothing
+counts that lives by an attribute of one tool, `keep_hierarchy`: kept modules and carry chains. The generic target has
+the geometric mean over all targets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from mxcast.explore.points import Explored
+from mxcast.hdl import BEST, GENERIC, Goal
+
+Choice = tuple[str, str, str]
+"""amax, quantizer, structure."""
+FIRST: Choice = ("compare", "shift", "flat")
+CELLS = ("ecp5", "asic")
+"""Targets whose area is logic cells."""
+
+
+def mean(numbers: Iterable[float]) -> float:
+    values = list(numbers)
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def needs_an_attribute(choice: Choice) -> bool:
+    return choice[0] == "carry_chain" or choice[2] == "kept"
+
+
+class Figures:
+    """Area and critical path of each choice on each target."""
+
+    def __init__(self, rows: list[Explored]) -> None:
+        self.rows: dict[str, dict[Choice, list[Explored]]] = {}
+        for row in rows:
+            self.rows.setdefault(row.target, {}).setdefault((row.amax, row.quantizer, row.structure), []).append(row)
+
+    def area(self, target: str, choice: Choice) -> float:
+        cells = target in CELLS
+        return mean(row.logic_cells if cells else row.luts for row in self.rows[target][choice])
+
+    def is_timed(self, target: str, choice: Choice) -> bool:
+        return all(row.delay_ps is not None for row in self.rows[target][choice])
+
+    def path(self, target: str, choice: Choice) -> float:
+        rows = self.rows[target][choice]
+        if self.is_timed(target, choice):
+            return mean(row.delay_ps for row in rows)
+        return mean(row.levels for row in rows) * self.level(target)
+
+    def level(self, target: str) -> float:
+        """The delay of a level, of those converters on a target of which it is known."""
+        timed = [row for rows in self.rows[target].values() for row in rows if row.delay_ps is not None]
+        return mean(row.delay_ps / row.levels for row in timed) if timed else 1
+
+    def choices(self, target: str) -> list[Choice]:
+        """Those that a target may have."""
+        return [choice for choice in self.rows[target] if target != "asic" or not needs_an_attribute(choice)]
+
+    def scores(self, target: str, goal: Goal, choices: list[Choice]) -> dict[Choice, float]:
+        """The less, the better."""
+        if goal is Goal.SPEED:  # no estimate beside delays
+            choices = [choice for choice in choices if self.is_timed(target, choice)] or choices
+        area, path = goal is not Goal.SPEED, goal is not Goal.AREA
+        return {
+            choice: (self.area(target, choice) if area else 1) * (self.path(target, choice) if path else 1)
+            for choice in choices
+        }
+
+    def best(self, target: str, goal: Goal) -> Choice:
+        if target != GENERIC:
+            scores = self.scores(target, goal, self.choices(target))
+        else:
+            choices = [choice for choice in self.rows["xcu"] if not needs_an_attribute(choice)]
+            each = [self.scores(name, goal, choices) for name in self.rows]
+            scores = {choice: mean(one[choice] for one in each) for choice in choices}
+        return min(scores, key=lambda choice: scores[choice])
+
+
+def best(rows: list[Explored]) -> dict[str, dict[Goal, Choice]]:
+    """What `hdl.BEST` must say."""
+    figures = Figures(rows)
+    return {
+        target: {goal: figures.best(target, goal) for goal in (Goal.AREA, Goal.SPEED, Goal.BALANCED)} for target in BEST
+    }

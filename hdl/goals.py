@@ -1,0 +1,111 @@
+"""Which micro-architecture is best for what: measured on each target (records/sweeps/architectures.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
+
+from ..spec import Encode, Rule
+from ..spec.catalogue import known_name
+from .architecture import (
+    CHOICES,
+    Amax,
+    AmaxKey,
+    Microarchitecture,
+    MicroarchitectureFields,
+    Quantizer,
+    Structure,
+    supports,
+)
+
+__all__ = ["BEST", "GENERIC", "Goal", "fields_of", "optimized"]
+
+GENERIC = "generic"
+"""The target of a converter that may be built for any."""
+
+
+class Goal(Rule):
+    """What a micro-architecture is chosen for."""
+
+    AREA = "area", "the fewest LUTs, or the smallest area of gates"
+    SPEED = "speed", "the shortest critical path"
+    BALANCED = "balanced", "the least product of area and critical path"
+    PLAIN = "plain", "the first choices whatever the target: comparators and shifters, which synthesis may take apart"
+
+    @classmethod
+    def formerly(cls) -> Mapping[str, str]:
+        return {"smallest": cls.AREA}
+
+
+Choices = Mapping[str, Rule]
+
+BEST: dict[str, dict[Goal, Choices]] = {
+    GENERIC: {
+        Goal.AREA: {},
+        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+        Goal.BALANCED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+    },
+    "xcu": {
+        Goal.AREA: {"amax": Amax.CARRY_CHAIN, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
+        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+        Goal.BALANCED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
+    },
+    "ecp5": {
+        Goal.AREA: {},
+        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+        Goal.BALANCED: {},
+    },
+    "ice40": {
+        Goal.AREA: {},
+        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+        Goal.BALANCED: {},
+    },
+    "asic": {
+        Goal.AREA: {"amax": Amax.MSB_FIRST},
+        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
+        Goal.BALANCED: {"amax": Amax.MSB_FIRST},
+    },
+}
+"""For each target and goal what differs from the first choices. `bench/goals.py` says how they were chosen."""
+
+
+def optimized(
+    goal: str | Goal, modes: tuple[Encode, ...], target: str = GENERIC, **fields: Unpack[MicroarchitectureFields]
+) -> Microarchitecture:
+    """The choices that were measured best for a goal on a target, for what they can make; ``fields`` are kept as they
+    are. Raises ValueError for an unknown goal or target.
+    """
+    choices = BEST[known_name("target", target, BEST)].get(Goal.named("optimize", goal), {})
+    best: dict[str, Any] = {
+        name: choice for name, choice in choices.items() if supports(CHOICES[name].named(name, choice), modes)
+    }
+    if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE:
+        best.pop("amax", None)
+    return Microarchitecture(**{**best, **fields})
+
+
+def fields_of(
+    architecture: Microarchitecture, modes: tuple[Encode, ...], targets: Iterable[str] = tuple(BEST)
+) -> dict[str, str]:
+    """The fewest fields with which `optimized` makes this micro-architecture, ``target`` and ``optimize`` among them;
+    what is left out is usual.
+
+    >>> from mxcast.hdl import converter_config
+    >>> config = converter_config("e4m3", target="xcu", amax="msb_first")
+    >>> fields_of(config.microarchitecture, config.modes)
+    {'target': 'xcu', 'amax': 'msb_first'}
+    """
+
+    def fields(target: str, goal: Goal) -> dict[str, str]:
+        usual = optimized(goal, modes, target, amax_key=architecture.amax_key)
+        asked = {"target": target, "optimize": str(goal), "amax_key": str(architecture.amax_key)}
+        left_out = {"target": GENERIC, "optimize": str(Goal.AREA), "amax_key": str(AmaxKey.REDUCED)}
+        chosen = {name: value for name, value in asked.items() if value != left_out[name]}
+        for name in CHOICES:
+            if getattr(architecture, name) != getattr(usual, name):
+                chosen[name] = str(getattr(architecture, name))
+        if architecture.registered_after:
+            chosen["registered_after"] = ",".join(architecture.registered_after)
+        return chosen
+
+    return min((fields(target, goal) for target in targets for goal in Goal), key=len)
