@@ -23,6 +23,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import goals
 from pages import filled, table
 
 from mxcast.explore import Exploration, Sweep, chosen_sweep, exploration, jobs
@@ -175,7 +176,12 @@ def digest() -> str:
 
 def rendered(page: str) -> str:
     """A page with its tables."""
-    return filled(page, {"ablation": _ablations(), "ablation: short": _short()})
+    return filled(page, {"ablation": _ablations(), "ablation: short": _short(), "goals": _goals()})
+
+
+def _goals() -> str:
+    header = ["target", "optimize", "amax, quantizer, structure", "area", "critical path"]
+    return table(header, goals.lines(rows("architectures")), texts=5)
 
 
 def _ablations() -> str:

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from mxcast.explore.points import Explored
 from mxcast.hdl import BEST, GENERIC, Goal
 
-Choice = tuple[str, str, str]
-"""amax, quantizer, structure."""
-FIRST: Choice = ("compare", "shift", "flat")
+FIELDS = ("amax", "quantizer", "structure")
+Choice = tuple[str, ...]
+"""A value for each of these."""
 CELLS = ("ecp5", "asic")
 """Targets whose area is logic cells."""
 
@@ -37,7 +37,9 @@ class Figures:
     def __init__(self, rows: list[Explored]) -> None:
         self.rows: dict[str, dict[Choice, list[Explored]]] = {}
         for row in rows:
-            self.rows.setdefault(row.target, {}).setdefault((row.amax, row.quantizer, row.structure), []).append(row)
+            self.rows.setdefault(row.target, {}).setdefault(tuple(getattr(row, field) for field in FIELDS), []).append(
+                row
+            )
 
     def area(self, target: str, choice: Choice) -> float:
         cells = target in CELLS
@@ -56,6 +58,15 @@ class Figures:
         """The delay of a level, of those converters on a target of which it is known."""
         timed = [row for rows in self.rows[target].values() for row in rows if row.delay_ps is not None]
         return mean(row.delay_ps / row.levels for row in timed) if timed else 1
+
+    def shown(self, target: str, choice: Choice) -> list[str]:
+        """Area and critical path with their units."""
+        area = {"ecp5": "logic cells", "asic": "NAND2"}.get(target, "LUTs")
+        timed, levels = self.is_timed(target, choice), mean(row.levels for row in self.rows[target][choice])
+        return [
+            f"{self.area(target, choice):,.0f} {area}",
+            f"{self.path(target, choice):,.0f} ps" if timed else f"{levels:.1f} levels",
+        ]
 
     def choices(self, target: str) -> list[Choice]:
         """Those that a target may have."""
@@ -87,3 +98,14 @@ def best(rows: list[Explored]) -> dict[str, dict[Goal, Choice]]:
     return {
         target: {goal: figures.best(target, goal) for goal in (Goal.AREA, Goal.SPEED, Goal.BALANCED)} for target in BEST
     }
+
+
+def lines(rows: list[Explored]) -> list[list[object]]:
+    """For each target and goal the choice, its area and its critical path, and those of the first choices."""
+    figures, chosen = Figures(rows), best(rows)
+    return [
+        [target, str(goal), " ".join(choice), *figures.shown(target, choice)]
+        for target in chosen
+        if target != GENERIC
+        for goal, choice in chosen[target].items()
+    ] + [[GENERIC, str(goal), " ".join(choice), "-", "-"] for goal, choice in chosen[GENERIC].items()]

@@ -13,6 +13,7 @@ import typer.core
 from ..host.signals import arrived
 from . import check, check_rtl, compare, convert, cost, doctor, explain, explore, generate, listing, proving
 from .errors import ExitCode, explained, interrupted, warned
+from .examples import epilog
 from .streams import abandon, complain, reader_is_gone
 
 __all__ = ["app", "command"]
@@ -47,7 +48,8 @@ for verb in (
     cost.synth,
     explore.explore,
 ):
-    app.command(verb.__name__.rstrip("_").replace("_", "-"))(verb)
+    name = verb.__name__.rstrip("_").replace("_", "-")
+    app.command(name, epilog=epilog(name))(verb)
 
 
 def _print_version(wanted: bool) -> None:

@@ -56,7 +56,7 @@ def verify(
 ) -> None:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
     output = Output(json, quiet, verbose)
-    asked = request("verify {}", format, profile, set, config, target=target)
+    asked = request("verify {}", format, profile, set, config, target=target, output=output)
     if exhaustive:
         if tensors is not None or stimuli not in ("standard", "exhaustive"):
             raise ValueError(
@@ -133,7 +133,7 @@ def test(
 ) -> None:
     """Run the cocotb regression on the emitted Verilog."""
     output = Output(json, quiet, verbose)
-    asked = request("test {}", format, profile, set, config, name=name, target=target)
+    asked = request("test {}", format, profile, set, config, name=name, target=target, output=output)
     if asked.many and (vectors or rtl):
         raise ValueError("--vectors and --rtl are of one converter: give one format")
     from ..sim import test
@@ -141,7 +141,7 @@ def test(
     results = []
     for chosen in asked.configs:
         output.configuration(chosen)
-        with refreshed(force):
+        with output.progress(f"testing {chosen.formats}"), refreshed(force):
             result = test(
                 chosen,
                 simulator=simulator,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
+from ..hdl import ConverterConfig
 from ..spec.catalogue import known_name
 from .options import Config, Force, Format, Json, Profile, Quiet, Set, Verbose, request
 from .output import Output
@@ -45,7 +47,7 @@ def synth(
     from ..synth.tables import NOTE, PNR_NOTE, pnr_table, table
 
     target = known_name("target", target or ("ecp5" if pnr else "xcu"), TARGETS)
-    asked = request("synth {}", format, profile, set, config, target=TARGETS[target].optimized_as)
+    asked = request("synth {}", format, profile, set, config, target=TARGETS[target].optimized_as, output=output)
     for chosen in asked.configs:
         output.configuration(chosen)
     if pnr:
@@ -59,5 +61,17 @@ def synth(
             mapped = synth_all(list(asked.configs), target, jobs=jobs, force=force, progress=progress)
         rows, note, documents = table(mapped), NOTE, [result.to_dict() for result in mapped]
     output.table(rows, TARGETS[target].description)
+    for form, built in _forms(asked.configs).items():
+        output.say(f"{', '.join(built)}: {form}")
     output.say(note)
     output.document(asked.of(documents))
+
+
+def _forms(configs: Iterable[ConverterConfig]) -> dict[str, list[str]]:
+    """The formats of the converters by their micro-architecture in words."""
+    found: dict[str, list[str]] = {}
+    for config in configs:
+        chosen = config.microarchitecture
+        form = f"amax={chosen.amax}, quantizer={chosen.quantizer}, structure={chosen.structure}"
+        found.setdefault(form, []).append(config.formats)
+    return found

@@ -27,7 +27,7 @@ def emit(
             "--vendor",
             metavar="NAME",
             show_default=False,
-            help="Write a project for the vendor's tool too: vivado or quartus.",
+            help="Write a project for the vendor's tool too: vivado, which means --target xcu, or quartus.",
         ),
     ] = None,
     part: Annotated[
@@ -47,7 +47,9 @@ def emit(
 ) -> None:
     """Write the Verilog of a converter, and what belongs to it."""
     output = Output(json, quiet, verbose)
-    asked = request("emit {}", format, profile, set, config, name=name, target=target)
+    if target is None and vendor == "vivado":
+        target = "xcu"
+    asked = request("emit {}", format, profile, set, config, name=name, target=target, output=output)
     if vendor is None and not (part is None and period is None):
         raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
     from ..hdl import default_name, emit
@@ -57,9 +59,10 @@ def emit(
     for chosen in asked.configs:
         output.configuration(chosen)
         top = asked.name or default_name(chosen)
-        files = emit(
-            chosen, out, top, vendor=vendor, part=part, period_ns=period, bench=bench(chosen, top), force=force
-        )
+        with output.progress(f"emitting {chosen.formats}"):
+            files = emit(
+                chosen, out, top, vendor=vendor, part=part, period_ns=period, bench=bench(chosen, top), force=force
+            )
         if chosen.latency:
             output.say(
                 f"latency {chosen.latency} cycles: registered after "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 from ..hdl import BEST, ConverterConfig, converter_config
 from ..spec import BLOCKS, PROFILES
 from ..spec.catalogue import excerpt, unknown_name
+from .output import Output
 from .settings import CONSTRAINTS, TABLES, Settings, constrained, read_settings
 
 __all__ = [
@@ -123,11 +125,12 @@ def request(
     name: str | None = None,
     target: str | None = None,
     allow_all: bool = True,
+    output: Output | None = None,
 ) -> Request:
     """What the options mean; those of the command line win over the file ``config``.
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
-    configuration, and of one mode. Raises ValueError and TypeError.
+    configuration, and of one mode. ``output`` shows that registers are being chosen. Raises ValueError and TypeError.
     """
     settings = read_settings(config) if config else Settings()
     format, name = format or settings.format, settings.name if name is None else name
@@ -147,9 +150,12 @@ def request(
     many = allow_all and format == ALL
     if many and name:
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
-    configs = tuple(
-        constrained(converter_config(block, profile, **fields), constraints) for block in (BLOCKS if many else [format])
-    )
+    choosing = output.progress("choosing the stage boundaries") if output and constraints else nullcontext()
+    with choosing:
+        configs = tuple(
+            constrained(converter_config(block, profile, **fields), constraints)
+            for block in (BLOCKS if many else [format])
+        )
     if not allow_all and configs[0].alternatives:
         raise ValueError(
             f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"

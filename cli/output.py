@@ -6,11 +6,11 @@ import contextlib
 import json
 import math
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..hdl import ConverterConfig
 from .streams import complain
@@ -86,15 +86,18 @@ class Output:
 
     @contextlib.contextmanager
     def progress(self, label: str) -> Iterator[Callable[[int, int], None] | None]:
-        """A callable (done, total) that draws a bar once it takes long; None where nobody would see the bar.
+        """A callable (done, total) that moves a bar, which appears once it takes long; None where nobody would see it.
 
         A total of 0 says that it is not known.
         """
         if not self.talks or not sys.stderr.isatty():
             yield None
             return
-        with contextlib.ExitStack() as stack:
-            yield _late_bar(label, stack)
+        bar = _LateBar(label)
+        try:
+            yield bar.update
+        finally:
+            bar.stop()
 
     @contextlib.contextmanager
     def steps(self, label: str) -> Iterator[Callable[[str], None] | None]:
@@ -155,22 +158,40 @@ def _console() -> Console:
     return Plain() if sys.stdout.isatty() else Plain(width=10_000)
 
 
-def _late_bar(label: str, stack: contextlib.ExitStack) -> Callable[[int, int], None]:
-    start, bar, task = time.monotonic(), None, None
+class _LateBar:
+    """A bar that appears once work takes long, whether or not the work says how far it is."""
 
-    def progress(done: int, total: int) -> None:
-        nonlocal bar, task
-        if bar is None:
-            if time.monotonic() - start < PATIENCE:
-                return
-            from rich.console import Console
-            from rich.progress import Progress
+    def __init__(self, label: str) -> None:
+        self._label, self._done, self._total = label, 0, 0
+        self._lock, self._is_over = threading.Lock(), False
+        self._bar: Any = None
+        self._timer = threading.Timer(PATIENCE, self._appear)
+        self._timer.daemon = True
+        self._timer.start()
 
-            bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
-            task = bar.add_task(label, total=total or None)
-        bar.update(task, completed=done, total=total or None)
+    def _appear(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-    return progress
+        columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+        with self._lock:
+            if not self._is_over:
+                self._bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+                self._bar.start()
+                self._task = self._bar.add_task(self._label, completed=self._done, total=self._total or None)
+
+    def update(self, done: int, total: int) -> None:
+        with self._lock:
+            self._done, self._total = done, total
+            if self._bar is not None:
+                self._bar.update(self._task, completed=done, total=total or None)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._is_over = True
+            if self._bar is not None:
+                self._bar.stop()
 
 
 def _cell(value: object) -> str:

@@ -100,7 +100,7 @@ def prove(
         config_of, name_of = beside(rtl)
         asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
-        asked = request("prove {}", format, profile, set, config, name=name, target=target or netlist)
+        asked = request("prove {}", format, profile, set, config, name=name, target=target or netlist, output=output)
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
     from ..proof import prove
@@ -182,7 +182,7 @@ def mutate(
     which is a failure. Every mutant of the specification must be refuted by the solver.
     """
     output = Output(json, quiet, verbose)
-    asked = request("mutate {}", format, profile, set, config, target=target)
+    asked = request("mutate {}", format, profile, set, config, target=target, output=output)
     from ..hdl import default_name
     from ..proof.mutation import mutate
     from ..proof.specification_mutants import refute

@@ -37,7 +37,7 @@ def main(
     ) as progress:
         task = progress.add_task("quantizing")
         report = quantize_file(source, out / f"{source.stem}.e4m3.safetensors", "e4m3")
-        configs = [converter_config(name) for name in formats]
+        configs = [converter_config(name, target=TARGETS[target].optimized_as) for name in formats]
         files, checked = [], []
         for config in configs:
             progress.update(

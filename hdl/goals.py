@@ -50,16 +50,8 @@ BEST: dict[str, dict[Goal, Choices]] = {
         Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
         Goal.BALANCED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE, "structure": Structure.KEPT},
     },
-    "ecp5": {
-        Goal.AREA: {},
-        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
-        Goal.BALANCED: {},
-    },
-    "ice40": {
-        Goal.AREA: {},
-        Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},
-        Goal.BALANCED: {},
-    },
+    "ecp5": {Goal.AREA: {}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
+    "ice40": {Goal.AREA: {}, Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE}, Goal.BALANCED: {}},
     "asic": {
         Goal.AREA: {"amax": Amax.MSB_FIRST},
         Goal.SPEED: {"amax": Amax.RADIX4, "quantizer": Quantizer.TABLE},

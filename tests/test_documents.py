@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 import typer
 
+from mxcast.cli import main
 from mxcast.cli.app import app
+from mxcast.cli.examples import EXAMPLES
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -69,6 +71,21 @@ def test_commands_are_read(page):
         verb, *words = shlex.split(line, comments=True)[1:]
         assert verb in group.commands, line
         group.commands[verb].make_context(verb, words)
+
+
+@pytest.mark.parametrize("verb", EXAMPLES)
+def test_the_help_of_a_verb_ends_with_examples(verb, capsys, monkeypatch):
+    """Which are read."""
+    monkeypatch.setenv("COLUMNS", "200")
+    group = typer.main.get_command(app)
+    assert set(EXAMPLES) == set(group.commands)
+    for example in EXAMPLES[verb]:
+        mxcast, name, *words = shlex.split(example)
+        assert (mxcast, name) == ("mxcast", verb)
+        group.commands[verb].make_context(verb, words)
+    assert main([verb, "--help"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed.endswith(" ".join(["Examples:", *EXAMPLES[verb]]))
 
 
 def test_there_are_commands():

@@ -2,15 +2,17 @@
 targets say of it.
 """
 
+import dataclasses
 import json
 from pathlib import Path
 
 import exploration as exploration_script
+import goals
 import pytest
 
 from mxcast.explore import Explored, chosen_sweep, exploration, jobs
 from mxcast.explore.tensors import standard
-from mxcast.synth import TARGETS
+from mxcast.hdl import BEST, Goal, Microarchitecture
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = sorted((ROOT / "records" / "sweeps").glob("*.json"))
@@ -57,17 +59,18 @@ def test_a_point_is_made_again_identically(path, cache, monkeypatch):
     assert jobs.kept(point)
 
 
-def test_what_targets_call_smallest_is():
-    """The fewest LUTs of all in architectures.toml; and ``optimize=speed`` has the shortest critical path."""
+def test_the_goals_are_those_that_were_measured():
+    """Also with a figure changed, another choice is the best."""
     found = points(ROOT / "records" / "sweeps" / "architectures.json")
-    for target in {row.target for row in found}:
-        choices = {"amax": "compare", "quantizer": "shift", "structure": "flat"} | dict(TARGETS[target].smallest)
-        least = min((row for row in found if row.target == target), key=lambda row: row.luts)
-        assert {name: getattr(least, name) for name in choices} == choices, target
-        timed = [row for row in found if row.target == target and row.delay_ps is not None]
-        if timed:
-            quickest = min(timed, key=lambda row: row.delay_ps)
-            assert (quickest.amax, quickest.quantizer, quickest.structure) == ("radix4", "table", "flat"), target
+    usual = Microarchitecture()
+
+    def chosen(target: str, goal: Goal) -> tuple[str, ...]:
+        return tuple(str(BEST[target][goal].get(name, getattr(usual, name))) for name in goals.FIELDS)
+
+    measured = goals.best(found)
+    assert measured == {target: {goal: chosen(target, goal) for goal in measured[target]} for target in BEST}
+    smaller = [dataclasses.replace(row, luts=row.luts // 2) if row.amax == "radix4" else row for row in found]
+    assert goals.best(smaller)["xcu"][Goal.AREA][0] == "radix4"
 
 
 def test_the_pages_show_what_is_on_record():

@@ -102,9 +102,8 @@ def test_tables_are_for_scales_with_numbers_near_the_top(monkeypatch):
     ],
 )
 def test_it_is_proved(tmp_path, format, profile, goal):
-    proof = prove(
-        converter_config(format, profile, optimize=goal, target="xcu", block_size=8, input_subnormals="exact"), out=tmp_path
-    )
+    rules = {"block_size": 8, "input_subnormals": "exact"}
+    proof = prove(converter_config(format, profile, optimize=goal, target="xcu", **rules), out=tmp_path)
     assert proof.passed and proof.method == "composed"
 
 

@@ -10,6 +10,8 @@ from importlib.metadata import version
 
 import pytest
 
+from mxcast.hdl import BEST, Goal, converter_config, verilog
+
 from .lint import COCOTB, lint
 
 WAIVERS = {"DECLFILENAME", "UNUSEDSIGNAL", "WIDTHEXPAND"}
@@ -67,6 +69,15 @@ def lane_names(kind: str, lanes: int) -> list[str]:
 def test_verilator_has_nothing_to_say(emitted, tmp_path):
     assert lint("--lint-only", "-Wall", emitted.files["verilog"]) == ""
     assert lint(*COCOTB, tmp_path, emitted.files["verilog"]) == ""
+
+
+@pytest.mark.parametrize("target, goal", [(target, goal) for target in BEST for goal in Goal if BEST[target].get(goal)])
+def test_nothing_is_left_over_for_a_target(target, goal, tmp_path):
+    """A module that nothing is made of would be a second top."""
+    for element, profile in (("e2m1", "ocp"), ("e4m3", "gorodecky_sousa")):
+        file = tmp_path / "dut.v"
+        file.write_text(verilog(converter_config(element, profile, target=target, optimize=goal), "dut"))
+        assert lint("--lint-only", "-Wall", file) == "", (element, profile)
 
 
 def test_waivers(emitted):

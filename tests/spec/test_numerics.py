@@ -76,7 +76,8 @@ def test_the_rules_are_all_here():
         "Structure",
         "Subnormals",
     }
-    assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - {Convention, Goal, Negatives, Role, SpecialCodes}
+    others = {Convention, Goal, Negatives, Role, SpecialCodes}
+    assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - others
 
 
 @pytest.mark.parametrize("member", [m for rule in rules() for m in rule], ids=lambda m: f"{type(m).__name__}-{m}")
@@ -414,9 +415,7 @@ def test_the_fields_by_name_are_those_of_the_values():
     assert MicroarchitectureFields.__annotations__.keys() == fields(Microarchitecture)
     assert (
         ConverterFields.__annotations__.keys()
-        == EncodeFields.__annotations__.keys()
-        | MicroarchitectureFields.__annotations__.keys()
-        | {"optimize", "target"}
+        == EncodeFields.__annotations__.keys() | MicroarchitectureFields.__annotations__.keys() | {"optimize", "target"}
     )
 
 

@@ -1,0 +1,44 @@
+"""Examples of every verb, which its help ends with."""
+
+from __future__ import annotations
+
+__all__ = ["EXAMPLES", "epilog"]
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "list": ("mxcast list", "mxcast list profiles", "mxcast list targets --json"),
+    "doctor": ("mxcast doctor",),
+    "quantize": (
+        "mxcast quantize model.safetensors mx.safetensors --format e4m3 --profile nvidia",
+        'mxcast quantize model.safetensors mx.safetensors --format e2m1 --include "*.weight" --exclude "*LayerNorm*"',
+    ),
+    "dequantize": ("mxcast dequantize mx.safetensors back.safetensors",),
+    "explain": (
+        'mxcast explain e4m3 --profile te --values "1.875, 0x3F880000, nan"',
+        "mxcast explain e2m1 --values 0x04600001",
+    ),
+    "compare": ("mxcast compare nvidia te --format e4m3", "mxcast compare ocp ocp:scale_rule=ceil --format e2m1"),
+    "emit": (
+        "mxcast emit e4m3 --profile nvidia --target xcu -o build",
+        "mxcast emit e4m3 --target ecp5 --set latency=4 --name my_converter -o build",
+        "mxcast emit e4m3,e5m2 --set scale_rule=floor,ceil -o build",
+    ),
+    "verify": ("mxcast verify e4m3 --blocks 100000", "mxcast verify e4m3 --tensors model.safetensors"),
+    "test": ("mxcast test e2m1", "mxcast test e4m3 --sim icarus --waves"),
+    "prove": (
+        "mxcast prove e4m3 --profile nvidia",
+        "mxcast prove e4m3 --netlist ecp5",
+        "mxcast prove --rtl build/mine/rtl/mine.v",
+    ),
+    "mutate": ("mxcast mutate e4m3 --mutants 50",),
+    "check-rtl": (
+        "mxcast check-rtl theirs.sv --top conv --format e4m3 --profile nvidia "
+        "--map x=in_{i} --map p=out_{i} --map scale=s",
+    ),
+    "synth": ("mxcast synth all --target ecp5", "mxcast synth e4m3 --pnr --seeds 5"),
+    "explore": ("mxcast explore", "mxcast explore formats --target ecp5 --tensors model.safetensors"),
+}
+
+
+def epilog(verb: str) -> str:
+    """The examples of a verb, a paragraph each, as typer wants them."""
+    return "\n\n".join(["Examples:", *EXAMPLES[verb]])
