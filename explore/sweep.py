@@ -231,6 +231,8 @@ def read_sweep(path: Path) -> Sweep:
         raise TypeError(f"{path}: a grid is a table, written [[grid]]")
     if not isinstance(objectives, list | tuple) or not all(isinstance(name, str) for name in objectives):
         raise TypeError(f"{path}: objectives must be a list of names, not {objectives!r}")
+    if not grids:
+        raise ValueError(f"{path}: grid needs at least one table, written [[grid]]")
     try:
         return Sweep(
             name=name,

@@ -64,7 +64,7 @@ def read_toml(path: Path | str) -> dict[str, object]:
     """
     path = regular(path)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # Windows begins a file with a mark
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
     except ValueError:

@@ -61,7 +61,7 @@ class BlockArray:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        mine, others = (vars(one) | {"axis": one.axis % one.codes.ndim} for one in (self, other))
+        mine, others = (vars(one) | {"axis": one.axis % (one.codes.ndim or 1)} for one in (self, other))
         return all(np.array_equal(mine[name], others[name]) for name in ("codes", "scales")) and all(
             mine[name] == others[name] for name in mine if name not in ("codes", "scales")
         )

@@ -439,6 +439,11 @@ def test_errors_in_configuration_files(fails, tmp_path, text, words):
     assert [path.name for path in tmp_path.iterdir()] == ["c.toml"]
 
 
+def test_a_configuration_file_may_begin_with_a_mark_of_utf_8(tmp_path, passes):
+    (tmp_path / "c.toml").write_text('format = "e2m1"\nname = "a"\n', encoding="utf-8-sig")
+    assert "rtl/a.v" in passes("emit", "-c", tmp_path / "c.toml", "-o", tmp_path)
+
+
 def test_no_color_and_no_bars_in_a_pipe(saved, tmp_path):
     source = saved(np.ones((64, 1024), np.float32))
     done = run("quantize", source, tmp_path / "q.npz", "--format", "e4m3")

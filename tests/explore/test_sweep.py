@@ -123,6 +123,7 @@ def test_toml(tmp_path):
         ("scale_rule = [", ValueError, "is not TOML"),
         ("scale_rul = ['ceil']", ValueError, "unknown key of a sweep 'scale_rul': did you mean 'scale_rule'"),
         ("grid = 3", TypeError, r"a grid is a table, written \[\[grid\]\]"),
+        ("grid = []", ValueError, r"grid needs at least one table, written \[\[grid\]\]"),
         ("name = 3", TypeError, "name must be a string"),
         ("objectives = 'luts'", TypeError, "objectives must be a list of names"),
         ("objectives = ['lut']", ValueError, "did you mean 'luts'"),

@@ -72,6 +72,13 @@ def test_blocks_need_no_numerics_to_be_decoded():
         error_statistics(np.zeros(64, np.float32), plain)
 
 
+def test_arrays_without_axes_can_be_compared():
+    def one(code: int) -> BlockArray:
+        return BlockArray(scales=np.array(1, np.uint8), codes=np.array(code, np.uint8), block=block_format("e4m3"))
+
+    assert one(1) == one(1) != one(2)
+
+
 def test_the_block_format_is_that_of_the_numerics():
     q = quantize(np.zeros(32, np.float32), "e4m3")
     assert q.block is q.numerics.block
