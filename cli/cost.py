@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,8 +23,17 @@ def synth(
         typer.Option(
             "--target",
             metavar="NAME",
-            show_default="xcu; with --pnr ecp5",
+            show_default="xcu; with --pnr ecp5, with --liberty asic",
             help="What to map to, and what the converter is built for (mxcast list targets).",
+        ),
+    ] = None,
+    liberty: Annotated[
+        Path | None,
+        typer.Option(
+            "--liberty",
+            metavar="FILE",
+            show_default=False,
+            help="Map to the cells of a Liberty file: their number, area and longest path. For --target asic.",
         ),
     ] = None,
     pnr: Annotated[bool, typer.Option("--pnr", help="Place and route between registers too: Fmax.")] = False,
@@ -46,7 +56,10 @@ def synth(
     from ..synth import TARGETS, place_and_route_all, synth_all
     from ..synth.tables import NOTE, PNR_NOTE, pnr_table, table
 
-    target = known_name("target", target or ("ecp5" if pnr else "xcu"), TARGETS)
+    if liberty is not None and pnr:
+        raise ValueError("--liberty counts cells; --pnr places those of an FPGA: give one of them")
+    usual = "asic" if liberty is not None else "ecp5" if pnr else "xcu"
+    target = known_name("target", target or usual, TARGETS)
     asked = request("synth {}", format, profile, set, config, target=TARGETS[target].optimized_as, output=output)
     for chosen in asked.configs:
         output.configuration(chosen)
@@ -58,9 +71,9 @@ def synth(
         rows, note, documents = pnr_table(placed), PNR_NOTE, [result.to_dict() for result in placed]
     else:
         with output.progress(f"synthesizing for {target}") as progress:
-            mapped = synth_all(list(asked.configs), target, jobs=jobs, force=force, progress=progress)
+            mapped = synth_all(list(asked.configs), target, liberty=liberty, jobs=jobs, force=force, progress=progress)
         rows, note, documents = table(mapped), NOTE, [result.to_dict() for result in mapped]
-    output.table(rows, TARGETS[target].description)
+    output.table(rows, TARGETS[target].description if liberty is None else f"the cells of {liberty.name}")
     for form, built in _forms(asked.configs).items():
         output.say(f"{', '.join(built)}: {form}")
     output.say(note)

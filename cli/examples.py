@@ -34,7 +34,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast check-rtl theirs.sv --top conv --format e4m3 --profile nvidia "
         "--map x=in_{i} --map p=out_{i} --map scale=s",
     ),
-    "synth": ("mxcast synth all --target ecp5", "mxcast synth e4m3 --pnr --seeds 5"),
+    "synth": (
+        "mxcast synth all --target ecp5",
+        "mxcast synth e4m3 --liberty cells.lib",
+        "mxcast synth e4m3 --pnr --seeds 5",
+    ),
     "explore": ("mxcast explore", "mxcast explore formats --target ecp5 --tensors model.safetensors"),
 }
 

@@ -19,8 +19,8 @@ TRANSISTORS = 4
 @dataclass(frozen=True, kw_only=True)
 class Cost:
     """Cells of a netlist. ``levels`` is the number of LUT, multiplexer and carry cells on the longest path between
-    ports or flip-flops; ``logic_cells`` the estimate of physical sites, or of the area in NAND gates of two inputs;
-    None where there is no estimate."""
+    ports or flip-flops; ``logic_cells`` the estimate of physical sites, or of the area in NAND gates of two inputs or
+    in the units of a Liberty file; None where there is no estimate."""
 
     luts: int
     carries: int
@@ -32,7 +32,7 @@ class Cost:
     cells: dict[str, int]
     """By cell type, as the netlist has them."""
     delay_ps: int | None = None
-    """abc9's estimate of the longest path by the delays of the cells, without wires; None where it makes none."""
+    """abc's estimate of the longest path by the delays of the cells, without wires; None where it makes none."""
 
     def to_dict(self) -> dict:
         return asdict(self)
@@ -56,6 +56,8 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
     logic_cells = estimates.get("estimated_num_lc")
     if transistors := estimates.get("estimated_num_transistors"):
         logic_cells = round(int(transistors.rstrip("+")) / TRANSISTORS)  # + for `$scopeinfo`, which has none
+    if target.library is not None:
+        logic_cells = round(estimates["area"])
     if target.luts_per_carry is not None:
         logic_cells = kinds["luts"] + target.luts_per_carry * kinds["carries"]
     return Cost(
@@ -67,12 +69,14 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
 
 
 def delay_ps(log: str) -> int | None:
-    """The last delay in a log of Yosys, which is that of the netlist; None without abc9.
+    """The last delay in a log of Yosys, which is that of the netlist; None where abc has no delays of cells.
 
+    >>> delay_ps("ABC: WireLoad = \"none\"  Gates =    446 ( 22.2 %)   Delay =  1158.82 ps  ( 31.6 %)")
+    1159
     >>> delay_ps("ABC: P:  Del = 15812.00.  Ar = 8789.0.\\nABC: A:  Del = 15344.00.  Ar = 4909.0.")
     15344
     """
-    found = re.findall(r"^ABC: .*\bDel =\s*(\d+\.\d+)\.", log, flags=re.M)
+    found = re.findall(r"^ABC: .*\bDel(?:ay)? =\s*(\d+\.\d+)(?:\.| ps)", log, flags=re.M)
     return round(float(found[-1])) if found else None
 
 

@@ -148,7 +148,7 @@ def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, f
         bits = {place: sum(len(net["bits"]) for net in _registers(plain, place)) for place in places}
         (folder / "bits.json").write_text(json.dumps(bits))
         mapped = ["read_verilog converter.v moving.v", chosen.script.format(top=MOVING), OPENED]
-        netlist, _ = run(mapped, folder, chosen.technology)
+        netlist, _ = run(mapped, folder, chosen.estimate)
         if not any(_arrivals(netlist, chosen, DELAYS[target], places).values()):
             raise ToolError("Yosys left no logic between the registers: the synthesis has gone wrong")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, cast
 
@@ -13,8 +14,9 @@ from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
 from ..spec.catalogue import known_name
+from .liberty import asic_cells
 from .netlist import Cost, cost, delay_ps
-from .targets import OPENED, TARGETS, Target
+from .targets import LIBRARY, OPENED, TARGETS, Target
 from .yosys import run, yosys_version
 
 __all__ = ["STAGES", "Synthesis", "synth", "synth_all"]
@@ -31,6 +33,8 @@ class Synthesis:
 
     config: ConverterConfig
     target: str
+    liberty: str | None = None
+    """Name of the Liberty file whose cells it is made of."""
     whole: Cost
     """The whole converter, flattened."""
     stages: dict[str, Cost]
@@ -43,6 +47,7 @@ class Synthesis:
             **self.config.to_dict(),
             "config_id": self.config.config_id,
             "target": self.target,
+            **({} if self.liberty is None else {"liberty": self.liberty}),
             "yosys": self.yosys,
             "whole": self.whole.to_dict(),
             "stages": {name: part.to_dict() for name, part in self.stages.items()},
@@ -54,6 +59,7 @@ def synth(
     target: str = "xcu",
     *,
     profile: str | None = None,
+    liberty: Path | str | None = None,
     stages: bool = True,
     force: bool = False,
     **fields: Unpack[BuildFields],
@@ -67,6 +73,7 @@ def synth(
     ----------
     config, profile, fields : the converter, as for `hdl.converter_config`, built for the target
     target : one of `TARGETS`
+    liberty : a Liberty file whose cells are taken, for the target ``asic``
     stages : synthesise each stage alone, too
     force : whatever is kept
 
@@ -78,12 +85,14 @@ def synth(
     Raises
     ------
     ValueError
-        for an unknown target or field
+        for an unknown target or field, a file that is no Liberty file, and one beside another target
     ToolError
         without Yosys, or where it fails
     """
     target = known_name("target", target, TARGETS)
-    chosen = TARGETS[target]
+    if liberty is not None and target != "asic":
+        raise ValueError(f"a Liberty file is for the target asic, not {target}")
+    chosen = TARGETS[target] if liberty is None else asic_cells(Path(liberty))
     if not isinstance(config, ConverterConfig):
         config = converter_config(config, profile, target=chosen.optimized_as, **fields)
     elif fields or profile is not None:
@@ -96,6 +105,7 @@ def synth(
         return Synthesis(
             config=config,
             target=target,
+            liberty=None if liberty is None else Path(liberty).name,
             whole=_cost(text, TOP, chosen),
             yosys=yosys_version(),
             stages={name: _cost(text, module, chosen) for name, module in modules.items()},
@@ -106,6 +116,7 @@ def synth_all(
     configs: list[ConverterConfig],
     target: str = "xcu",
     *,
+    liberty: Path | str | None = None,
     stages: bool = True,
     jobs: int = 2,
     force: bool = False,
@@ -114,7 +125,7 @@ def synth_all(
     """`synth` for several configurations, in their order, ``jobs`` at a time; ``progress`` gets done and total."""
     done = []
     with workers(jobs) as pool:
-        for result in pool.map(lambda config: synth(config, target, stages=stages, force=force), configs):
+        for result in pool.map(partial(synth, target=target, liberty=liberty, stages=stages, force=force), configs):
             done.append(result)
             if progress:
                 progress(len(done), len(configs))
@@ -131,8 +142,10 @@ def _cost(text: str, top: str, target: Target) -> Cost:
 
     def compute(folder: Path) -> dict:
         (folder / "converter.v").write_text(text)
+        if target.library is not None:
+            (folder / LIBRARY).write_text(target.library)
         netlist, statistics = run(
-            ["read_verilog converter.v", target.script.format(top=top), OPENED], folder, target.technology
+            ["read_verilog converter.v", target.script.format(top=top), OPENED], folder, target.estimate
         )
         found = cost(netlist, statistics, top, target)
         if target.timed and "keep_hierarchy" not in text:  # otherwise each module has a longest path of its own

@@ -31,24 +31,21 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for result in results:
         config, whole, published = result.config, result.whole, _published(result.config)
+        target = TARGETS[result.target]
+        cells, area = (target.cells, target.area) if result.liberty is None else ("cells", "area")
         rows.append(
             {
                 "format": _formats(config),
                 "profile": config.profile or "-",
                 "target": result.target,
-                TARGETS[result.target].cells: whole.luts,
+                cells: whole.luts,
                 "carries": whole.carries,
                 "muxes": whole.muxes,
                 "FFs": whole.ffs,
-                TARGETS[result.target].area: whole.logic_cells,
+                area: whole.logic_cells,
                 "levels": whole.levels,
                 "ps": whole.delay_ps,
-                **{
-                    f"{name} {TARGETS[result.target].cells}": result.stages[name].luts
-                    if name in result.stages
-                    else None
-                    for name in stages
-                },
+                **{f"{name} {cells}": result.stages[name].luts if name in result.stages else None for name in stages},
                 "paper LUTs": published and published.luts,
                 "paper ns": published and published.ns,
             }

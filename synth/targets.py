@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..hdl import GENERIC
 from .devices import DEVICES, Device
 
-__all__ = ["OPENED", "TARGETS", "Target", "device_of", "routable"]
+__all__ = ["LIBRARY", "OPENED", "TARGETS", "Target", "device_of", "routable"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,8 @@ class Target:
     inverters: str = r"INV|\$_NOT_"
     technology: str | None = None
     """What Yosys' ``stat -tech`` estimates logic cells or transistors for."""
+    library: str | None = None
+    """The Liberty file of its cells, which must be `LIBRARY` in the folder where the script runs."""
     luts_per_carry: int | None = None
     """Logic cells that a carry cell takes; None where Yosys estimates logic cells itself, or nobody does."""
     timed: bool = False
@@ -49,8 +51,16 @@ class Target:
                 OPENED,
                 *(self.luts, self.carries, self.muxes, self.ffs, self.inverters),
                 *(self.technology, self.luts_per_carry, self.timed),
+                *([] if self.library is None else [self.library]),
             )
         )
+
+    @property
+    def estimate(self) -> str | None:
+        """The option of Yosys' ``stat`` that makes it estimate an area."""
+        if self.library is not None:
+            return f"-liberty {LIBRARY}"
+        return self.technology and f"-tech {self.technology}"
 
     def kind(self, cell_type: str) -> str:
         """``luts``, ``carries``, ``muxes``, ``ffs``, ``inverters`` or ``others``."""
@@ -59,6 +69,8 @@ class Target:
                 return kind
         return "others"
 
+
+LIBRARY = "cells.lib"
 
 _TARGETS = (
     Target(

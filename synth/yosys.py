@@ -93,13 +93,13 @@ def _first_error(folder: Path, status: int) -> str:
     return found
 
 
-def run(commands: list[str], folder: Path, technology: str | None = None) -> tuple[dict, dict]:
+def run(commands: list[str], folder: Path, estimate: str | None = None) -> tuple[dict, dict]:
     """Run Yosys commands in ``folder``; returns the netlist and the statistics as Yosys writes them in JSON.
 
-    With a ``technology`` the statistics have an estimate of its logic cells.
+    With the option ``estimate`` the statistics have an estimate of logic cells or of an area.
     """
     yosys_version()  # that it is missing is another error
-    stat = "stat -json" + (f" -tech {technology}" if technology else "")
+    stat = "stat -json" + (f" {estimate}" if estimate else "")
     for stale in ("stat.json", "netlist.json"):
         (folder / stale).unlink(missing_ok=True)
     try:

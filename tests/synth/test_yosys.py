@@ -18,7 +18,7 @@ from mxcast.synth.yosys import run, yosys_version
 def synthesise(folder, text: str, top: str, target: str):
     (folder / "t.v").write_text(text)
     chosen = TARGETS[target]
-    return cost(*run(["read_verilog t.v", chosen.script.format(top=top)], folder, chosen.technology), top, chosen)
+    return cost(*run(["read_verilog t.v", chosen.script.format(top=top)], folder, chosen.estimate), top, chosen)
 
 
 AND6 = "module t(input [5:0] a, output y); assign y = &a; endmodule\n"

@@ -1,0 +1,48 @@
+"""The standard cells of a Liberty file as a target: those of the user's own process."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from ..host.files import regular
+from .targets import TARGETS, Target
+
+__all__ = ["asic_cells"]
+
+CELL = re.compile(r"\bcell\s*\(\s*\"?(\w+)\"?\s*\)\s*\{")
+FLIP_FLOP = re.compile(r"\bff(?:_bank)?\s*\(")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+
+
+def asic_cells(path: Path) -> Target:
+    """The target ``asic`` with these cells: how many, their area in the units of the file, and the longest path by its
+    tables, without wires.
+
+    Raises OSError where there is no file, and ValueError for what is no Liberty file.
+    """
+    try:
+        text = regular(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is no Liberty file: it is not UTF-8") from None
+    plain = COMMENT.sub("", text)
+    parts = CELL.split(plain)
+    if not re.search(r"\blibrary\s*\(", parts[0]) or len(parts) == 1:
+        raise ValueError(f"{path} is no Liberty file: it has no library with cells")
+    registers = [name for name, content in zip(parts[1::2], parts[2::2]) if FLIP_FLOP.search(content)]
+    timed = re.search(r"\bcell_rise\s*\(", plain) is not None
+    map_and_time = "+strash;ifraig;scorr;dc2;dch,-f;map;topo" + (";stime,-p" if timed else "")
+    return replace(
+        TARGETS["asic"],
+        description=f"the cells of {path.name} (synth, abc), their area in the units of that file",
+        script="read_liberty -lib cells.lib; synth -flatten -top {top}; dfflibmap -liberty cells.lib; "
+        f"abc -liberty cells.lib -script {map_and_time}; opt_clean",
+        luts=r"(?!\$)(?!(?:" + "|".join(registers) + r")$).+" if registers else r"(?!\$).+",
+        ffs="|".join([*registers, r"\$_S?DFF.*"]),
+        inverters="(?!)",
+        area="area",
+        technology=None,
+        library=text,
+        timed=timed,
+    )
