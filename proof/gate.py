@@ -74,6 +74,7 @@ class _Gate:
                 "no change is sure to start the block: what it reads is constant, or has a value from the start",
             )
         self._races()
+        self._written_twice()
         self._early_names()
         self._syntax()
         self._unknown_selectors()
@@ -234,6 +235,19 @@ class _Gate:
                             "says which "
                             "comes first",
                         )
+
+    def _written_twice(self) -> None:
+        """Two processes that write one bit: nothing says which is the last. Yosys sees it of vectors only."""
+        seen: dict[Symbol, list[tuple[Activity, Part]]] = {}
+        for activity in self.activities:
+            if activity.kind in ("initial", "final"):
+                continue
+            for parts in (activity.blocking, activity.nonblocking):
+                for part, place in parts:
+                    others = seen.setdefault(part.symbol, [])
+                    if any(other is not activity and before.meets(part) for other, before in others):
+                        self.object(place, f"two processes write {part.symbol.text}")
+                    others.append((activity, part))
 
     def _early_names(self) -> None:
         for tree in self.design.compilation.getSyntaxTrees():

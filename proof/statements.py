@@ -93,6 +93,10 @@ class Reader:
         if edges <= {"PosEdge", "NegEdge"}:
             for event in events:
                 self.expression(activity, event.expr)
+                if root_of(event.expr).kind.name not in ("NamedValue", "HierarchicalValue"):
+                    self.objects(
+                        event.sourceRange.start, "a block starts at an edge of an expression, which is no name"
+                    )
             return "clocked"
         if edges != {"None_"}:
             return "unknown"
@@ -578,6 +582,11 @@ class Reader:
         scope = instance_of(root.symbol)
         if scope is None and root.symbol.kind.name == "Variable" and not root.symbol.parentScope.isProceduralContext:
             self.objects(node.sourceRange.start, f"{root.symbol.name} is a variable of no module")
+        if root.kind.name == "HierarchicalValue" and root.symbol.parentScope.isProceduralContext:
+            self.objects(
+                node.sourceRange.start,
+                f"{str(root.syntax).strip()} is a variable inside of a task or block, named from outside",
+            )
         if (
             root.kind.name == "HierarchicalValue"
             and scope is not None

@@ -259,6 +259,25 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
             "wire s; sub u(); assign p = u.y; endmodule module sub(input s, output [7:0] y); "
             "assign y = s === 1'b1 ? 8'd0 : 8'd1;",
         ),
+        # two processes write one word of a memory; or two words
+        ("two processes write m", "reg [7:0] m[0:1]; always @* m[0] = p0; always @* m[0] = bad; assign p = m[0];"),
+        ("two processes write m", "reg [7:0] m[0:1]; always @* m[rare] = p0; always @* m[0] = bad; assign p = m[0];"),
+        (None, "reg [7:0] m[0:1]; always @* m[0] = p0; always @* m[1] = bad; assign p = m[0];"),
+        # an edge of what is no name
+        (
+            "an edge of an expression",
+            f"{Y} function f(input z); f = rare; endfunction always @(posedge f(1'b0)) y <= p0;",
+        ),
+        (None, f"{Y} always @(posedge x[0]) y <= p0;"),
+        # what is inside of a task, read from outside
+        (
+            "t.k is a variable inside of a task or block, named from outside",
+            "task t; input [7:0] d; reg [7:0] k; k = d; endtask always @(posedge x[0]) t(p0); assign p = t.k;",
+        ),
+        (
+            "t.d is a variable inside of a task or block, named from outside",
+            "task t; input [7:0] d; reg [7:0] k; k = d; endtask always @(posedge x[0]) t(p0); assign p = t.d;",
+        ),
         # a default that only x takes
         (
             "whose default is for x alone",
