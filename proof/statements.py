@@ -194,10 +194,10 @@ class Reader:
                     self.expression(activity, label)
                     self.compared(activity, label, f"a label of a {word}", only_literals=not is_wild)
         if not is_wild:  # x is met by x
-            labels = [contents(label, self.constants)[0] for item in statement.items for label in item.expressions]
-            names, others = contents(statement.expr, self.constants)[0], frozenset().union(*labels)
+            labels = [self.sources(activity, label).names for item in statement.items for label in item.expressions]
+            names, others = self.sources(activity, statement.expr).names, frozenset[Symbol]().union(*labels)
             what = f"the expression and in a label of a {word}"
-            activity.comparisons.append(Comparison(statement.sourceRange.start, what, frozenset(names), False, others))
+            activity.comparisons.append(Comparison(statement.sourceRange.start, what, names, False, others))
         ways, dead = [item.stmt for item in statement.items], []
         if statement.defaultCase is not None:
             ways.append(statement.defaultCase)
@@ -206,8 +206,8 @@ class Reader:
             ways, dead = ways[chosen : chosen + 1], ways[:chosen] + ways[chosen + 1 :]
         is_certain = statement.defaultCase is not None or (chosen is not None and bool(ways))
         names_all = chosen is None and self._names_all(statement, word)
-        if names_all and statement.defaultCase is not None:
-            self.compared(activity, statement.expr, f"a {word} whose default is for x alone")
+        if names_all:  # what stands before it, or its default, would be for x alone
+            self.compared(activity, statement.expr, f"a {word} with a label for every value")
         self._branch(activity, ways, dead, is_certain or names_all)
 
     def _chosen(self, case: Node) -> int | None:
@@ -539,6 +539,9 @@ class Reader:
                 self.compared(activity, index, "an index of what is written")
             write = activity.write if blocking else activity.write_later
             write(part, target.sourceRange.start, sources)
+            if not target.type.isFourState:  # also one of several, of which a conversion would be of all
+                place = target.sourceRange.start
+                activity.comparisons.append(Comparison(place, WITHOUT_X, sources.names, sources.may_be_x))
         elif kind in ("Concatenation", "SimpleAssignmentPattern"):
             for operand in target.operands if kind == "Concatenation" else target.elements:
                 self.target(activity, operand, blocking, sources)
@@ -596,10 +599,10 @@ class Reader:
             self.objects(node.sourceRange.start, f"{str(root.syntax).strip()} is a name of another module")
 
     def compared(self, activity: Activity, node: Node, what: str, only_literals: bool = False) -> None:
-        names, is_unknown, _ = contents(node, self.constants)
+        sources = self.sources(activity, node)
         # without wildcards only a literal matters: of 0 and 1 one is always met
         activity.comparisons.append(
-            Comparison(node.sourceRange.start, what, frozenset() if only_literals else frozenset(names), is_unknown)
+            Comparison(node.sourceRange.start, what, frozenset() if only_literals else sources.names, sources.may_be_x)
         )
 
     def _call(self, activity: Activity, call: Node) -> Node:

@@ -26,6 +26,7 @@ Y = "reg [7:0] y; assign p = y;"
 T = f"{Y} reg [7:0] t;"
 G = f"{Y} function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
 S = "wire s = rare ? 1'bx : 1'b0;"
+X = "function automatic f(input r); f = r ? 1'bx : 1'b0; endfunction"
 CASEZ = f"{Y} always @* casez (s) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase"
 EQUAL = "assign p = (s ^ s) === 1'b0 ? p0 : bad;"
 TABLE = "reg [3:0] u[0:1];"
@@ -280,9 +281,55 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ),
         # a default that only x takes
         (
-            "whose default is for x alone",
+            "which may be x, is in a case with a label for every value",
             f"{S} {Y} always @* case (s) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase",
         ),
+        (
+            "which may be x, is in a case with a label for every value",
+            f"{S} {Y} always @* begin y = bad; case (s) 1'b0: y = p0; 1'b1: y = p0; endcase end",
+        ),
+        # x that a function makes, where its call stands
+        (
+            "x or z in the expression of a casez",
+            f"{X} {Y} always @* casez (f(rare)) 1'b0: y = p0; default: y = bad; endcase",
+        ),
+        (
+            "x or z in the expression of a case",
+            f"{X} {Y} always @* case (f(rare)) 1'b0: y = p0; default: y = bad; endcase",
+        ),
+        ("x or z in $onehot", f"{X} assign p = $onehot(f(rare)) ? bad : p0;"),
+        ("x or z in a conversion", f"{X} bit k; assign k = f(rare); assign p = k ? bad : p0;"),
+        (
+            "x or z in a conversion",
+            f"{X} wire q; sub u(f(rare), q); assign p = q ? bad : p0; endmodule "
+            "module sub(input bit a, output q); assign q = a;",
+        ),
+        ("x or z in an index", f"{X} {Y} always @* begin y = p0; y[f(rare)] = bad[0]; end"),
+        (
+            "which may be x, is in a conversion",
+            f"{S} function automatic f(input a); f = s; endfunction bit k; always_comb k = f(1'b0); "
+            "assign p = k ? bad : p0;",
+        ),
+        (
+            None,
+            f"{Y} function f(input a); f = ~a; endfunction always @* casez (f(rare)) 1'b0: y = p0; default: y = p0; "
+            "endcase",
+        ),
+        # a target of several parts, of which some have no x
+        (
+            "which may be x, is in a conversion",
+            f"{S} bit k; logic l; assign {{k, l}} = {{s, 1'b0}}; assign p = k ? bad : p0;",
+        ),
+        (
+            "which may be x, is in a conversion",
+            f"{S} bit [1:0] k; always_comb {{>>{{k}}}} = {{s, s}}; assign p = k[0] ? bad : p0;",
+        ),
+        (
+            "which may be x, is in a conversion",
+            f"{S} bit k; logic l; sub u(s, {{k, l}}); assign p = k ? bad : p0; endmodule "
+            "module sub(input s, output [1:0] q); assign q = {s, s};",
+        ),
+        (None, "bit k; logic l; assign {k, l} = {rare, 1'b0}; assign p = k ? p0 : p0;"),
         (None, f"{Y} always @* case (rare) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; endcase"),
         (None, f"{S} {Y} always @* case (s) 1'b0: y = p0; default: y = p0; endcase"),
         # what is not made of bits, and what is in no list
