@@ -71,7 +71,7 @@ def cost(netlist: dict, statistics: dict, top: str, target: Target) -> Cost:
 def delay_ps(log: str) -> int | None:
     """The last delay in a log of Yosys, which is that of the netlist; None where abc has no delays of cells.
 
-    >>> delay_ps("ABC: WireLoad = \"none\"  Gates =    446 ( 22.2 %)   Delay =  1158.82 ps  ( 31.6 %)")
+    >>> delay_ps("ABC: WireLoad = none  Gates =    446 ( 22.2 %)   Delay =  1158.82 ps  ( 31.6 %)")
     1159
     >>> delay_ps("ABC: P:  Del = 15812.00.  Ar = 8789.0.\\nABC: A:  Del = 15344.00.  Ar = 4909.0.")
     15344
