@@ -262,6 +262,7 @@ def synth(
     target: str = "xcu",
     *,
     profile: str | None = None,
+    liberty: Path | str | None = None,
     stages: bool = True,
     force: bool = False,
     **rules: Unpack[BuildFields],
@@ -273,6 +274,7 @@ def synth(
     ----------
     format, profile, rules : the converter, built for the target
     target : ``xcu``, ``ecp5``, ``ice40``, ... (``mxcast list targets``)
+    liberty : a file of standard cells, for the target ``asic``
     stages : count each part alone, too
     force : whatever is kept
 
@@ -290,7 +292,7 @@ def synth(
     """
     from .synth import synthesis
 
-    return synthesis.synth(format, target, profile=profile, stages=stages, force=force, **rules)
+    return synthesis.synth(format, target, profile=profile, liberty=liberty, stages=stages, force=force, **rules)
 
 
 def explore(

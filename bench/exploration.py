@@ -52,8 +52,7 @@ def sweeps() -> Iterator[tuple[str, Sweep]]:
     yield "architectures", chosen_sweep(KEPT / "architectures.toml")
     yield "placed", chosen_sweep(KEPT / "placed.toml")
     for target, name in ABLATIONS.items():
-        goal = "area" if target == "xcu" else "plain"  # the rules differ by as much in either
-        rules = chosen_sweep(KEPT / "rules.toml", target=target, optimize=goal)
+        rules = chosen_sweep(KEPT / "rules.toml", target=target)
         yield name, rules if name.startswith("rules") else dataclasses.replace(rules, grids=rules.grids[:-1])
 
 

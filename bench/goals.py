@@ -18,8 +18,8 @@ from mxcast.hdl import BEST, GENERIC, Goal
 FIELDS = ("amax", "quantizer", "structure")
 Choice = tuple[str, ...]
 """A value for each of these."""
-CELLS = ("ecp5", "asic")
-"""Targets whose area is logic cells."""
+CELLS = {"ecp5": "logic cells", "asic": "NAND2"}
+"""Targets whose area is not that of LUTs, and what it is counted in."""
 
 
 def mean(numbers: Iterable[float]) -> float:
@@ -42,8 +42,7 @@ class Figures:
             )
 
     def area(self, target: str, choice: Choice) -> float:
-        cells = target in CELLS
-        return mean(row.logic_cells if cells else row.luts for row in self.rows[target][choice])
+        return mean(row.logic_cells if target in CELLS else row.luts for row in self.rows[target][choice])
 
     def is_timed(self, target: str, choice: Choice) -> bool:
         return all(row.delay_ps is not None for row in self.rows[target][choice])
@@ -61,10 +60,9 @@ class Figures:
 
     def shown(self, target: str, choice: Choice) -> list[str]:
         """Area and critical path with their units."""
-        area = {"ecp5": "logic cells", "asic": "NAND2"}.get(target, "LUTs")
         timed, levels = self.is_timed(target, choice), mean(row.levels for row in self.rows[target][choice])
         return [
-            f"{self.area(target, choice):,.0f} {area}",
+            f"{self.area(target, choice):,.0f} {CELLS.get(target, 'LUTs')}",
             f"{self.path(target, choice):,.0f} ps" if timed else f"{levels:.1f} levels",
         ]
 
@@ -101,7 +99,7 @@ def best(rows: list[Explored]) -> dict[str, dict[Goal, Choice]]:
 
 
 def lines(rows: list[Explored]) -> list[list[object]]:
-    """For each target and goal the choice, its area and its critical path, and those of the first choices."""
+    """For each target and goal the choice, its area and its critical path; the generic target has neither."""
     figures, chosen = Figures(rows), best(rows)
     return [
         [target, str(goal), " ".join(choice), *figures.shown(target, choice)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..hdl import ConverterConfig
+from ..hdl import BEST, ConverterConfig
 from ..host.cache import refreshed
 from ..host.files import parsed_json, regular
 from ..spec.profiles import profile_of
@@ -92,15 +92,14 @@ def prove(
     """
     output = Output(json, quiet, verbose)
     if rtl is not None and format is None and config is None:
-        if profile or set:
-            raise ValueError(
-                f"--{'profile' if profile else 'set'} needs a format: mxcast prove FORMAT --rtl {rtl} "
-                + (f"--profile {profile}" if profile else f"--set {(set or [''])[0]}")
-            )
+        given = [("profile", profile), ("set", set and set[0]), ("target", target)]
+        if option := next((f"--{name} {value}" for name, value in given if value), None):
+            raise ValueError(f"{option.split()[0]} needs a format: mxcast prove FORMAT --rtl {rtl} {option}")
         config_of, name_of = beside(rtl)
         asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
-        asked = request("prove {}", format, profile, set, config, name=name, target=target or netlist, output=output)
+        built_for = target or (netlist if netlist in BEST else None)
+        asked = request("prove {}", format, profile, set, config, name=name, target=built_for, output=output)
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
     from ..proof import prove

@@ -18,7 +18,7 @@ from .parts import Part, Symbol
 from .readers import reliance
 from .slang import Node
 from .start import not_started
-from .statements import WITHOUT_X, Reader
+from .statements import Reader
 
 __all__ = ["Objection", "objections", "of_readers"]
 
@@ -139,8 +139,6 @@ class _Gate:
         for connection in inputs:
             self.reader.expression(activity, connection)
             sources |= self.reader.sources(activity, connection)
-            if not all(output.type.isFourState for output in outputs):
-                self.reader.compared(activity, connection, WITHOUT_X)
         for output in outputs:
             self.reader.target(activity, output, True, sources)
         self.activities.append(activity)

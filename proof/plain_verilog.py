@@ -104,20 +104,16 @@ SIGNS = ("$signed", "$unsigned")
 
 def beyond_plain_verilog(root: Node) -> str | None:
     """The first kind of syntax in a tree that is none of these; None where all are."""
+    from pyslang import syntax
+
     found = None
 
     def look(node: Node) -> bool:
         nonlocal found
-        if found is None and is_node(node) and node.kind.name not in PLAIN and str(node).strip() not in SIGNS:
+        is_plain = not isinstance(node, syntax.SyntaxNode) or node.kind.name in PLAIN
+        if found is None and not is_plain and str(node).strip() not in SIGNS:
             found = node.kind.name
         return found is None
 
     root.visit(look)
     return found
-
-
-def is_node(node: Node) -> bool:
-    """Is something in a tree no token?"""
-    from pyslang import syntax
-
-    return isinstance(node, syntax.SyntaxNode)

@@ -35,7 +35,7 @@ from .parts import Part, Symbol
 from .slang import Node
 from .system_tasks import MESSAGES, PURE, READ_FILES, VALUES, only_says
 
-__all__ = ["WITHOUT_X", "Reader"]
+__all__ = ["Reader"]
 
 KNOWS_X = "a comparison that tells x from 0 and 1"
 WITHOUT_X = "a conversion to a type without x"
@@ -489,11 +489,7 @@ class Reader:
 
     def given(self, activity: Activity, left: Node, formal: Node) -> None:
         """What an output gives to the expression that it is connected with."""
-        source = Symbol.of(formal)
-        self.target(activity, left, True, Sources(frozenset({source}), False))
-        if formal.type.isFourState and not left.type.isFourState:
-            place = left.sourceRange.start
-            activity.comparisons.append(Comparison(place, WITHOUT_X, frozenset({source}), False))
+        self.target(activity, left, True, Sources(frozenset({Symbol.of(formal)}), False))
 
     def _converted(self, activity: Activity, conversion: Node) -> None:
         if conversion.operand.type.isFourState and not conversion.type.isFourState:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..host.files import regular
-from .targets import TARGETS, Target
+from .targets import LIBRARY, TARGETS, Target
 
 __all__ = ["asic_cells"]
 
@@ -36,8 +36,8 @@ def asic_cells(path: Path) -> Target:
     return replace(
         TARGETS["asic"],
         description=f"the cells of {path.name} (synth, abc), their area in the units of that file",
-        script="read_liberty -lib cells.lib; synth -flatten -top {top}; dfflibmap -liberty cells.lib; "
-        f"abc -liberty cells.lib -script {map_and_time}; opt_clean",
+        script=f"read_liberty -lib {LIBRARY}; synth -flatten -top {{top}}; dfflibmap -liberty {LIBRARY}; "
+        f"abc -liberty {LIBRARY} -script {map_and_time}; opt_clean",
         luts=r"(?!\$)(?!(?:" + "|".join(registers) + r")$).+" if registers else r"(?!\$).+",
         ffs="|".join([*registers, r"\$_S?DFF.*"]),
         inverters="(?!)",

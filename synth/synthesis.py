@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from ..hdl import BuildFields, ConverterConfig, Format, converter_config, verilog
+from ..hdl import BuildFields, ConverterConfig, ConverterFields, Format, converter_config, verilog
 from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
@@ -71,7 +71,8 @@ def synth(
 
     Parameters
     ----------
-    config, profile, fields : the converter, as for `hdl.converter_config`, built for the target
+    config, profile, fields : the converter, as for `hdl.converter_config`; built for the target, unless it is a
+        `ConverterConfig`
     target : one of `TARGETS`
     liberty : a Liberty file whose cells are taken, for the target ``asic``
     stages : synthesise each stage alone, too
@@ -93,10 +94,10 @@ def synth(
     if liberty is not None and target != "asic":
         raise ValueError(f"a Liberty file is for the target asic, not {target}")
     chosen = TARGETS[target] if liberty is None else asic_cells(Path(liberty))
+    asked: ConverterFields = {**fields}
     if not isinstance(config, ConverterConfig):
-        config = converter_config(config, profile, target=chosen.optimized_as, **fields)
-    elif fields or profile is not None:
-        config = converter_config(config, profile, **fields)  # which says that nothing may stand beside it
+        asked["target"] = chosen.optimized_as
+    config = converter_config(config, profile, **asked)
     text = modules_of(config)
     modules = {
         name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"module {TOP}_{module}(" in text
