@@ -99,6 +99,8 @@ def test_no_answer_is_inconclusive(tmp_path, capsys, monkeypatch):
             "--profile needs a format: mxcast prove FORMAT --rtl nowhere.v --profile te",
         ),
         (["prove", "--rtl", "nowhere.v", "--set", "rounding=rtz"], "--set needs a format"),
+        (["prove", "--rtl", "nowhere.v", "--target", "xcu"], "--target needs a format"),
+        (["prove", "e2m1", "--netlist", "lut4"], "unknown netlist 'lut4'"),
         (["prove", "e2m1", "--rtl", "nowhere.v"], "nowhere.v: No such file"),
         (["prove", "all", "--rtl", "nowhere.v"], "give one format"),
         (["mutate", "e4m3,e5m2"], "one format and one scale rule"),

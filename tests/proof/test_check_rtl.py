@@ -263,7 +263,13 @@ def emitted(tmp_path: Path, edit: tuple[str, str] | None = None, **fields: objec
 
 
 @pytest.mark.parametrize(
-    "fields, profile", [({"scale_rule": "ceil"}, "nvidia"), ({"scale_rule": "rceil", "specials": "te"}, "te")]
+    "fields, profile",
+    [
+        ({}, "ocp"),
+        ({"scale_rule": "ceil"}, "nvidia"),
+        ({"scale_rule": "rceil", "specials": "te"}, "te"),
+        ({"scale_rule": "even"}, "torchao_even"),
+    ],
 )
 def test_emitted_verilog_needs_no_map_and_is_recognised(tmp_path, fields, profile):
     """Whatever it is checked against, its own profile is named."""

@@ -24,8 +24,8 @@ def test_a_weak_regression_shows(tmp_path, monkeypatch):
     monkeypatch.setattr(
         mutation.stimuli, "random_blocks", lambda numerics, blocks, seed: mutation.np.zeros((4, 4), "u4")
     )
-    result = mutate(converter_config("e2m1", "ocp", block_size=4), 8, out=tmp_path)
-    assert result.count(Fate.SURVIVED) > 2
+    result = mutate(converter_config("e4m3", "ocp", block_size=4), 15, out=tmp_path)
+    assert result.count(Fate.SURVIVED) > 5
     assert all("expected" in mutant.by for mutant in result.mutants if mutant.fate is Fate.SURVIVED)
 
 
