@@ -7,7 +7,9 @@ time.
 >>> q = mxcast.quantize([[0.5] * 32], "e4m3", profile="nvidia")
 Traceback (most recent call last):
 ...
-TypeError: x must be float32, float16 or bfloat16, not float64
+TypeError: x must be float32, float16 or bfloat16, not float64: dtype='float32' rounds it first
+>>> mxcast.quantize([[0.5] * 32], "e4m3", profile="nvidia", dtype="float32")
+<Quantized (1, 32) mxfp8_e4m3>
 >>> mxcast.formats["mxfp4_e2m1"].block_size
 32
 """
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
         emit,
         explore,
         formats,
+        load,
         profiles,
         prove,
         quantize,
+        save,
         synth,
         verify,
         verilate,
@@ -43,9 +47,11 @@ __all__ = [
     "emit",
     "explore",
     "formats",
+    "load",
     "profiles",
     "prove",
     "quantize",
+    "save",
     "synth",
     "verify",
     "verilate",

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Unpack
 
 from .hdl import BuildFields, converter_config
 from .hdl import ConverterFields as Rules
+from .models.block import Random
 from .models.block import quantize as _quantize
 from .models.block_array import Quantized
 from .models.decode import dequantize
 from .spec import PROFILES as profiles
 from .spec.names import named_blocks
+from .tensors.saved import load, save
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import DTypeLike
 
     from .explore import Explored, Lists
     from .hdl import Format
@@ -34,9 +37,11 @@ __all__ = [
     "emit",
     "explore",
     "formats",
+    "load",
     "profiles",
     "prove",
     "quantize",
+    "save",
     "synth",
     "verify",
     "verilate",
@@ -53,7 +58,8 @@ def quantize(
     *,
     axis: int = -1,
     pad: bool = False,
-    random: np.ndarray | np.random.Generator | None = None,
+    random: Random = None,
+    dtype: DTypeLike | None = None,
     jobs: int = 1,
     **rules: Unpack[Rules],
 ) -> Quantized:
@@ -65,7 +71,9 @@ def quantize(
     format, profile, rules : the converter; the profile is ``ocp`` unless given
     axis : the axis that is cut into blocks, a multiple of the block size long unless ``pad``
     pad : complete the last block of each row with zeros
-    random : random bits for each element under the rounding ``sr``, or a generator that draws them
+    random : random bits for each element under the rounding ``sr``, or a generator, of NumPy or PyTorch, that draws
+        them
+    dtype : float32 or float16: round to it first, as float64, integers and lists must be
     jobs : threads that share the blocks; the bits are the same
 
     Returns
@@ -91,7 +99,7 @@ def quantize(
     config = converter_config(format, profile, **rules)
     if config.alternatives:
         raise ValueError("quantize takes one format and one scale rule")
-    return _quantize(x, config.numerics, axis=axis, pad=pad, random=random, jobs=jobs)
+    return _quantize(x, config.numerics, axis=axis, pad=pad, random=random, dtype=dtype, jobs=jobs)
 
 
 def verilate(format: Format, profile: str | None = None, **rules: Unpack[Rules]) -> Verilated:

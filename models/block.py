@@ -6,13 +6,15 @@ one NumPy call on a chunk, on uint32 or float32, and on the narrow dtype of the 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from ..spec import BlockFormat, Encode, EncodeFields, NumberFormat, Specials, Subnormals
+from ..spec import FP16, FP32, BlockFormat, Encode, EncodeFields, NumberFormat, Specials, Subnormals
 from ..spec import numerics as numerics_of
 from ..spec.catalogue import excerpt
 from .amax import block_amax
@@ -21,13 +23,14 @@ from .element import encode
 from .parallel import checked_jobs, in_order
 from .scale import broadcast, scale_bytes, scale_reciprocals
 from .scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
-from .source import INFINITY, MAGNITUDE, SMALLEST_NORMAL, as_array, as_numbers, require_subnormals, widen
+from .source import INFINITY, MAGNITUDE, SMALLEST_NORMAL, as_array, as_numbers, require_subnormals, rounded_to, widen
 from .special import special_blocks
 
 __all__ = ["quantize", "quantize_blocks", "quantized"]
 
 BlockFunction = Callable[[np.ndarray, Encode, np.ndarray, np.ndarray, np.ndarray | None], None]
-Random: TypeAlias = "np.ndarray | np.random.Generator | None"  # unevaluated: the import of numpy.random takes its time
+Random: TypeAlias = "np.ndarray | np.random.Generator | Any | None"
+"""Random bits; Any is a generator of PyTorch. The text is not evaluated: the import of numpy.random takes its time."""
 
 
 def quantize(
@@ -38,6 +41,7 @@ def quantize(
     axis: int = -1,
     pad: bool = False,
     random: Random = None,
+    dtype: DTypeLike | None = None,
     jobs: int = 1,
     **rules: Unpack[EncodeFields],
 ) -> Quantized:
@@ -55,7 +59,9 @@ def quantize(
     axis : the axis that is cut into blocks; its length is a multiple of the block size
     pad : complete the last block along the axis with zeros instead
     random : under the rounding ``sr``, the random bits of each element: an array of unsigned integers of the shape of
-        ``x``, or a generator that draws them
+        ``x``, or a generator, of NumPy or PyTorch, that draws them
+    dtype : float32 or float16: round to it first, to the nearest number as `numpy.asarray` does; float64, integers
+        and lists are taken with it only, as the result is rounded twice
     jobs : number of threads that share the blocks; the bits do not depend on it
     rules : fields of `Encode` that replace those of the profile
 
@@ -78,17 +84,27 @@ def quantize(
     (array([126], dtype=uint8), array([14, 14, 13, 13], dtype=uint8))
     """
     numerics = numerics_of(format, profile, **rules)
-    return quantized(x, numerics, partial(quantize_blocks, jobs=jobs), axis=axis, pad=pad, random=random)
+    convert = partial(quantize_blocks, jobs=jobs)
+    return quantized(x, numerics, convert, axis=axis, pad=pad, random=random, dtype=dtype)
 
 
 def quantized(
-    x: object, numerics: Encode, convert: BlockFunction, *, axis: int = -1, pad: bool = False, random: Random = None
+    x: object,
+    numerics: Encode,
+    convert: BlockFunction,
+    *,
+    axis: int = -1,
+    pad: bool = False,
+    random: Random = None,
+    dtype: DTypeLike | None = None,
 ) -> Quantized:
     """Cut an array into blocks along ``axis``, have ``convert`` fill scales and codes, and shape them like the array.
 
     ``convert`` has the arguments of `quantize_blocks`; errors are those of `quantize`.
     """
-    numbers = as_numbers(x, numerics.source)
+    given = x if dtype is None else rounded_to(x, dtype)
+    rounded = {FP32: "float32", FP16: "float16"}.get(numerics.source)
+    numbers = as_numbers(given, numerics.source, float64=f": dtype='{rounded}' rounds it first" if rounded else "")
     bits = _random_bits(random, numbers.shape, numerics)
     if numbers.ndim == 0:
         raise ValueError("x must have at least one axis, not be a scalar")
@@ -118,13 +134,19 @@ def quantized(
 def _random_bits(random: Random, shape: tuple[int, ...], numerics: Encode) -> np.ndarray | None:
     bits = numerics.random_bits
     if bits and random is None:
-        raise ValueError("the rounding sr needs random bits: give random= an array or a numpy.random.Generator")
+        raise ValueError(
+            "the rounding sr needs random bits: give random= an array, a numpy.random.Generator or a torch.Generator"
+        )
     if not bits and random is not None:
         raise ValueError(f"random bits are for the rounding sr, not for {numerics.rounding}")
     if random is None:
         return None
     if isinstance(random, np.random.Generator):
         return random.integers(0, 1 << bits, shape, np.uint16)
+    if _is_torch_generator(random):
+        torch = sys.modules["torch"]  # who has a generator of PyTorch has imported it
+        drawn = torch.randint(1 << bits, shape, generator=random, device=random.device, dtype=torch.int32)
+        return drawn.cpu().numpy().astype(np.uint16)
     random = as_array(random, "random")
     if random.dtype.kind not in "ui":
         raise TypeError(f"random must be unsigned numbers, not {random.dtype}")
@@ -133,6 +155,10 @@ def _random_bits(random: Random, shape: tuple[int, ...], numerics: Encode) -> np
     if random.size and (int(random.min()) < 0 or int(random.max()) >> bits):
         raise ValueError(f"random must be numbers of {bits} bits, not {int(random.min())} to {int(random.max())}")
     return random.astype(np.uint16)
+
+
+def _is_torch_generator(random: object) -> bool:
+    return type(random).__name__ == "Generator" and type(random).__module__.partition(".")[0] == "torch"
 
 
 def quantize_blocks(

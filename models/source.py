@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..spec import BF16, FP16, FP32, FloatFormat
+from ..spec.catalogue import excerpt
 from .dlpack import from_dlpack
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "as_numbers",
     "narrow",
     "require_subnormals",
+    "rounded_to",
     "widen",
 ]
 
@@ -55,13 +58,13 @@ def require_subnormals() -> None:
         )
 
 
-def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False) -> np.ndarray:
+def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False, float64: str = "") -> np.ndarray:
     """``x`` as an array of one of the dtypes of `FORMATS`, in the machine's byte order, without a copy where possible.
 
     ``x`` is an array, or anything on the CPU with ``__dlpack__`` or ``__array__``, such as a PyTorch tensor or a JAX
     array. BF16 numbers become bit patterns; uint16 is taken for such patterns only where the source is BF16 or
     ``patterns`` is true. Raises TypeError unless every number of the array's format is a number of ``source``: FP32
-    includes all three formats.
+    includes all three formats; ``float64`` ends the sentence about such an array.
     """
     array = from_dlpack(x) if _is_dlpack(x) else as_array(x, "x")
     given = array.dtype.name
@@ -74,8 +77,27 @@ def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False) -> np.
         wanted = {FP32: "float32, float16 or bfloat16", BF16: "bfloat16 (or its patterns as uint16)", FP16: "float16"}[
             source
         ]
-        raise TypeError(f"x must be {wanted}, not {'bfloat16' if given == 'uint16' and _is_dlpack(x) else given}")
+        found = "bfloat16" if given == "uint16" and _is_dlpack(x) else given
+        raise TypeError(f"x must be {wanted}, not {found}" + (float64 if given == "float64" else ""))
     return array
+
+
+def rounded_to(x: object, dtype: DTypeLike | None) -> np.ndarray:
+    """``x``, an array or nested lists of real numbers, rounded to the nearest float32 or float16, ties to even.
+
+    Raises ValueError for other dtypes, TypeError for what holds no real numbers.
+    """
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError:
+        wanted = None
+    if wanted not in (np.float32, np.float16):
+        raise ValueError(f"dtype must be float32 or float16, not {excerpt(dtype)}")
+    array = as_array(x, "x")
+    if not np.can_cast(array.dtype, wanted, "same_kind"):
+        raise TypeError(f"x must be real numbers, not {array.dtype}")
+    with np.errstate(over="ignore"):
+        return array.astype(wanted)
 
 
 def as_array(x: object, name: str) -> np.ndarray:

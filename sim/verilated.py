@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Unpack
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..hdl import ConverterConfig, ConverterFields, Format, converter_config, verilog
 from ..models import Quantized
-from ..models.block import check_blocks, quantized
+from ..models.block import Random, check_blocks, quantized
 from ..models.source import DTYPES, widen
 from ..spec import Encode, Role
 from .driver import Driver, build
@@ -40,14 +41,9 @@ class Verilated:
         return Verilated(self.driver, self.modes, number)
 
     def __call__(
-        self,
-        x: np.ndarray,
-        *,
-        axis: int = -1,
-        pad: bool = False,
-        random: np.ndarray | np.random.Generator | None = None,
+        self, x: object, *, axis: int = -1, pad: bool = False, random: Random = None, dtype: DTypeLike | None = None
     ) -> Quantized:
-        return quantized(x, self.numerics, self.convert_blocks, axis=axis, pad=pad, random=random)
+        return quantized(x, self.numerics, self.convert_blocks, axis=axis, pad=pad, random=random, dtype=dtype)
 
     def convert_blocks(
         self,

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import reduce
-from importlib.metadata import version
 from operator import add
 from pathlib import Path
 from typing import Unpack
 
 import numpy as np
 
-from ..host.files import parsed_json
 from ..models import Quantized, Statistics
-from ..models.element import code_dtype
 from ..models.parallel import checked_jobs, in_order
 from ..models.source import FORMATS
 from ..spec import FP32, BlockFormat, Encode, EncodeFields, profile_of
 from ..spec import numerics as resolve
 from ..spec.catalogue import cut, excerpt
-from .containers import CONVERTED, DTYPES, NAMES, Contents, Layout, Stored, Write, read, written
+from .containers import CONVERTED, NAMES, Contents, Stored, Write, read, written
+from .metadata import KEY, about, code_name, codes_and_scales, described, layout_of, stored_parts
 from .tiles import CHUNK, Tile, codes_and_scales_shapes, dequantize_tile, float_blocks, quantize_tile, tiles
 
 __all__ = [
@@ -35,9 +32,6 @@ __all__ = [
     "read_blocks",
     "read_tensors",
 ]
-
-KEY = "mxcast"
-"""Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
 
 Progress = Callable[[int, int], None] | None
 
@@ -142,26 +136,21 @@ def quantize_file(
                 f"tensor {name!r} is {stored.dtype}, which the source {numerics.source.name} does not take"
             )
     copied = {name: stored for name, stored in contents.tensors.items() if name not in chosen}
-    about = {
-        KEY: json.dumps(
-            {
-                "version": version("mxcast"),
-                "profile": profile_of(numerics, profile),
-                "numerics": numerics.to_dict(),
-                **({"seed": seed} if numerics.random_bits else {}),
-                "tensors": {name: {"dtype": stored.dtype, "shape": stored.shape} for name, stored in chosen.items()},
-            }
-        )
-    }
+    description = described(
+        numerics,
+        profile_of(numerics, profile),
+        {name: (stored.dtype, stored.shape) for name, stored in chosen.items()},
+        {"seed": seed} if numerics.random_bits else {},
+    )
     made: dict[str, tuple[str, tuple[int, ...]]] = {}
     for name, stored in chosen.items():
-        codes, scales = _parts(name, target)
+        codes, scales = codes_and_scales(name, target)
         if scales in contents.tensors:
             raise ValueError(f"tensor {scales!r} of {source} has the name that the scales of {name!r} need")
         codes_shape, scales_shape = codes_and_scales_shapes(stored.shape, size)
-        made[codes], made[scales] = (_code_name(numerics), codes_shape), ("U8", scales_shape)
+        made[codes], made[scales] = (code_name(numerics), codes_shape), ("U8", scales_shape)
     lost, numbers = {name: Statistics() for name in chosen}, {name: number for number, name in enumerate(chosen)}
-    with written(target, _layout(made, copied), contents.metadata | about) as write:
+    with written(target, layout_of(made, copied), contents.metadata | description) as write:
         _copy(copied, write)
         done, total = 0, sum(stored.data.size for stored in chosen.values())
 
@@ -171,7 +160,7 @@ def quantize_file(
             return name, tile, *quantize_tile(chosen[name], tile, numerics, random)
 
         for name, tile, q, statistics in in_order(convert, _all_tiles(shapes, size), jobs):
-            codes, scales = _parts(name, target)
+            codes, scales = codes_and_scales(name, target)
             write(codes, tile.start(size) * size, q.codes)
             write(scales, tile.start(size), q.scales)
             lost[name] += statistics
@@ -195,17 +184,13 @@ def dequantize_file(
     source, target, jobs = Path(source), Path(target), checked_jobs(jobs)
     _check_ends(source, target, dict.fromkeys((".safetensors", ".npz"), (".safetensors", ".npy")))
     contents = read(source)
-    numerics, shapes = _about(source, contents)
+    numerics, shapes = about(source, contents)
     copied, size = dict(contents.tensors), numerics.block_size
-    for name, shape in shapes.items():
-        for part, dtype, wanted in zip(
-            _parts(name, source), (_code_name(numerics), "U8"), codes_and_scales_shapes(shape, size)
-        ):
-            stored = copied.pop(part, None)
-            if stored is None or stored.dtype != dtype or stored.shape != wanted:
-                raise ValueError(
-                    f"{source} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata speak of"
-                )
+    parts = {name: stored_parts(source, contents, numerics, name, shape) for name, shape in shapes.items()}
+    for name in shapes:
+        for part in codes_and_scales(name, source):
+            if copied.pop(part, None) is None:
+                raise ValueError(f"tensor {part!r} of {source} belongs to two tensors, as its metadata have it")
     if target.suffix == ".npy" and (len(shapes) != 1 or copied):
         count = len(shapes) + len(copied)
         raise ValueError(f"a .npy file holds one tensor, {source} has {count}: write a .safetensors file")
@@ -218,15 +203,15 @@ def dequantize_file(
             "cannot hold"
         )
     metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
-    with written(target, _layout({name: ("F32", shape) for name, shape in shapes.items()}, copied), metadata) as write:
+    layout = layout_of({name: ("F32", shape) for name, shape in shapes.items()}, copied)
+    with written(target, layout, metadata) as write:
         _copy(copied, write)
         done, total = 0, sum(map(math.prod, shapes.values()))
 
         def convert(part: tuple[str, Tile]) -> tuple[str, Tile, np.ndarray]:
             name, tile = part
-            codes, scales = (contents.tensors[part] for part in _parts(name, source))
             try:
-                return name, tile, dequantize_tile(codes, scales, tile, numerics)
+                return name, tile, dequantize_tile(*parts[name], tile, numerics)
             except ValueError as error:  # codes beyond the format
                 raise ValueError(f"tensor {name!r} of {source}: {error}") from None
 
@@ -264,15 +249,6 @@ def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
 
 def _all_tiles(shapes: Mapping[str, tuple[int, ...]], size: int) -> Iterator[tuple[str, Tile]]:
     return ((name, tile) for name, shape in shapes.items() for tile in tiles(shape, size))
-
-
-def _code_name(numerics: Encode) -> str:
-    return "U8" if code_dtype(numerics.block.element).itemsize == 1 else "U16"
-
-
-def _parts(name: str, path: Path) -> tuple[str, str]:
-    """Names of the codes and the scales of a tensor in a quantized file."""
-    return ("codes", "scales") if path.suffix == ".npz" else (name, f"{name}.scales")
 
 
 def _check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]) -> None:
@@ -322,46 +298,6 @@ def _converted(
         there = sorted({t.dtype + ("" if t.shape else " scalars") for t in of_names.values()})
         raise ValueError(f"{path} has nothing to convert: mxcast converts {accepted}, not {', '.join(there)}")
     return chosen
-
-
-def _about(path: Path, contents: Contents) -> tuple[Encode, dict[str, tuple[int, ...]]]:
-    """Numerics and original shapes by name, from the metadata of a quantized file."""
-    if KEY not in contents.metadata:
-        raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
-    try:
-        about = _object("the document", parsed_json(contents.metadata[KEY]))
-        tensors = _object("tensors", about.get("tensors"))
-        if not tensors:  # quantize_file converts one at least
-            raise ValueError("tensors must name one tensor or more")
-        shapes = {
-            name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()
-        }
-        return Encode.from_dict(_object("numerics", about.get("numerics"))), shapes
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
-
-
-def _object(what: str, value: object) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} must be an object of JSON, not {excerpt(value)}")
-    return value
-
-
-def _shape(name: str, shape: object) -> tuple[int, ...]:
-    """The shape of a tensor that was quantized, which has an axis at least."""
-    if not isinstance(shape, list) or not shape or not all(type(length) is int and length >= 0 for length in shape):
-        raise ValueError(f"the shape of tensor {name!r} must be a list of whole numbers, not {excerpt(shape)}")
-    return tuple(shape)
-
-
-def _layout(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str, Stored]) -> Layout:
-    """The tensors of a new file, those of wide elements first, so that all are aligned; dtypes and shapes of those
-    made.
-    """
-    layout = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
-    for name, (dtype, shape) in made.items():
-        layout[name] = (dtype, shape, math.prod(shape) * DTYPES[dtype].itemsize)
-    return dict(sorted(layout.items(), key=lambda item: -(item[1][2] // max(math.prod(item[1][1]), 1))))
 
 
 def _copy(copied: Mapping[str, Stored], write: Write) -> None:

@@ -14,7 +14,7 @@ from ..spec import FP32, Encode
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["is_slice", "read_slice"]
+__all__ = ["few", "is_slice", "read_slice"]
 
 SLICE = re.compile(r"\s*(?P<path>.*?\.(?:safetensors|npy|npz))(?::(?P<name>.*?))?(?:\[(?P<indices>[^\[\]]*)\])?\s*")
 
@@ -42,11 +42,11 @@ def read_slice(text: str, numerics: Encode) -> tuple[np.ndarray, str]:
     if not name and len(tensors) == 1:
         name = next(iter(tensors))
     if not name:
-        raise ValueError(f"{path} needs the name of a tensor, as in {path}:TENSOR[ROW, BLOCK]: {_few(tensors)}")
+        raise ValueError(f"{path} needs the name of a tensor, as in {path}:TENSOR[ROW, BLOCK]: {few(tensors)}")
     if name not in tensors:
         close = get_close_matches(name, tensors, n=1)
         raise ValueError(
-            f"{path} has no tensor {name!r}: " + (f"did you mean {close[0]!r}?" if close else _few(tensors))
+            f"{path} has no tensor {name!r}: " + (f"did you mean {close[0]!r}?" if close else few(tensors))
         )
     stored = tensors[name]
     if stored.dtype not in CONVERTED or not math.prod(stored.shape) or not stored.shape:
@@ -102,7 +102,8 @@ def _place(indices: str | None, shape: tuple[int, ...], size: int, what: str) ->
     return row, chosen[-1]
 
 
-def _few(names: Iterable[str]) -> str:
+def few(names: Iterable[str]) -> str:
+    """The first of the names that a file has, for a message."""
     names = list(names)
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return f"it has {', '.join(names[:8]) or 'none'}{more}"

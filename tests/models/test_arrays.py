@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import sys
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -133,10 +134,10 @@ def test_the_memory_is_kept_as_long_as_the_array():
             "x must be float32, float16 or bfloat16, not float16 x 2",
         ),
         (Foreign(np.ones(32, np.float32), place=2), "x must be on the CPU, not on a device of DLPack type 2"),
-        (np.ones(32), "x must be float32, float16 or bfloat16, not float64"),
+        (np.ones(32), "x must be float32, float16 or bfloat16, not float64: dtype='float32' rounds it first"),
         (np.ones(32, np.int32), "x must be float32, float16 or bfloat16, not int32"),
         (np.ones(32, np.complex64), "x must be float32, float16 or bfloat16, not complex64"),
-        ([1.0] * 32, "x must be float32, float16 or bfloat16, not float64"),
+        ([1.0] * 32, "x must be float32, float16 or bfloat16, not float64: dtype='float32' rounds it first"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -529,3 +530,54 @@ def test_strings_are_no_numbers():
 
 def test_jobs_may_be_of_numpy():
     assert quantize(np.ones(64, np.float32), "e4m3", jobs=np.int64(2)).scales.tolist() == [119, 119]
+
+
+def nearest_float32(value: Fraction) -> np.float32:
+    """By exact distances to the neighbours of what NumPy makes of it; ties to the even pattern."""
+    guess = np.float32(float(value))
+    around = [np.nextafter(guess, np.float32(side)) for side in (-np.inf, np.inf)]
+    return min(
+        (guess, *around), key=lambda c: (abs(Fraction(float(c)) - value), int(np.float32(c).view(np.uint32)) & 1)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", np.float32, np.dtype("f4")])
+def test_float64_and_lists_are_rounded_first_where_that_is_asked_for(dtype):
+    x = np.random.default_rng(3).standard_normal(64)
+    rounded = np.array([nearest_float32(Fraction(float(v))) for v in x], np.float32)
+    for given in (x, x.tolist(), x.astype(">f8"), tuple(x)):
+        same(quantize(given, "e4m3", dtype=dtype), quantize(rounded, "e4m3"))
+    whole = list(range(32))
+    same(quantize(whole, "int8", dtype=dtype), quantize(np.array(whole, np.float32), "int8"))
+    with pytest.raises(TypeError, match="not float64: dtype='float32' rounds it first"):
+        quantize(x, "e4m3")
+    with pytest.raises(TypeError, match="x must be float16, not float64: dtype='float16' rounds it first"):
+        quantize(x, "e4m3", source="fp16")
+    assert quantize(x, "e4m3", source="fp16", dtype="float16") == quantize(x.astype(np.float16), "e4m3", source="fp16")
+
+
+@pytest.mark.parametrize(
+    "x, dtype, error, sentence",
+    [
+        (np.ones(32), "float64", ValueError, "dtype must be float32 or float16, not 'float64'"),
+        (np.ones(32), "bf16", ValueError, "dtype must be float32 or float16, not 'bf16'"),
+        (np.ones(32, complex), "float32", TypeError, "x must be real numbers, not complex128"),
+        (["1"] * 32, "float32", TypeError, "x must be real numbers, not <U1"),
+        ([[1.0], [1.0, 2.0]], "float32", TypeError, "x cannot be read: "),
+        (np.ma.masked_array([1.0] * 32), "float32", TypeError, "x must not be a masked array"),
+    ],
+)
+def test_what_is_not_rounded_first(x, dtype, error, sentence):
+    with pytest.raises(error, match=f"^{sentence}"):
+        quantize(x, "e4m3", dtype=dtype)
+
+
+def test_a_generator_of_torch_draws_the_random_bits():
+    torch = pytest.importorskip("torch", reason="PyTorch is an optional peer")
+    x = torch.randn(4, 64, generator=torch.Generator().manual_seed(1))
+    rules = {"rounding": "sr", "random_bits": 8}
+    generator, again = (torch.Generator().manual_seed(2) for _ in range(2))
+    drawn = torch.randint(256, (4, 64), generator=again, dtype=torch.int32).numpy()
+    first = quantize(x, "e2m1", random=generator, **rules)
+    same(first, quantize(x, "e2m1", random=drawn, **rules))
+    assert quantize(x, "e2m1", random=generator, **rules) != first  # it goes on

@@ -1,0 +1,103 @@
+"""What a quantized file says of itself: names, dtypes and shapes of codes and scales, and the rules that made them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from ..host.files import parsed_json
+from ..models.element import code_dtype
+from ..spec import Encode
+from ..spec.catalogue import excerpt
+from .containers import DTYPES, Contents, Layout, Stored
+from .tiles import codes_and_scales_shapes
+
+__all__ = ["KEY", "about", "code_name", "codes_and_scales", "described", "layout_of", "stored_parts"]
+
+KEY = "mxcast"
+"""Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
+
+
+def codes_and_scales(name: str, path: Path) -> tuple[str, str]:
+    """Names of the codes and the scales of a tensor in a quantized file."""
+    return ("codes", "scales") if path.suffix == ".npz" else (name, f"{name}.scales")
+
+
+def code_name(numerics: Encode) -> str:
+    """The dtype of codes, by its name in safetensors."""
+    return "U8" if code_dtype(numerics.block.element).itemsize == 1 else "U16"
+
+
+def described(
+    numerics: Encode,
+    profile: str | None,
+    tensors: Mapping[str, tuple[str, tuple[int, ...]]],
+    more: Mapping[str, object] | None = None,
+) -> dict[str, str]:
+    """The metadata of a quantized file: the rules, and dtype and shape of each tensor that was quantized."""
+    about = {
+        "version": version("mxcast"),
+        "profile": profile,
+        "numerics": numerics.to_dict(),
+        **(more or {}),
+        "tensors": {name: {"dtype": dtype, "shape": shape} for name, (dtype, shape) in tensors.items()},
+    }
+    return {KEY: json.dumps(about)}
+
+
+def stored_parts(
+    path: Path, contents: Contents, numerics: Encode, name: str, shape: tuple[int, ...]
+) -> tuple[Stored, Stored]:
+    """Codes and scales of a tensor of a quantized file. Raises ValueError for those that its metadata do not fit."""
+    found = []
+    for part, dtype, wanted in zip(
+        codes_and_scales(name, path), (code_name(numerics), "U8"), codes_and_scales_shapes(shape, numerics.block_size)
+    ):
+        stored = contents.tensors.get(part)
+        if stored is None or stored.dtype != dtype or stored.shape != wanted:
+            raise ValueError(f"{path} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata speak of")
+        found.append(stored)
+    return found[0], found[1]
+
+
+def about(path: Path, contents: Contents) -> tuple[Encode, dict[str, tuple[int, ...]]]:
+    """Numerics and original shapes by name, from the metadata of a quantized file."""
+    if KEY not in contents.metadata:
+        raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
+    try:
+        found = _object("the document", parsed_json(contents.metadata[KEY]))
+        tensors = _object("tensors", found.get("tensors"))
+        if not tensors:  # quantize_file converts one at least
+            raise ValueError("tensors must name one tensor or more")
+        shapes = {
+            name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()
+        }
+        return Encode.from_dict(_object("numerics", found.get("numerics"))), shapes
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
+
+
+def _object(what: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} must be an object of JSON, not {excerpt(value)}")
+    return value
+
+
+def _shape(name: str, shape: object) -> tuple[int, ...]:
+    """The shape of a tensor that was quantized, which has an axis at least."""
+    if not isinstance(shape, list) or not shape or not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"the shape of tensor {name!r} must be a list of whole numbers, not {excerpt(shape)}")
+    return tuple(shape)
+
+
+def layout_of(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str, Stored]) -> Layout:
+    """The tensors of a new file, those of wide elements first, so that all are aligned; dtypes and shapes of those
+    made.
+    """
+    layout = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
+    for name, (dtype, shape) in made.items():
+        layout[name] = (dtype, shape, math.prod(shape) * DTYPES[dtype].itemsize)
+    return dict(sorted(layout.items(), key=lambda item: -(item[1][2] // max(math.prod(item[1][1]), 1))))

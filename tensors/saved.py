@@ -1,0 +1,106 @@
+"""One quantized array as a file of its own, of the kind that `quantize_file` writes and `dequantize_file` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..models import Quantized
+from ..models.block_array import check_codes
+from ..spec import profile_of
+from ..spec.catalogue import excerpt
+from .containers import DTYPES, read, written
+from .metadata import about, code_name, codes_and_scales, described, layout_of, stored_parts
+from .slices import few
+
+__all__ = ["load", "save"]
+
+SUFFIXES = (".safetensors", ".npz")
+
+
+def save(q: Quantized, path: Path | str, /, *, name: str = "tensor") -> Path:
+    """Write codes, scales and rules of a quantized array to a `.safetensors` or `.npz` file, whole or not at all.
+
+    Parameters
+    ----------
+    q : what `quantize` returns, with blocks along the last axis
+    path : the file, which is replaced if it is there
+    name : the tensor's in a `.safetensors` file; a `.npz` file has ``codes`` and ``scales``
+
+    Returns
+    -------
+    Path
+        of the file; `load`, ``mxcast dequantize`` and `safetensors` itself read it
+
+    Raises
+    ------
+    TypeError
+        for what is not `Quantized`, and a name that is no text
+    ValueError
+        for another suffix, another axis, and codes and scales that do not fit together
+    OSError
+        in the words of the system
+    """
+    if not isinstance(q, Quantized):
+        raise TypeError(f"save takes what quantize returns, not {excerpt(q)}")
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a text, not {excerpt(name)}")
+    path = _checked(path)
+    check_codes(q)
+    if q.axis % q.codes.ndim != q.codes.ndim - 1:
+        raise ValueError(
+            f"save takes blocks along the last axis, and these lie along axis {q.axis}: "
+            "quantize np.moveaxis(x, axis, -1)"
+        )
+    codes, scales = codes_and_scales(name, path)
+    arrays = {codes: (code_name(q.numerics), q.codes), scales: ("U8", q.scales)}
+    tensors = {name: (q.numerics.source.name.upper().replace("FP", "F"), q.shape)}
+    metadata = described(q.numerics, profile_of(q.numerics), tensors)
+    layout = layout_of({part: (dtype, array.shape) for part, (dtype, array) in arrays.items()}, {})
+    with written(path, layout, metadata) as write:
+        for part, (dtype, array) in arrays.items():
+            write(part, 0, array.astype(DTYPES[dtype]))
+    return path
+
+
+def load(path: Path | str, /, name: str | None = None) -> Quantized:
+    """Read a quantized array from a file of `save`, `quantize_file` or ``mxcast quantize``.
+
+    Parameters
+    ----------
+    path : the file
+    name : which tensor, where the file has several
+
+    Returns
+    -------
+    Quantized
+        with arrays of its own, which can be written to
+
+    Raises
+    ------
+    ValueError
+        for a file of another kind or a damaged one, and for a name that it does not have
+    OSError
+        in the words of the system
+    """
+    path = _checked(path)
+    contents = read(path)
+    numerics, shapes = about(path, contents)
+    if name is None and len(shapes) > 1:
+        raise ValueError(f"{path} has {len(shapes)} tensors, so load needs the name of one: {few(shapes)}")
+    name = next(iter(shapes)) if name is None else name
+    if name not in shapes:
+        raise ValueError(f"{path} has no quantized tensor {excerpt(name)}: {few(shapes)}")
+    parts = stored_parts(path, contents, numerics, name, shapes[name])
+    codes, scales = (np.array(part.data).reshape(part.shape) for part in parts)
+    q = Quantized(codes=codes, scales=scales, numerics=numerics, length=shapes[name][-1])
+    check_codes(q)
+    return q
+
+
+def _checked(path: Path | str) -> Path:
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"{path} must be a {' or '.join(SUFFIXES)} file")
+    return path
