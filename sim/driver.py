@@ -20,16 +20,10 @@ from ..host.errors import ToolError
 from ..host.processes import run
 from ..spec import Port, Role
 from . import tools
+from .runtime import HEADER, OPTIMISATION, compile_cpp, driver_library, includes, run_tool
 
 __all__ = ["Driver", "build", "data_ports", "word"]
 
-OPTIMISATION = "-O2"
-OURS = "-DVL_USER_FATAL"
-"""What driver.cpp defines in place of Verilator's library."""
-SILENT = "silent.h"
-"""What the library is compiled with."""
-HEADER = "first.h"
-"""What a design is compiled with: Verilator's header, which GCC keeps as it has read it."""
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
 """A program that fails where a library cannot be loaded; in one of its own nothing is lost if that ends the process."""
 
@@ -142,8 +136,8 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
     Verilog, the C++ around it, with what it is linked to, and the versions of the tools. Raises `ToolError` where
     Verilator or the C++ compiler is missing or fails.
     """
-    root, loop = tools.verilator_root(), _loop(ports)
-    runtime = _runtime(root)
+    root, environment, loop = tools.verilator_root(), tools.simulator_environment(), _loop(ports)
+    runtime = driver_library(root)
     options = [] if lint else ["-Wno-fatal", "--no-assert"]
 
     def make(folder: Path) -> None:
@@ -152,17 +146,17 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
         names = ["--top-module", top, "--prefix", "Vdut", "-Mdir", ".", "dut.v"]
         command = [str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--x-assign", "fast", "--quiet", *options]
         try:
-            _run(folder, [*command, *names])
+            run_tool(folder, [*command, *names], environment)
         except ToolError as error:
             if "Internal Error" not in str(error):
                 raise
-            _run(folder, [*command, "-fno-dfg", *names])  # the pass that most of them are in
+            run_tool(folder, [*command, "-fno-dfg", *names], environment)  # the pass that most of them are in
         # one translation unit: most of the time would go into reading the same headers again
         parts = sorted(path.name for path in folder.glob("Vdut*.cpp"))
         (folder / "unit.cpp").write_text("".join(f'#include "{part}"\n' for part in parts) + loop)
         header = ["-include", str(runtime / HEADER)]
         objects = map(str, sorted(runtime.glob("*.o")))
-        _compile(folder, ["-shared", *_includes(root), *header, "-I.", "unit.cpp", *objects], "dut.so")
+        compile_cpp(folder, ["-shared", *includes(root), *header, "-I.", "unit.cpp", *objects], "dut.so")
         loading = run([sys.executable, "-I", "-c", LOADS, folder / "dut.so"])
         if loading.status:
             why = loading.errors.strip().rpartition("\n")[2] or f"exit status {loading.status}"
@@ -173,53 +167,3 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
 
     key = [text, top, loop, runtime.name, *options, OPTIMISATION, tools.verilator_version(), *tools.compiler_identity()]
     return kept_folder("verilated", key, make) / "dut.so"
-
-
-def _includes(root: Path) -> list[str]:
-    return [f"-I{root}/include", f"-I{root}/include/vltstd"]
-
-
-def _runtime(root: Path) -> Path:
-    """Verilator's run-time library and the header of all designs, compiled once. No design spends its time in the
-    library, so that it is not optimised.
-    """
-    silent = (files(__package__) / SILENT).read_text()
-
-    def make(folder: Path) -> None:
-        (folder / SILENT).write_text(silent)
-        for name in ("verilated", "verilated_threads"):
-            source = f"{root}/include/{name}.cpp"
-            _compile(folder, [OURS, "-O0", "-include", SILENT, *_includes(root), "-c", source], f"{name}.o")
-        objects = sorted(path.name for path in folder.glob("*.o"))
-        _compile(folder, ["-shared", *objects], "linked.so")  # can the files be linked?
-        (folder / "linked.so").unlink()
-        (folder / HEADER).write_text('#include "verilated.h"\n')
-        if tools.compiler_is_gcc():  # others do not accept the result once its folder has got its name
-            _compile(folder, [*_includes(root), "-x", "c++-header", HEADER], f"{HEADER}.gch")
-
-    key = [tools.verilator_version(), *tools.compiler_identity(), OPTIMISATION, "library -O0", OURS, silent, HEADER]
-    return kept_folder("verilator-runtime", key, make, renewable=False)
-
-
-def _compile(folder: Path, arguments: list[str], written: str) -> None:
-    """Run the C++ compiler, which must write a file: its exit status alone proves nothing."""
-    compiler = tools.compiler()
-    _run(folder, [*compiler, OPTIMISATION, "-fPIC", *arguments, "-o", written])
-    if not (folder / written).is_file():
-        raise ToolError(f"the C++ compiler {shlex.join(compiler)} failed: it wrote no {written}")
-
-
-def _run(folder: Path, command: list[str]) -> None:
-    done = run(command, cwd=folder, environment=tools.simulator_environment())
-    if done.status:
-        lines = (done.errors + done.output).splitlines()
-        first = next(
-            (
-                line
-                for start in ("%Error", "")
-                for line in lines
-                if (start and line.startswith(start)) or (not start and "error" in line)
-            ),
-            f"exit status {done.status}",
-        )
-        raise ToolError(f"{Path(command[0]).name} failed: {first.strip()}")

@@ -23,6 +23,7 @@ from ..host.files import claimed, regular, write_whole
 from ..host.processes import run
 from . import tools
 from .command import command_line
+from .runtime import cocotb_library
 from .stimuli import corner_cases
 from .unknowns import tests_of
 
@@ -105,6 +106,7 @@ def test(
         regular(verilog)
     more = [] if vectors is None else [_test_of(Path(vectors), config)]
     environment = _environment(simulator)
+    library = cocotb_library(environment) if simulator == "verilator" and not waves else None
     name = default_name(config) if name is None else name
     emitted = emit(config, out, name, force=force)
     folder = emitted["manifest"].parent / "sim" / simulator
@@ -126,6 +128,9 @@ def test(
         with scratch(plain=True) as work:  # make and Verilator read more than letters in the name of a folder
             shutil.copyfile(folder / JOB, work / JOB)
             (work / f"{name}.v").write_bytes((Path(verilog) if verilog else emitted["verilog"]).read_bytes())
+            if library:  # beside the folder in which make works
+                shutil.copyfile(library, work / "library.o")
+                environment["MAKEFLAGS"] += " VK_GLOBAL_OBJS= LOADLIBES=../library.o"
             asked = {
                 "simulator": simulator,
                 "source": f"{name}.v",

@@ -4,8 +4,6 @@ test records its count as the property ``blocks``.
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -36,35 +34,9 @@ OF_TOOLS = "wasmtime", "verilator-runtime", "verilator-shim"
 of ours.
 """
 
-OBJECTS = """
-# With the words of a call of the compiler: keeps the objects of Verilator's sources, which include nothing of a design.
-for word; do [ "$before" = -o ] && to=$word; before=$word; done
-case $word in
-    */verilator/include/verilated*.cpp) ;;
-    *) exec "$@" ;;
-esac
-kept=$FOLDER/$( (echo "$@"; "$1" --version; cat "$word") | sha256sum | cut -c1-32).o
-[ -f "$kept" ] || { "$@" && cp "$to" "$kept.$$" && mv "$kept.$$" "$kept"; } || exit
-cp "$kept" "$to"
-"""
-
-
-@pytest.fixture(scope="session", autouse=True)
-def objects(tmp_path_factory):
-    """The builds of cocotb compile Verilator's library anew each time, which takes longer than all the rest of most
-    tests; here once.
-    """
-    if os.environ.get("OBJCACHE"):
-        return
-    folder = cache.cache_folder() / "objects-of-tests"
-    folder.mkdir(exist_ok=True)
-    script = tmp_path_factory.mktemp("objects") / "kept.sh"
-    script.write_text(OBJECTS.replace("$FOLDER", shlex.quote(str(folder))))
-    os.environ["OBJCACHE"] = f"sh {script}"
-
 
 @pytest.fixture(scope="session")
-def new_cache(objects) -> Callable[[Path], Path]:
+def new_cache() -> Callable[[Path], Path]:
     """Make a folder a cache that has nothing but what tools compiled of themselves, and these kinds of results."""
     shared = cache.cache_folder()
 

@@ -178,6 +178,7 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     assert asked[2:] == ["fp32"] and len(qor.records()) == 2
 
 
+@pytest.mark.slow  # tests/explore/test_records.py makes others again by the same engine
 def test_a_line_is_made_again_by_the_engine(tmp_path, monkeypatch):
     """The cheapest one on record, by a process of `mxcast.explore`: the same record, byte by byte."""
     cheapest = "ocp bf16 smallest int8 lut6"

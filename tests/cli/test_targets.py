@@ -61,7 +61,10 @@ def test_a_file_says_it_too(tmp_path):
     assert asked(config=file, target="generic") == {"amax_key": "reduced", "amax": "radix4", "quantizer": "table"}
 
 
-@pytest.mark.parametrize("target, built_for", [("lut4", "generic"), ("xcu", "xcu"), ("xcu-relaxed", "xcu")])
+@pytest.mark.parametrize(
+    "target, built_for",
+    [("lut4", "generic"), ("xcu", "xcu"), pytest.param("xcu-relaxed", "xcu", marks=pytest.mark.slow)],
+)
 def test_synth_says_what_it_has_built(target, built_for, tmp_path, capsys):
     assert main(["synth", "e2m1", "--set", "block_size=2", "--target", target]) == 0
     chosen = converter_config("e2m1", block_size=2, target=built_for).microarchitecture

@@ -48,15 +48,17 @@ def test_a_block_is_proved_at_once(size, tmp_path):
     "element, profile, rules",
     [
         ("e4m3", "nvidia", {"source": "fp16"}),  # widened first: a second module in each lane
-        ("e3m2", "nvidia", {"source": "fp16", "specials": "drop"}),  # a left-out number is far above all of FP16
+        pytest.param(
+            "e3m2", "nvidia", {"source": "fp16", "specials": "drop"}, marks=pytest.mark.slow
+        ),  # a left-out number is far above all of FP16
         ("e2m3", "torchao_even", {"source": "bf16"}),
         ("e5m2", "ocp", {"rounding": "sr", "random_bits": 4}),  # for all random bits
-        ("int8", "ocp", {"rounding": "sr", "random_bits": 1}),
+        pytest.param("int8", "ocp", {"rounding": "sr", "random_bits": 1}, marks=pytest.mark.slow),
         ("e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),  # four modes
-        ("e3m3", "ocp", {"specials": "inf_scale", "rounding": "rna"}),
+        pytest.param("e3m3", "ocp", {"specials": "inf_scale", "rounding": "rna"}, marks=pytest.mark.slow),
         ("int4", "torchao_ceil", {"specials": "drop", "input_subnormals": "flush", "rounding": "rtz"}),
         ("e4m3", "ocp", {"element_subnormals": "flush"}),
-        ("e5m2", "gorodecky_sousa", {"element_subnormals": "exact"}),
+        pytest.param("e5m2", "gorodecky_sousa", {"element_subnormals": "exact"}, marks=pytest.mark.slow),
         ("e3m0", "te", {"amax_key": "magnitude"}),
     ],
     ids=lambda v: "-".join(map(str, v.values())) if isinstance(v, dict) else v,

@@ -18,7 +18,7 @@ from mxcast.spec import BLOCK_SIZES, ELEMENTS, SOURCES, Rounding, ScaleRule, Spe
 from ..configurations import share
 
 # of each family every n-th; the steps share no factor with the numbers of rules, so that all pairs of values occur
-STEPS = {"rules": 47, "sizes": 7, "formats": 11, "random_bits": 2}
+STEPS = {"rules": 53, "sizes": 7, "formats": 11, "random_bits": 2}
 SHARE = {
     name: [family[number % step :: step] for number, family in enumerate(FAMILIES[name]())]
     for name, step in STEPS.items()
@@ -82,7 +82,7 @@ def of_size(size: int) -> list:
 
 
 @pytest.mark.parametrize(
-    "size", [pytest.param(size, marks=pytest.mark.slow if size in (16, 64) else ()) for size in BLOCK_SIZES]
+    "size", [pytest.param(size, marks=pytest.mark.slow if size in (4, 16, 64) else ()) for size in BLOCK_SIZES]
 )
 def test_every_block_size(size, record_property):
     """One family from every source; of blocks above 32, which take long to compile, one in all."""

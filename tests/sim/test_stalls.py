@@ -30,34 +30,6 @@ WIDE = "e4m3", "te", {"source": "fp16", "block_size": 2}  # widened, and what Na
 MODES = "e2m1,int4", "ocp", {"scale_rule": "floor,ceil", "rounding": "sr", "random_bits": 5, "block_size": 4}
 
 
-@pytest.mark.parametrize(
-    "block, profile, rules",
-    [
-        ("e4m3", "ocp", {}),
-        ("int8", "ocp", {"block_size": 4, "specials": "inf_scale"}),
-        ("e2m1", "nvidia", {"block_size": 4}),
-        WIDE,
-        MODES,
-        ("e5m2", "ocp", {"rounding": "sr", "random_bits": 8, "block_size": 2, "amax_key": "magnitude"}),
-        ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush", "block_size": 4}),
-        ("int8", "te", {"quantizer": "table", "block_size": 4}),
-    ],
-    ids=str,
-)
-def test_all_places_under_stalls(block, profile, rules):
-    config = everywhere(block, profile, **rules)
-    assert config.latency == 8 + config.numerics.block_size.bit_length() - 2 + (rules.get("source") == "fp16")
-    result = verify(config, blocks=20_000, seed=3)
-    assert result.passed and result.blocks > 20_000, result.report
-
-
-@pytest.mark.parametrize("place", stages(converter_config(WIDE[0], WIDE[1], **WIDE[2])))
-def test_every_place_alone_under_stalls(place):
-    config = converter_config("e4m3", "te", source="fp16", block_size=2, registered_after=place)
-    assert config.latency == 1
-    assert (result := verify(config, blocks=5000)).passed, result.report
-
-
 def test_a_design_says_with_which_gaps_it_failed():
     config = converter_config("e2m1", block_size=2, registered_after="key,scale")
     design, x = verilate(config), np.ones((50, 2), np.float32)
@@ -147,25 +119,6 @@ def test_the_bench_finds_a_skew(sound, tmp_path):
     file.write_text(re.sub(*BUGS["skew_of_x"][:2], text))
     result = regress(config, simulator="icarus", out=tmp_path, name=NAME, verilog=file, random_blocks=200)
     assert not result.passed and re.search("element 1: input|unknown bits in result", result.failures["full_rate"])
-
-
-@pytest.mark.parametrize(
-    "block, profile, rules",
-    [
-        ("e4m3", "ocp", {}),
-        ("int8", "ocp", {"specials": "inf_scale"}),
-        ("e2m1", "nvidia", {"source": "fp16"}),
-        ("e2m1", "te", {"scale_rule": "floor,ceil"}),
-        ("e3m2", "te", {"quantizer": "table"}),
-        ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush"}),
-        ("int8", "ocp", {"quantizer": "table"}),
-        ("e2m1", "ocp", {"rounding": "sr", "random_bits": 4, "amax_key": "magnitude"}),
-    ],
-    ids=str,
-)
-def test_all_places_are_proved(block, profile, rules, tmp_path):
-    proof = prove(everywhere(block, profile, block_size=2, **rules), out=tmp_path)
-    assert proof.status is Status.PASS and proof.handshake, proof.remark
 
 
 def test_the_proof_has_the_latency_of_the_configuration(sound):
