@@ -59,7 +59,7 @@ def synth(
     if liberty is not None and pnr:
         raise ValueError("--liberty counts cells; --pnr places those of an FPGA: give one of them")
     usual = "asic" if liberty is not None else "ecp5" if pnr else "xcu"
-    target = known_name("target", target or usual, TARGETS)
+    target = known_name("target", usual if target is None else target, TARGETS)
     asked = request("synth {}", format, profile, set, config, target=TARGETS[target].optimized_as, output=output)
     for chosen in asked.configs:
         output.configuration(chosen)

@@ -53,6 +53,8 @@ def explained(error: Any) -> tuple[ExitCode, str] | None:
         return interrupted()
     if isinstance(error, MemoryError):
         return ExitCode.USAGE, "there is not enough memory for this"
+    if isinstance(error, RecursionError):
+        return ExitCode.USAGE, "a name or a text of the input is nested too deeply"
     if isinstance(error, UsageError):
         # typer repeats words of any length
         return ExitCode.USAGE, _sentence(re.sub(r"\S+", lambda word: cut(word[0]), error.format_message()))

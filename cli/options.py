@@ -133,8 +133,8 @@ def request(
     configuration, and of one mode. ``output`` shows that registers are being chosen. Raises ValueError and TypeError.
     """
     settings = read_settings(config) if config else Settings()
-    format, name = format or settings.format, settings.name if name is None else name
-    profile = profile or settings.profile or "ocp"
+    format, name = settings.format if format is None else format, settings.name if name is None else name
+    profile = next(given for given in (profile, settings.profile, "ocp") if given is not None)
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
     for one in format.split(","):

@@ -103,6 +103,8 @@ def constrained(config: ConverterConfig, constraints: dict[str, Any]) -> Convert
     """
     if not constraints:
         return config
+    if constraints.keys() == {"delays_of"}:
+        raise ValueError("delays_of says whose delays count: give latency or frequency_mhz too")
     if config.latency:
         raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
     latency, frequency = constraints.get("latency"), constraints.get("frequency_mhz")

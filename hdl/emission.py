@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..host.files import claimed, write_whole
+from ..host.files import claimed, regular, write_whole
 from ..spec.identifiers import identifier
 from .architecture import Quantizer
 from .block import BlockConverter
@@ -241,9 +241,13 @@ def emit(
 def _manifest(folder: Path) -> dict[str, str]:
     """Digests of the files that an earlier manifest names."""
     try:
-        sums = json.loads((folder / "manifest.json").read_text())["sha256"]
+        text = regular(folder / "manifest.json").read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    try:
+        sums = json.loads(text)["sha256"]
         return {file: digest for file, digest in sums.items() if isinstance(digest, str)}
-    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return {}
 
 
@@ -253,9 +257,12 @@ def _is_edited(path: Path, text: str, emitted: str | None) -> bool:
 
 
 def _digest(path: Path) -> str | None:
+    """Of the file, None where there is none. What cannot be read may have been edited: it raises OSError or
+    ValueError.
+    """
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
+        return hashlib.sha256(regular(path).read_bytes()).hexdigest()
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 

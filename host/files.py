@@ -64,7 +64,8 @@ def read_toml(path: Path | str) -> dict[str, object]:
     """
     path = regular(path)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # Windows begins a file with a mark
+        text = path.read_bytes().decode("utf-8-sig")  # Windows begins a file with a mark
+        return tomllib.loads(text)  # which knows what ends a line
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
     except ValueError:
@@ -188,7 +189,7 @@ def _remove_abandoned(folder: Path) -> None:
     """Remove the temporary files and folders in a folder that no process has locked."""
     for path in folder.glob(f"*.{PART}"):
         with contextlib.suppress(OSError):
-            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if path.is_dir():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import DTypeLike
 
@@ -107,7 +109,8 @@ def as_array(x: object, name: str) -> np.ndarray:
     if type(x) is np.ndarray:
         return x
     try:
-        is_masked, array = _is_masked(x), np.asarray(x)
+        array = np.asanyarray(x)  # once: what __array__ gives may change
+        is_masked = isinstance(array, np.ma.MaskedArray) or _has_masked_parts(x)
     except MemoryError:
         raise
     except Exception as error:  # whatever an __array__ raises
@@ -117,12 +120,17 @@ def as_array(x: object, name: str) -> np.ndarray:
             f"{name} must not be a masked array, whose mask would be lost: give {name}.filled(...) with the number "
             "that stands for what is masked"
         )
-    return array
+    return np.asarray(array)
+
+
+def _has_masked_parts(x: object) -> bool:
+    """Is a masked array in a sequence, which NumPy makes a plain array of?"""
+    return isinstance(x, Sequence) and not isinstance(x, str | bytes) and any(map(_is_masked, x))
 
 
 def _is_masked(x: object) -> bool:
-    if isinstance(x, list | tuple):
-        return any(map(_is_masked, x))
+    if isinstance(x, Sequence):
+        return _has_masked_parts(x)
     plain = isinstance(x, np.ndarray | np.generic | int | float) and not isinstance(x, np.ma.MaskedArray)
     return not plain and isinstance(np.asanyarray(x), np.ma.MaskedArray)
 

@@ -238,7 +238,7 @@ def _part(quantity: str, text: str, ports: Mapping[str, Port], top: str, directi
     """The bits of a port or of a slice of it, the lowest first."""
     if text not in ports and (elements := [name for name in ports if name.startswith(f"{text}[")]):
         return [bit for name in elements for bit in _part(quantity, name, ports, top, direction)]
-    sliced = None if text in ports else re.fullmatch(r"(.+)\[\s*(\d+)\s*(?::\s*(\d+)\s*)?\]", text)
+    sliced = None if text in ports else re.fullmatch(r"(.+)\[\s*(\d{1,999})\s*(?::\s*(\d{1,999})\s*)?\]", text)
     port = _port(sliced[1] if sliced else text, ports, top, direction, quantity)
     if not sliced:
         return [(port.name, place) for place in range(port.width)]

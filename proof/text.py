@@ -58,6 +58,12 @@ COMMENT = re.compile(r'("(?:\\.|[^"\\])*"|\\[^ \t\n\r]+)|/\*.*?\*/|//[^\n]*', re
 """A comment; or a string or an escaped name, in which there is none."""
 
 
+COMMANDS = re.compile(
+    r'(\$system\b|\$c\d*(?=\s*\()|\bimport\s*"DPI(?:-C)?")|"(?:\\.|[^"\\])*"|\\[^ \t\n\r]+', re.DOTALL
+)
+"""What calls a program or C, which a simulator would run; or a string or an escaped name, where it does not."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """A text as some tools read it. ``macros`` says which of those that it asks about they define; empty if it asks
@@ -144,6 +150,11 @@ def _check(text: str, trace: Trace) -> None:
     if unreadable := re.search("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]", text):
         raise ValueError(
             f"the files have the character {unreadable[0]!a}, or bytes that are not UTF-8, outside of their comments"
+        )
+    if commands := next((found[1] for found in COMMANDS.finditer(text) if found[1]), None):
+        raise ValueError(
+            f"the design has {' '.join(commands.split())}, which runs other programs on the machine that simulates it: "
+            "take it out"
         )
     for string in _strings(text):
         if any(_simple(str(file)) in _simple(string) for file in trace.files):

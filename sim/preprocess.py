@@ -124,7 +124,7 @@ def _output(
         *macros,
         *(f"-I{folder}" for folder in include),
         *(f"-D{macro}" for macro in define),
-        *map(str, files),
+        *(f"./{file}" if str(file).startswith("-") else str(file) for file in files),  # a name, not an option
     ]
     done = run(command, environment=tools.simulator_environment())
     if done.status:

@@ -444,6 +444,30 @@ def test_a_configuration_file_may_begin_with_a_mark_of_utf_8(tmp_path, passes):
     assert "rtl/a.v" in passes("emit", "-c", tmp_path / "c.toml", "-o", tmp_path)
 
 
+def test_a_configuration_file_has_the_line_ends_of_toml(tmp_path, fails):
+    (tmp_path / "c.toml").write_bytes(b'format = "e2m1"\rname = "a"\r')
+    assert "is not TOML" in fails(2, "emit", "-c", tmp_path / "c.toml", "-o", tmp_path)
+
+
+@pytest.mark.parametrize("option, sentence", [("--profile", "rules are PROFILE or"), ("--target", "unknown target ''")])
+def test_an_empty_value_is_not_no_value(option, sentence, fails, tmp_path):
+    """As a variable of a shell that nobody has set gives."""
+    assert sentence in fails(2, "emit", "e2m1", option, "", "-o", tmp_path)
+    assert sentence in fails(2, "synth", "e2m1", option, "")
+
+
+def test_whose_delays_count_is_asked_with_what_they_are_for(fails, tmp_path):
+    sentence = fails(2, "emit", "e2m1", "--set", "delays_of=ecp5", "-o", tmp_path)
+    assert sentence == "delays_of says whose delays count: give latency or frequency_mhz too"
+
+
+def test_a_folder_name_of_too_many_levels(fails, tmp_path):
+    assert (
+        fails(2, "emit", "e2m1", "-o", f"{tmp_path}{'/d' * 1500}")
+        == "a name or a text of the input is nested too deeply"
+    )
+
+
 def test_no_color_and_no_bars_in_a_pipe(saved, tmp_path):
     source = saved(np.ones((64, 1024), np.float32))
     done = run("quantize", source, tmp_path / "q.npz", "--format", "e4m3")

@@ -170,6 +170,28 @@ def test_emission_can_be_repeated(tmp_path):
     assert {kind: (path, path.read_bytes()) for kind, path in emit(CONFIG, str(tmp_path)).items()} == first
 
 
+@pytest.mark.parametrize("kind", ["manifest", "verilog"])
+def test_what_cannot_be_read_is_not_replaced(kind, tmp_path):
+    """A pipe, which would also be read for ever; a file without the right to read it is the same to us."""
+    path = emit(CONFIG, tmp_path)[kind]
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match=f"{path.name} is no regular file"):
+        emit(CONFIG, tmp_path)
+    assert path.is_fifo()
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root reads every file")
+def test_a_file_that_may_not_be_read_is_not_replaced(tmp_path):
+    path = emit(CONFIG, tmp_path)["verilog"]
+    path.write_text("// mine")
+    path.chmod(0)
+    with pytest.raises(PermissionError):
+        emit(CONFIG, tmp_path)
+    path.chmod(0o600)
+    assert path.read_text() == "// mine"
+
+
 def test_an_edited_file_is_not_lost(tmp_path):
     files = emit(CONFIG, tmp_path)
     first = files["verilog"].read_text()
@@ -256,7 +278,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path):
 def test_a_folder_in_the_place_of_a_file(tmp_path):
     target = tmp_path / f"top-{CONFIG.config_id}" / "rtl" / "top.v"
     target.mkdir(parents=True)
-    with pytest.raises(ValueError, match="top.v exists and is no regular file"):
+    with pytest.raises(ValueError, match="top.v is no regular file"):
         emit(CONFIG, tmp_path, "top")
     assert _left(tmp_path / target.parent.parent) == ["rtl", "rtl/top.v"]  # no temporary file either
 

@@ -175,6 +175,12 @@ def test_many_threads_write_one_file(tmp_path):
     assert len(text) == 1000 and len(set(text)) == 1 and left(tmp_path) == ["a"]
 
 
+def test_a_pipe_that_looks_abandoned_does_no_harm(tmp_path):
+    os.mkfifo(tmp_path / f".x.{PART}")
+    write_whole(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "new"
+
+
 def test_a_pipe_in_place_of_a_lock_does_no_harm(tmp_path):
     os.mkfifo(tmp_path / "lock")
     with locked(tmp_path / "lock"):

@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import sys
+from collections import UserList, deque
 from fractions import Fraction
 
 import ml_dtypes
@@ -209,8 +210,11 @@ class Giving:
         lambda x: ([x[0], np.ones(32, np.float32)],),
         lambda x: Giving(lambda: x),
         lambda x: [Giving(lambda: x)],
+        deque,
+        lambda x: UserList([x[0], [x[1]][0]]),
+        lambda x: Giving(iter([x, x.data]).__next__),
     ],
-    ids=["list", "nested", "__array__", "__array__ in a list"],
+    ids=["list", "nested", "__array__", "__array__ in a list", "deque", "UserList", "__array__ once only"],
 )
 def test_a_mask_does_not_get_lost_on_the_way(hidden):
     masked = np.ma.masked_array(np.ones((2, 32), np.float32), [[True, False] * 16] * 2)

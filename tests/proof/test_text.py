@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from mxcast.proof.text import TOOLS, free_name, plain, readings
@@ -103,6 +105,35 @@ def test_what_tools_read_differently_is_refused(body, sentence, tmp_path):
     file.write_bytes(MODULE.encode().replace(b"{}", body))
     with pytest.raises(ValueError, match=sentence):
         readings([file], [tmp_path])
+
+
+@pytest.mark.parametrize(
+    "body, found",
+    [
+        ('initial $system("touch here");', "$system"),
+        ("initial $c(1);", "$c"),
+        ("wire c = $c1 (1);", "$c1"),
+        ('import  "DPI-C" function int system(input string s);', 'import "DPI-C"'),
+    ],
+)
+def test_what_runs_other_programs_is_refused(body, found, tmp_path):
+    """Before a simulator would run it."""
+    file = tmp_path / "t.sv"
+    file.write_text(MODULE.replace("{}", body))
+    with pytest.raises(ValueError, match=re.escape(f"the design has {found}, which runs other programs")):
+        readings([file])
+
+
+def test_what_only_looks_like_it(tmp_path):
+    file = tmp_path / "t.sv"
+    file.write_text(MODULE.replace("{}", 'wire \\$system ; /* $system */ initial $display("$system", $clog2(4));'))
+    assert len(readings([file])) == 1
+
+
+def test_a_file_may_be_called_like_an_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-d.sv").write_text(MODULE.replace("{}", "assign b = a;"))
+    assert len(readings(["-d.sv"])) == 1
 
 
 def test_a_message_may_name_its_file(tmp_path):
