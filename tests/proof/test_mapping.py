@@ -105,11 +105,7 @@ def test_a_port_of_the_same_name_needs_no_entry():
             ports(d=64),
             "d[1000000000000000000000:0] is not within d of top, which has 64 bits from index 0",
         ),
-        (
-            {"x": f"d[{'9' * 5000}]"},
-            ports(d=64),
-            f"unknown port of top 'd[{'9' * 58}...': known are d, os, op",
-        ),
+        ({"x": f"d[{'9' * 5000}]"}, ports(d=64), f"unknown port of top 'd[{'9' * 58}...': known are d, os, op"),
         ({"x": "d", "clk": "c"}, ports(d=64, c=2), "clk takes a port of one bit, NAME or NAME@low, not 'c'"),
         ({"x": "d", "random": "r"}, ports(d=64, r=2), "random is mapped, but the rounding rne takes no random bits"),
     ],
