@@ -12,11 +12,15 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .columns import BUILT, FIGURES, GROUPS, NAMED, NAMES, TEXTS, Column, known_figures, shown_figures, varies
+from .recommendation import recommendation
 from .scatter import HEIGHT, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
 
 __all__ = ["report"]
 
 MISSING = "–"
+
+FIRST = ("profile", "scale_rule")
+"""Columns that the table begins with."""
 
 
 BUILT_AS = {key: TEXTS[key] for key in BUILT[:-1]} | {"build": "Built as"} | {key: TEXTS[key] for key in BUILT[-1:]}
@@ -37,6 +41,9 @@ ABLATION = {
 }
 SIGNED = {"luts": "+,.0f", "percent": "+.1f", "levels": "+.0f", "sqnr_db": "+.2f", "most_db": "+.2f"}
 
+
+PLACE = ("format", "target")
+"""What the recommendation has a line for each of."""
 
 HEADINGS = {"description": "Design space", "device": "Place and route on"}
 """Of the method, where the key is none."""
@@ -67,6 +74,7 @@ def report(
     tensors = list(dict.fromkeys(name for row in done for name in row.get("accuracy") or {}))
     parts = {
         "title": escape(f"mxcast explore: {method.get('sweep', 'a sweep')}"),
+        "recommendation": recommendation(done, lambda row: _name(row, [k for k in texts if k not in PLACE])),
         "lead": _lead(done, failed, method.get("objectives", []), missing, sum(left_out.values())),
         "filters": "".join(_select(key, values(done, key)) for key in GROUPS if len(values(done, key)) > 1),
         "legend": _legend(done),
@@ -143,7 +151,10 @@ def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str], missi
         )
     proofs = Counter(row["proof"] for row in done)
     said.append(f"Proofs: {', '.join(f'{count:,} {proof}' for proof, count in sorted(proofs.items())) or 'none'}.")
-    return escape(" ".join(said))
+    text = escape(" ".join(said))
+    if proofs.keys() - {"proved"}:
+        text += " The command of a point with <code>prove</code> in place of <code>emit</code> proves it."
+    return text
 
 
 def _count(number: int, noun: str) -> str:
@@ -188,24 +199,25 @@ def _same(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> 
 
 
 def _points(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> str:
-    """What tells points apart, then the figures, then what is known of the point: all that is compared fits a
-    screen.
+    """What tells points apart, profile and rule first, then the figures, then what is known of the point: all that is
+    compared fits a screen.
     """
-    known = {key: TEXTS[key] for key in texts if key == "profile"} | {"proof": "Proof"}
-    texts, lines = [key for key in texts if key not in known], []
+    first, *others = sorted(texts, key=lambda key: key not in FIRST) or ["format"]
+    lines = []
     for row in rows:
         cells = [
-            f'<th scope="row"><code>{escape(row["id"])}</code></th><td>{"yes" if row["pareto"] else ""}</td>',
-            *(f"<td>{_text(row.get(key))}</td>" for key in texts),
+            f'<th scope="row">{_text(row.get(first))}</th>',
+            *(f"<td>{_text(row.get(key))}</td>" for key in others),
             *(f'<td class="n">{_number(row.get(column.key), column.form, column.factor)}</td>' for column in figures),
-            *(f"<td>{_text(row.get(key))}</td>" for key in known),
+            f"<td>{'yes' if row['pareto'] else ''}</td><td>{_text(row['proof'])}</td>",
+            f"<td><code>{escape(row['id'])}</code></td>",
             f'<td><code class="command">{_text(row["emit"])}</code></td>',
         ]
         lines.append(f"<tr>{''.join(cells)}</tr>")
     heads = [
-        *((name, "") for name in ("Point", "Front", *(TEXTS[key] for key in texts))),
+        *((TEXTS[key], "") for key in (first, *others)),
         *((column.name, f' class="n" title="{escape(column.meaning)}"') for column in figures),
-        *((name, "") for name in (*known.values(), "Command")),
+        *((name, "") for name in ("Front", "Proof", "Point", "Command")),
     ]
     head = "".join(f'<th scope="col"{more}>{escape(name)}</th>' for name, more in heads)
     return f"<thead><tr>{head}</tr></thead><tbody>{chr(10).join(lines)}</tbody>"

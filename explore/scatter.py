@@ -5,6 +5,7 @@ an SVG.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -20,6 +21,7 @@ __all__ = [
     "line_swatch",
     "plottable",
     "scatter",
+    "side_by_side",
     "swatch",
     "ticks",
     "upright",
@@ -48,6 +50,26 @@ LINES = 4
 WIDTH, HEIGHT = 860, 460
 LEFT, RIGHT, TOP, BOTTOM = 60, 18, 34, 46
 """Of the drawing without JavaScript, in units of the SVG; report.html draws with the same margins."""
+
+
+STEP, SPAN = 9, 45
+"""Between marks of points that coincide, side by side, and from the first of them to the last at most; report.html and
+the plots have them too.
+"""
+
+
+def side_by_side(places: Sequence[tuple[float, float]]) -> list[float]:
+    """How far to the right of its place each point is drawn, so that none hides another one.
+
+    >>> side_by_side([(1, 2), (1, 2), (3, 4)])
+    [-4.5, 4.5, 0.0]
+    """
+    found = [0.0] * len(places)
+    for place, number in Counter(places).items():
+        step = min(STEP, SPAN / (number - 1)) if number > 1 else 0
+        for k, i in enumerate(i for i, other in enumerate(places) if other == place):
+            found[i] = (k - (number - 1) / 2) * step
+    return found
 
 
 def values(rows: Iterable[dict], key: str) -> list:
@@ -163,10 +185,14 @@ def scatter(rows: Sequence[dict], titles: Sequence[str], labels: tuple[str, str]
         ]
         steps = "".join(f"H{x}V{y}" if n else f"M{x} {y}" for n, (x, y) in enumerate(best))
         lines.append(f'<path class="line l{number % LINES}" d="{steps}"/>')
+    places = {i: place(*point) for i, point in points.items()}
+    aside = dict(zip(places, side_by_side([*places.values()]), strict=True))
     marks = []
     for i, row in sorted(enumerate(rows), key=lambda item: bool(item[1]["pareto"])):
         style = f"c{colours[i]}" + (" front" if row["pareto"] else "")
-        where = 'translate({} {})"'.format(*place(*points[i])) if i in points else '" display="none"'
+        where = '" display="none"'
+        if i in points:
+            where = f'translate({round(places[i][0] + aside[i], 1)} {places[i][1]})"'
         path = [*MARKERS.values()][markers[i]]
         marks.append(
             f'<path class="{style}" data-i="{i}" d="{path}" transform="{where}>'

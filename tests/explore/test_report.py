@@ -49,7 +49,7 @@ def definitions(page: str) -> dict[str, str]:
 
 
 def lead(page: str) -> str:
-    return unescape(re.search("</h1>\n<p>(.*?)</p>", page)[1])
+    return unescape(re.search("</h1>.*?\n<p>(.*?)</p>", page, re.DOTALL)[1])
 
 
 def data(page: str) -> dict:
@@ -74,11 +74,12 @@ def test_nothing_is_fetched() -> None:
 def test_the_table_has_every_point_that_is_done() -> None:
     page = report(ROWS, ABLATION, METHOD)
     cells = table(page, "points")
-    assert [line[0] for line in cells] == [row["id"] for row in DONE]
+    assert [line[-2] for line in cells] == [row["id"] for row in DONE]
+    assert [tuple(line[:2]) for line in cells] == [(row["profile"] or "–", row["scale_rule"]) for row in DONE]
     assert [line[-1] for line in cells] == [row["emit"] for row in DONE]
     assert f"{DONE[7]['luts']:,}" in cells[7] and f"{DONE[7]['sqnr_db']:.2f}" in cells[7]
-    assert [line[1] for line in cells] == ["yes" if row["pareto"] else "" for row in DONE]
-    assert [line[-2] for line in cells] == [row["proof"] for row in DONE]
+    assert [line[-4] for line in cells] == ["yes" if row["pareto"] else "" for row in DONE]
+    assert [line[-3] for line in cells] == [row["proof"] for row in DONE]
     assert f"{len(ROWS)} points: {len(DONE)} done, 2 failed." in page
 
 
@@ -90,7 +91,8 @@ def test_what_is_the_same_everywhere_is_said_once() -> None:
 
 def test_what_is_compared_is_first_and_what_is_known_of_a_point_last() -> None:
     names = list(heads(report(ROWS, ABLATION, METHOD)))
-    assert names[:3] == ["Point", "Front", "Format"] and names[-4:] == ["Mean bias", "Profile", "Proof", "Command"]
+    assert names[:3] == ["Profile", "Scale rule", "Format"]
+    assert names[-5:] == ["Mean bias", "Front", "Proof", "Point", "Command"]
     first = names.index("LUTs")
     assert names[first : first + 4] == ["LUTs", "Levels", "Delay, ns", "SQNR, dB"] and "Rounding" in names[:first]
 
@@ -103,6 +105,58 @@ def test_what_is_not_there_is_said() -> None:
     assert "1 of 2 points is not on record." in lead(report([point(1)], [], METHOD, missing=1))
     for text in ("not on record.", "cannot be built"):
         assert text not in report([point(1)], [], METHOD)
+
+
+def recommended(rows: list[dict]) -> list[str]:
+    """The lines of the recommendation, without markup."""
+    page = report(rows, [], METHOD)
+    found = re.search(r'<ul class="recommendation">(.*?)</ul>', page)
+    return [unescape(re.sub("<[^>]*>", "", line)) for line in re.findall("<li>(.*?)</li>", found[1])] if found else []
+
+
+def test_what_to_build_is_said_first() -> None:
+    """For each format and target: what others expect, the smallest, the most accurate; the cheaper of two equals."""
+    rows = [
+        point(1, luts=1800, sqnr_db=31.0),
+        point(2, luts=1755, sqnr_db=31.54),
+        point(3, rule="ceil", luts=1959, sqnr_db=32.0),
+        point(4, rule="even", luts=2100, sqnr_db=32.0),
+        point(5, rule="rceil", luts=900, sqnr_db=25.0),
+        point(6, target="ecp5", luts=3000, sqnr_db=30.0),
+        failure(7),
+    ]
+    assert recommended(rows) == [
+        "mxfp8_e4m3, xcu: standard choices ocp (1,755 LUTs, 31.5 dB), nvidia (1,959 LUTs, 32.0 dB); "
+        "smallest rceil (900 LUTs, 25.0 dB); most accurate nvidia · ceil (1,959 LUTs, 32.0 dB).",
+        "mxfp8_e4m3, ecp5: standard choice ocp (3,000 LUTs, 30.0 dB); smallest ocp · floor (3,000 LUTs, 30.0 dB).",
+    ]
+    page = report(rows, [], METHOD)
+    assert page.index("standard choices") < page.index("points: ") < page.index('id="controls"')
+    assert '<a href="explore.csv">' in page and '<a href="explore.json">' in page
+
+
+def test_what_is_not_known_is_not_recommended() -> None:
+    assert recommended([failure(1)]) == []
+    (line,) = recommended([point(1, profile=None, luts=10, sqnr_db=None), point(2, profile=None, luts=9, sqnr_db=None)])
+    assert line.startswith("mxfp8_e4m3, xcu: smallest ") and line.endswith(" (9 LUTs).") and "accurate" not in line
+    assert "(9 LUTs, ∞ dB)" in recommended([point(1, luts=9, sqnr_db=math.inf)])[0]
+    lines = recommended([point(i, target=f"target {i}") for i in range(14)])
+    assert len(lines) == 13 and lines[-1] == "2 more: choose one below."
+
+
+def test_points_that_coincide_are_drawn_side_by_side() -> None:
+    """NVIDIA's rule and the next power of two give the same figures in most formats."""
+    rows = [point(i, rule=rule, luts=100, sqnr_db=30.0) for i, rule in enumerate(("ceil", "pow2_ceil"))]
+    rows += [point(2, luts=200, sqnr_db=20.0)]
+    places = re.findall(r'data-i="(\d)"[^>]*translate\(([\d.]+) ([\d.]+)\)', report(rows, [], METHOD))
+    found = {int(i): (float(x), float(y)) for i, x, y in places}
+    assert found[1][0] - found[0][0] == pytest.approx(9) and found[0][1] == found[1][1]
+
+
+def test_how_a_point_is_proved_is_said_where_one_is_not() -> None:
+    said = "The command of a point with <code>prove</code> in place of <code>emit</code> proves it."
+    assert said in report([point(1, proof="not on record")], [], METHOD)
+    assert said not in report([point(1, proof="proved")], [], METHOD)
 
 
 def test_an_empty_front_is_explained() -> None:
