@@ -46,7 +46,7 @@ class Activity:
 
     kind: str
     """``combinational``, ``listed`` (with a sensitivity list), ``clocked``, ``initial``, ``final``, ``continuous``,
-    ``connection``, ``function``; ``unknown`` starts at something else.
+    ``connection``, ``function``, ``constant``; ``unknown`` starts at something else.
     """
     location: Node
     body: str | None

@@ -21,7 +21,9 @@ from ..sim.stream import Streamed
 from ..synth.yosys import yosys_version
 from .adapter import Adapter
 from .argument import Argument, Status, answered, doubtful, worst
+from .branches import branch_blocks
 from .counterexample import FEW, disagreement, save_block
+from .design import Design
 from .gate import Objection, objections, of_readers
 from .mapping import PortMap
 from .minimise import fewest, smallest
@@ -253,7 +255,9 @@ def _check(
                 f"sensitivity lists, blocks differ\n{report}"
             )
         else:
-            _ask(check, adapter, comparison, solver, timeout, say)
+            proved = _ask(check, adapter, comparison, solver, timeout, say)
+            if proved and check.status is Status.PASS:
+                _on_branches(check, adapter, comparison, proved, say)
         return
     if not check.objections and _only_verilator_differs(check, adapter, comparison, solver, timeout, say):
         return
@@ -327,8 +331,11 @@ def _only_verilator_differs(
 
 def _ask(
     check: Check, adapter: Adapter, comparison: Comparison, solver: str, timeout: float, say: Callable[[str], None]
-) -> None:
-    """Prove it as each reader has it, or say why not; a counterexample is simulated."""
+) -> Design | None:
+    """Prove it as each reader has it, or say why not; a counterexample is simulated. Returns the last design that was
+    proved, combinational.
+    """
+    proved = None
     for reader in readers():
         if why := refusal(reader, adapter.elaboration):
             check.unread[reader] = why
@@ -338,6 +345,7 @@ def _ask(
         try:
             design.check()
             flat, argument.edges = combinational(design, adapter.asked.latency, settling=True)
+            proved = flat if adapter.asked.latency else design
             questions = monolithic(check.config, flat, check.nan_codes_free)
             argument.steps = answered(questions, design.folder, solver=solver, timeout=timeout, say=say)
         except DesignError as error:
@@ -360,6 +368,24 @@ def _ask(
     check.remarks += dict.fromkeys(
         filter(None, (text for argument in check.arguments for text in (argument.remark, argument.doubt)))
     )
+    return proved
+
+
+def _on_branches(
+    check: Check, adapter: Adapter, comparison: Comparison, proved: Design, say: Callable[[str], None]
+) -> None:
+    """Compare what is proved with simulators, on blocks that take every branch."""
+    blocks, read = branch_blocks(check.config, proved, say), [argument.reader for argument in check.arguments]
+    if not len(blocks):
+        return
+    if comparison.compare("branches", blocks):
+        simulator, report = "Verilator", comparison.first
+    elif report := _on_icarus(check, adapter, comparison, blocks[: 4 * FEW], say) or "":
+        simulator = "Icarus"
+    else:
+        return
+    check.status = Status.UNKNOWN
+    check.remarks.append(disagreement(read, simulator, report))
 
 
 def _found(

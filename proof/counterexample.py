@@ -81,20 +81,27 @@ def replayed(
 
 
 def simulated(
-    config: ConverterConfig, text: str, top: str, folder: Path, latency: int = 0, icarus: bool = True
+    config: ConverterConfig,
+    text: str,
+    top: str,
+    folder: Path,
+    latency: int = 0,
+    icarus: bool = True,
+    more: np.ndarray | None = None,
 ) -> Counterexample | None:
-    """The first of some corner and random blocks, and of blocks that differ in one bit, that a simulator converts
-    otherwise than the model, if there is one: Verilator, and for a design without registers ``icarus`` too, where it is
-    installed.
+    """The first of some corner and random blocks, of blocks that differ in one bit, and of ``more`` (n, block_size)
+    patterns, that a simulator converts otherwise than the model, if there is one: Verilator, and for a design without
+    registers ``icarus`` too, where it is installed.
     """
     for mode, numerics in enumerate(config.modes):
         of_mode = ConverterConfig(numerics=numerics)
         corners, pairs = stimuli.corner_blocks(numerics), single_bits(of_mode, 0, AROUND)
-        patterns = np.concatenate([corners, stimuli.random_blocks(numerics, SIMULATED, 0), pairs])
+        more = corners[:0] if more is None else more
+        patterns = np.concatenate([corners, stimuli.random_blocks(numerics, SIMULATED, 0), pairs, more])
         random = stimuli.random_bits(numerics, patterns.shape, 0)
         found = _on_verilator(config, mode, patterns, random, text, top, folder, latency)
         if found is None and not latency and icarus:
-            few = np.concatenate([corners[:FEW], pairs[:FEW]])
+            few = np.concatenate([corners[:FEW], pairs[:FEW], more[: 4 * FEW]])
             random = stimuli.random_bits(numerics, few.shape, 0)
             found = _on_icarus(config, mode, few, random, text, top, folder)
         if found:

@@ -53,12 +53,13 @@ RUNNING = "-- Running command `"
 @dataclass(frozen=True)
 class Cut:
     """A module to look at, the cells to leave out of it, whose outputs then can be anything, and its inner ``wires``
-    that must stay visible.
+    that must stay visible, by name, or ``kept`` by a selection of Yosys' before anything is simplified.
     """
 
     module: str
     without: tuple[str, ...] = ()
     wires: tuple[str, ...] = ()
+    kept: str = ""
 
 
 @dataclass(frozen=True)
@@ -223,6 +224,12 @@ class Design:
             *DISSOLVED,
             "proc -norom -noopt",
             *UNSAID,
+            *(
+                line
+                for cut in cuts
+                if cut.kept
+                for line in (f"select -set kept {cut.kept}", "setattr -set keep 1 @kept")
+            ),
             "opt_expr -keepdc",
             *FREED,
             "setundef -anyseq",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from .constants import Constants
@@ -22,6 +23,7 @@ __all__ = [
     "instance_of",
     "is_bits",
     "is_expression",
+    "is_of_reals",
     "kind_of",
     "locals_of",
     "part_of",
@@ -114,8 +116,11 @@ OPERATORS = frozenset(
 )
 """Their operators. Which of them tell x from 0 and 1, and which make x, is known."""
 
-WITHOUT_A_TYPE = ("DataType", "EmptyArgument", "Streaming", "ValueRange")
+WITHOUT_A_TYPE = frozenset(("DataType", "EmptyArgument", "Streaming", "ValueRange"))
 """Kinds of expressions that have no type of their own."""
+
+REAL = frozenset(("$rtoi", "$itor", "$ceil", "$floor", "$clog2"))
+"""System functions of real numbers that are exact."""
 
 
 def kind_of(node: Node) -> str:
@@ -236,6 +241,8 @@ def foreign(expression: Node) -> str | None:
         return f"there is an expression of another kind ({words(kind)})"
     if kind in ("UnaryOp", "BinaryOp") and expression.op.name not in OPERATORS:
         return f"there is an operator of another kind ({words(expression.op.name)})"
+    if kind == "IntegerLiteral" and expression.isDeclaredUnsized and not _fits(expression):
+        return "there is a number of no size that needs more than 32 bits"
     if kind == "ConditionalOp" and any(condition.pattern is not None for condition in expression.conditions):
         return "there is a pattern"
     if kind == "Streaming" and any(stream.withExpr is not None for stream in expression.streams):
@@ -243,6 +250,30 @@ def foreign(expression: Node) -> str | None:
     if kind not in WITHOUT_A_TYPE and not (is_bits(expression.type) or (kind == "Call" and expression.type.isVoid)):
         return f"there is a value of the type {expression.type}, which is not made of bits"
     return None
+
+
+def is_of_reals(expression: Node, constants: Constants) -> bool:
+    """Is a constant made of real numbers in a way that all tools compute alike: finite ones, by IEEE 754?"""
+    from pyslang import ast
+
+    reals, others = [], []
+
+    def look(node: Node) -> Node:
+        kind = kind_of(node)
+        if (kind in KINDS - WITHOUT_A_TYPE and node.type.isFloating) or kind == "RealLiteral":
+            reals.append(constants.value(node))
+        if kind == "Call":
+            others.append(not node.isSystemCall or node.subroutineName not in REAL)
+        return ast.VisitAction.Advance
+
+    expression.visit(look)
+    return bool(reals) and not any(others) and all(isinstance(x, float) and math.isfinite(x) for x in reals)
+
+
+def _fits(literal: Node) -> bool:
+    """Has a number, which is not negative before its sign, its value in 32 bits, which are what tools agree upon?"""
+    value, kind = literal.value, literal.type
+    return kind.bitWidth <= 32 and not (kind.isSigned and not value.hasUnknown and int(value) < 0)
 
 
 def indices_of(node: Node) -> list[Node]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from .activity import CONSTANT, Activity, Sources
 from .early_names import early_names
 from .elaboration import Elaboration
-from .expressions import body_of, is_bits, whole, words
+from .expressions import body_of, is_bits, is_of_reals, whole, words
 from .parts import Part, Symbol
 from .readers import reliance
 from .slang import Node
@@ -62,10 +62,14 @@ class _Gate:
     """Variables that have a value from the start."""
     unvalued: list[Part] = field(default_factory=list)
     """The others and the nets, all of each."""
+    subroutines: list[Node] = field(default_factory=list)
+    modules: set[str] = field(default_factory=set)
+    """Names of the definitions below the top, and its own."""
 
     def __post_init__(self) -> None:
         self.reader = Reader(self.design.top, self.object)
         self.design.top.visit(self._look)
+        self._functions()
         for activity in self.activities:
             self._judge(activity)
         for activity in not_started(self.activities, self._inputs, self.valued):
@@ -98,6 +102,8 @@ class _Gate:
                 check(self, symbol)
             except RecursionError:
                 self.object(symbol.location, f"the {words(kind)} is nested too deeply to be read")
+        elif kind == "Subroutine":
+            self.subroutines.append(symbol)
         elif kind not in _HARMLESS:
             self.object(symbol.location, f"there is a {words(kind)}, which is not looked into")
         inside = kind in ("Instance", "InstanceArray", "InstanceBody", "GenerateBlock", "GenerateBlockArray", "Root")
@@ -107,6 +113,7 @@ class _Gate:
 
     def _instance(self, instance: Node) -> None:
         definition = instance.definition
+        self.modules.add(definition.name)
         if definition.definitionKind.name not in ("Module", "Interface"):
             self.object(instance.location, f"{instance.name} is a {definition.definitionKind.name.lower()}")
         if definition.name.startswith("$"):
@@ -154,6 +161,16 @@ class _Gate:
         self.unvalued.append(whole(net))
         self._initialised(net, "continuous")
 
+    def _parameter(self, parameter: Node) -> None:
+        if (
+            parameter.initializer is not None
+            and is_bits(parameter.type)
+            and not is_of_reals(parameter.initializer, self.reader.constants)
+        ):
+            activity = Activity("constant", parameter.location, body_of(parameter))
+            self.reader.expression(activity, parameter.initializer)
+            self.activities.append(activity)
+
     def _variable(self, variable: Node) -> None:
         if variable.initializer is not None or not variable.type.isFourState:
             self.valued.add(Symbol.of(variable))
@@ -183,10 +200,12 @@ class _Gate:
 
     @property
     def _inputs(self) -> list[Symbol]:
+        return [Symbol.of(port.internalSymbol) for port in self._ports if port.direction.name != "Out"]
+
+    @property
+    def _ports(self) -> list[Node]:
         ports = [port for port in self.design.top.body.portList if port.kind.name == "Port"]
-        return [
-            Symbol.of(port.internalSymbol) for port in ports if port.direction.name != "Out" and port.internalSymbol
-        ]
+        return [port for port in ports if port.internalSymbol]
 
     def _judge(self, activity: Activity) -> None:
         combinational = activity.kind in ("combinational", "listed")
@@ -223,9 +242,16 @@ class _Gate:
 
     def _races(self) -> None:
         """What one clocked block writes with = and something else reads: which comes first?"""
+        outputs = {Symbol.of(port.internalSymbol) for port in self._ports if port.direction.name == "Out"}
         for activity in self.activities:
             if activity.kind == "clocked":
                 for part, place in activity.blocking:
+                    if part.symbol in outputs:
+                        self.object(
+                            place,
+                            f"a clocked block writes {part.symbol.text} with =, which is an output: nothing says "
+                            "whether who reads it at the same edge comes first",
+                        )
                     if any(other is not activity and other.reads.meets(part) for other in self.activities):
                         self.object(
                             place,
@@ -246,6 +272,34 @@ class _Gate:
                     if any(other is not activity and before.meets(part) for other, before in others):
                         self.object(place, f"two processes write {part.symbol.text}")
                     others.append((activity, part))
+
+    def _functions(self) -> None:
+        """Functions that are called where nothing runs too, as for the bounds of a vector: tools evaluate these
+        themselves. Each with a name that a call has counts.
+        """
+        from pyslang import syntax
+        from pyslang.ast import VisitAction
+
+        called = set()
+
+        def look(node: Node) -> Node:
+            if (
+                isinstance(node, syntax.ModuleDeclarationSyntax)
+                and node.kind.name in ("ModuleDeclaration", "InterfaceDeclaration")
+                and node.header.name.valueText not in self.modules
+            ):
+                return VisitAction.Skip
+            if isinstance(node, syntax.InvocationExpressionSyntax):
+                called.add(_last_name(node.left))
+            return VisitAction.Advance
+
+        for tree in self.design.compilation.getSyntaxTrees():
+            tree.root.visit(look)
+        outside = [*self.design.compilation.getPackages(), *self.design.compilation.getRoot().compilationUnits]
+        found = [symbol for scope in outside for symbol in scope if symbol.kind.name == "Subroutine"]
+        for subroutine in [*self.subroutines, *found]:
+            if subroutine.name in called:
+                self.reader.function(subroutine)
 
     def _early_names(self) -> None:
         for tree in self.design.compilation.getSyntaxTrees():
@@ -346,6 +400,14 @@ def _first_name(node: Node) -> str:
     return "" if token is None else token.valueText
 
 
+def _last_name(node: Node) -> str:
+    """The last name of a hierarchical one, or of one in a package."""
+    while hasattr(node, "right"):
+        node = node.right
+    token = getattr(node, "identifier", None)
+    return "" if token is None else token.valueText
+
+
 _DIRECTION = {"InOut": "an inout", "Ref": "a reference"}
 
 _CHECKS: dict[str, Callable[[_Gate, Node], None]] = {
@@ -353,6 +415,7 @@ _CHECKS: dict[str, Callable[[_Gate, Node], None]] = {
     "PrimitiveInstance": _Gate._primitive,
     "ContinuousAssign": _Gate._assign,
     "Net": _Gate._net,
+    "Parameter": _Gate._parameter,
     "Variable": _Gate._variable,
     "ProceduralBlock": _Gate._process,
 }
@@ -364,14 +427,12 @@ _HARMLESS = frozenset(
         "GenerateBlock",
         "GenerateBlockArray",
         "Root",  # looked into
-        "Subroutine",  # looked at where it is called
         "StatementBlock",  # part of a process
         "Port",
         "InterfacePort",
         "MultiPort",
         "Modport",
         "ModportPort",
-        "Parameter",
         "TypeParameter",
         "Genvar",
         "EnumValue",

@@ -13,6 +13,7 @@ from ..host.errors import DesignError
 from ..host.files import claimed, write_whole
 from ..synth.yosys import yosys_version
 from .argument import Argument, Status, Step, answered, doubtful, worst
+from .branches import branch_blocks
 from .counterexample import Counterexample, disagreement, replayed, simulated
 from .design import Design
 from .elaboration import elaborated
@@ -238,8 +239,15 @@ class _Asker:
             raise DesignError(unread.get(SLANG) or unread[READ_VERILOG])
         proof.objections.extend(of_readers(unread, elaboration))
         if self.is_foreign and proof.netlist is None:
+            blocks = None
+            if proof.status is Status.PASS:
+                reader = next(argument.reader for argument in proof.arguments if argument.macros == text.macros)
+                design = Design(text.text, self.name, folder / reader, reader)
+                blocks = branch_blocks(proof.config, self._without_registers(design), self.say)
             self.say("comparing with a simulator")  # Yosys and a simulator may read a file differently
-            found = simulated(proof.config, text.text, self.name, folder, self.latency, not self.has_array_ports)
+            found = simulated(
+                proof.config, text.text, self.name, folder, self.latency, not self.has_array_ports, blocks
+            )
             if found and proof.status is Status.PASS:
                 read = [argument.reader for argument in proof.arguments]
                 self.disagreement = disagreement(list(dict.fromkeys(read)), found.simulator, found.report)
@@ -278,14 +286,17 @@ class _Asker:
                     "keeps its value for some inputs"
                 )
 
+    def _without_registers(self, design: Design) -> Design:
+        if not self.latency:
+            return design
+        self.say("making registers wires")
+        if self.proof.config.latency:
+            check_handshake(design, self.proof.config)
+            design = moving(design, self.proof.config)
+        return combinational(design, self.latency)[0]
+
     def _questions(self, argument: Argument, written: Design) -> list[Question]:
-        config, design = self.proof.config, written
-        if self.latency:
-            self.say("making registers wires")
-            if config.latency:
-                check_handshake(written, config)
-                design = moving(written, config)
-            design, _ = combinational(design, self.latency)
+        config, design = self.proof.config, self._without_registers(written)
         if self.whole:
             return monolithic(config, design)
         try:

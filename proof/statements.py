@@ -54,6 +54,7 @@ class Reader:
         self.objects = objects
         self.constants = Constants(top)
         self.functions: dict[Symbol, Activity | None] = {}
+        self.calls: dict[Symbol, frozenset[Symbol]] = {}
         self._turns = 0
 
     def process(self, block: Node) -> Activity:
@@ -321,7 +322,7 @@ class Reader:
         extents = [dimension.range for dimension in dimensions]
         turns: Iterator[tuple[int, ...]] = iter(())
         if is_known := None not in extents:
-            turns = product(*(range(min(e.left, e.right), max(e.left, e.right) + 1) for e in extents))
+            turns = product(*map(_from_left_to_right, extents))
         with activity.assigned.left_by("Break"):
             for values in turns:
                 self._turns += 1
@@ -438,7 +439,7 @@ class Reader:
                 return ast.VisitAction.Skip
             if kind in ("NamedValue", "HierarchicalValue", "ElementSelect", "RangeSelect", "MemberAccess"):
                 return ast.VisitAction.Skip if self._read(activity, node) else ast.VisitAction.Advance
-            if kind in LITERALS and has_z(node):
+            if kind in LITERALS and has_z(node) and activity.kind != "constant":  # which may be a pattern
                 self.objects(node.sourceRange.start, "there is a z, which is a level of its own in no circuit of gates")
             elif kind == "BinaryOp" and node.op.name in (
                 "CaseEquality",
@@ -480,6 +481,7 @@ class Reader:
             for argument in given:
                 self.expression(activity, argument)
             self._call(activity, node)
+            self._at_once(activity, taken)
             for formal, argument in zip(node.subroutine.arguments, node.arguments):
                 if argument in taken:  # written when the function ends
                     self.given(activity, argument.left, formal)
@@ -512,7 +514,22 @@ class Reader:
         if node.isCompound:
             self.expression(activity, node.left)
             sources |= self.sources(activity, node.left)
+        self._at_once(activity, [node.left])
         self.target(activity, node.left, not node.isNonBlocking, sources)
+
+    def _at_once(self, activity: Activity, targets: Iterable[Node]) -> None:
+        """Object to targets that are written together where their order matters: nothing says what it is."""
+        leaves = [leaf for target in targets for leaf in _leaves(target)]
+        parts = [(leaf, part) for leaf in leaves if (part := part_of(leaf, self.constants)) is not None]
+        for place, (leaf, part) in enumerate(parts):
+            others = [other for number, (_, other) in enumerate(parts) if number != place]
+            if any(part.meets(other) for other in others[:place]):
+                self.objects(leaf.sourceRange.start, f"{part.symbol.text} is written twice at once")
+            indices = frozenset[Symbol]().union(*(self.sources(activity, i).names for i in indices_of(leaf)))
+            if index := next((other for other in others if other.symbol in indices), None):
+                self.objects(
+                    leaf.sourceRange.start, f"{index.symbol.text} is written and is an index of what is written at once"
+                )
 
     def sources(self, activity: Activity, expression: Node) -> Sources:
         """Where the value of an expression comes from."""
@@ -615,6 +632,12 @@ class Reader:
                 self.compared(activity, call.arguments[0], name)
             return ast.VisitAction.Advance
         place, inner = call.sourceRange.start, self._function(call.subroutine, activity)
+        if len(call.arguments) > 1 and _keeps(call.subroutine):
+            within = [function for argument in call.arguments for function in self._called(argument)]
+            if any(Symbol.of(call.subroutine) in {Symbol.of(f), *self._calls(f)} for f in within):
+                self.objects(
+                    place, f"{call.subroutine.name}, which is not automatic, is called for an argument of its own call"
+                )
         if inner is not None:
             is_task = call.subroutine.subroutineKind.name == "Task"
             for part, _ in inner.reads:
@@ -629,12 +652,48 @@ class Reader:
             activity.gives(Symbol.of(formal), self.sources(activity, actual))
         return ast.VisitAction.Advance
 
+    def _called(self, node: Node) -> list[Node]:
+        """The functions and tasks that are called in an expression or statement."""
+        from pyslang import ast
+
+        found = []
+
+        def look(inner: Node) -> Node:
+            if kind_of(inner) == "Call" and is_expression(inner) and not inner.isSystemCall:
+                found.append(inner.subroutine)
+            return ast.VisitAction.Advance
+
+        node.visit(look)
+        return found
+
+    def _calls(self, subroutine: Node) -> frozenset[Symbol]:
+        """The functions and tasks that one calls, and those that these call."""
+        key = Symbol.of(subroutine)
+        if key not in self.calls:
+            found: set[Symbol] = set()
+            waiting = [subroutine]
+            while waiting:
+                for function in self._called(waiting.pop().body):
+                    if Symbol.of(function) not in found:
+                        found.add(Symbol.of(function))
+                        waiting.append(function)
+            self.calls[key] = frozenset(found)
+        return self.calls[key]
+
+    def function(self, subroutine: Node) -> None:
+        """Read a function that is perhaps called where nothing runs, as for the bounds of a vector."""
+        self._function(subroutine, Activity("function", subroutine.location, body_of(subroutine)))
+
     def _function(self, subroutine: Node, caller: Activity) -> Activity | None:
         """What a function or task does outside of itself; None while it is being read, as one is that calls itself."""
         key = Symbol.of(subroutine)
         if key in self.functions:
             return self.functions[key]
         self.functions[key] = None
+        if key in self._calls(subroutine) and _keeps(subroutine):
+            self.objects(
+                subroutine.location, f"{subroutine.name} calls itself, and not all of its variables are automatic"
+            )
         if subroutine.flags & dpi_import():
             self.objects(subroutine.location, f"{subroutine.name} is a function of another language")
         inner = Activity("function", subroutine.location, body_of(subroutine) or caller.body)
@@ -666,6 +725,33 @@ class Reader:
                 parts.remove(symbol)
         self.functions[key] = inner
         return inner
+
+
+def _keeps(subroutine: Node) -> bool:
+    """Has a function or task a variable that all of its calls share?"""
+    variables = [*subroutine.arguments, *locals_of(subroutine), *filter(None, [subroutine.returnValVar])]
+    return any(variable.lifetime.name == "Static" for variable in variables)
+
+
+def _from_left_to_right(extent: Node) -> range:
+    """The indices of a dimension in the order of foreach (IEEE 1800-2017, 12.7.3)."""
+    step = 1 if extent.left <= extent.right else -1
+    return range(extent.left, extent.right + step, step)
+
+
+def _leaves(target: Node) -> Iterator[Node]:
+    """The names, with their selections, that an expression on the left side is made of."""
+    kind = target.kind.name
+    if kind in ("Concatenation", "SimpleAssignmentPattern"):
+        for operand in target.operands if kind == "Concatenation" else target.elements:
+            yield from _leaves(operand)
+    elif kind == "Streaming":
+        for stream in target.streams:
+            yield from _leaves(stream.operand)
+    elif kind in ("Conversion", "Assignment"):
+        yield from _leaves(target.operand if kind == "Conversion" else target.left)
+    else:
+        yield target
 
 
 def _is_written(activity: Activity, part: Part) -> bool:

@@ -336,6 +336,91 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ("of the type real", "localparam real R = 1.5; assign p = p0 & 8'(int'(R * 2));"),
         ("of the type string", 'localparam string R = "a"; assign p = R == "a" ? p0 : bad;'),
         ("min typ max", "assign p = p0 + (0:1:2);"),
+        # the order of foreach is from the left bound to the right one
+        (BEFORE, f"{T} always_comb foreach (t[q]) begin y[q] = q == 0 ? p0[0] : t[q - 1]; t[q] = p0[q]; end"),
+        (
+            None,
+            f"{Y} reg [0:7] t; always_comb foreach (t[q]) begin t[q] = p0[q]; y[q] = q == 0 ? p0[0] : t[q - 1]; end",
+        ),
+        # what is written at once
+        (
+            "j is written and is an index",
+            f"{Y} reg [2:0] j; always @* begin y = p0; j = 0; {{j, y[j]}} = {{3'd1, p0[0]}}; end",
+        ),
+        (
+            "j is written and is an index",
+            f"{Y} reg [2:0] j; always @* begin y = p0; j = 0; {{y[j], j}} = {{p0[0], 3'd1}}; end",
+        ),
+        (
+            "j is written and is an index",
+            f"{Y} reg [2:0] j; function [2:0] g(input a); g = j; endfunction "
+            "always @* begin y = p0; j = 0; {j, y[g(0)]} = {3'd1, p0[0]}; end",
+        ),
+        ("y is written twice at once", f"{Y} always @* {{y, y}} = {{bad, p0}};"),
+        ("y is written twice at once", f"{Y} reg s; always @* {{y, s, y[0]}} = {{p0, 1'b0, ~p0[0]}};"),
+        ("y is written twice at once", f"{Y} always_comb {{>>{{y, y}}}} = {{bad, p0}};"),
+        (
+            "y is written twice at once",
+            f"{Y} task k(output [7:0] a, b, input [7:0] c); begin a = c; b = ~c; end endtask always @* k(y, y, p0);",
+        ),
+        (None, f"{Y} always @* {{y[7:4], y[3:0]}} = p0;"),
+        (None, f"{Y} reg [2:0] j; always @* begin y = p0; j = 0; y[j] = p0[0]; j = j + 1; end"),
+        # variables that the calls of a function share
+        (
+            "f calls itself, and not all",
+            "function [7:0] f(input [7:0] v, input integer n); f = n == 0 ? 8'd1 : f(v + 8'd1, n - 1) + v; endfunction "
+            "assign p = f(p0, 2);",
+        ),
+        (
+            "f calls itself, and not all",
+            "function [7:0] g(input [7:0] v); g = v[0] ? f(v >> 1) : 8'd0; endfunction "
+            "function [7:0] f(input [7:0] v); f = g(v >> 1) + v; endfunction assign p = f(p0);",
+        ),
+        (
+            "f, which is not automatic, is called for an argument",
+            "function [7:0] f(input [7:0] a, b); f = a - b; endfunction assign p = f(p0, f(p0, 8'd3));",
+        ),
+        (
+            "f, which is not automatic, is called for an argument",
+            "function [7:0] f(input [7:0] a, b); f = a - b; endfunction function [7:0] g(input [7:0] a); g = f(a, 1); "
+            "endfunction assign p = f(p0, g(p0));",
+        ),
+        (None, "function [7:0] f(input [7:0] a); f = ~a; endfunction assign p = f(f(p0));"),
+        (None, "function automatic [7:0] f(input [7:0] a, b); f = a - b; endfunction assign p = f(p0, f(p0, 8'd3));"),
+        # functions that only constants ask
+        (
+            "t is static and has an initial value",
+            "function automatic int f(input int n); static int t = 1; begin t += n; f = t; end endfunction "
+            "localparam K = f(3); assign p = p0 + K;",
+        ),
+        (
+            "t is static and has an initial value",
+            "function automatic int f(input int n); static int t = 1; begin t += n; f = t; end endfunction "
+            "wire [f(3):0] w = 0; assign p = p0 ^ w;",
+        ),
+        (
+            "t is static and has an initial value",
+            "assign p = p0 + u::K; endmodule package u; "
+            "function automatic int f(input int n); static int t = 1; begin t += n; f = t; end endfunction "
+            "localparam K = f(3); endpackage module other();",
+        ),
+        (
+            "n, which may be x, is in the expression of a casex",
+            "function [7:0] f(input [3:0] n); casex (n) 4'b1xxx: f = 3; 4'bx1xx: f = 1; default: f = 0; endcase "
+            "endfunction localparam K = f(4'bx100); assign p = p0 + K;",
+        ),
+        (
+            None,
+            "function integer clog2(input integer v); begin v = v - 1; for (clog2 = 0; v > 0; clog2 = clog2 + 1) "
+            "v = v >> 1; end endfunction localparam K = clog2(9); wire [clog2(200) - 1:0] w = p0; assign p = w + K;",
+        ),
+        # numbers whose value is the tool's
+        ("a number of no size that needs more than 32 bits", "localparam K = 4294967295; assign p = K < 0 ? p0 : bad;"),
+        ("a number of no size that needs more than 32 bits", "assign p = 'hF_0000_0000 >> 32;"),
+        (None, "localparam K = 2147483647; assign p = K < 0 ? bad : p0;"),
+        (None, "assign p = ('hFFFF_FFFF >> 24) & p0;"),
+        ("not made of bits", "localparam int M = 0.0 / 0.0; assign p = p0 + M;"),
+        (None, "localparam real F = 2.5; localparam int M = $rtoi(F * 2.0); assign p = p0 + M;"),
         # which slice of a stream is the short one
         ("in slices of 5", f"{Y} always_comb begin {{<<5{{y}}}} = p0; end"),
         (None, f"{Y} always_comb begin {{<<4{{y}}}} = p0; end"),
@@ -351,5 +436,14 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
     ids=lambda value: str(value)[:70],
 )
 def test_objections(reason, body):
+    """``reason`` is part of one of those found, None where there is none."""
     found = [objection.reason for objection in objections(elaborated(plain(DESIGN.format(body)), "base"))]
     assert not found if reason is None else any(reason in text for text in found), found
+
+
+@pytest.mark.parametrize("written, is_right", [("=", False), ("<=", True)])
+def test_an_output_that_a_clock_moves(written, is_right):
+    """Whoever reads it at the same edge is outside of the design."""
+    text = f"module base(input clk, input [7:0] d, output reg [7:0] p); always @(posedge clk) p {written} d; endmodule"
+    found = [objection.reason for objection in objections(elaborated(plain(text), "base"))]
+    assert not found if is_right else "which is an output: nothing says whether who reads it" in found[0]

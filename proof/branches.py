@@ -1,0 +1,122 @@
+"""Blocks that take the branches of a design, found by a solver.
+
+Random blocks hardly meet a condition on many bits. A simulator that is to see what a design does there is given blocks
+under which every condition is met, and every condition is not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+from ..hdl import ConverterConfig
+from ..host.errors import ToolError
+from ..host.processes import run
+from ..spec import FloatFormat, Role
+from .design import Cut, Design
+from .solver import solver_version
+
+__all__ = ["branch_blocks"]
+
+SECONDS = 20
+"""That the solver is given for all conditions of a design."""
+VARIANTS = 16
+"""Blocks of each of two kinds beside each that is found, as a branch alone may make no difference."""
+CHANGED = 1 / 48
+"""The share of bits that are others."""
+
+CONDITIONS = " ".join(
+    (
+        "t:$mux t:$pmux %u %ci1:+[S] w:* %i",
+        "t:$eq t:$ne %u t:$eqx %u t:$nex %u t:$lt %u t:$le %u t:$gt %u t:$ge %u t:$logic_and %u t:$logic_or %u "
+        "t:$logic_not %u t:$reduce_and %u t:$reduce_or %u %co1:+[Y] w:* %i",
+        "%u",
+    )
+)
+"""Yosys' selection of the wires that choose, and of the results of comparisons."""
+
+WIRE = re.compile(r"^\(define-fun \|\S+_n ([^|]+)\| \(\(state \|[^|]+\|\)\) (Bool|\(_ BitVec (\d+)\))", re.MULTILINE)
+"""A wire that a part has, and its bits."""
+
+PROGRAM = """
+import json, random, sys, time, bitwuzla
+asked = json.load(open(sys.argv[1]))
+manager, options = bitwuzla.TermManager(), bitwuzla.Options()
+options.set(bitwuzla.Option.PRODUCE_MODELS, True)
+options.set(bitwuzla.Option.TIME_LIMIT_PER, 1000)
+parser = bitwuzla.Parser(manager, options, base=10)
+parser.parse(asked["text"], True, False)
+solver = bitwuzla.Bitwuzla(manager, options)
+numbers = parser.parse_term(asked["numbers"])
+goals = [parser.parse_term(goal) for goal in asked["goals"]]
+random.Random(0).shuffle(goals)
+end = time.monotonic() + asked["seconds"]
+while goals and time.monotonic() < end:
+    solver.push()
+    solver.assert_formula(goals.pop())
+    if solver.check_sat() == bitwuzla.Result.SAT:
+        print(solver.get_value(numbers).value(16), flush=True)
+        goals = [goal for goal in goals if str(solver.get_value(goal)) != "true"]
+    solver.pop()
+"""
+"""Prints the numbers of blocks that meet goals, as hexadecimal, until all are met or the time is over."""
+
+
+def branch_blocks(config: ConverterConfig, design: Design, say: Callable[[str], None]) -> np.ndarray:
+    """Blocks (n, block_size) of source patterns with which a combinational design takes its branches, as far as the
+    solver finds them in `SECONDS`, then variants of each. Raises `StructureError` for what no proof can be made of.
+    """
+    solver_version("bitwuzla")
+    say("looking for blocks that take every branch")
+    (part,) = design.parts(Cut(design.top, kept=CONDITIONS))
+    (numbers,) = (port for port in config.ports if port.role is Role.NUMBERS)
+    goals = []
+    for name, kind, width in WIRE.findall(part.text):
+        wire = part.wire(name, "s")
+        bits = [wire] if kind == "Bool" else [f"(= ((_ extract {i} {i}) {wire}) #b1)" for i in range(int(width))]
+        if kind == "Bool" or int(width) < numbers.bits:
+            goals += [goal for bit in bits for goal in (bit, f"(not {bit})")]
+    file = design.folder / "branches.json"
+    text = "(set-logic ALL)\n" + part.text + part.state("s")
+    file.write_text(
+        json.dumps({"text": text, "numbers": part.wire(numbers.name, "s"), "goals": goals, "seconds": SECONDS})
+    )
+    done = run([sys.executable, "-P", "-c", PROGRAM, file.name], cwd=design.folder)
+    file.unlink()
+    if done.status:
+        raise ToolError(f"bitwuzla failed: {(done.errors.strip().splitlines() or ['no reason given'])[-1]}")
+    return _with_variants([int(line, 16) for line in done.output.split()], config)
+
+
+def _with_variants(found: list[int], config: ConverterConfig) -> np.ndarray:
+    numerics, rng = config.numerics, np.random.default_rng(0)
+    source, size = numerics.source, numerics.block_size
+    mask = (1 << source.bits) - 1
+    blocks = np.array([[block >> source.bits * lane & mask for lane in range(size)] for block in found], np.uint64)
+    blocks = blocks.reshape(-1, size)
+    return np.concatenate([blocks, _flipped(blocks, source.bits, rng), _joined(blocks, source, rng)]).astype(
+        f"uint{source.bits}"
+    )
+
+
+def _flipped(blocks: np.ndarray, bits: int, rng: np.random.Generator) -> np.ndarray:
+    """`VARIANTS` of each block in which some bits are others: half of them meet a condition on 30 bits still."""
+    others = np.repeat(blocks, VARIANTS, axis=0)
+    flips = rng.random((*others.shape, bits)) < CHANGED
+    return others ^ (flips.astype(np.uint64) << np.arange(bits, dtype=np.uint64)).sum(axis=-1, dtype=np.uint64)
+
+
+def _joined(blocks: np.ndarray, source: FloatFormat, rng: np.random.Generator) -> np.ndarray:
+    """`VARIANTS` of each block in which one number is about as large as the largest, so that its code has bits too."""
+    others = np.repeat(blocks, VARIANTS, axis=0)
+    rows, lanes = np.arange(len(others)), rng.integers(0, others.shape[1], len(others))
+    fraction, below = np.uint64((1 << source.man_bits) - 1), rng.integers(0, 4, len(others), np.uint64)
+    largest = (others & np.uint64((1 << (source.bits - 1)) - 1)).max(axis=1, initial=0) >> np.uint64(source.man_bits)
+    numbers = rng.integers(0, 1 << source.bits, len(others), np.uint64)
+    numbers &= fraction | np.uint64(1 << (source.bits - 1))
+    others[rows, lanes] = numbers | (largest - np.minimum(largest, below)) << np.uint64(source.man_bits)
+    return others
