@@ -142,7 +142,7 @@ def emit(
     Parameters
     ----------
     format, profile, rules : the converter
-    out : the folder for ``<name>-<config_id>/rtl/``
+    out : the folder for ``<name>/rtl/``
     name : the top module's name; one that says format and profile unless given
     force : replace files that somebody has edited
 

@@ -189,7 +189,7 @@ def mutate(
     documents, passed, undecided = [], True, False
     for chosen in asked.configs:
         output.configuration(chosen)
-        folder = out / f"{default_name(chosen)}-{chosen.config_id}" / "mutants"
+        folder = out / default_name(chosen) / "mutants"
         with output.progress(f"mutating {chosen.formats}") as progress, refreshed(force):
             result = mutate(chosen, mutants, seed=seed, out=folder, timeout=timeout, progress=progress)
             statements = refute(chosen, folder / "specification", timeout=timeout)

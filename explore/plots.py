@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..host.errors import ToolError
+from ..host.files import write_whole
+from ..synth.targets import TARGETS
 from .columns import GROUPS, NAMES
 from .pareto import staircase
-from .scatter import COLOURS, MARKERS, drawable, encoding, indices, upright, values
+from .scatter import COLOURS, DARK, MARKERS, drawable, encoding, indices, side_by_side, upright, values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +25,8 @@ KINDS = ("png", "svg")
 COLUMNS = 3
 """Panels beside each other at most."""
 
+PAPER, INK, GRID, GREY = "#ffffff", "#000000", "#d5d9e0", "#59616e"
+
 STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
@@ -31,7 +36,7 @@ STYLE: dict[str, Any] = {
     "axes.linewidth": 0.6,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#d5d9e0",
+    "grid.color": GRID,
     "grid.linewidth": 0.5,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
@@ -80,29 +85,52 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
                 axes.sharex(leader)
                 axes.sharey(leader)
             _panel(axes, inside, better)
-            axes.set_title(", ".join(panels[i]), loc="left")
+            axes.set_title(", ".join(panels[i] if len(targets) > 1 else panels[i][:1]), loc="left")
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
             axes.locator_params(axis="x", nbins=5, integer=True)
-        figure.supxlabel(NAMES["luts"], fontsize=8)
+        where = "" if len(targets) > 1 else f" on {TARGETS[targets[0]].description}"
+        figure.supxlabel(f"{NAMES['luts']}{where}", fontsize=8)
         figure.supylabel(NAMES[up], fontsize=8)
         _legend(figure, shown, *keys)
         paths = [Path(folder) / f"{name}.{kind}" for kind in KINDS]
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        for path in paths:
-            figure.savefig(path, dpi=300, metadata={"Date": None} if path.suffix == ".svg" else None)
+        for path, kind in zip(paths, KINDS, strict=True):
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format=kind, dpi=300, metadata={"Date": None} if kind == "svg" else None)
+            content = drawn.getvalue()
+            if kind == "svg":
+                content = content.replace(b"</style>", f"{_dark()}</style>".encode(), 1)
+            write_whole(path, content)
     return paths
+
+
+def _dark() -> str:
+    """A style for dark screens: matplotlib writes colours into each element."""
+    others = dict(zip(COLOURS, DARK)) | {PAPER: "#14171c", INK: "#e6e9ee", GRID: "#353b46", GREY: "#a0a8b5"}
+    rules = [
+        f"[style*='{name}: {colour}'] {{{name}: {dark} !important}}"
+        for colour, dark in others.items()
+        for name in ("fill", "stroke")
+    ]
+    return f"@media (prefers-color-scheme: dark) {{[id^=text] {{fill: {others[INK]}}} {' '.join(rules)}}}"
 
 
 def _panel(axes: Axes, points: list[tuple[tuple[float, float], int, int]], better: int) -> None:
     """Draw points, each with the numbers of its colour and marker, and their front; what is on the front is
-    drawn last.
+    drawn last, and what coincides side by side.
     """
+    from matplotlib.transforms import ScaledTranslation
+
     line = staircase((point for point, _, _ in points), better)
     axes.step(*zip(*line, strict=True), where="post", color="black", linewidth=0.8, zorder=1)
-    styles = sorted({(point in line, colour, marker) for point, colour, marker in points})
-    for best, colour, marker in styles:
-        alike = [point for point, *style in points if style == [colour, marker] and (point in line) == best]
+    axes.update_datalim([point for point, _, _ in points])  # marks that are moved aside do not count for matplotlib
+    axes.autoscale_view()
+    aside = side_by_side([point for point, _, _ in points])
+    drawn: dict[tuple[bool, int, int, float], list[tuple[float, float]]] = {}
+    for (point, colour, marker), right in zip(points, aside, strict=True):
+        drawn.setdefault((point in line, colour, marker, right), []).append(point)
+    for (best, colour, marker, right), alike in sorted(drawn.items()):
         x, y = zip(*alike, strict=True)
+        inches = right / 2 / 72  # marks are half as large as those of the page
         axes.scatter(
             x,
             y,
@@ -112,6 +140,7 @@ def _panel(axes: Axes, points: list[tuple[tuple[float, float], int, int]], bette
             linewidths=0.5,
             edgecolors="black" if best else "white",
             zorder=2 + best,
+            transform=axes.transData + ScaledTranslation(inches, 0, axes.get_figure().dpi_scale_trans),
         )
 
 
@@ -131,7 +160,7 @@ def _legend(figure: Figure, rows: list[dict], colour: str | None, marker: str | 
             continue
         entries: list = []
         for i, value in enumerate(values(rows, key)):
-            shade, text = COLOURS[i] if key == colour else "#59616e", str(value) or "none"
+            shade, text = COLOURS[i] if key == colour else GREY, str(value) or "none"
             entries.append(
                 Line2D([], [], linestyle="", markersize=4.5, label=text, color=shade, marker=[*MARKERS][i])
                 if key == marker

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .columns import BUILT, FIGURES, GROUPS, NAMED, NAMES, TEXTS, Column, known_figures, shown_figures, varies
 from .recommendation import recommendation
-from .scatter import HEIGHT, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
+from .scatter import COLOURS, DARK, HEIGHT, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
 
 __all__ = ["report"]
 
@@ -74,6 +74,8 @@ def report(
     tensors = list(dict.fromkeys(name for row in done for name in row.get("accuracy") or {}))
     parts = {
         "title": escape(f"mxcast explore: {method.get('sweep', 'a sweep')}"),
+        "colours": _variables(COLOURS),
+        "dark": _variables(DARK),
         "recommendation": recommendation(done, lambda row: _name(row, [k for k in texts if k not in PLACE])),
         "lead": _lead(done, failed, method.get("objectives", []), missing, sum(left_out.values())),
         "filters": "".join(_select(key, values(done, key)) for key in GROUPS if len(values(done, key)) > 1),
@@ -90,6 +92,10 @@ def report(
         "data": _json(done, figures, tensors if len(tensors) > 1 else []),
     }
     return TEMPLATE.render(parts)
+
+
+def _variables(colours: Sequence[str]) -> str:
+    return " ".join(f"--c{i}: {colour};" for i, colour in enumerate(colours))
 
 
 def _of(key: str) -> Column:

@@ -14,6 +14,7 @@ from .pareto import staircase
 
 __all__ = [
     "COLOURS",
+    "DARK",
     "MARKERS",
     "drawable",
     "encoding",
@@ -29,9 +30,10 @@ __all__ = [
 ]
 
 COLOURS = ("#1b55d6", "#e2620d", "#0b9468", "#b84aa6", "#151a2d", "#6b4a00", "#9a6bea", "#5f6670")
-"""On white at least 3.5 to 1, and apart from each other under protanopia, deuteranopia and tritanopia. report.html has
-them too, with a set for dark screens.
-"""
+"""On white at least 3.5 to 1, and apart from each other under protanopia, deuteranopia and tritanopia."""
+
+DARK = ("#5f9bff", "#c98f1f", "#3fdc94", "#e8619f", "#e4f4f6", "#f2e14c", "#8a68ff", "#e0534f")
+"""The same for dark screens."""
 
 MARKERS = {
     "o": "M4.5 0A4.5 4.5 0 1 1-4.5 0A4.5 4.5 0 1 1 4.5 0Z",

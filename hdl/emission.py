@@ -189,7 +189,7 @@ def emit(
     bench: str | None = None,
     force: bool = False,
 ) -> dict[str, Path]:
-    """Write ``<out>/<name>-<config_id>/rtl/`` and its manifest; returns the files by kind.
+    """Write ``<out>/<name>/rtl/`` and its manifest; returns the files by kind.
 
     ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` and ``template_sv`` (an instantiation), ``json`` and
     ``manifest``; for stochastic rounding also ``random_source``, a module that can feed its random bits; with the text
@@ -201,7 +201,7 @@ def emit(
         raise ValueError("part and period belong to the project of a vendor: give the vendor too")
     about = describe(config, name)
     name = about["name"]
-    folder = Path(out) / f"{name}-{config.config_id}"
+    folder = Path(out) / name
     formats = config.formats.replace(",", " or ")
     contents = {"verilog": (f"{name}.v", verilog(config, name))}
     if config.numerics.random_bits:

@@ -90,7 +90,7 @@ def test(
     vectors: Path | str | None = None,
     force: bool = False,
 ) -> Regression:
-    """Emit the converter and run the cocotb bench on it; log and waveform go to ``<out>/<name>-<config_id>/sim/``.
+    """Emit the converter and run the cocotb bench on it; log and waveform go to ``<out>/<name>/sim/``.
 
     The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
     compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`); a

@@ -14,6 +14,11 @@ import typer
 from mxcast.cli import main
 from mxcast.cli.app import app
 from mxcast.cli.examples import EXAMPLES
+from mxcast.cli.listing import SECTIONS
+from mxcast.spec import PROFILES
+from mxcast.synth import TARGETS
+
+from .test_examples import loaded
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -90,3 +95,17 @@ def test_the_help_of_a_verb_ends_with_examples(verb, capsys, monkeypatch):
 
 def test_there_are_commands():
     assert sum(len(list(commands(page))) for page in PAGES) > 20
+
+
+def test_pages_that_are_made_have_every_verb_and_every_catalogue():
+    """`make docs` makes them of the command itself."""
+    site = loaded(ROOT / "bench" / "site.py")
+    commands, catalogue = site.commands(), site.catalogue()
+    for verb, command in typer.main.get_command(app).commands.items():
+        part = commands.split(f"\n## {verb}\n")[1].split("\n## ")[0]
+        assert all(f"    {example}\n" in f"{part}\n" for example in EXAMPLES[verb])
+        for option in command.params:
+            assert option.name in site.HIDDEN or f"`{', '.join(option.opts)}" in part or option.metavar in part, option
+    for section in SECTIONS:
+        assert f"\n## {section.capitalize()}\n" in catalogue
+    assert all(f"| {name} |" in catalogue for name in (*PROFILES, *TARGETS, "mxfp8_e4m3"))

@@ -14,6 +14,7 @@ import pytest
 
 from mxcast.explore.plots import plots
 from mxcast.host.errors import ToolError
+from mxcast.synth import TARGETS
 
 from .made_up import failure, point, sweep
 
@@ -97,7 +98,35 @@ def test_targets_of_a_format_share_their_axes(tmp_path, targets: tuple[str, ...]
 
 def test_legends_have_headings(tmp_path) -> None:
     found = texts(plots(sweep(("xcu",)), tmp_path, "a")[1].read_text())
-    assert {"Scale rule", "Rounding", "LUTs", "SQNR, dB"} <= set(found)
+    assert {"Scale rule", "Rounding", f"LUTs on {TARGETS['xcu'].description}", "SQNR, dB"} <= set(found)
+    assert "mxfp8_e4m3" in found, "a target of all panels is in no title"
+    assert {"LUTs", "mxfp8_e4m3, xcu"} <= set(texts(plots(sweep(), tmp_path, "b")[1].read_text()))
+
+
+def test_points_that_coincide_stand_side_by_side(tmp_path) -> None:
+    rows = [point(i, rule=rule, luts=100, sqnr_db=30.0) for i, rule in enumerate(("ceil", "pow2_ceil"))]
+    svg = plots([*rows, point(2, luts=200, sqnr_db=20.0)], tmp_path, "a")[1].read_text()
+    places = [re.findall(r'<use xlink:href="#\w+" x="([\d.]+)" y="([\d.]+)"', part) for part in collections(svg)]
+    first, second, _ = sorted((float(x), float(y)) for part in places for x, y in part)
+    assert second[0] - first[0] == pytest.approx(4.5, abs=1e-3) and first[1] == second[1]
+
+
+def test_the_axes_reach_to_points_behind_the_front(tmp_path) -> None:
+    rows = [point(1, luts=1000, sqnr_db=30.0), point(2, luts=4000, sqnr_db=20.0)]
+    assert {"4,000", "20", "30"} <= set(texts(plots(rows, tmp_path, "a")[1].read_text()))
+
+
+def collections(svg: str) -> list[str]:
+    """The marks of points, without those of legends."""
+    return re.findall(r'<g id="PathCollection_\d+">(.*?)\n   </g>', svg, re.DOTALL)
+
+
+def test_a_dark_screen_has_its_own_colours(tmp_path) -> None:
+    svg = plots(sweep(("xcu",)), tmp_path, "a")[1].read_text()
+    style = re.search(r"@media \(prefers-color-scheme: dark\) \{(.*)\}\s*</style>", svg)[1]
+    used = set(re.findall(r"(?<!')\b(fill|stroke): (#[0-9a-f]{6})", svg.replace(style, "")))
+    assert {colour for _, colour in used} - {"#ffffff", "#000000", "#59616e"}, "no colour was found"
+    assert all(f"[style*='{name}: {colour}']" in style for name, colour in used)
 
 
 def test_levels_where_sqnr_is_the_same(tmp_path) -> None:

@@ -1,7 +1,9 @@
 """Sweeps: which points they mean, and what is refused."""
 
 import dataclasses
+import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -206,3 +208,12 @@ def test_any_file_is_a_sweep(tmp_path):
 def test_every_field_of_a_converter_is_a_key():
     fields = {field.name for one in (Encode, Microarchitecture) for field in dataclasses.fields(one)} - {"block"}
     assert fields | {"block_size", "optimize", "latency", "frequency_mhz"} | set(USUAL) == set(KEYS)
+
+
+def test_the_sweep_of_the_guide(tmp_path):
+    """It has as many points as the text says."""
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
+    said, text = re.search(r"of (\d+) points:\n\n```toml\n(.*?)```", guide, re.DOTALL).groups()
+    (tmp_path / "my_sweep.toml").write_text(text)
+    points, left_out = read_sweep(tmp_path / "my_sweep.toml").points()
+    assert len(points) == int(said) and not left_out and {point.target for point in points} == {"xcu", "ecp5"}

@@ -34,7 +34,7 @@ xor""".split()
 
 def test_files(emitted):
     folder = emitted.files["manifest"].parent
-    assert folder.name == f"{emitted.top}-{emitted.config.config_id}"
+    assert folder.name == emitted.top
     assert {kind: str(path.relative_to(folder)) for kind, path in emitted.files.items()} == {
         "verilog": f"rtl/{emitted.top}.v",
         "filelist": f"rtl/{emitted.top}.f",
@@ -117,7 +117,7 @@ def test_template_can_be_pasted(emitted, tmp_path):
 
 def test_a_name_of_ones_own(tmp_path):
     files = emit(CONFIG, tmp_path, "My_top7")
-    assert files["verilog"] == tmp_path / f"My_top7-{CONFIG.config_id}" / "rtl" / "My_top7.v"
+    assert files["verilog"] == tmp_path / "My_top7" / "rtl" / "My_top7.v"
     text = files["verilog"].read_text()
     assert re.findall(r"^module (\w+)", text, flags=re.M)[:2] == ["My_top7", "My_top7_amax_tree"]
     assert text == verilog(CONFIG, "My_top7")
@@ -276,7 +276,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path):
 
 
 def test_a_folder_in_the_place_of_a_file(tmp_path):
-    target = tmp_path / f"top-{CONFIG.config_id}" / "rtl" / "top.v"
+    target = tmp_path / "top" / "rtl" / "top.v"
     target.mkdir(parents=True)
     with pytest.raises(ValueError, match="top.v is no regular file"):
         emit(CONFIG, tmp_path, "top")
