@@ -84,7 +84,7 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
             if (leader := first.setdefault(panels[i][0], axes)) is not axes:
                 axes.sharex(leader)
                 axes.sharey(leader)
-            _panel(axes, inside, better)
+            _panel(figure, axes, inside, better)
             axes.set_title(", ".join(panels[i] if len(targets) > 1 else panels[i][:1]), loc="left")
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
             axes.locator_params(axis="x", nbins=5, integer=True)
@@ -114,7 +114,7 @@ def _dark() -> str:
     return f"@media (prefers-color-scheme: dark) {{[id^=text] {{fill: {others[INK]}}} {' '.join(rules)}}}"
 
 
-def _panel(axes: Axes, points: list[tuple[tuple[float, float], int, int]], better: int) -> None:
+def _panel(figure: Figure, axes: Axes, points: list[tuple[tuple[float, float], int, int]], better: int) -> None:
     """Draw points, each with the numbers of its colour and marker, and their front; what is on the front is
     drawn last, and what coincides side by side.
     """
@@ -140,7 +140,7 @@ def _panel(axes: Axes, points: list[tuple[tuple[float, float], int, int]], bette
             linewidths=0.5,
             edgecolors="black" if best else "white",
             zorder=2 + best,
-            transform=axes.transData + ScaledTranslation(inches, 0, axes.get_figure().dpi_scale_trans),
+            transform=axes.transData + ScaledTranslation(inches, 0, figure.dpi_scale_trans),
         )
 
 
