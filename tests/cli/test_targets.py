@@ -63,7 +63,11 @@ def test_a_file_says_it_too(tmp_path):
 
 @pytest.mark.parametrize(
     "target, built_for",
-    [("lut4", "generic"), ("xcu", "xcu"), pytest.param("xcu-relaxed", "xcu", marks=pytest.mark.slow)],
+    [
+        ("lut4", "generic"),
+        ("asic", "asic"),
+        *(pytest.param(target, "xcu", marks=pytest.mark.slow) for target in ("xcu", "xcu-relaxed")),
+    ],
 )
 def test_synth_says_what_it_has_built(target, built_for, tmp_path, capsys):
     assert main(["synth", "e2m1", "--set", "block_size=2", "--target", target]) == 0

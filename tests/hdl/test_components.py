@@ -16,6 +16,7 @@ from mxcast.hdl import AmaxTree, BlockConverter, ElementQuantizer, ScaleUnit, co
 from mxcast.hdl.operand import operand_config
 from mxcast.spec import BLOCKS, ScaleRule
 
+from ..configurations import share
 from .published import BIAS, BITS, EMAX, MMAX
 from .simulation import outputs
 
@@ -48,7 +49,7 @@ def ports(component) -> dict[str, tuple[str, int]]:
         ("te", 8, 9, []),  # the tree lets no NaN through
     ],
 )
-@pytest.mark.parametrize("short", SHORT)
+@pytest.mark.parametrize("short", share(SHORT, 3))
 def test_ports(short, specials, floor_key, ceil_key, flags):
     for rule, key in (("floor", floor_key), ("ceil", ceil_key)):
         config = converter_config(short, scale_rule=rule, specials=specials)

@@ -13,6 +13,7 @@ from mxcast.hdl.modules import convert_all
 from mxcast.sim.families import FAMILIES, every_element
 from mxcast.spec import Encode, Rounding, ScaleRule, Specials, Subnormals, block_format
 
+from ..configurations import share
 from .lint import COCOTB, lint
 
 
@@ -72,7 +73,7 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("sample", share(SAMPLES, 2))
 def test_verilator_has_nothing_to_say_about_a_sample(sample, tmp_path):
     configs = SAMPLES[sample]()
     assert len(set(configs)) == len(configs) > 3

@@ -51,15 +51,15 @@ def test_a_block_is_proved_at_once(size, tmp_path):
         pytest.param(
             "e3m2", "nvidia", {"source": "fp16", "specials": "drop"}, marks=pytest.mark.slow
         ),  # a left-out number is far above all of FP16
-        ("e2m3", "torchao_even", {"source": "bf16"}),
+        pytest.param("e2m3", "torchao_even", {"source": "bf16"}, marks=pytest.mark.slow),
         ("e5m2", "ocp", {"rounding": "sr", "random_bits": 4}),  # for all random bits
         pytest.param("int8", "ocp", {"rounding": "sr", "random_bits": 1}, marks=pytest.mark.slow),
         ("e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),  # four modes
         pytest.param("e3m3", "ocp", {"specials": "inf_scale", "rounding": "rna"}, marks=pytest.mark.slow),
         ("int4", "torchao_ceil", {"specials": "drop", "input_subnormals": "flush", "rounding": "rtz"}),
-        ("e4m3", "ocp", {"element_subnormals": "flush"}),
+        pytest.param("e4m3", "ocp", {"element_subnormals": "flush"}, marks=pytest.mark.slow),
         pytest.param("e5m2", "gorodecky_sousa", {"element_subnormals": "exact"}, marks=pytest.mark.slow),
-        ("e3m0", "te", {"amax_key": "magnitude"}),
+        pytest.param("e3m0", "te", {"amax_key": "magnitude"}, marks=pytest.mark.slow),
     ],
     ids=lambda v: "-".join(map(str, v.values())) if isinstance(v, dict) else v,
 )
@@ -70,7 +70,7 @@ def test_other_rules_are_proved(element, profile, rules, tmp_path):
     assert [len(argument.steps) for argument in proof.arguments] == 2 * [5 * len(config.modes)]
 
 
-@pytest.mark.parametrize("target", ["xcu", "ecp5"])
+@pytest.mark.parametrize("target", ["ecp5", pytest.param("xcu", marks=pytest.mark.slow)])
 def test_a_netlist_is_proved(target, tmp_path):
     proof = prove(converter_config("e2m1", "ocp", block_size=4), out=tmp_path, netlist=target)
     assert proof.status is Status.PASS and (proof.folder / "read_verilog" / f"{target}.v").is_file()

@@ -44,7 +44,7 @@ def test_regression_passes_on_verilator(element, size, tmp_path, record_property
     "formats, rules",
     [
         pytest.param("e5m2", {"scale_rule": "even", "source": "bf16"}, marks=pytest.mark.slow),  # sixteen bits in
-        ("e4m3", {"scale_rule": "rceil", "specials": "te", "source": "fp16"}),  # and widened
+        pytest.param("e4m3", {"scale_rule": "rceil", "specials": "te", "source": "fp16"}, marks=pytest.mark.slow),
         ("e2m1", {"rounding": "sr", "random_bits": 5}),  # random bits, cut across bytes
         ("e2m1,int4", {"scale_rule": "floor,ceil"}),  # four modes
     ],
@@ -66,7 +66,7 @@ def test_other_ports_pass_on_verilator(formats, rules, tmp_path, record_property
 @pytest.mark.parametrize(
     "element, rules",
     [
-        ("e4m3", {"specials": "inf_scale", "block_size": 4}),
+        pytest.param("e4m3", {"specials": "inf_scale", "block_size": 4}, marks=pytest.mark.slow),
         pytest.param("e4m3", {"specials": "inf_scale"}, marks=pytest.mark.slow),
         pytest.param("e2m1", {"block_size": 8}, marks=pytest.mark.slow),
         pytest.param("int8", {"scale_rule": "ceil", "block_size": 8}, marks=pytest.mark.slow),

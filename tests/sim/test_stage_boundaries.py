@@ -21,8 +21,15 @@ from .test_stalls import MODES, WIDE, everywhere
         pytest.param("e2m1", "nvidia", {"block_size": 4}, marks=pytest.mark.slow),
         WIDE,
         MODES,
-        ("e5m2", "ocp", {"rounding": "sr", "random_bits": 8, "block_size": 2, "amax_key": "magnitude"}),
-        ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush", "block_size": 4}),
+        pytest.param(
+            "e5m2",
+            "ocp",
+            {"rounding": "sr", "random_bits": 8, "block_size": 2, "amax_key": "magnitude"},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush", "block_size": 4}, marks=pytest.mark.slow
+        ),
         pytest.param("int8", "te", {"quantizer": "table", "block_size": 4}, marks=pytest.mark.slow),
     ],
     ids=str,
@@ -49,9 +56,11 @@ def test_every_place_alone_under_stalls(place):
         ("e2m1", "nvidia", {"source": "fp16"}),
         ("e2m1", "te", {"scale_rule": "floor,ceil"}),
         pytest.param("e3m2", "te", {"quantizer": "table"}, marks=pytest.mark.slow),
-        ("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush"}),
+        pytest.param("e4m3", "ocp", {"quantizer": "table", "input_subnormals": "flush"}, marks=pytest.mark.slow),
         pytest.param("int8", "ocp", {"quantizer": "table"}, marks=pytest.mark.slow),
-        ("e2m1", "ocp", {"rounding": "sr", "random_bits": 4, "amax_key": "magnitude"}),
+        pytest.param(
+            "e2m1", "ocp", {"rounding": "sr", "random_bits": 4, "amax_key": "magnitude"}, marks=pytest.mark.slow
+        ),
     ],
     ids=str,
 )
