@@ -55,6 +55,8 @@ def uninstall() -> None:
     """
     if arrived() is not None:
         warnings.simplefilter("ignore")
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)  # Python gives any other handler back before it has ended
         return
     for number in SIGNALS:
         if signal.getsignal(number) is _arrive:
