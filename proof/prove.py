@@ -237,7 +237,6 @@ class _Asker:
         doubtful(argument for argument in proof.arguments if argument.macros == text.macros)
         if not any(argument.macros == text.macros for argument in proof.arguments):
             raise DesignError(unread.get(SLANG) or unread[READ_VERILOG])
-        proof.objections.extend(of_readers(unread, elaboration))
         if self.is_foreign and proof.netlist is None:
             blocks = None
             if proof.status is Status.PASS:
@@ -253,6 +252,8 @@ class _Asker:
                 self.disagreement = disagreement(list(dict.fromkeys(read)), found.simulator, found.report)
             else:
                 self.counterexample = found
+        # said last: where one reader alone proves it and a simulator differs, a tool may be wrong and not the design
+        proof.objections.extend(of_readers(unread, elaboration))
 
     def _argue(self, argument: Argument, written: Design) -> None:
         config, folder = self.proof.config, written.folder

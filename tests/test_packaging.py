@@ -205,5 +205,5 @@ def test_the_installed_command_prints_its_version(installed, tmp_path) -> None:
 
 def test_the_installed_command_emits(installed, tmp_path) -> None:
     _run(installed / "bin" / "mxcast", "emit", "e2m1", "--name", "top", "-o", tmp_path, cwd=tmp_path)
-    (rtl,) = tmp_path.glob("top-*/rtl/top.v")
+    (rtl,) = tmp_path.glob("top/rtl/top.v")
     assert f"// Made by mxcast {PROJECT['project']['version']}," in rtl.read_text()

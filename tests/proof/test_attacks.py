@@ -545,6 +545,18 @@ def test_a_fault_of_one_simulator_is_not_one_of_the_design(tmp_path):
     assert not result.counterexamples and not result.rules
 
 
+def test_a_right_design_that_icarus_reads_otherwise_and_one_reader_alone(tmp_path):
+    """A parameter without a type has that of its value: four bits. Icarus gives it more; slang cannot read the loop."""
+    if shutil.which("iverilog") is None:
+        pytest.skip("Icarus is not installed")
+    body = (
+        "reg [3:0] n; always_comb begin n = 0; repeat (3) n = n + 1; end localparam K = 4'd15 + 4'd1; "
+        "assign p = K == 0 ? p0 : bad;"
+    )
+    result = proved(tmp_path, body)
+    assert result.status is UNKNOWN and "Icarus converts a block otherwise: one of the tools is wrong" in result.remark
+
+
 def test_a_fault_of_the_simulator_where_icarus_cannot_be_asked(tmp_path):
     """The left bits of a source that is wider than the stream; Verilator takes others."""
     body = (
