@@ -33,11 +33,11 @@ CONDITIONS = " ".join(
     (
         "t:$mux t:$pmux %u %ci1:+[S] w:* %i",
         "t:$eq t:$ne %u t:$eqx %u t:$nex %u t:$lt %u t:$le %u t:$gt %u t:$ge %u t:$logic_and %u t:$logic_or %u "
-        "t:$logic_not %u t:$reduce_and %u t:$reduce_or %u %co1:+[Y] w:* %i",
-        "%u",
+        "t:$logic_not %u t:$reduce_and %u t:$reduce_or %u t:$reduce_xor %u t:$reduce_bool %u %co1:+[Y] w:* %i",
+        "%u t:$and t:$or %u t:$xor %u r:Y_WIDTH=1 %i %co1:+[Y] w:* %i %u",
     )
 )
-"""Yosys' selection of the wires that choose, and of the results of comparisons."""
+"""Yosys' selection of the wires that choose, and of the results of comparisons and of gates of one bit."""
 
 WIRE = re.compile(r"^\(define-fun \|\S+_n ([^|]+)\| \(\(state \|[^|]+\|\)\) (Bool|\(_ BitVec (\d+)\))", re.MULTILINE)
 """A wire that a part has, and its bits."""
@@ -78,7 +78,7 @@ def branch_blocks(config: ConverterConfig, design: Design, say: Callable[[str], 
     for name, kind, width in WIRE.findall(part.text):
         wire = part.wire(name, "s")
         bits = [wire] if kind == "Bool" else [f"(= ((_ extract {i} {i}) {wire}) #b1)" for i in range(int(width))]
-        if kind == "Bool" or int(width) < numbers.bits:
+        if name != numbers.name:
             goals += [goal for bit in bits for goal in (bit, f"(not {bit})")]
     file = design.folder / "branches.json"
     text = "(set-logic ALL)\n" + part.text + part.state("s")

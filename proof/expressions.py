@@ -241,8 +241,6 @@ def foreign(expression: Node) -> str | None:
         return f"there is an expression of another kind ({words(kind)})"
     if kind in ("UnaryOp", "BinaryOp") and expression.op.name not in OPERATORS:
         return f"there is an operator of another kind ({words(expression.op.name)})"
-    if kind == "IntegerLiteral" and expression.isDeclaredUnsized and not _fits(expression):
-        return "there is a number of no size that needs more than 32 bits"
     if kind == "ConditionalOp" and any(condition.pattern is not None for condition in expression.conditions):
         return "there is a pattern"
     if kind == "Streaming" and any(stream.withExpr is not None for stream in expression.streams):
@@ -268,12 +266,6 @@ def is_of_reals(expression: Node, constants: Constants) -> bool:
 
     expression.visit(look)
     return bool(reals) and not any(others) and all(isinstance(x, float) and math.isfinite(x) for x in reals)
-
-
-def _fits(literal: Node) -> bool:
-    """Has a number, which is not negative before its sign, its value in 32 bits, which are what tools agree upon?"""
-    value, kind = literal.value, literal.type
-    return kind.bitWidth <= 32 and not (kind.isSigned and not value.hasUnknown and int(value) < 0)
 
 
 def indices_of(node: Node) -> list[Node]:

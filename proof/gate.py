@@ -382,6 +382,10 @@ class _Gate:
                 return VisitAction.Skip  # delays mean nothing
             if what := kinds.get(type(node)):
                 self.object(node.sourceRange.start, f"there is {what}")
+            elif _bits_without_size(node) > 32:  # also where no symbol is: in a range, a generate condition, an enum
+                self.object(node.sourceRange.start, "there is a number of no size that needs more than 32 bits")
+            elif node.kind.name == "ShortRealType":
+                self.object(node.sourceRange.start, "there is a shortreal, which is a real to some tools")
             elif node.kind.name == "TimeLiteralExpression":
                 self.object(node.sourceRange.start, "there is a time, which is another number under another time scale")
             elif isinstance(node, syntax.ScopedNameSyntax) and _first_name(node) in (self.design.top.name, "$root"):
@@ -398,6 +402,23 @@ def _first_name(node: Node) -> str:
         node = node.left
     token = getattr(node, "identifier", None) or getattr(node, "keyword", None)
     return "" if token is None else token.valueText
+
+
+def _bits_without_size(node: Node) -> int:
+    """How many bits the value of a number needs that has no size, with its sign; 0 of anything else."""
+    kind = node.kind.name
+    if kind == "IntegerLiteralExpression":
+        return int(node.literal.valueText.replace("_", "")).bit_length() + 1
+    if kind != "IntegerVectorExpression" or node.size.valueText:
+        return 0
+    base, digits = node.base.valueText.lower(), node.value.valueText.replace("_", "").lower()
+    if "d" in base:
+        bits = int(digits).bit_length() if digits.isdecimal() else 1
+    else:
+        bits = len(digits.lstrip("0")) * {"h": 4, "o": 3, "b": 1}[base[-1]]
+        if digits.lstrip("0")[:1].isalnum() and digits.lstrip("0")[0] not in "xz":
+            bits += int(digits.lstrip("0")[0], 16).bit_length() - {"h": 4, "o": 3, "b": 1}[base[-1]]
+    return bits + ("s" in base)
 
 
 def _last_name(node: Node) -> str:

@@ -21,6 +21,8 @@ CONFIG = converter_config("e2m1", block_size=2)
 PORTS = "input [63:0] x, output [7:0] scale, output [7:0] p"
 RARE = "wire rare = x[63:40] == 24'hCAFEBA;"
 CONVERTER = verilog(CONFIG, "core")
+GATES = " & ".join(f"{'' if 0xCAFEBA >> bit & 1 else '~'}x[{bit + 40}]" for bit in range(24))
+"""The same as `RARE`, of gates."""
 
 
 def blocks_of(body: str, folder: Path, ports: str = PORTS, latency: int = 0) -> np.ndarray:
@@ -38,6 +40,7 @@ def whole(blocks: np.ndarray) -> np.ndarray:
     [
         "assign p = rare ? x[7:0] : x[15:8];",
         "assign p = x[7:0] ^ {7'd0, rare};",  # no multiplexer, but a comparison
+        f"assign p = x[7:0] ^ {{7'd0, {GATES}}};",  # nor that
         "reg [7:0] y; assign p = y; always @* case (x[63:40]) 24'hCAFEBA: y = 1; 24'h123456: y = 2; default: y = 3; "
         "endcase",
         "reg [7:0] y; assign p = y; always @* if (x[63]) begin if (x[62:40] == 23'h4AFEBA && x[0]) y = 1; else y = 2; "

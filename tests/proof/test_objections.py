@@ -417,6 +417,21 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         # numbers whose value is the tool's
         ("a number of no size that needs more than 32 bits", "localparam K = 4294967295; assign p = K < 0 ? p0 : bad;"),
         ("a number of no size that needs more than 32 bits", "assign p = 'hF_0000_0000 >> 32;"),
+        *(
+            ("a number of no size that needs more than 32 bits", body)
+            for body in (
+                "wire [(4294967296 >> 32):0] w = 2'b11; assign p = p0;",
+                "wire [7:0] t [0:(4294967296 >> 32)]; assign p = p0;",
+                "enum logic [39:0] {A = 4294967295 + 1, B} e; assign p = p0;",
+                "if (2147483648 > 0) assign p = p0; else assign p = bad;",
+                "case (4294967297) 1: assign p = bad; default: assign p = p0; endcase",
+                "wire [7:0] r = {1 + (4294967296 >> 32){4'd5}}; assign p = p0;",
+                "defparam u.K = 2147483648; sub u(p0, p); endmodule module sub(input [7:0] a, output [7:0] b); "
+                "parameter K = 1; assign b = K < 0 ? ~a : a;",
+            )
+        ),
+        ("there is a shortreal", "localparam shortreal F = 0.1; if (F == 0.1) assign p = p0; else assign p = bad;"),
+        (None, "assign p = p0 & 'h0_0000_00FF & 'b0_1111_1111 & 'o000000000377 & 'd255 & '1;"),
         (None, "localparam K = 2147483647; assign p = K < 0 ? bad : p0;"),
         (None, "assign p = ('hFFFF_FFFF >> 24) & p0;"),
         ("not made of bits", "localparam int M = 0.0 / 0.0; assign p = p0 + M;"),
