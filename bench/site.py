@@ -16,10 +16,6 @@ from mxcast.cli.examples import EXAMPLES
 from mxcast.cli.listing import NOTES, SECTIONS
 
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+([^)]+)\)")
-HIDDEN = ("install_completion", "show_completion", "help")
-"""Options that every verb has."""
-VALUES = {int: "N", float: "SECONDS"}
-"""What stands for the value of an option that has no word for it."""
 
 
 def on_files(files: Any, *, config: Any) -> Any:
@@ -58,12 +54,10 @@ def commands() -> str:
 
 def _options(command: Any) -> Iterator[str]:
     for option in command.params:
-        if option.name in HIDDEN:
-            continue
         if option.param_type_name == "argument":
             names = option.metavar or option.name.upper()
         else:
-            value = option.metavar or VALUES.get(option.type_descriptor.annotation, "TEXT")
+            value = option.metavar or ("N" if option.type_descriptor.annotation is int else "TEXT")
             names = ", ".join(option.opts) + ("" if option.is_flag else f" {value}")
         default = f" Default: {option.show_default}." if isinstance(option.show_default, str) else ""
         yield f"| `{_cell(names)}` | {_cell((option.help or '') + default)} |"

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .columns import BUILT, FIGURES, GROUPS, NAMED, NAMES, TEXTS, Column, known_figures, shown_figures, varies
 from .recommendation import recommendation
-from .scatter import COLOURS, DARK, HEIGHT, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
+from .scatter import COLOURS, DARK, HEIGHT, SPAN, STEP, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
 
 __all__ = ["report"]
 
@@ -89,6 +89,8 @@ def report(
         "failed": _failures(failed, [key for key in TEXTS if varies(rows, key)]),
         "ablation": _ablation(ablation),
         "method": _method(method) + _meanings(done) + _reasons(left_out),
+        "step": STEP,
+        "span": SPAN,
         "data": _json(done, figures, tensors if len(tensors) > 1 else []),
     }
     return TEMPLATE.render(parts)

@@ -55,9 +55,7 @@ LEFT, RIGHT, TOP, BOTTOM = 60, 18, 34, 46
 
 
 STEP, SPAN = 9, 45
-"""Between marks of points that coincide, side by side, and from the first of them to the last at most; report.html and
-the plots have them too.
-"""
+"""Units of the drawing between marks of points that coincide, and from the first of them to the last at most."""
 
 
 def side_by_side(places: Sequence[tuple[float, float]]) -> list[float]:

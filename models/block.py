@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..spec import FP16, FP32, BlockFormat, Encode, EncodeFields, NumberFormat, Specials, Subnormals
+from ..spec import FP16, FP32, BlockFormat, Encode, EncodeFields, NumberFormat, Rule, Specials, Subnormals
 from ..spec import numerics as numerics_of
 from ..spec.catalogue import excerpt
 from .amax import block_amax
@@ -26,7 +26,7 @@ from .scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from .source import INFINITY, MAGNITUDE, SMALLEST_NORMAL, as_array, as_numbers, require_subnormals, rounded_to, widen
 from .special import special_blocks
 
-__all__ = ["quantize", "quantize_blocks", "quantized"]
+__all__ = ["Random", "quantize", "quantize_blocks", "quantized", "random_bits"]
 
 BlockFunction = Callable[[np.ndarray, Encode, np.ndarray, np.ndarray, np.ndarray | None], None]
 Random: TypeAlias = "np.ndarray | np.random.Generator | Any | None"
@@ -104,8 +104,8 @@ def quantized(
     """
     given = x if dtype is None else rounded_to(x, dtype)
     rounded = {FP32: "float32", FP16: "float16"}.get(numerics.source)
-    numbers = as_numbers(given, numerics.source, float64=f": dtype='{rounded}' rounds it first" if rounded else "")
-    bits = _random_bits(random, numbers.shape, numerics)
+    numbers = as_numbers(given, numerics.source, hint=f": dtype='{rounded}' rounds it first" if rounded else "")
+    bits = random_bits(random, numbers.shape, numerics.random_bits, numerics.rounding)
     if numbers.ndim == 0:
         raise ValueError("x must have at least one axis, not be a scalar")
     require_whole("axis", axis)
@@ -131,14 +131,14 @@ def quantized(
     )
 
 
-def _random_bits(random: Random, shape: tuple[int, ...], numerics: Encode) -> np.ndarray | None:
-    bits = numerics.random_bits
+def random_bits(random: Random, shape: tuple[int, ...], bits: int, rounding: Rule) -> np.ndarray | None:
+    """``bits`` random bits for each number of an array of this shape, as a rounding takes them: uint16, or None."""
     if bits and random is None:
         raise ValueError(
             "the rounding sr needs random bits: give random= an array, a numpy.random.Generator or a torch.Generator"
         )
     if not bits and random is not None:
-        raise ValueError(f"random bits are for the rounding sr, not for {numerics.rounding}")
+        raise ValueError(f"random bits are for the rounding sr, not for {rounding}")
     if random is None:
         return None
     if isinstance(random, np.random.Generator):

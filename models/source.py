@@ -60,13 +60,13 @@ def require_subnormals() -> None:
         )
 
 
-def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False, float64: str = "") -> np.ndarray:
+def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False, hint: str = "") -> np.ndarray:
     """``x`` as an array of one of the dtypes of `FORMATS`, in the machine's byte order, without a copy where possible.
 
     ``x`` is an array, or anything on the CPU with ``__dlpack__`` or ``__array__``, such as a PyTorch tensor or a JAX
     array. BF16 numbers become bit patterns; uint16 is taken for such patterns only where the source is BF16 or
     ``patterns`` is true. Raises TypeError unless every number of the array's format is a number of ``source``: FP32
-    includes all three formats; ``float64`` ends the sentence about such an array.
+    includes all three formats; ``hint`` ends the sentence about float64.
     """
     array = from_dlpack(x) if _is_dlpack(x) else as_array(x, "x")
     given = array.dtype.name
@@ -80,7 +80,7 @@ def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False, float6
             source
         ]
         found = "bfloat16" if given == "uint16" and _is_dlpack(x) else given
-        raise TypeError(f"x must be {wanted}, not {found}" + (float64 if given == "float64" else ""))
+        raise TypeError(f"x must be {wanted}, not {found}" + (hint if given == "float64" else ""))
     return array
 
 

@@ -1,7 +1,7 @@
 """Blocks that take the branches of a design, found by a solver.
 
-Random blocks hardly meet a condition on many bits. A simulator that is to see what a design does there is given blocks
-under which every condition is met, and every condition is not.
+Random blocks hardly ever meet a condition on many bits. So a solver finds, for each bit of a condition, a block that
+makes it 1 and a block that makes it 0, and a simulator is given these blocks.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from ..host.processes import run
 from ..spec import FloatFormat, Role
 from .design import Cut, Design
 from .solver import solver_version
+from .structure import StructureError
 
 __all__ = ["branch_blocks"]
 
 SECONDS = 20
 """That the solver is given for all conditions of a design."""
 VARIANTS = 16
-"""Blocks of each of two kinds beside each that is found, as a branch alone may make no difference."""
+"""How many variants of each of two kinds (`_flipped`, `_joined`) are made of a block that the solver found. A block
+that takes a branch may still give the same codes; of its variants some do not."""
 CHANGED = 1 / 48
-"""The share of bits that are others."""
+"""The share of bits that `_flipped` inverts."""
 
 CONDITIONS = " ".join(
     (
@@ -68,11 +70,14 @@ while goals and time.monotonic() < end:
 
 def branch_blocks(config: ConverterConfig, design: Design, say: Callable[[str], None]) -> np.ndarray:
     """Blocks (n, block_size) of source patterns with which a combinational design takes its branches, as far as the
-    solver finds them in `SECONDS`, then variants of each. Raises `StructureError` for what no proof can be made of.
+    solver finds them in `SECONDS`, then variants of each; none where a wire has a name that SMT-LIB cannot have.
     """
     solver_version("bitwuzla")
     say("looking for blocks that take every branch")
-    (part,) = design.parts(Cut(design.top, kept=CONDITIONS))
+    try:
+        (part,) = design.parts(Cut(design.top, kept=CONDITIONS))
+    except StructureError:  # the proof did without the names of these wires
+        return _with_variants([], config)
     (numbers,) = (port for port in config.ports if port.role is Role.NUMBERS)
     goals = []
     for name, kind, width in WIRE.findall(part.text):
@@ -104,7 +109,7 @@ def _with_variants(found: list[int], config: ConverterConfig) -> np.ndarray:
 
 
 def _flipped(blocks: np.ndarray, bits: int, rng: np.random.Generator) -> np.ndarray:
-    """`VARIANTS` of each block in which some bits are others: half of them meet a condition on 30 bits still."""
+    """`VARIANTS` of each block with some bits inverted: half of them still meet a condition on 30 bits."""
     others = np.repeat(blocks, VARIANTS, axis=0)
     flips = rng.random((*others.shape, bits)) < CHANGED
     return others ^ (flips.astype(np.uint64) << np.arange(bits, dtype=np.uint64)).sum(axis=-1, dtype=np.uint64)

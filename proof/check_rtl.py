@@ -22,7 +22,7 @@ from ..synth.yosys import yosys_version
 from .adapter import Adapter
 from .argument import Argument, Status, answered, doubtful, worst
 from .branches import branch_blocks
-from .counterexample import FEW, disagreement, save_block
+from .counterexample import FEW, SOME, disagreement, save_block
 from .design import Design
 from .gate import Objection, objections, of_readers
 from .mapping import PortMap
@@ -380,7 +380,7 @@ def _on_branches(
         return
     if comparison.compare("branches", blocks):
         simulator, report = "Verilator", comparison.first
-    elif report := _on_icarus(check, adapter, comparison, blocks[: 4 * FEW], say) or "":
+    elif report := _on_icarus(check, adapter, comparison, blocks[:SOME], say) or "":
         simulator = "Icarus"
     else:
         return

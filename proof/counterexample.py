@@ -30,6 +30,8 @@ SIMULATED = 5000
 """Random blocks of a proved file that are simulated too."""
 FEW = 600
 """Corner blocks, and blocks that differ in one bit, that Icarus is given."""
+SOME = 2400
+"""Blocks that take the branches of a design, that Icarus is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,12 +98,12 @@ def simulated(
     for mode, numerics in enumerate(config.modes):
         of_mode = ConverterConfig(numerics=numerics)
         corners, pairs = stimuli.corner_blocks(numerics), single_bits(of_mode, 0, AROUND)
-        more = corners[:0] if more is None else more
-        patterns = np.concatenate([corners, stimuli.random_blocks(numerics, SIMULATED, 0), pairs, more])
+        given = corners[:0] if more is None else more
+        patterns = np.concatenate([corners, stimuli.random_blocks(numerics, SIMULATED, 0), pairs, given])
         random = stimuli.random_bits(numerics, patterns.shape, 0)
         found = _on_verilator(config, mode, patterns, random, text, top, folder, latency)
         if found is None and not latency and icarus:
-            few = np.concatenate([corners[:FEW], pairs[:FEW], more[: 4 * FEW]])
+            few = np.concatenate([corners[:FEW], pairs[:FEW], given[:SOME]])
             random = stimuli.random_bits(numerics, few.shape, 0)
             found = _on_icarus(config, mode, few, random, text, top, folder)
         if found:

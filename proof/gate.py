@@ -7,6 +7,7 @@ so that nothing passes because nobody thought of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -412,13 +413,8 @@ def _bits_without_size(node: Node) -> int:
     if kind != "IntegerVectorExpression" or node.size.valueText:
         return 0
     base, digits = node.base.valueText.lower(), node.value.valueText.replace("_", "").lower()
-    if "d" in base:
-        bits = int(digits).bit_length() if digits.isdecimal() else 1
-    else:
-        bits = len(digits.lstrip("0")) * {"h": 4, "o": 3, "b": 1}[base[-1]]
-        if digits.lstrip("0")[:1].isalnum() and digits.lstrip("0")[0] not in "xz":
-            bits += int(digits.lstrip("0")[0], 16).bit_length() - {"h": 4, "o": 3, "b": 1}[base[-1]]
-    return bits + ("s" in base)
+    radix, largest = {"h": (16, "f"), "d": (10, "0"), "o": (8, "7"), "b": (2, "1")}[base[-1]]
+    return int(re.sub("[xz?]", largest, digits), radix).bit_length() + ("s" in base)
 
 
 def _last_name(node: Node) -> str:

@@ -481,7 +481,7 @@ class Reader:
             for argument in given:
                 self.expression(activity, argument)
             self._call(activity, node)
-            self._at_once(activity, taken)
+            self._at_once(activity, [leaf for argument in taken for leaf in self._leaves(argument)])
             for formal, argument in zip(node.subroutine.arguments, node.arguments):
                 if argument in taken:  # written when the function ends
                     self.given(activity, argument.left, formal)
@@ -514,12 +514,10 @@ class Reader:
         if node.isCompound:
             self.expression(activity, node.left)
             sources |= self.sources(activity, node.left)
-        self._at_once(activity, [node.left])
         self.target(activity, node.left, not node.isNonBlocking, sources)
 
-    def _at_once(self, activity: Activity, targets: Iterable[Node]) -> None:
-        """Object to targets that are written together where their order matters: nothing says what it is."""
-        leaves = [leaf for target in targets for leaf in _leaves(target)]
+    def _at_once(self, activity: Activity, leaves: Iterable[Node]) -> None:
+        """Object to names that are written together where their order matters: nothing says what it is."""
         parts = [(leaf, part) for leaf in leaves if (part := part_of(leaf, self.constants)) is not None]
         for place, (leaf, part) in enumerate(parts):
             others = [other for number, (_, other) in enumerate(parts) if number != place]
@@ -544,35 +542,49 @@ class Reader:
 
     def target(self, activity: Activity, target: Node, blocking: bool, sources: Sources) -> None:
         """Write what an expression on the left side names, and read its indices."""
-        kind = target.kind.name
-        if (part := part_of(target, self.constants)) is not None:
-            self._look_across(activity, target)
-            for index in indices_of(target):
+        leaves = list(self._leaves(target))
+        self._at_once(activity, leaves)
+        for leaf in leaves:
+            place = leaf.sourceRange.start
+            part = part_of(leaf, self.constants)
+            if part is None:
+                self.objects(place, f"something is assigned to an expression of another kind ({words(leaf.kind.name)})")
+                continue
+            self._look_across(activity, leaf)
+            for index in indices_of(leaf):
                 self.expression(activity, index)
                 self.compared(activity, index, "an index of what is written")
             write = activity.write if blocking else activity.write_later
-            write(part, target.sourceRange.start, sources)
-            if not target.type.isFourState:  # also one of several, of which a conversion would be of all
-                place = target.sourceRange.start
+            write(part, place, sources)
+            if not leaf.type.isFourState:  # also one of several, of which a conversion would be of all
                 activity.comparisons.append(Comparison(place, WITHOUT_X, sources.names, sources.may_be_x))
-        elif kind in ("Concatenation", "SimpleAssignmentPattern"):
-            for operand in target.operands if kind == "Concatenation" else target.elements:
-                self.target(activity, operand, blocking, sources)
-        elif kind == "Streaming":
-            if target.sliceSize and target.bitstreamWidth % target.sliceSize:
-                self.objects(
-                    target.sourceRange.start,
-                    f"a stream of {target.bitstreamWidth} bits in slices of {target.sliceSize} is written: "
-                    "tools differ in which slice is the short one",
-                )
-            for stream in target.streams:
-                self.target(activity, stream.operand, blocking, sources)
-        elif kind in ("Conversion", "Assignment"):
-            self.target(activity, target.operand if kind == "Conversion" else target.left, blocking, sources)
-        elif kind not in ("EmptyArgument", "Invalid"):
-            self.objects(
-                target.sourceRange.start, f"something is assigned to an expression of another kind ({words(kind)})"
-            )
+
+    def _leaves(self, target: Node) -> Iterator[Node]:
+        """The names, with their selections, that an expression on the left side is made of."""
+        match target.kind.name:
+            case "Concatenation":
+                inner = target.operands
+            case "SimpleAssignmentPattern":
+                inner = target.elements
+            case "Streaming":
+                if target.sliceSize and target.bitstreamWidth % target.sliceSize:
+                    self.objects(
+                        target.sourceRange.start,
+                        f"a stream of {target.bitstreamWidth} bits in slices of {target.sliceSize} is written: "
+                        "tools differ in which slice is the short one",
+                    )
+                inner = [stream.operand for stream in target.streams]
+            case "Conversion":
+                inner = [target.operand]
+            case "Assignment":
+                inner = [target.left]
+            case "EmptyArgument" | "Invalid":
+                inner = []
+            case _:
+                yield target
+                return
+        for one in inner:
+            yield from self._leaves(one)
 
     def _read(self, activity: Activity, node: Node) -> bool:
         """Read a name with its indices; False for a selection from something that is no name."""
@@ -737,21 +749,6 @@ def _from_left_to_right(extent: Node) -> range:
     """The indices of a dimension in the order of foreach (IEEE 1800-2017, 12.7.3)."""
     step = 1 if extent.left <= extent.right else -1
     return range(extent.left, extent.right + step, step)
-
-
-def _leaves(target: Node) -> Iterator[Node]:
-    """The names, with their selections, that an expression on the left side is made of."""
-    kind = target.kind.name
-    if kind in ("Concatenation", "SimpleAssignmentPattern"):
-        for operand in target.operands if kind == "Concatenation" else target.elements:
-            yield from _leaves(operand)
-    elif kind == "Streaming":
-        for stream in target.streams:
-            yield from _leaves(stream.operand)
-    elif kind in ("Conversion", "Assignment"):
-        yield from _leaves(target.operand if kind == "Conversion" else target.left)
-    else:
-        yield target
 
 
 def _is_written(activity: Activity, part: Part) -> bool:

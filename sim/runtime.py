@@ -1,6 +1,6 @@
 """Verilator's run-time library, compiled once and kept: most of what would be compiled for every design otherwise.
 
-It is there twice, as the driver links it and as cocotb does.
+The driver and cocotb each need their own copy, because they compile it with other options.
 """
 
 from __future__ import annotations

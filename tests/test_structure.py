@@ -25,18 +25,7 @@ ALLOWED = {
     "explore": {"host", "spec", "models", "hdl", "synth"},  # models: what a rounding loses
     "proof": {"host", "spec", "models", "hdl", "sim", "synth"},  # where they are proved equal; synth runs Yosys
     "cli": {"host", "spec", "models", "tensors", "hdl", "sim", "synth", "explore", "proof"},  # thin, over everything
-    "api": {
-        "host",
-        "spec",
-        "models",
-        "tensors",
-        "hdl",
-        "sim",
-        "synth",
-        "explore",
-        "proof",
-        "cli",
-    },  # the stable interface
+    "api": {"host", "spec", "models", "tensors", "hdl", "sim", "synth", "explore", "proof", "cli"},  # for users
 }
 """Folders of ours that a folder may import, beside itself."""
 
