@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from .hdl import BuildFields, converter_config
+from .hdl import BuildFields, DecoderConfig, converter_config, decoder_config
 from .hdl import ConverterFields as Rules
+from .hdl import DecoderFields as DecodingRules
 from .models.block import Random
 from .models.block import quantize as _quantize
 from .models.block_array import Quantized
 from .models.decode import dequantize
 from .spec import PROFILES as profiles
+from .spec.catalogue import unknown_name
 from .spec.names import named_blocks
 from .tensors.saved import load, save
 
@@ -28,9 +30,11 @@ if TYPE_CHECKING:
     from .hdl import Format
     from .proof import Proof
     from .sim import Verification, Verilated
+    from .sim.decoder import VerilatedDecoder
     from .synth import Synthesis
 
 __all__ = [
+    "DecodingRules",
     "Quantized",
     "Rules",
     "dequantize",
@@ -102,17 +106,34 @@ def quantize(
     return _quantize(x, config.numerics, axis=axis, pad=pad, random=random, dtype=dtype, jobs=jobs)
 
 
-def verilate(format: Format, profile: str | None = None, **rules: Unpack[Rules]) -> Verilated:
-    """The emitted Verilog as a NumPy function, compiled by Verilator: the same arguments and results as `quantize`.
+@overload
+def verilate(
+    format: Format, profile: str | None = None, *, op: Literal["encode"] = "encode", **rules: Unpack[Rules]
+) -> Verilated: ...
+
+
+@overload
+def verilate(
+    format: str | DecoderConfig, profile: str | None = None, *, op: Literal["decode"], **rules: Unpack[DecodingRules]
+) -> VerilatedDecoder: ...
+
+
+def verilate(
+    format: Any, profile: str | None = None, *, op: str = "encode", **rules: Any
+) -> Verilated | VerilatedDecoder:
+    """The emitted Verilog as a NumPy function, compiled by Verilator: the same arguments and results as `quantize`, or
+    as `dequantize`.
 
     Parameters
     ----------
     format, profile, rules : the converter; one with modes is in mode 0, and its `Verilated.mode` gives the others
+    op : ``encode``, or ``decode`` with rules of a decoder
 
     Returns
     -------
-    Verilated
-        call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``
+    Verilated or VerilatedDecoder
+        call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``; or as `dequantize`, with ``q`` and
+        ``random``
 
     Raises
     ------
@@ -124,7 +145,12 @@ def verilate(format: Format, profile: str | None = None, **rules: Unpack[Rules])
         where one of them fails
     """
     from .sim import verilate
+    from .sim.decoder import verilate_decoder
 
+    if op not in ("encode", "decode"):
+        raise ValueError(unknown_name("operation", op, ["encode", "decode"]))
+    if op == "decode":
+        return verilate_decoder(decoder_config(format, profile, **rules))
     return verilate(format, profile, **rules)
 
 

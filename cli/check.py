@@ -9,7 +9,24 @@ import typer
 
 from ..host.cache import refreshed
 from .errors import ExitCode
-from .options import Config, Force, Format, Json, Name, Out, Pad, Profile, Quiet, Seed, Set, Target, Verbose, request
+from .options import (
+    Config,
+    Force,
+    Format,
+    Json,
+    Name,
+    Op,
+    Out,
+    Pad,
+    Profile,
+    Quiet,
+    Request,
+    Seed,
+    Set,
+    Target,
+    Verbose,
+    request,
+)
 from .output import Output
 
 if TYPE_CHECKING:
@@ -20,10 +37,14 @@ __all__ = ["test", "verify"]
 
 def verify(
     format: Format = None,
+    op: Op = "encode",
     stimuli: Annotated[
         str,
         typer.Option(
-            "--stimuli", metavar="KIND", help="standard (the next three), corner, boundary, random or exhaustive."
+            "--stimuli",
+            metavar="KIND",
+            help="standard (the next three), corner, boundary, random or exhaustive; of a decoder standard (both), "
+            "pairs or random.",
         ),
     ] = "standard",
     exhaustive: Annotated[
@@ -56,7 +77,12 @@ def verify(
 ) -> None:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
     output = Output(json, quiet, verbose)
-    asked = request("verify {}", format, profile, set, config, target=target, output=output)
+    asked = request("verify {}", format, profile, set, config, target=target, output=output, op=op)
+    if asked.decoders:
+        if exhaustive or tensors is not None or pad:
+            raise ValueError("--exhaustive, --tensors and --pad are of encoders: a decoder is given every pair anyway")
+        _verify_decoders(asked, stimuli, blocks, seed, output, force)
+        return
     if exhaustive:
         if tensors is not None or stimuli not in ("standard", "exhaustive"):
             raise ValueError(
@@ -87,6 +113,24 @@ def verify(
         )
         if result.record:
             output.say(f"{_source_of(result)}: {result.seconds:.0f} s in all, record {result.record}")
+    output.document(asked.of([result.to_dict() for result in results]))
+    _judge(results)
+
+
+def _verify_decoders(asked: Request, stimuli: str, blocks: int, seed: int, output: Output, force: bool) -> None:
+    from ..sim.verification import verify_decoder
+
+    results = []
+    for chosen in asked.decoders:
+        output.configuration(chosen)
+        with output.progress(f"verifying {chosen.formats}") as progress:
+            results.append(
+                verify_decoder(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress, force=force)
+            )
+        output.table([{"stimulus": name, "blocks": count} for name, count in results[-1].counts.items()])
+        found = results[-1]
+        said = f"passed, {found.blocks} blocks equal" if found.passed else f"FAILED\n{found.report}"
+        output.say(f"{chosen.formats}: {said}")
     output.document(asked.of([result.to_dict() for result in results]))
     _judge(results)
 

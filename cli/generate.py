@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Config, Format, Json, Name, Out, Profile, Quiet, Set, Target, Verbose, request
+from .options import Config, Format, Json, Name, Op, Out, Profile, Quiet, Set, Target, Verbose, request
 from .output import Output
 
 __all__ = ["emit"]
@@ -15,6 +15,7 @@ __all__ = ["emit"]
 
 def emit(
     format: Format = None,
+    op: Op = "encode",
     profile: Profile = None,
     set: Set = None,
     target: Target = None,
@@ -49,14 +50,14 @@ def emit(
     output = Output(json, quiet, verbose)
     if target is None and vendor == "vivado":
         target = "xcu"
-    asked = request("emit {}", format, profile, set, config, name=name, target=target, output=output)
+    asked = request("emit {}", format, profile, set, config, name=name, target=target, output=output, op=op)
     if vendor is None and not (part is None and period is None):
         raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
     from ..hdl import default_name, emit
     from ..sim.self_checking import bench
 
     results = []
-    for chosen in asked.configs:
+    for chosen in asked.hardware:
         output.configuration(chosen)
         top = asked.name or default_name(chosen)
         with output.progress(f"emitting {chosen.formats}"):

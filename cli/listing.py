@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..hdl import BEST, CHOICES, Goal, converter_config, stages
-from ..spec import BLOCK_SIZES, PROFILES, RULES, SOURCES
+from ..spec import BLOCK_SIZES, DECODE_RULES, PROFILES, PROFILES_OF, RULES, SOURCES
 from ..spec.catalogue import known_name
 from ..spec.names import named_blocks
 from .options import Json, Quiet, Verbose
@@ -53,6 +53,25 @@ def _profiles() -> Rows:
     return [
         {"name": p.name, "source": p.source, "date": p.date, "rules": dict(p.rules), "remark": p.remark}
         for p in PROFILES.values()
+    ]
+
+
+def _decoders() -> Rows:
+    return [
+        {"name": p.name, "source": p.source, "date": p.date, "rules": dict(p.rules), "remark": p.remark}
+        for p in PROFILES_OF["decode"].values()
+    ]
+
+
+def _decoder_rules() -> Rows:
+    listed: Rows = [
+        {"key": key, "value": str(rule), "meaning": rule.__doc__}
+        for key, rules in DECODE_RULES.items()
+        for rule in rules
+    ]
+    return listed + [
+        {"key": "destination", "value": s.name, "meaning": f"the numbers that come out: {s.source}"}
+        for s in SOURCES.values()
     ]
 
 
@@ -126,6 +145,8 @@ SECTIONS = {
     "sources": _sources,
     "profiles": _profiles,
     "rules": _rules,
+    "decoders": _decoders,
+    "decoder-rules": _decoder_rules,
     "targets": _targets,
     "sweeps": _sweeps,
 }

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from ..hdl import BEST, ConverterConfig, converter_config
-from ..spec import BLOCKS, PROFILES
-from ..spec.catalogue import excerpt, unknown_name
+from ..hdl import BEST, CONFIGURATIONS, ConverterConfig, DecoderConfig, converter_config, decoder_config
+from ..spec import BLOCKS, DECODE_RULES, PROFILES_OF
+from ..spec.catalogue import excerpt, known_name, unknown_name
 from .output import Output
 from .settings import CONSTRAINTS, TABLES, Settings, constrained, read_settings
 
@@ -21,6 +21,7 @@ __all__ = [
     "Format",
     "Json",
     "Name",
+    "Op",
     "Out",
     "Pad",
     "Profile",
@@ -73,6 +74,7 @@ Target = Annotated[
         "best for it: the smallest, or with --set optimize= speed, balanced, plain.",
     ),
 ]
+Op = Annotated[str, typer.Option("--op", metavar="NAME", help=f"The operation: {' or '.join(CONFIGURATIONS)}.")]
 Config = Annotated[
     Path | None,
     typer.Option(
@@ -94,8 +96,11 @@ Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print the comple
 
 ALL = "all"
 
-KEYS = [key for table in TABLES.values() for key in table if key not in ("block", "operation")]
-"""What --set takes."""
+KEYS = {
+    "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
+    "decode": ["destination", *DECODE_RULES, "random_bits", "block_size", "registered_after", "optimize", "target"],
+}
+"""By operation, what --set takes."""
 
 MOST_DIGITS = 18
 """Of a whole number that a rule can take."""
@@ -109,6 +114,13 @@ class Request:
     many: bool
     """Whether ``all`` formats were asked for: then results are lists."""
     name: str | None = None
+    decoders: tuple[DecoderConfig, ...] = ()
+    """The configurations where the operation is decode; ``configs`` is empty then."""
+
+    @property
+    def hardware(self) -> tuple[ConverterConfig | DecoderConfig, ...]:
+        """The configurations, whatever the operation."""
+        return self.configs or self.decoders
 
     def of(self, results: list) -> object:
         """Results, one a configuration, as they appear in JSON."""
@@ -126,36 +138,42 @@ def request(
     target: str | None = None,
     allow_all: bool = True,
     output: Output | None = None,
+    op: str = "encode",
 ) -> Request:
     """What the options mean; those of the command line win over the file ``config``.
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
     configuration, and of one mode. ``output`` shows that registers are being chosen. Raises ValueError and TypeError.
     """
+    op = known_name("operation", op, CONFIGURATIONS)
+    if config and op != "encode":
+        raise ValueError(f"a configuration file is of an encoder: leave out --config or --op {op}")
     settings = read_settings(config) if config else Settings()
     format, name = settings.format if format is None else format, settings.name if name is None else name
     profile = next(given for given in (profile, settings.profile, "ocp") if given is not None)
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
     for one in format.split(","):
-        if one.strip().lower() in PROFILES:
-            raise ValueError(f"{one.strip()!r} is a profile: mxcast {usage.format('e4m3')} --profile {one.strip()}")
+        if one.strip().lower() in PROFILES_OF[op]:
+            asked = usage.format("e4m3") + ("" if op == "encode" else f" --op {op}")
+            raise ValueError(f"{one.strip()!r} is a profile: mxcast {asked} --profile {one.strip()}")
     profile, replaced = profile_and_fields(profile)
     built_for = {} if target is None else {"target": target}
     fields = settings.fields | built_for | replaced | dict(map(assignment, assignments or ()))
     for key in fields:
-        if key not in KEYS:
-            raise ValueError(unknown_name("field", key, KEYS))
+        if key not in KEYS[op]:
+            raise ValueError(unknown_name("field", key, KEYS[op]))
     constraints = {key: fields.pop(key) for key in CONSTRAINTS if key in fields}
     many = allow_all and format == ALL
     if many and name:
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
+    blocks = list(BLOCKS) if many else [format]
+    if op == "decode":
+        made = tuple(decoder_config(block, profile, **fields) for block in blocks)
+        return Request(configs=(), decoders=made, many=many, name=name)
     choosing = output.progress("choosing the stage boundaries") if output and constraints else nullcontext()
     with choosing:
-        configs = tuple(
-            constrained(converter_config(block, profile, **fields), constraints)
-            for block in (BLOCKS if many else [format])
-        )
+        configs = tuple(constrained(converter_config(block, profile, **fields), constraints) for block in blocks)
     if not allow_all and configs[0].alternatives:
         raise ValueError(
             f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"

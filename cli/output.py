@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from ..hdl import ConverterConfig
+from ..hdl import HardwareConfig
 from .streams import complain
 from .text import shown
 
@@ -44,7 +44,7 @@ class Output:
         if self.talks:
             print(shown(text))
 
-    def configuration(self, config: ConverterConfig) -> None:
+    def configuration(self, config: HardwareConfig) -> None:
         """Print the complete configuration to stderr, where ``--verbose`` asks for it."""
         if self.verbose:
             for mode in config.modes:

@@ -19,12 +19,25 @@ from .architecture import (
     supports,
 )
 from .boundaries import stages
-from .config import BuildFields, ConverterConfig, ConverterFields, Format, converter_config
+from .config import (
+    CONFIGURATIONS,
+    BuildFields,
+    ConverterConfig,
+    ConverterFields,
+    DecoderConfig,
+    DecoderFields,
+    Format,
+    HardwareConfig,
+    config_of,
+    converter_config,
+    decoder_config,
+)
 from .goals import BEST, GENERIC, Goal, fields_of
 
 if TYPE_CHECKING:
     from .amax import AmaxTree
     from .block import BlockConverter
+    from .decoder import BlockDecoder
     from .element import ElementQuantizer
     from .emission import default_name, describe, emit, verilog
     from .random_source import RandomSource
@@ -34,17 +47,22 @@ if TYPE_CHECKING:
 __all__ = [
     "BEST",
     "CHOICES",
+    "CONFIGURATIONS",
     "GENERIC",
     "Amax",
     "AmaxKey",
     "AmaxTree",
     "BlockConverter",
+    "BlockDecoder",
     "BuildFields",
     "ConverterConfig",
     "ConverterFields",
+    "DecoderConfig",
+    "DecoderFields",
     "ElementQuantizer",
     "Format",
     "Goal",
+    "HardwareConfig",
     "Microarchitecture",
     "MicroarchitectureFields",
     "Quantizer",
@@ -52,7 +70,9 @@ __all__ = [
     "ScaleUnit",
     "StreamConverter",
     "Structure",
+    "config_of",
     "converter_config",
+    "decoder_config",
     "default_name",
     "describe",
     "emit",
@@ -65,6 +85,7 @@ __all__ = [
 MODULES = {
     "AmaxTree": "amax",
     "BlockConverter": "block",
+    "BlockDecoder": "decoder",
     "ElementQuantizer": "element",
     "RandomSource": "random_source",
     "ScaleUnit": "scale",

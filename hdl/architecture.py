@@ -16,6 +16,8 @@ __all__ = [
     "SUPPORTS",
     "Amax",
     "AmaxKey",
+    "Architecture",
+    "DecoderArchitecture",
     "Microarchitecture",
     "MicroarchitectureFields",
     "Quantizer",
@@ -78,16 +80,39 @@ class MicroarchitectureFields(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Microarchitecture:
+class Architecture:
     """How the bits are made. Never changes a bit, and never reaches the models."""
+
+    registered_after: tuple[str, ...] = ()
+    """After which steps there are registers (`boundaries.stages`): names, or one text with commas. A `HardwareConfig`
+    puts them in order. None: hardware without a clock."""
+
+    def __post_init__(self) -> None:
+        names: object = self.registered_after
+        if isinstance(names, str):
+            names = [name.strip() for name in names.split(",")] if names else []
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"registered_after must be names of stage boundaries, not {excerpt(names)}")
+        object.__setattr__(self, "registered_after", tuple(names))
+
+    def to_dict(self) -> dict[str, object]:
+        """The choices by name, those that are not the first ones."""
+        return {"registered_after": list(self.registered_after)} if self.registered_after else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderArchitecture(Architecture):
+    """That of a decoder, which has one form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Microarchitecture(Architecture):
+    """That of an encoder."""
 
     amax_key: AmaxKey = AmaxKey.REDUCED
     amax: Amax = Amax.COMPARE
     quantizer: Quantizer = Quantizer.SHIFT
     structure: Structure = Structure.FLAT
-    registered_after: tuple[str, ...] = ()
-    """After which steps there are registers (`boundaries.stages`): names, or one text with commas. A `ConverterConfig`
-    puts them in order. None: a converter without a clock."""
 
     def __post_init__(self) -> None:
         for name, choice in CHOICES.items():
@@ -96,12 +121,7 @@ class Microarchitecture:
             raise ValueError(
                 f"amax {self.amax} works on the reduced key only: whole magnitudes are compared by the tree (compare)"
             )
-        names: object = self.registered_after
-        if isinstance(names, str):
-            names = [name.strip() for name in names.split(",")] if names else []
-        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise TypeError(f"registered_after must be names of stage boundaries, not {excerpt(names)}")
-        object.__setattr__(self, "registered_after", tuple(names))
+        super().__post_init__()
 
     def to_dict(self) -> dict[str, object]:
         """What differs from the first choices, which are older than the others, and the key always."""
@@ -111,7 +131,7 @@ class Microarchitecture:
             for name in CHOICES
             if name == "amax_key" or getattr(self, name) != first[name]
         }
-        return chosen | ({"registered_after": list(self.registered_after)} if self.registered_after else {})
+        return chosen | super().to_dict()
 
 
 def _tables(modes: tuple[Encode, ...]) -> bool:

@@ -6,17 +6,17 @@ from typing import Any, Unpack
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
-from ..spec import Encode, Kind, Role
+from ..spec import Encode, Kind
 from .amax import AmaxTree, ReduceKey, inner_stages
 from .architecture import Quantizer
 from .boundaries import TOGETHER, element_stages, tree_stages
-from .config import ConverterFields, Format, converter_config
+from .config import ConverterConfig, ConverterFields, Format, converter_config
 from .element import ElementQuantizer
 from .modules import instantiated
 from .msb_first import MsbFirst
 from .operand import lane_name, operand_config, special_flags
+from .pipeline import Pipeline
 from .register import Stage
 from .scale import ScaleUnit
 from .table_element import TableQuantizer
@@ -52,7 +52,7 @@ def narrowed(m: Module, numerics: Encode, x: list[Value], significant_bits: int)
     return found
 
 
-class BlockConverter(wiring.Component):
+class BlockConverter(Pipeline[ConverterConfig]):
     """Convert a block of numbers to a scale byte and element codes; combinational, unless ``registered_after`` names
     stage boundaries, at which there are registers then.
 
@@ -84,18 +84,7 @@ class BlockConverter(wiring.Component):
 
     def __init__(self, config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> None:
         self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
-        self.config = converter_config(config, profile, **fields)
-        self._MustUse__used = False
-        # clock and reset are of the domain
-        super().__init__(
-            {
-                port.name: (In if port.direction == "input" else Out)(port.width)
-                for port in self.config.ports
-                if port.role not in (Role.CLOCK, Role.RESET)
-            }
-        )
-        self.enable = Signal()
-        """Whether all registers take what comes, in this cycle."""
+        super().__init__(converter_config(config, profile, **fields))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -164,22 +153,6 @@ class BlockConverter(wiring.Component):
         if self.config.latency:
             self.handshake(m)
         return m
-
-    def tell(self, m: Module, now: Stage, part: wiring.Component) -> None:
-        """Connect what a part needs to know of the whole: the mode, and whether registers take what comes."""
-        if "mode" in part.signature.members:
-            m.d.comb += part.mode.eq(now.mode)
-        if "enable" in part.signature.members:
-            m.d.comb += part.enable.eq(self.enable)
-
-    def handshake(self, m: Module) -> None:
-        """A valid bit goes along with each block. Everything moves unless the last one waits to be taken."""
-        valid = self.i_valid
-        for place in self.config.microarchitecture.registered_after:
-            before, valid = valid, Signal(name=f"valid_{place}_q")
-            with m.If(self.enable):
-                m.d.sync += valid.eq(before)
-        m.d.comb += [self.enable.eq(self.o_ready | ~valid), self.i_ready.eq(self.enable), self.o_valid.eq(valid)]
 
     def operands(self, m: Module, platform: object, lanes: range, numbers: Value) -> list[Value]:
         """The number of each lane, widened where the source asks for it."""

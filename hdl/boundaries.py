@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ..spec import FP16, TF32
+from ..spec import FP16, TF32, Subnormals
 from ..spec.catalogue import unknown_name
 
 if TYPE_CHECKING:
-    from .config import ConverterConfig
+    from .config import ConverterConfig, DecoderConfig, HardwareConfig
 
-__all__ = ["TOGETHER", "element_stages", "in_order", "stages", "tree_stages"]
+__all__ = ["TOGETHER", "decoder_stages", "element_stages", "in_order", "stages", "tree_stages"]
 
 TOGETHER = {"compare": 2, "radix4": 4}
 """How many numbers a node of the tree compares. Other ways to find the largest look at digits."""
@@ -35,19 +35,39 @@ def tree_stages(config: ConverterConfig) -> tuple[str, ...]:
     return ("key", *levels) if config.microarchitecture.amax_key == "reduced" else (*levels, "key")
 
 
-def stages(config: ConverterConfig) -> tuple[str, ...]:
-    """After which steps a converter can have registers: each name is that of the step before the register.
+def decoder_stages(config: DecoderConfig) -> tuple[str, ...]:
+    """Stage boundaries inside an element decoder."""
+    return ("sum",) if config.numerics.subnormals is Subnormals.FLUSH else ("sum", "shifted")
 
-    ``input``; ``widened`` where the source is FP16; ``key``, what is compared of a number (or, where whole magnitudes
-    are compared, what is left of the largest); ``level1`` and so on, the levels of the tree, or ``digit1`` and so on,
-    two bits of the exponent each; ``scale``; inside the quantizers ``normalised``, ``aligned``, ``rounded``, or
-    ``top``, which all lanes make of the scale, ``distance``, ``chosen``; and ``output``.
+
+def stages(config: HardwareConfig) -> tuple[str, ...]:
+    """After which steps hardware can have registers: each name is that of the step before the register.
+
+    Of an encoder: ``input``; ``widened`` where the source is FP16; ``key``, what is compared of a number (or, where
+    whole magnitudes are compared, what is left of the largest); ``level1`` and so on, the levels of the tree, or
+    ``digit1`` and so on, two bits of the exponent each; ``scale``; inside the quantizers ``normalised``, ``aligned``,
+    ``rounded``, or ``top``, which all lanes make of the scale, ``distance``, ``chosen``; and ``output``.
+
+    Of a decoder: ``input``; ``scale``; inside the element decoders ``sum``, the exponent, and ``shifted``, where there
+    are subnormal results; and ``output``.
     """
+    return STAGES[config.numerics.name](config)
+
+
+def _of_encoder(config: ConverterConfig) -> tuple[str, ...]:
     widened = ("widened",) if config.numerics.source in (FP16, TF32) else ()  # TF32 is what FP16 is widened to
     return ("input", *widened, *tree_stages(config), "scale", *element_stages(config), "output")
 
 
-def in_order(config: ConverterConfig, names: Iterable[str]) -> tuple[str, ...]:
+def _of_decoder(config: DecoderConfig) -> tuple[str, ...]:
+    return "input", "scale", *decoder_stages(config), "output"
+
+
+STAGES: dict[str, Callable[..., tuple[str, ...]]] = {"encode": _of_encoder, "decode": _of_decoder}
+"""By the name of the operation."""
+
+
+def in_order(config: HardwareConfig, names: Iterable[str]) -> tuple[str, ...]:
     """Names of stage boundaries in the order of data flow. Raises ValueError for one that the converter does not have,
     and for one that is named twice.
     """

@@ -3,18 +3,51 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, Unpack
 
-from ..spec import BlockFormat, Encode, EncodeFields, NumberFormat, Port, Role, numerics, profile_of, short_id
-from ..spec.catalogue import unknown_name
+from ..spec import (
+    BlockFormat,
+    Decode,
+    DecodeFields,
+    Encode,
+    EncodeFields,
+    NumberFormat,
+    Operation,
+    Port,
+    Role,
+    decoding,
+    numerics,
+    profile_of,
+    short_id,
+)
+from ..spec.catalogue import known_name, unknown_name
 from ..spec.operation import operation_of
-from .architecture import SUPPORTS, Microarchitecture, MicroarchitectureFields, supports
+from .architecture import (
+    SUPPORTS,
+    Architecture,
+    DecoderArchitecture,
+    Microarchitecture,
+    MicroarchitectureFields,
+    supports,
+)
 from .boundaries import in_order
-from .goals import GENERIC, Goal, optimized
+from .goals import BEST, GENERIC, Goal, optimized
 
-__all__ = ["BuildFields", "ConverterConfig", "ConverterFields", "Format", "converter_config"]
+__all__ = [
+    "CONFIGURATIONS",
+    "BuildFields",
+    "ConverterConfig",
+    "ConverterFields",
+    "DecoderConfig",
+    "DecoderFields",
+    "Format",
+    "HardwareConfig",
+    "config_of",
+    "converter_config",
+    "decoder_config",
+]
 
 Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig"
 """What names a converter's output, or says all of a converter."""
@@ -35,50 +68,36 @@ class ConverterFields(BuildFields, total=False):
     target: str
 
 
+class DecoderFields(DecodeFields, total=False):
+    """Those of `spec.Decode`, and of the hardware, which change no bit."""
+
+    registered_after: str | list[str] | tuple[str, ...]
+    optimize: str
+    target: str
+
+
 @dataclass(frozen=True, kw_only=True)
-class ConverterConfig:
-    """What hdl, sim, synth and cli pass around.
+class HardwareConfig:
+    """What hdl, sim, synth and cli pass around: an operation, or one for each mode, and how hardware computes it."""
 
-    A converter with ``alternatives`` has a mode input: mode 0 is ``numerics``, mode i the i-th alternative. Modes may
-    differ in the scale rule and in the element format, whose width they share.
-    """
-
-    numerics: Encode
-    alternatives: tuple[Encode, ...] = ()
-    microarchitecture: Microarchitecture = field(default_factory=Microarchitecture)
+    numerics: Operation
+    alternatives: tuple[Operation, ...] = ()
+    microarchitecture: Architecture
     profile: str | None = field(default=None, compare=False)
     """The profile whose rules these are, for names and reports; not part of the identity."""
 
     def __post_init__(self) -> None:
-        first = self.numerics
         if len(set(self.modes)) < len(self.modes):
             raise ValueError("the modes of a converter must differ from each other")
-        for mode in self.alternatives:
-            if mode.block.element.bits != first.block.element.bits:
-                raise ValueError(
-                    f"the element formats of one converter must have the same width, not {first.block.element.bits} "
-                    f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})"
-                )
-            shared = [f.name for f in dataclasses.fields(Encode) if f.name not in ("block", "scale_rule")]
-            if any(getattr(mode, name) != getattr(first, name) for name in [*shared, "block_size"]):
-                raise ValueError("the modes of one converter may differ in scale_rule and element format only")
-        chosen = self.microarchitecture.quantizer
-        if not supports(chosen, self.modes):
-            raise ValueError(f"{SUPPORTS[chosen][1]}: leave quantizer as shift")
         ordered = in_order(self, self.microarchitecture.registered_after)
         object.__setattr__(
             self, "microarchitecture", dataclasses.replace(self.microarchitecture, registered_after=ordered)
         )
 
     @property
-    def modes(self) -> tuple[Encode, ...]:
-        """The numerics of each mode, by mode number; one where there is no mode input."""
+    def modes(self) -> tuple[Operation, ...]:
+        """The operation of each mode, by mode number; one where there is no mode input."""
         return (self.numerics, *self.alternatives)
-
-    @property
-    def formats(self) -> str:
-        """The names of the block formats of all modes, as `converter_config` takes them."""
-        return ",".join(dict.fromkeys(mode.block.name for mode in self.modes))
 
     @property
     def mode_bits(self) -> int:
@@ -110,6 +129,11 @@ class ConverterConfig:
         )
 
     @property
+    def formats(self) -> str:
+        """The names of the block formats of all modes, as `converter_config` takes them."""
+        return ",".join(dict.fromkeys(mode.block.name for mode in self.modes))
+
+    @property
     def latency(self) -> int:
         """Clock cycles from a block to its result; 0 where there is no clock."""
         return len(self.microarchitecture.registered_after)
@@ -122,17 +146,8 @@ class ConverterConfig:
             "microarchitecture": self.microarchitecture.to_dict(),
         }
 
-    @classmethod
-    def from_dict(cls, parts: Mapping[str, Any]) -> ConverterConfig:
-        """The configuration that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written."""
-        return cls(
-            numerics=_numerics_of(parts["numerics"]),
-            alternatives=tuple(map(_numerics_of, parts.get("alternatives", ()))),
-            microarchitecture=Microarchitecture(**parts["microarchitecture"]),
-        )
-
     def identity(self) -> dict[str, object]:
-        """What `to_dict` says, in short (`Encode.identity`)."""
+        """What `to_dict` says, in short (`Operation.identity`)."""
         alternatives = {"alternatives": [mode.identity() for mode in self.alternatives]} if self.alternatives else {}
         return {
             "numerics": self.numerics.identity(),
@@ -144,6 +159,84 @@ class ConverterConfig:
     def config_id(self) -> str:
         """`short_id` of `identity`."""
         return short_id(self.identity())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConverterConfig(HardwareConfig):
+    """An encoder.
+
+    A converter with ``alternatives`` has a mode input: mode 0 is ``numerics``, mode i the i-th alternative. Modes may
+    differ in the scale rule and in the element format, whose width they share.
+    """
+
+    numerics: Encode
+    alternatives: tuple[Encode, ...] = ()
+    microarchitecture: Microarchitecture = field(default_factory=Microarchitecture)
+
+    def __post_init__(self) -> None:
+        first = self.numerics
+        for mode in self.alternatives:
+            if mode.block.element.bits != first.block.element.bits:
+                raise ValueError(
+                    f"the element formats of one converter must have the same width, not {first.block.element.bits} "
+                    f"bits ({first.block.element.name}) and {mode.block.element.bits} ({mode.block.element.name})"
+                )
+            shared = [f.name for f in dataclasses.fields(Encode) if f.name not in ("block", "scale_rule")]
+            if any(getattr(mode, name) != getattr(first, name) for name in [*shared, "block_size"]):
+                raise ValueError("the modes of one converter may differ in scale_rule and element format only")
+        chosen = self.microarchitecture.quantizer
+        if not supports(chosen, self.modes):
+            raise ValueError(f"{SUPPORTS[chosen][1]}: leave quantizer as shift")
+        super().__post_init__()
+
+    @property
+    def modes(self) -> tuple[Encode, ...]:
+        """The numerics of each mode, by mode number; one where there is no mode input."""
+        return (self.numerics, *self.alternatives)
+
+    @classmethod
+    def from_dict(cls, parts: Mapping[str, Any]) -> ConverterConfig:
+        """The configuration that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written."""
+        return cls(
+            numerics=_numerics_of(parts["numerics"]),
+            alternatives=tuple(map(_numerics_of, parts.get("alternatives", ()))),
+            microarchitecture=Microarchitecture(**parts["microarchitecture"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderConfig(HardwareConfig):
+    """A decoder.
+
+    >>> [port.name for port in decoder_config("e2m1", registered_after="scale").ports]
+    ['clk', 'rst', 'p', 'scale', 'i_valid', 'i_ready', 'y', 'o_valid', 'o_ready']
+    """
+
+    numerics: Decode
+    alternatives: tuple[Decode, ...] = ()
+    microarchitecture: DecoderArchitecture = field(default_factory=DecoderArchitecture)
+
+    def __post_init__(self) -> None:
+        if self.alternatives:
+            raise ValueError("a decoder has one mode")
+        super().__post_init__()
+
+    @classmethod
+    def from_dict(cls, parts: Mapping[str, Any]) -> DecoderConfig:
+        """The configuration that `to_dict` wrote."""
+        return cls(
+            numerics=Decode.from_dict(parts["numerics"]),
+            microarchitecture=DecoderArchitecture(**parts["microarchitecture"]),
+        )
+
+
+def config_of(parts: Mapping[str, Any]) -> HardwareConfig:
+    """The configuration that `HardwareConfig.to_dict` wrote. Raises ValueError and TypeError for what it cannot have
+    written.
+    """
+    kinds: dict[str, type[ConverterConfig | DecoderConfig]] = {"encode": ConverterConfig, "decode": DecoderConfig}
+    operation = operation_of(parts["numerics"])
+    return kinds[operation.name].from_dict(parts)
 
 
 def _numerics_of(fields: Mapping[str, object]) -> Encode:
@@ -205,6 +298,55 @@ def converter_config(block: Format, profile: str | None = None, **fields: Unpack
         microarchitecture=chosen,
         profile=profiles.pop() if len(profiles) == 1 else None,
     )
+
+
+def decoder_config(
+    block: str | BlockFormat | NumberFormat | Decode | DecoderConfig,
+    profile: str | None = None,
+    **fields: Unpack[DecoderFields],
+) -> DecoderConfig:
+    """A configuration of a decoder from a format, a profile and any fields of `Decode`.
+
+    Parameters
+    ----------
+    block : a format by name or as an object, a `Decode`, or a `DecoderConfig`, which is returned as it is
+    profile : the name of the decoder's profile that gives the rules; ``ocp`` unless given
+    fields : those that differ from the profile, and ``registered_after``; ``target`` and ``optimize`` are taken, and
+        the hardware is the same for all of them
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile beside a `Decode`, and anything beside a `DecoderConfig`
+    ValueError
+        for an unknown name, and for what no decoder can be
+
+    >>> decoder_config("e5m2", "idma", registered_after="scale").latency
+    1
+    """
+    if isinstance(block, DecoderConfig):
+        if fields or profile is not None:
+            raise TypeError("a DecoderConfig is complete: profile and fields cannot be given beside it")
+        return block
+    given: dict[str, Any] = {**fields}
+    Goal.named("optimize", given.pop("optimize", Goal.AREA))
+    known_name("target", given.pop("target", GENERIC), BEST)
+    micro = {name: given.pop(name) for name in ["registered_after"] if name in given}
+    known = [f.name for f in dataclasses.fields(Decode)] + ["block_size"]
+    for name in given:
+        if name not in known:
+            raise ValueError(unknown_name("field", name, [*known, "registered_after", "optimize", "target"]))
+    operation = decoding(block, profile, **given)
+    return DecoderConfig(
+        numerics=operation, microarchitecture=DecoderArchitecture(**micro), profile=profile_of(operation, profile)
+    )
+
+
+CONFIGURATIONS: dict[str, Callable[..., ConverterConfig | DecoderConfig]] = {
+    Encode.name: converter_config,
+    Decode.name: decoder_config,
+}
+"""By the name of the operation, what makes a configuration of a format, a profile and fields."""
 
 
 def _several(names: object) -> list[Any]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from amaranth.lib import wiring
+
 from ..host.files import claimed, regular, write_whole
+from ..spec import Role
 from ..spec.identifiers import identifier
-from .architecture import Quantizer
+from .architecture import Microarchitecture, Quantizer
 from .block import BlockConverter
 from .boundaries import TOGETHER
-from .config import ConverterConfig, converter_config
+from .config import CONFIGURATIONS, ConverterConfig, DecoderConfig, HardwareConfig
+from .decoder import BlockDecoder
 from .modules import convert
 from .package import core, file_list, templates
 from .random_source import RandomSource
@@ -21,25 +26,30 @@ from .vendors import project
 
 __all__ = ["default_name", "describe", "emit", "verilog"]
 
-SIGNALS = frozenset(("x", "mode", "random", "scale", "p", "amax", "magnitude", "key", "nan", "inf", "wide"))
-"""Names of the top module's own signals, which a module of the same name would hide."""
+SIGNALS = {
+    "encode": frozenset(("x", "mode", "random", "scale", "p", "amax", "magnitude", "key", "nan", "inf", "wide")),
+    "decode": frozenset(("p", "scale", "random", "y", "base", "nan", "inf", "zero")),
+}
+"""By operation, names of the top module's own signals, which a module of the same name would hide."""
 
 CLOCKED = frozenset(("clk", "rst", "enable", "i_valid", "i_ready", "o_valid", "o_ready"))
 """Those that a converter with registers has besides, and the registers themselves, whose names end in ``_q``."""
 
 
-def default_name(config: ConverterConfig) -> str:
+def default_name(config: HardwareConfig) -> str:
     """Name of the top module unless the user gives one; different converters have different names."""
-    numerics, profile = config.numerics, config.profile
-    rules = profile if profile and config == converter_config(numerics.block.element, profile) else config.config_id
-    names = dict.fromkeys(mode.block.element.name for mode in config.alternatives if mode.block != numerics.block)
-    return "_".join([numerics.block.name, *names, rules])
+    block, profile, operation = config.modes[0].block, config.profile, config.numerics.name
+    usual = profile and config == CONFIGURATIONS[operation](block.element, profile)
+    names = dict.fromkeys(mode.block.element.name for mode in config.alternatives if mode.block != block)
+    kind = [] if operation == "encode" else [operation]
+    return "_".join([block.name, *names, *kind, profile if profile and usual else config.config_id])
 
 
-def _checked_name(name: str, config: ConverterConfig) -> str:
-    if identifier(name) in SIGNALS:
+def _checked_name(name: str, config: HardwareConfig) -> str:
+    signals = SIGNALS[config.numerics.name]
+    if identifier(name) in signals:
         raise ValueError(
-            f"name must not be that of a signal in the top module ({', '.join(sorted(SIGNALS))}), not {name!r}"
+            f"name must not be that of a signal in the top module ({', '.join(sorted(signals))}), not {name!r}"
         )
     if config.latency and (name in CLOCKED or name.endswith("_q")):
         raise ValueError(
@@ -62,23 +72,14 @@ CLOCKING = {
 """
 
 
-def describe(config: ConverterConfig, name: str | None = None) -> dict[str, Any]:
+def describe(config: HardwareConfig, name: str | None = None) -> dict[str, Any]:
     """What the JSON beside the Verilog says: ports, widths, latency, configuration and the versions that made it."""
     return {
         "name": _checked_name(default_name(config) if name is None else name, config),
         "config_id": config.config_id,
         "profile": config.profile,
         **config.to_dict(),
-        **(
-            {
-                "modes": [
-                    {"mode": number, "block": mode.block.name, "scale_rule": str(mode.scale_rule)}
-                    for number, mode in enumerate(config.modes)
-                ]
-            }
-            if config.alternatives
-            else {}
-        ),
+        **({"modes": _modes(config)} if isinstance(config, ConverterConfig) and config.alternatives else {}),
         "latency": config.latency,
         **(CLOCKING if config.latency else {}),
         "ports": [{"name": port.name, "direction": port.direction, "width": port.width} for port in config.ports],
@@ -86,32 +87,64 @@ def describe(config: ConverterConfig, name: str | None = None) -> dict[str, Any]
     }
 
 
-def _header(about: dict[str, Any], config: ConverterConfig) -> str:
+def _modes(config: ConverterConfig) -> list[dict[str, object]]:
+    return [
+        {"mode": number, "block": mode.block.name, "scale_rule": str(mode.scale_rule)}
+        for number, mode in enumerate(config.modes)
+    ]
+
+
+def _encoder(config: ConverterConfig) -> tuple[str, dict[str, str]]:
+    """What an encoder is, and its data ports, in words."""
     block, numerics = config.numerics.block, config.numerics
     elements = " or ".join(dict.fromkeys(mode.block.element.name for mode in config.modes))
     blocks = config.formats.replace(",", " or ")
-    entering = {port["name"] for port in about["ports"]}
-    ports = {
+    return f"{numerics.source.name} to {blocks} block converter", {
         "x": f"{block.block_size} {numerics.source.name} numbers, element 0 in the low bits",
         "mode": "; ".join(
             f"{number}: {mode.block.element.name} {mode.scale_rule}" for number, mode in enumerate(config.modes)
         ),
         "random": f"{numerics.random_bits} random bits for each element, those of element 0 in the low bits",
-        "clk": "all registers change at its rising edge",
-        "rst": "synchronous, active high: drops all blocks that are inside; nothing enters or leaves meanwhile",
-        "i_valid": f"{' and '.join(port for port in ('x', 'mode', 'random') if port in entering)} are of a block",
-        "i_ready": "a block is taken at the edge that sees i_valid too; follows o_ready in the same cycle",
-        "o_valid": "scale and p hold a result, and do not change before it is taken",
-        "o_ready": "a result is taken at the edge that sees o_valid too",
         "scale": f"shared scale, {block.scale.name} (byte = exponent + {block.scale.bias})",
         "p": f"{block.block_size} {elements} codes of {block.element.bits} bits, element 0 in the low bits",
     }
-    rules = {**numerics.identity(), **about["microarchitecture"]}
+
+
+def _decoder(config: DecoderConfig) -> tuple[str, dict[str, str]]:
+    """The same of a decoder."""
+    rules, block = config.numerics, config.numerics.block
+    return f"{block.name} to {rules.destination.name} block decoder", {
+        "p": f"{block.block_size} {block.element.name} codes of {block.element.bits} bits, element 0 in the low bits",
+        "scale": f"shared scale, one byte: {rules.scale_reading}",
+        "random": f"{rules.random_bits} random bits for each element, those of element 0 in the low bits",
+        "y": f"{block.block_size} {rules.destination.name} numbers, element 0 in the low bits",
+    }
+
+
+IN_WORDS: dict[str, Callable[..., tuple[str, dict[str, str]]]] = {"encode": _encoder, "decode": _decoder}
+COMPONENTS: dict[str, Callable[..., wiring.Component]] = {"encode": BlockConverter, "decode": BlockDecoder}
+"""By operation, what computes it."""
+
+
+def _header(about: dict[str, Any], config: HardwareConfig) -> str:
+    title, data = IN_WORDS[config.numerics.name](config)
+    entering = [port.name for port in config.ports if port.role.is_data and port.direction == "input"]
+    leaving = [port.name for port in config.ports if port.is_result]
+    ports = {
+        **data,
+        "clk": "all registers change at its rising edge",
+        "rst": "synchronous, active high: drops all blocks that are inside; nothing enters or leaves meanwhile",
+        "i_valid": f"{' and '.join(entering)} are of a block",
+        "i_ready": "a block is taken at the edge that sees i_valid too; follows o_ready in the same cycle",
+        "o_valid": _holds(leaving),
+        "o_ready": "a result is taken at the edge that sees o_valid too",
+    }
+    rules = {**config.numerics.identity(), **about["microarchitecture"]}
     if config.latency:
         rules["registered_after"] = ", ".join(rules["registered_after"])
     own = rules.pop("formats", {})  # formats that their names do not say
     lines = [
-        f"{about['name']}: {numerics.source.name} to {blocks} block converter",
+        f"{about['name']}: {title}",
         "SPDX-License-Identifier: Apache-2.0",
         "",
         "Made by " + ", ".join(f"{tool} {number}" for tool, number in about["generator"].items()) + ".",
@@ -119,9 +152,8 @@ def _header(about: dict[str, Any], config: ConverterConfig) -> str:
         *(f"  {key} = {value}" for key, value in rules.items()),
         *(f"  {role} {key} = {value}" for role, fields in own.items() for key, value in fields.items()),
         *(
-            f"  mode {number}: block = {mode.block.name}, scale_rule = {mode.scale_rule}"
-            for number, mode in enumerate(config.modes)
-            if config.alternatives
+            "  mode {mode}: block = {block}, scale_rule = {scale_rule}".format_map(mode)
+            for mode in about.get("modes", [])
         ),
         "Ports:",
         *(
@@ -133,7 +165,13 @@ def _header(about: dict[str, Any], config: ConverterConfig) -> str:
     return "".join(f"// {line}".rstrip() + "\n" for line in lines)
 
 
-def _timing(config: ConverterConfig) -> str:
+def _holds(ports: Sequence[str]) -> str:
+    if len(ports) == 1:
+        return f"{ports[0]} holds a result, and does not change before it is taken"
+    return f"{' and '.join(ports)} hold a result, and do not change before it is taken"
+
+
+def _timing(config: HardwareConfig) -> str:
     if not config.latency:
         return "Latency: 0 cycles (combinational, no clock)."
     return (
@@ -153,21 +191,26 @@ TABLE_WAIVER = """/* verilator lint_off WIDTHTRUNC */   // a truth table is shif
 """
 
 
-def verilog(config: ConverterConfig, name: str | None = None) -> str:
+def verilog(config: HardwareConfig, name: str | None = None) -> str:
     """The Verilog file of a configuration, with header.
 
     The same for the same configuration, name and versions, whatever the folder, the hash seed or the day.
     """
     about = describe(config, name)
+    waiver = WAIVER + TABLE_WAIVER * _has_tables(config)
+    return f"{_header(about, config)}{waiver}\n{convert(COMPONENTS[config.numerics.name](config), about['name'])}"
+
+
+def _has_tables(config: HardwareConfig) -> bool:
     micro = config.microarchitecture
-    waiver = WAIVER + TABLE_WAIVER * (micro.quantizer is Quantizer.TABLE or micro.amax not in TOGETHER)
-    return f"{_header(about, config)}{waiver}\n{convert(BlockConverter(config), about['name'])}"
+    if not isinstance(micro, Microarchitecture):
+        return False
+    return micro.quantizer is Quantizer.TABLE or micro.amax not in TOGETHER
 
 
-def random_source(config: ConverterConfig, name: str) -> str:
+def random_source(config: HardwareConfig, name: str) -> str:
     """The Verilog file of the source of random bits for a converter with stochastic rounding."""
-    numerics = config.numerics
-    width = numerics.block_size * numerics.random_bits
+    (width,) = (port.width for port in config.ports if port.role is Role.RANDOM)
     header = [
         f"{name}_random_source: {width} random bits for {name}, new ones in every clock cycle with enable",
         "SPDX-License-Identifier: Apache-2.0",
@@ -179,7 +222,7 @@ def random_source(config: ConverterConfig, name: str) -> str:
 
 
 def emit(
-    config: ConverterConfig,
+    config: HardwareConfig,
     out: Path | str = "build",
     name: str | None = None,
     *,
@@ -202,15 +245,15 @@ def emit(
     about = describe(config, name)
     name = about["name"]
     folder = Path(out) / name
-    formats = config.formats.replace(",", " or ")
+    title, _ = IN_WORDS[config.numerics.name](config)
     contents = {"verilog": (f"{name}.v", verilog(config, name))}
-    if config.numerics.random_bits:
+    if any(port.role is Role.RANDOM for port in config.ports):
         contents["random_source"] = (f"{name}_random_source.v", random_source(config, name))
     files, test = [file for file, _ in contents.values()], f"{name}_tb.v" if bench else None
     in_verilog, in_systemverilog = templates(about).values()
     contents |= {
         "filelist": (f"{name}.f", file_list(files)),
-        "core": (f"{name}.core", core(about, formats, files, test)),
+        "core": (f"{name}.core", core(about, title, files, test)),
         "template": (f"{name}_inst.v", in_verilog),
         "template_sv": (f"{name}_inst.sv", in_systemverilog),
         "json": (f"{name}.json", json.dumps(about, indent=2) + "\n"),

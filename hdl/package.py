@@ -17,7 +17,7 @@ def file_list(files: Sequence[str]) -> str:
     return "".join(f"{file}\n" for file in files)
 
 
-def core(about: dict[str, Any], formats: str, files: Sequence[str], bench: str | None) -> str:
+def core(about: dict[str, Any], title: str, files: Sequence[str], bench: str | None) -> str:
     """The core file of FuseSoC: ``files`` for synthesis, and a ``bench`` that checks itself where there is one.
 
     The targets are ``default`` (for designs that depend on the core), ``lint`` (Verilator), ``synth`` (Yosys) and
@@ -26,7 +26,7 @@ def core(about: dict[str, Any], formats: str, files: Sequence[str], bench: str |
     name = about["name"]
     text = f"""CAPI=2:
 name: {LIBRARY}:{name}:{version("mxcast")}
-description: {about["numerics"]["source"]} to {formats} block converter ({about["config_id"]})
+description: {title} ({about["config_id"]})
 filesets:
   rtl:
     files: [{", ".join(files)}]

@@ -13,12 +13,12 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member
 
-from .config import ConverterConfig
+from .config import HardwareConfig
 
 __all__ = ["Stage", "enable_port"]
 
 
-def enable_port(config: ConverterConfig, boundaries: Iterable[str]) -> dict[str, Member]:
+def enable_port(config: HardwareConfig, boundaries: Iterable[str]) -> dict[str, Member]:
     """The port ``enable`` of a component that has registers at one of these boundaries, or none."""
     return {"enable": In(1)} if set(boundaries) & set(config.microarchitecture.registered_after) else {}
 

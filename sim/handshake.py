@@ -10,7 +10,7 @@ from ..spec import Encode
 from .driver import Driver
 from .verilated import Verilated
 
-__all__ = ["HandshakeError", "Stalled"]
+__all__ = ["HandshakeError", "Stalled", "stalled"]
 
 FAULTS = (
     "",
@@ -48,7 +48,13 @@ class Stalled(Verilated):
         return Stalled(self.driver, self.modes, self.latency, self.number, seed)
 
     def drive(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
-        given = self.latency, self.seed & 0xFFFFFFFF
-        fault, results = self.driver(inputs, outputs, *given, entry="mxcast_handshake", found=2)
-        if fault:
-            raise HandshakeError(f"{FAULTS[fault]}: after {results} results, with the gaps of seed {self.seed}")
+        stalled(self.driver, self.latency, self.seed, inputs, outputs)
+
+
+def stalled(
+    driver: Driver, latency: int, seed: int, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]
+) -> None:
+    """Drive transactions with gaps on both sides, and fill the outputs. Raises `HandshakeError`."""
+    fault, results = driver(inputs, outputs, latency, seed & 0xFFFFFFFF, entry="mxcast_handshake", found=2)
+    if fault:
+        raise HandshakeError(f"{FAULTS[fault]}: after {results} results, with the gaps of seed {seed}")

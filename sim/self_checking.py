@@ -9,11 +9,13 @@ from importlib.metadata import version
 
 import numpy as np
 
-from ..hdl import ConverterConfig
+from ..hdl import ConverterConfig, DecoderConfig
 from ..models import quantize
+from ..models.decode import decode_blocks
 from ..models.source import DTYPES
 from ..spec import Port, Role
 from . import stimuli
+from .decoder import decoder_rows, pairs
 from .driver import data_ports
 from .transactions import values
 
@@ -21,6 +23,8 @@ __all__ = ["bench"]
 
 OF_EACH = 3
 """Blocks of each family of corners, in each mode."""
+PAIRED = 500
+"""About so many blocks of a decoder, two or more for each scale byte."""
 RANDOM = 32
 """Random blocks, in each mode."""
 PATIENCE = 20
@@ -82,7 +86,7 @@ FINISH = """\
 """
 
 
-def bench(config: ConverterConfig, name: str, seed: int = 0) -> str:
+def bench(config: ConverterConfig | DecoderConfig, name: str, seed: int = 0) -> str:
     """The text of the module ``<name>_tb``. It prints PASS or FAIL in its last line, with the number of blocks.
 
     The blocks are directed ones of every family and random ones, in every mode; a converter with registers is given one
@@ -90,7 +94,7 @@ def bench(config: ConverterConfig, name: str, seed: int = 0) -> str:
     """
     ports = config.ports
     entering, leaving = data_ports(ports, "input"), data_ports(ports, "output")
-    rows = list(_rows(config, seed))
+    rows = _rows(config, seed) if isinstance(config, ConverterConfig) else _decoder_rows(config, seed)
     body = REGISTERED if config.latency else COMBINATIONAL
     body = body.format(
         drive=_together(entering), collect=_together(leaving), cycles=len(rows) + config.latency + PATIENCE
@@ -136,6 +140,23 @@ def _rows(config: ConverterConfig, seed: int) -> Sequence[tuple[Mapping[str, int
         for row, block in enumerate(patterns):
             given = {Role.NUMBERS: block, Role.MODE: [mode]} | ({} if random is None else {Role.RANDOM: random[row]})
             made = {Role.SCALE: q.scales[row], Role.CODES: q.codes[row]}
+            found.append((values(config.ports, "input", given), values(config.ports, "output", made)))
+    return found
+
+
+def _decoder_rows(config: DecoderConfig, seed: int) -> Sequence[tuple[Mapping[str, int], Mapping[str, int]]]:
+    """The same of a decoder: some blocks with every scale byte, and random ones."""
+    found, rules = [], config.numerics
+    chunks = list(pairs(rules, seed))
+    step = sum(len(chunk.scales) for chunk in chunks) // PAIRED | 1
+    chunks = [chunk.every(step) for chunk in chunks] + list(decoder_rows(rules, RANDOM, seed))
+    for blocks in chunks:
+        y = np.empty(blocks.codes.shape, DTYPES[rules.destination.name])
+        decode_blocks(blocks.scales, blocks.codes, rules, y, blocks.random)
+        for row, scale in enumerate(blocks.scales):
+            drawn = {} if blocks.random is None else {Role.RANDOM: blocks.random[row]}
+            given = {Role.CODES: blocks.codes[row], Role.SCALE: [scale], **drawn}
+            made = {Role.NUMBERS: y.view(f"u{y.itemsize}")[row]}
             found.append((values(config.ports, "input", given), values(config.ports, "output", made)))
     return found
 

@@ -9,19 +9,20 @@ from typing import Unpack
 
 import numpy as np
 
-from ..hdl import ConverterConfig, ConverterFields, Format, converter_config
+from ..hdl import ConverterConfig, ConverterFields, DecoderConfig, Format, HardwareConfig, converter_config
 from ..host.cache import refreshed
 from ..models import quantize
 from ..models.source import DTYPES, narrow, widen
 from ..spec import Encode
 from . import stimuli as make
 from .command import command_line
+from .decoder import VerilatedDecoder, compared, decoder_rows, pairs, verilate_decoder
 from .handshake import HandshakeError, Stalled
 from .record import Record
 from .scoreboard import Scoreboard
 from .verilated import Verilated, verilate
 
-__all__ = ["STIMULI", "Verification", "verify"]
+__all__ = ["DECODER_STIMULI", "STIMULI", "Verification", "verify", "verify_decoder"]
 
 CHUNK = 1 << 15
 """Blocks that are compared at a time."""
@@ -34,7 +35,7 @@ Stimulus = tuple[str, Iterable[np.ndarray]]
 class Verification:
     """The outcome of `verify`."""
 
-    config: ConverterConfig
+    config: HardwareConfig
     passed: bool
     counts: dict[str, int]
     """Blocks compared, by stimulus or tensor."""
@@ -132,6 +133,42 @@ def verify(
         mismatched_blocks=board.mismatched_blocks,
         report=board.report,
         seed=seed,
+    )
+
+
+DECODER_STIMULI = ("standard", "pairs", "random")
+
+
+def verify_decoder(
+    config: DecoderConfig,
+    *,
+    stimuli: str = "standard",
+    blocks: int = 1_000_000,
+    seed: int = 0,
+    design: VerilatedDecoder | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    force: bool = False,
+) -> Verification:
+    """Compare the Verilated design of a decoder with `models.dequantize`, bit for bit.
+
+    ``stimuli`` is one of `DECODER_STIMULI`: ``pairs`` is every scale byte with every code, in every lane; ``random``
+    are ``blocks`` random ones; ``standard`` is both. ``design`` is what is verified instead of the emitted file.
+    Raises ValueError for other stimuli.
+    """
+    if stimuli not in DECODER_STIMULI:
+        raise ValueError(f"stimuli of a decoder must be one of {', '.join(DECODER_STIMULI)}, not {stimuli!r}")
+    if blocks < 1:
+        raise ValueError(f"blocks must be at least 1, not {blocks}")
+    with refreshed(force):
+        design = design or verilate_decoder(config, seed=seed)
+    chosen = {"pairs": pairs(config.numerics, seed), "random": decoder_rows(config.numerics, blocks, seed)}
+    counts, wrong, report = compared(
+        design,
+        [(name, rows) for name, rows in chosen.items() if stimuli in ("standard", name)],
+        lambda done: progress(done, 0) if progress else None,
+    )
+    return Verification(
+        config=config, passed=not report, counts=counts, mismatched_blocks=wrong, report=report, seed=seed
     )
 
 

@@ -5,6 +5,16 @@ from typing import TYPE_CHECKING
 
 from .blocks import BLOCK_SIZES, BLOCKS, OTHER_BLOCKS, BlockFormat, Convention, SubScale, TensorScale
 from .catalogue import Rule
+from .decode import (
+    DECODE_RULES,
+    Decode,
+    DecodedNan,
+    DecodedOverflow,
+    DecodedRounding,
+    DecodedZero,
+    DecodeFields,
+    ScaleReading,
+)
 from .encode import RULES, Encode, EncodeFields, Overflow, Rounding, ScaleRule, Specials, Subnormals, signal_codes
 from .formats import (
     BF16,
@@ -34,12 +44,14 @@ from .formats import (
 from .names import block_format, element_format, source_format
 from .operation import OPERATIONS, Operation, operation_of, short_id
 from .ports import Port, Role
-from .profiles import PROFILES, Profile, numerics, profile_of
+from .profiles import DECODERS, PROFILES, PROFILES_OF, Profile, decoding, numerics, profile_of
 
 __all__ = [
     "BF16",
     "BLOCKS",
     "BLOCK_SIZES",
+    "DECODERS",
+    "DECODE_RULES",
     "E2M1",
     "E2M3",
     "E3M2",
@@ -53,6 +65,7 @@ __all__ = [
     "OPERATIONS",
     "OTHER_BLOCKS",
     "PROFILES",
+    "PROFILES_OF",
     "RULES",
     "SCALES",
     "SOURCES",
@@ -61,6 +74,12 @@ __all__ = [
     "UE5M3",
     "BlockFormat",
     "Convention",
+    "Decode",
+    "DecodeFields",
+    "DecodedNan",
+    "DecodedOverflow",
+    "DecodedRounding",
+    "DecodedZero",
     "Encode",
     "EncodeFields",
     "FixedFormat",
@@ -76,6 +95,7 @@ __all__ = [
     "Role",
     "Rounding",
     "Rule",
+    "ScaleReading",
     "ScaleRule",
     "SpecialCodes",
     "Specials",
@@ -83,6 +103,7 @@ __all__ = [
     "Subnormals",
     "TensorScale",
     "block_format",
+    "decoding",
     "element_format",
     "numerics",
     "operation_of",

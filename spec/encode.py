@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from operator import index
 from typing import Any, ClassVar, TypedDict, Unpack
@@ -22,7 +22,19 @@ from .names import block_format, format_of, source_format
 from .operation import Operation
 from .ports import Port, Role
 
-__all__ = ["Encode", "EncodeFields", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals", "signal_codes"]
+__all__ = [
+    "Encode",
+    "EncodeFields",
+    "Overflow",
+    "Rounding",
+    "ScaleRule",
+    "Specials",
+    "Subnormals",
+    "check_block",
+    "require_random_bits",
+    "signal_codes",
+    "whole_size",
+]
 
 
 class ScaleRule(Rule):
@@ -122,23 +134,23 @@ def signal_codes(element: NumberFormat) -> tuple[int, int]:
     return element.inf_field, min(max(most - 1, element.inf_field + 1), most)
 
 
-def _check_block(block: BlockFormat) -> None:
-    """Raises ValueError for a block format that nothing here makes."""
-    element, name = block.element, block.element.name
+def check_block(block: BlockFormat, done: str, sizes: Container[int], words: str) -> None:
+    """Raises ValueError for a block format that nothing here converts, or of none of these sizes. ``done`` and
+    ``words`` say in the sentence what is not done, and which sizes there are.
+    """
+    element, name, alone = block.element, block.element.name, f"only E8M0 scales, and these alone, are {done}"
     refused = {
-        f"{block.name} has the scale format {block.scale.name}: only E8M0 scales, and these alone, are converted "
-        "to": block.scale != E8M0,
-        f"{block.name} has a scale of the whole tensor: only E8M0 scales, and these alone, are converted "
-        "to": block.tensor_scale is not None,
-        f"{block.name} has a field for every {block.sub_scale and block.sub_scale.size} elements: only E8M0 scales, "
-        "and these alone, are "
-        "converted to": block.sub_scale is not None,
-        f"block_size must be a power of two from 2 to 128, not {excerpt(block.block_size)}": block.shape
-        not in [(size,) for size in BLOCK_SIZES],
+        f"{block.name} has the scale format {block.scale.name}: {alone}": block.scale != E8M0,
+        f"{block.name} has a scale of the whole tensor: {alone}": block.tensor_scale is not None,
+        f"{block.name} has a field for every {block.sub_scale and block.sub_scale.size} elements: {alone}": (
+            block.sub_scale is not None
+        ),
+        f"block_size must be {words}, not {excerpt(block.block_size)}": (
+            len(block.shape) > 1 or block.block_size not in sizes
+        ),
         "an element format's name must be lower-case letters, digits and underscores, not "
         f"{excerpt(name)}": not re.fullmatch("[a-z][a-z0-9_]*", name),
         **ELEMENT_CHECKS[element.kind](element),
-        f"the largest {name} must be at least 1, so that no scale of FP32 data is out of range": element.emax < 0,
     }
     for sentence, is_refused in refused.items():
         if is_refused:
@@ -213,18 +225,17 @@ class Encode(Operation):
         object.__setattr__(self, "source", source_format(self.source))
         if self.source not in (FP32, BF16, FP16):
             raise ValueError(f"source must be fp32, bf16 or fp16, not {self.source.name}")
-        _check_block(self.block)
+        check_block(self.block, "converted to", BLOCK_SIZES, "a power of two from 2 to 128")
+        if self.block.element.emax < 0:
+            raise ValueError(
+                f"the largest {self.block.element.name} must be at least 1, so that no scale of FP32 data is out of "
+                "range"
+            )
         for name, rule in RULES.items():
             object.__setattr__(self, name, rule.named(name, getattr(self, name)))
         if self.rounding is Rounding.SR and self.random_bits == 0:
             object.__setattr__(self, "random_bits", 8)
-        allowed = range(1, 17) if self.rounding is Rounding.SR else [0]
-        if type(self.random_bits) is not int or self.random_bits not in allowed:
-            raise ValueError(
-                f"random_bits must be 1 to 16, not {excerpt(self.random_bits)}"
-                if self.rounding is Rounding.SR
-                else f"random_bits are for the rounding sr, not for {self.rounding}"
-            )
+        require_random_bits(self.random_bits, self.rounding is Rounding.SR, self.rounding)
 
     @property
     def block_size(self) -> int:
@@ -312,7 +323,7 @@ class Encode(Operation):
         changed: dict[str, Any] = {**fields}
         chosen = self.block if block is None else block_format(block)
         if "block_size" in changed:
-            chosen = chosen.resized(_size(changed.pop("block_size")))
+            chosen = chosen.resized(whole_size(changed.pop("block_size"), "a power of two from 2 to 128"))
         known = [f.name for f in dataclasses.fields(self)]
         for name in changed:
             if name not in known:
@@ -325,13 +336,24 @@ class Encode(Operation):
         return dataclasses.replace(self, block=chosen, **changed)
 
 
-def _size(size: object) -> int:
+def require_random_bits(bits: object, is_random: bool, rounding: Rule) -> None:
+    """Raises ValueError for a number of random bits that a rounding does not take."""
+    if type(bits) is not int or bits not in (range(1, 17) if is_random else [0]):
+        raise ValueError(
+            f"random_bits must be 1 to 16, not {excerpt(bits)}"
+            if is_random
+            else f"random_bits are for the rounding sr, not for {rounding}"
+        )
+
+
+def whole_size(size: object, words: str) -> int:
+    """A block size as an integer. Raises ValueError for what is none; ``words`` say which sizes there are."""
     try:
         number = 0 if isinstance(size, bool) else index(size)  # type: ignore[arg-type]  # what is no number is refused
     except TypeError:
         number = 0
     if number < 1:
-        raise ValueError(f"block_size must be a power of two from 2 to 128, not {excerpt(size)}")
+        raise ValueError(f"block_size must be {words}, not {excerpt(size)}")
     return number
 
 

@@ -33,11 +33,11 @@ FLOAT_NAME = re.compile(f"(?:mxfp(?P<bits>{N})_)?e(?P<exp>{N})m(?P<man>{N})(?:_(
 FIXED_NAME = re.compile(f"(?:mx)?int(?P<bits>{N})")
 
 
-def source_format(name: str | FloatFormat) -> FloatFormat:
-    """The source format of this name."""
+def source_format(name: str | FloatFormat, kind: str = "source") -> FloatFormat:
+    """The format of this name that data comes in, or goes out in: ``kind`` says so in the error."""
     if isinstance(name, FloatFormat):
         return name
-    return SOURCES[known_name("source", name, SOURCES)]
+    return SOURCES[known_name(kind, name, SOURCES)]
 
 
 def element_format(name: str) -> NumberFormat:

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
+from .blocks import BlockFormat
 from .catalogue import excerpt, unknown_name
 from .formats import NumberFormat
 from .names import format_fields, is_spelt
@@ -26,6 +27,8 @@ class Operation(ABC):
     """
 
     name: ClassVar[str]
+    block: BlockFormat
+    random_bits: int
 
     def __init_subclass__(cls, **arguments: object) -> None:
         super().__init_subclass__(**arguments)

@@ -7,11 +7,12 @@ from typing import Unpack, cast
 
 from .blocks import BlockFormat
 from .catalogue import known_name
+from .decode import Decode, DecodeFields
 from .encode import Encode, EncodeFields
 from .formats import NumberFormat
 from .names import block_format
 
-__all__ = ["PROFILES", "Profile", "numerics", "profile_of"]
+__all__ = ["DECODERS", "PROFILES", "PROFILES_OF", "Profile", "decoding", "numerics", "profile_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +106,78 @@ PROFILES: dict[str, Profile] = {
     )
 }
 
+"""Profiles of encoding by name."""
+
+DECODERS: dict[str, Profile] = {
+    p.name: p
+    for p in (
+        Profile(
+            name="ocp",
+            source="OCP Microscaling Formats (MX) v1.0, section 5; IEEE 754-2019 for the destination",
+            date="2023-09",
+            rules=(),
+        ),
+        Profile(
+            name="torchao",
+            source="torchao, prototype/mx_formats, to_dtype, 0.19.0 source tree",
+            date="2026-08",
+            rules=(("nan", "payload"),),
+            remark="FP32 and BF16; for FP16 the library first rounds the scale to FP16, which is Inf from 2**16 on",
+        ),
+        Profile(
+            name="te",
+            source="Transformer Engine, common/cast/mxfp8/dequantize_mxfp8.cuh with ptx::exp2f",
+            date="2026-08",
+            rules=(("scale_reading", "field"), ("nan", "all_ones")),
+            remark="blocks with byte 0 become zeros, those with byte 255 Inf",
+        ),
+        Profile(
+            name="gpt_oss",
+            source="openai/gpt-oss, gpt_oss/torch/weights.py, torch.ldexp",
+            date="2026-07",
+            rules=(("scale_reading", "power"), ("destination", "bf16")),
+            remark="torch takes 2**128 as Inf first: under byte 255 it gives Inf for 0.5 and 1, and NaN for 0",
+        ),
+        Profile(
+            name="ggml",
+            source="ggml, dequantize_row_mxfp4 with GGML_E8M0_TO_FP32_HALF",
+            date="2026-08",
+            rules=(("scale_reading", "power"), ("zero", "positive")),
+        ),
+        Profile(
+            name="idma",
+            source="PULP iDMA, src/backend/idma_otf_mxdequant.sv",
+            date="2026-11",
+            rules=(("scale_reading", "signed"), ("subnormals", "flush"), ("overflow", "saturate")),
+            remark="E5M2 only there",
+        ),
+    )
+}
+"""Profiles of decoding by name."""
+
+PROFILES_OF = {Encode.name: PROFILES, Decode.name: DECODERS}
+"""By the name of the operation."""
+
+
+def decoding(
+    block: str | BlockFormat | NumberFormat | Decode, profile: str | None = None, **fields: Unpack[DecodeFields]
+) -> Decode:
+    """The operation `Decode` of a block format under a profile (``ocp`` unless given), with any field replaced.
+
+    A `Decode` may stand in place of the format, without a profile. Raises ValueError for an unknown format, profile,
+    field or rule, TypeError for a profile beside a `Decode`.
+
+    >>> decoding("e2m1", "gpt_oss").destination.name
+    'bf16'
+    """
+    if isinstance(block, Decode):
+        if profile is not None:
+            raise TypeError("an operation says all its rules: a profile cannot be given beside it")
+        return block.replace(**fields)
+    profile = known_name("profile", "ocp" if profile is None else profile, DECODERS)
+    rules = cast("DecodeFields", dict(DECODERS[profile].rules))
+    return Decode(block=block_format(block)).replace(**rules).replace(**fields)
+
 
 def numerics(
     block: str | BlockFormat | NumberFormat | Encode, profile: str | None = None, **fields: Unpack[EncodeFields]
@@ -126,11 +199,13 @@ def numerics(
     return Encode(block=block_format(block)).replace(**rules).replace(**fields)
 
 
-def profile_of(rules: Encode, preferred: str | None = None) -> str | None:
+def profile_of(rules: Encode | Decode, preferred: str | None = None) -> str | None:
     """The profile that has exactly these rules, the preferred one if it has; None if there is none.
 
     >>> profile_of(numerics("e4m3", "ocp", scale_rule="ceil"))
     'nvidia'
     """
-    candidates = [*([] if preferred is None else [known_name("profile", preferred, PROFILES)]), *PROFILES]
-    return next((name for name in candidates if numerics(rules.block, name) == rules), None)
+    known = DECODERS if isinstance(rules, Decode) else PROFILES
+    candidates = [*([] if preferred is None else [known_name("profile", preferred, known)]), *known]
+    made = decoding if isinstance(rules, Decode) else numerics
+    return next((name for name in candidates if made(rules.block, name) == rules), None)

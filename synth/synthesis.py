@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from ..hdl import BuildFields, ConverterConfig, ConverterFields, Format, converter_config, verilog
+from ..hdl import (
+    BuildFields,
+    ConverterConfig,
+    ConverterFields,
+    DecoderConfig,
+    Format,
+    HardwareConfig,
+    converter_config,
+    verilog,
+)
 from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
@@ -21,8 +30,16 @@ from .yosys import run, yosys_version
 
 __all__ = ["STAGES", "Synthesis", "synth", "synth_all"]
 
-STAGES = {"widen": "widen", "tree": "amax_tree", "scale": "scale_unit", "element": "element_quantizer"}
-"""Stages by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened."""
+STAGES = {
+    "widen": "widen",
+    "tree": "amax_tree",
+    "scale": "scale_unit",
+    "element": "element_quantizer",
+    "factor": "factor_unit",
+    "decoder": "element_decoder",
+}
+"""Stages by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened; the last two are those
+of a decoder."""
 
 TOP = "converter"
 
@@ -31,7 +48,7 @@ TOP = "converter"
 class Synthesis:
     """The outcome of `synth`."""
 
-    config: ConverterConfig
+    config: HardwareConfig
     target: str
     liberty: str | None = None
     """Name of the Liberty file whose cells it is made of."""
@@ -55,7 +72,7 @@ class Synthesis:
 
 
 def synth(
-    config: Format,
+    config: Format | DecoderConfig,
     target: str = "xcu",
     *,
     profile: str | None = None,
@@ -95,9 +112,12 @@ def synth(
         raise ValueError(f"a Liberty file is for the target asic, not {target}")
     chosen = TARGETS[target] if liberty is None else asic_cells(Path(liberty))
     asked: ConverterFields = {**fields}
-    if not isinstance(config, ConverterConfig):
+    if not isinstance(config, HardwareConfig):
         asked["target"] = chosen.optimized_as
-    config = converter_config(config, profile, **asked)
+    if not isinstance(config, DecoderConfig):
+        config = converter_config(config, profile, **asked)
+    elif fields or profile is not None:
+        raise TypeError("a DecoderConfig is complete: profile and fields cannot be given beside it")
     text = modules_of(config)
     modules = {
         name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"module {TOP}_{module}(" in text
@@ -114,7 +134,7 @@ def synth(
 
 
 def synth_all(
-    configs: list[ConverterConfig],
+    configs: Sequence[ConverterConfig | DecoderConfig],
     target: str = "xcu",
     *,
     liberty: Path | str | None = None,
@@ -133,7 +153,7 @@ def synth_all(
     return done
 
 
-def modules_of(config: ConverterConfig) -> str:
+def modules_of(config: HardwareConfig) -> str:
     """The emitted Verilog as it is measured: without the comments of its header, which change with every version."""
     return body(verilog(config, TOP))
 

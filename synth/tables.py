@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..hdl import ConverterConfig
+from ..hdl import ConverterConfig, HardwareConfig
 from ..spec import FP32
 from .baselines import NOTE as PUBLISHED_NOTE
 from .baselines import PUBLISHED, Published
@@ -73,12 +73,14 @@ def pnr_table(results: list[PlaceAndRoute]) -> list[dict[str, object]]:
     ]
 
 
-def _formats(config: ConverterConfig) -> str:
+def _formats(config: HardwareConfig) -> str:
     return " or ".join(dict.fromkeys(mode.block.name for mode in config.modes))
 
 
-def _published(config: ConverterConfig) -> Published | None:
+def _published(config: HardwareConfig) -> Published | None:
     """The paper's converter of this format: of 32 FP32 numbers, without modes."""
+    if not isinstance(config, ConverterConfig):
+        return None
     numerics = config.numerics
     if config.alternatives or numerics.source is not FP32 or numerics.block_size != 32:
         return None

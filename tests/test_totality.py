@@ -14,7 +14,21 @@ from importlib import import_module
 import pytest
 
 from mxcast.hdl import Quantizer
-from mxcast.spec import Convention, Kind, Overflow, Rounding, ScaleRule, Specials, Subnormals
+from mxcast.spec import (
+    DECODE_RULES,
+    Convention,
+    DecodedNan,
+    DecodedOverflow,
+    DecodedRounding,
+    DecodedZero,
+    Kind,
+    Overflow,
+    Rounding,
+    ScaleReading,
+    ScaleRule,
+    Specials,
+    Subnormals,
+)
 
 TABLES = {
     ScaleRule: {
@@ -49,6 +63,11 @@ TABLES = {
         "spec.encode": "ELEMENT_CHECKS",
     },
     Convention: {"models.exact": "CONVENTIONS"},
+    ScaleReading: {"models.exact_decode": "SCALE_READINGS", "models.decode": "READINGS"},
+    DecodedRounding: {"models.exact_decode": "ROUNDINGS", "models.decode": "ROUNDINGS"},
+    DecodedOverflow: {"models.exact_decode": "OVERFLOWS", "models.decode": "OVERFLOWS"},
+    DecodedNan: {"models.exact_decode": "NANS", "models.decode": "NANS"},
+    DecodedZero: {"models.exact_decode": "ZEROS"},
 }
 """By enumeration, the tables of each package."""
 
@@ -112,7 +131,7 @@ def test_a_removed_entry_is_missed():
 def test_every_rule_of_the_numerics_is_here():
     from mxcast.spec import RULES
 
-    assert set(RULES.values()) <= {*TABLES, *ALONE}
+    assert {*RULES.values(), *DECODE_RULES.values()} <= {*TABLES, *ALONE}
 
 
 def test_reasons_are_of_members_that_are_left_out():

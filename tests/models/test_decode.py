@@ -105,7 +105,8 @@ BEYOND = FloatFormat(name="beyond", exp_bits=9, man_bits=2, bias=255, specials="
             "wide has blocks of shape (2, 2): dequantize takes blocks along one axis",
         ),
         (wide(scale=FP32), "a table of values is for codes of at most 16 bits, not for fp32"),
-        (wide(BEYOND), "beyond has values that float32 does not have"),
+        (wide(BEYOND), "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of beyond"),
+        (wide(BEYOND, UE4M3), "beyond has values that float32 does not have"),
     ],
 )
 def test_what_cannot_be_decoded_yet(block, sentence):

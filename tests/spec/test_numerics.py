@@ -29,6 +29,7 @@ from mxcast.spec import (
     BF16,
     BLOCK_SIZES,
     BLOCKS,
+    DECODE_RULES,
     FP32,
     OPERATIONS,
     OTHER_BLOCKS,
@@ -64,12 +65,17 @@ def test_the_rules_are_all_here():
         "Amax",
         "AmaxKey",
         "Convention",
+        "DecodedNan",
+        "DecodedOverflow",
+        "DecodedRounding",
+        "DecodedZero",
         "Goal",
         "Negatives",
         "Overflow",
         "Quantizer",
         "Role",
         "Rounding",
+        "ScaleReading",
         "ScaleRule",
         "SpecialCodes",
         "Specials",
@@ -77,7 +83,7 @@ def test_the_rules_are_all_here():
         "Subnormals",
     }
     others = {Convention, Goal, Negatives, Role, SpecialCodes}
-    assert set(RULES.values()) | set(CHOICES.values()) == set(rules()) - others
+    assert {*RULES.values(), *DECODE_RULES.values(), *CHOICES.values()} == set(rules()) - others
 
 
 @pytest.mark.parametrize("member", [m for rule in rules() for m in rule], ids=lambda m: f"{type(m).__name__}-{m}")

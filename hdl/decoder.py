@@ -1,0 +1,78 @@
+"""The block decoder: what the scale byte means, made once, and an element decoder for each lane."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from amaranth.hdl import Module
+
+from ..spec import BlockFormat, Decode, NumberFormat
+from .boundaries import decoder_stages
+from .config import DecoderConfig, DecoderFields, decoder_config
+from .element_decoder import ElementDecoder, FactorUnit, factor_ports
+from .modules import instantiated
+from .operand import lane_name
+from .pipeline import Pipeline
+from .register import Stage
+
+__all__ = ["BlockDecoder"]
+
+
+class BlockDecoder(Pipeline[DecoderConfig]):
+    """Convert a scale byte and element codes to a block of numbers; combinational, unless ``registered_after`` names
+    stage boundaries, at which there are registers then, with the handshake of `BlockConverter`.
+
+    Parameters
+    ----------
+    config, profile, fields : the decoder, as `hdl.decoder_config` takes it
+
+    Raises
+    ------
+    TypeError, ValueError
+        those of `hdl.decoder_config`
+
+    Ports
+    -----
+    p : in, ``block_size`` codes, element 0 in the low bits
+    scale : in, the scale byte
+    random : in, ``random_bits`` for each element, those of element 0 in the low bits; under stochastic rounding
+    y : out, ``block_size`` numbers of the destination, element 0 in the low bits
+    i_valid, o_ready : in; with registers
+    i_ready, o_valid : out; with registers
+    """
+
+    def __init__(
+        self,
+        config: str | BlockFormat | NumberFormat | Decode | DecoderConfig,
+        profile: str | None = None,
+        **fields: Unpack[DecoderFields],
+    ) -> None:
+        self._MustUse__used = True  # a configuration that is refused leaves nothing that Amaranth should warn of
+        super().__init__(decoder_config(config, profile, **fields))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, rules = self.config, self.config.numerics
+        lanes, width, bits = range(rules.block_size), rules.block.element.bits, rules.destination.bits
+        unit = FactorUnit(config)
+        m.submodules.factor_unit = instantiated(unit, platform)
+        now = Stage(m, self, control=("p", "scale", "random")).crossed("input")
+        m.d.comb += unit.scale.eq(now.scale)
+        told = {name: getattr(unit, name) for name in factor_ports(config)}
+        now = now.crossed("scale", control=("p", "random"), **told)
+        elements = [ElementDecoder(config) for _ in lanes]
+        for lane, element in enumerate(elements):
+            m.submodules[lane_name("element", lane, rules)] = instantiated(element, platform)
+            self.tell(m, now, element)
+            m.d.comb += element.p.eq(now.p[width * lane : width * (lane + 1)])
+            m.d.comb += [getattr(element, name).eq(now.values[name]) for name in told]
+            if count := rules.random_bits:
+                m.d.comb += element.random.eq(now.random[count * lane : count * (lane + 1)])
+        for boundary in decoder_stages(config):  # the lanes have what they need
+            now = now.crossed(boundary, control=())
+        names = [lane_name("y", lane, rules) for lane in lanes]
+        now = now.crossed("output", control=(), **{name: element.y for name, element in zip(names, elements)})
+        m.d.comb += [self.y[bits * lane : bits * (lane + 1)].eq(now.values[name]) for lane, name in enumerate(names)]
+        if config.latency:
+            self.handshake(m)
+        return m

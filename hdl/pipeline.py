@@ -1,0 +1,50 @@
+"""What all hardware is that is made here: the ports of its configuration, and where it has registers a handshake."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec import Role
+from .config import HardwareConfig
+from .register import Stage
+
+__all__ = ["Pipeline"]
+
+Config = TypeVar("Config", bound=HardwareConfig)
+
+
+class Pipeline(wiring.Component, Generic[Config]):
+    """A component with the ports of a configuration; clock and reset are those of the domain ``sync``."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self._MustUse__used = False
+        super().__init__(
+            {
+                port.name: (In if port.direction == "input" else Out)(port.width)
+                for port in config.ports
+                if port.role not in (Role.CLOCK, Role.RESET)
+            }
+        )
+        self.enable = Signal()
+        """Whether all registers take what comes, in this cycle."""
+
+    def tell(self, m: Module, now: Stage, part: wiring.Component) -> None:
+        """Connect what a part needs to know of the whole: the mode, and whether registers take what comes."""
+        if "mode" in part.signature.members:
+            m.d.comb += part.mode.eq(now.mode)
+        if "enable" in part.signature.members:
+            m.d.comb += part.enable.eq(self.enable)
+
+    def handshake(self, m: Module) -> None:
+        """A valid bit goes along with each block. Everything moves unless the last one waits to be taken."""
+        valid = self.i_valid
+        for place in self.config.microarchitecture.registered_after:
+            before, valid = valid, Signal(name=f"valid_{place}_q")
+            with m.If(self.enable):
+                m.d.sync += valid.eq(before)
+        m.d.comb += [self.enable.eq(self.o_ready | ~valid), self.i_ready.eq(self.enable), self.o_valid.eq(valid)]

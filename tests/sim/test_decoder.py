@@ -1,0 +1,209 @@
+"""Decoders in Verilog against the golden model: every pair of scale byte and code, for all formats, destinations and
+profiles; and planted bugs.
+"""
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mxcast
+from mxcast.hdl import BlockDecoder, DecoderConfig, decoder_config, element_decoder, emit, verilog
+from mxcast.hdl.emission import WAIVER
+from mxcast.hdl.modules import convert_all
+from mxcast.models import quantize
+from mxcast.models.decode import decode_blocks
+from mxcast.models.source import DTYPES
+from mxcast.sim.decoder import pairs, verilate_decoder
+from mxcast.sim.driver import Driver, build
+from mxcast.sim.self_checking import bench
+from mxcast.sim.verification import verify_decoder
+from mxcast.spec import BLOCKS, DECODERS, DecodedNan, DecodedRounding, Kind, ScaleReading, block_format, decoding
+
+DESTINATIONS = ["fp32", "bf16", "fp16"]
+LANES = 2
+
+
+def rules_of(width: int, destination: str):
+    """All profiles of the formats of so many bits, and for each of these formats other rules in turn."""
+    blocks = [block.resized(LANES) for block in BLOCKS.values() if block.element.bits == width]
+    found = [decoding(block, profile, destination=destination) for block in blocks for profile in DECODERS]
+    for number, block in enumerate(blocks):
+        for turn, (reading, nan) in enumerate(zip(ScaleReading, [*DecodedNan, DecodedNan.PAYLOAD])):
+            found.append(
+                decoding(
+                    block,
+                    destination=destination,
+                    scale_reading=reading,
+                    rounding=["rna", "rtz", "rne"][(turn + number) % 3],
+                    overflow=["inf", "saturate"][turn % 2],
+                    subnormals=["exact", "flush"][turn // 2],
+                    nan=nan,
+                )
+            )
+    return list(dict.fromkeys(found))
+
+
+def side_by_side(family) -> Driver:
+    """Decoders on one input, each with its own output, in one Verilated design."""
+    tops = {f"d{number}": DecoderConfig(numerics=rules) for number, rules in enumerate(family)}
+    text = convert_all({top: BlockDecoder(config) for top, config in tops.items()})
+    *entering, leaving = family[0].ports
+    ports = [*entering, *(replace(leaving, name=f"y{number}") for number in range(len(family)))]
+    declared = ", ".join(f"{port.direction} [{port.width - 1}:0] {port.name}" for port in ports)
+    lines = [f"module side_by_side({declared});"]
+    lines += [f"  {top} u{top} (.p(p), .scale(scale), .y(y{top[1:]}));" for top in tops]
+    whole = "\n".join([WAIVER, *lines, "endmodule", *text.values()])
+    return Driver(build(whole, "side_by_side", ports), ports)
+
+
+@pytest.mark.parametrize("destination", DESTINATIONS)
+@pytest.mark.parametrize("width", [4, 6, 8])
+def test_every_pair_of_every_profile(width, destination, record_property):
+    family, compared = rules_of(width, destination), 0
+    design = side_by_side(family)
+    for blocks in pairs(family[0]):
+        shape = blocks.codes.shape
+        made = {f"y{number}": np.empty(shape, f"u{family[0].destination.bits // 8}") for number in range(len(family))}
+        design({"p": blocks.codes, "scale": blocks.scales[:, None]}, made)
+        for number, rules in enumerate(family):
+            y = np.empty(shape, DTYPES[destination])
+            decode_blocks(blocks.scales, blocks.codes, rules, y)
+            np.testing.assert_array_equal(made[f"y{number}"], y.view(f"u{y.itemsize}"), str(rules.by_name()))
+            compared += y.size
+    record_property("comparisons", compared)
+    assert compared == len(family) * LANES * (256 << width)
+
+
+WHOLE = [
+    ("e4m3", "ocp", {}),
+    ("e5m2", "ocp", {"destination": "fp16", "rounding": "sr", "random_bits": 5}),
+    ("e2m1", "gpt_oss", {"rounding": "sr", "destination": "fp16"}),
+    ("e5m10", "ocp", {"destination": "bf16", "block_size": 3}),
+    ("int16", "ocp", {"destination": "bf16", "rounding": "sr", "random_bits": 16, "block_size": 4}),
+    ("int8", "torchao", {"registered_after": "input,scale,sum,shifted,output"}),
+    ("e5m2", "idma", {"registered_after": "scale,sum"}),
+    ("e2m3", "ocp", {"registered_after": "shifted", "rounding": "sr", "destination": "fp16"}),
+]
+
+
+@pytest.mark.parametrize("name, profile, fields", WHOLE)
+def test_whole_decoders(name, profile, fields):
+    """Of 32 lanes, wide elements, random bits, and registers with gaps on both sides."""
+    result = verify_decoder(decoder_config(name, profile, **fields), blocks=5000, seed=3)
+    assert result.passed, result.report
+    assert result.counts["pairs"] >= 4096 and result.counts["random"] == 5000
+
+
+def wrong_reference(monkeypatch):
+    right = element_decoder._reference
+    monkeypatch.setattr(element_decoder, "_reference", lambda element: right(element) + 1)
+
+
+def unshifted_subnormals(monkeypatch):
+    def significand(m, exponent, fraction, is_small, rules, limits):
+        places = rules.destination.man_bits - len(fraction)
+        return element_decoder.Cat(element_decoder.Const(0, places), fraction), 0
+
+    monkeypatch.setattr(element_decoder, "_significand", significand)
+
+
+def changed_reader(kind, change):
+    def plant(monkeypatch):
+        right = element_decoder.READERS[kind]
+        monkeypatch.setitem(element_decoder.READERS, kind, lambda element, p: change(*right(element, p)))
+
+    return plant
+
+
+def without_scale_nan(monkeypatch):
+    monkeypatch.setitem(element_decoder.FLAGS, ScaleReading.E8M0, {})
+
+
+BUGS = {
+    "the bias is off by one": ("e4m3", wrong_reference),
+    "a subnormal result is not shifted": ("e5m2", unshifted_subnormals),
+    "-0 is lost": ("e2m1", changed_reader(Kind.FLOAT, lambda s, f, m, k: (s & ~k["is_zero"], f, m, k))),
+    "a scale of NaN is ignored": ("e3m2", without_scale_nan),
+    "Inf is NaN": (
+        "e5m2",
+        changed_reader(Kind.FLOAT, lambda s, f, m, k: (s, f, m, {**k, "is_nan": f.all(), "is_inf": f[0] & 0})),
+    ),
+    "the sign of INT8 is inverted": ("int8", changed_reader(Kind.FIXED, lambda s, f, m, k: (~s, f, m, k))),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_found(bug, monkeypatch):
+    name, plant = BUGS[bug]
+    plant(monkeypatch)
+    result = verify_decoder(decoder_config(name, block_size=2), stimuli="pairs")
+    assert not result.passed and result.mismatched_blocks
+    assert re.search(r"pairs block \d+, element \d: scale 0x.., code 0x..: expected 0x\w{8}, got 0x", result.report)
+
+
+def test_the_tie_is_rounded_to_even_and_a_carry_goes_on(monkeypatch):
+    """A bug in a rounding is found too."""
+    monkeypatch.setitem(element_decoder.ROUNDINGS, DecodedRounding.RNE, lambda last, below, sticky, random: below)
+    assert not verify_decoder(decoder_config("e5m2", destination="fp16", block_size=2), stimuli="pairs").passed
+
+
+def test_registers_that_move_when_they_should_not_are_found():
+    config = decoder_config("e2m1", registered_after="scale,sum")
+    text = verilog(config, "dut")
+    assert verify_decoder(config, blocks=2000, design=verilate_decoder(config, text)).passed
+    for right, wrong, said in (
+        ("if (i_ready) base <= ", "base <= ", "expected 0x"),
+        ("else if (i_ready) o_valid <= ", "else o_valid <= ", "with the gaps of seed 0"),
+    ):
+        assert right in text
+        design = verilate_decoder(config, text.replace(right, wrong))
+        result = verify_decoder(config, blocks=2000, design=design)
+        assert not result.passed and said in result.report
+
+
+def test_the_stable_interface():
+    q = quantize(np.random.default_rng(5).standard_normal((4, 64)).astype(np.float32), "e4m3")
+    design = mxcast.verilate("e4m3", op="decode", profile="ocp", destination="fp32")
+    np.testing.assert_array_equal(design(q).view(np.uint32), mxcast.dequantize(q).view(np.uint32))
+    with pytest.raises(ValueError, match="^the rules decode mxfp8_e4m3, and the array is mxfp4_e2m1$"):
+        design(quantize(np.ones(32, np.float32), "e2m1"))
+    with pytest.raises(ValueError, match="^unknown operation 'decod': did you mean 'decode'"):
+        mxcast.verilate("e4m3", op="decod")
+
+
+@pytest.mark.parametrize("registers", ["", "scale,sum"])
+def test_the_bench_beside_the_verilog(registers, tmp_path):
+    if shutil.which("iverilog") is None:
+        pytest.skip("Icarus is not installed")
+    config = decoder_config("e5m2", registered_after=registers, block_size=4)
+    files = emit(config, tmp_path, "dut", bench=bench(config, "dut"))
+    folder = files["verilog"].parent
+    for text, verdict in ((files["verilog"].read_text(), "PASS"), (_broken(files["verilog"].read_text()), "FAIL")):
+        (tmp_path / "dut.v").write_text(text)
+        command = ["iverilog", "-g2005", "-Wall", "-s", "dut_tb", "-o", "tb", "dut.v", folder / "dut_tb.v"]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        said = subprocess.run(["vvp", "tb"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+        assert said.strip().splitlines()[-1].startswith(verdict)
+
+
+def _broken(text: str) -> str:
+    """With another condition for results beyond all numbers."""
+    broken = re.sub(r"8'hff", "8'hfe", text, count=1)
+    assert broken != text
+    return broken
+
+
+def test_names_and_ports():
+    about = decoder_config(block_format("e4m3"), "te")
+    assert verilog(about).startswith("// mxfp8_e4m3_decode_te: mxfp8_e4m3 to fp32 block decoder\n")
+    with pytest.raises(ValueError, match="^name must not be that of a signal in the top module"):
+        verilog(about, "base")
+    with pytest.raises(ValueError, match="^unknown stage boundary 'level1'"):
+        decoder_config("e4m3", registered_after="level1")
+    with pytest.raises(TypeError, match="^a DecoderConfig is complete"):
+        decoder_config(about, "ocp")
+    assert [port.name for port in decoder_config("e4m3", rounding="sr").ports] == ["p", "scale", "random", "y"]
