@@ -41,11 +41,11 @@ def share(values: Iterable[object], step: int) -> list:
     ]
 
 
-def in_turn(first: Sequence[object], second: Sequence[object]) -> list:
-    """All pairs, of which the quick run has as many as let each value occur."""
+def in_turn(first: Sequence[object], second: Sequence[object], step: int = 1) -> list:
+    """All pairs, of which the quick run has as many as let each value occur, or one of every ``step`` of these."""
     few = min(len(first), len(second))
     return [
-        pytest.param(a, b, marks=() if m % few == n % few else pytest.mark.slow)
+        pytest.param(a, b, marks=() if m % few == n % few and m % step == 0 else pytest.mark.slow)
         for m, a in enumerate(first)
         for n, b in enumerate(second)
     ]

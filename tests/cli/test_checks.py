@@ -137,6 +137,7 @@ def test_verify_tensors(passes, fails, saved, numbers):
     assert json.loads(passes("verify", "e4m3", "--tensors", ragged, "--pad", "--json"))["counts"] == {"ragged": 6}
 
 
+@pytest.mark.slow
 def test_test_keeps_stdout_for_the_document(capfd, tmp_path):
     assert main(["test", "e2m1", "--set", "block_size=2", "-o", str(tmp_path), "--json"]) == 0
     result = json.loads(capfd.readouterr().out)

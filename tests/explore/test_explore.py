@@ -181,6 +181,7 @@ def test_kill_in_the_middle(cache, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_two_sweeps_at_once_compute_a_point_once(cache, monkeypatch, tmp_path):
     counted = tmp_path / "count"
     planted(

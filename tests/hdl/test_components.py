@@ -49,7 +49,7 @@ def ports(component) -> dict[str, tuple[str, int]]:
         ("te", 8, 9, []),  # the tree lets no NaN through
     ],
 )
-@pytest.mark.parametrize("short", share(SHORT, 3))
+@pytest.mark.parametrize("short", share(SHORT, 6))
 def test_ports(short, specials, floor_key, ceil_key, flags):
     for rule, key in (("floor", floor_key), ("ceil", ceil_key)):
         config = converter_config(short, scale_rule=rule, specials=specials)

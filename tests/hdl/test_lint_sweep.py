@@ -73,7 +73,7 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("sample", share(SAMPLES, 2))
+@pytest.mark.parametrize("sample", share(SAMPLES, 4))
 def test_verilator_has_nothing_to_say_about_a_sample(sample, tmp_path):
     configs = SAMPLES[sample]()
     assert len(set(configs)) == len(configs) > 3

@@ -18,7 +18,7 @@ def test_rtl_equals_the_model(rules, record_property):
     assert min(result.counts.values()) > 50 and set(result.counts) == {"corner", "boundary", "random"}
 
 
-@pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, ["ocp", "te", "gorodecky_sousa"]))
+@pytest.mark.parametrize("element, profile", in_turn(list(ELEMENTS), ["ocp", "te", "gorodecky_sousa"], 2))
 def test_a_64th_of_all_inputs(element, profile, record_property):
     """The stratified part of `mxcast verify --exhaustive`."""
     result = verify(converter_config(element, profile), stimuli="stratified", seed=5)
@@ -27,7 +27,7 @@ def test_a_64th_of_all_inputs(element, profile, record_property):
     assert result.blocks > 2_000_000
 
 
-@pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, ["ocp", "te", "gorodecky_sousa"]))
+@pytest.mark.parametrize("element, profile", in_turn(list(ELEMENTS), ["ocp", "te", "gorodecky_sousa"], 2))
 def test_whole_magnitudes_give_the_same_bits(element, profile, record_property):
     """Of what the tree compares; the other choices are in tests/hdl/test_microarchitecture.py."""
     result = verify(converter_config(element, profile, amax_key="magnitude"), blocks=50_000, seed=12)

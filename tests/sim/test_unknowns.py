@@ -101,7 +101,7 @@ def test_a_latched_x_is_found(tmp_path):
 
 
 @needs_icarus
-@pytest.mark.parametrize("element, source", in_turn(["e3m0", "e4m0_nan_only", "e1m0"], ["fp32", "fp16"]))
+@pytest.mark.parametrize("element, source", in_turn(["e3m0", "e4m0_nan_only", "e1m0"], ["fp32", "fp16"], 2))
 def test_the_unused_constant_reaches_no_output(element, source, tmp_path):
     """Without fraction bits nor a bit to round by, an X is printed for a bit that nobody reads."""
     config = converter_config(element, rounding="rtz", source=source, block_size=8)
