@@ -28,18 +28,16 @@ from .netlist import Cost, cost, delay_ps
 from .targets import LIBRARY, OPENED, TARGETS, Target
 from .yosys import run, yosys_version
 
-__all__ = ["STAGES", "Synthesis", "synth", "synth_all"]
+__all__ = ["DECODER_STAGES", "STAGES", "Synthesis", "synth", "synth_all"]
 
-STAGES = {
-    "widen": "widen",
-    "tree": "amax_tree",
-    "scale": "scale_unit",
-    "element": "element_quantizer",
-    "factor": "factor_unit",
-    "decoder": "element_decoder",
-}
-"""Stages by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened; the last two are those
-of a decoder."""
+STAGES = {"widen": "widen", "tree": "amax_tree", "scale": "scale_unit", "element": "element_quantizer"}
+"""Stages of an encoder by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened."""
+
+DECODER_STAGES = {"factor": "factor_unit", "element decoder": "element_decoder"}
+"""The same of a decoder."""
+
+STAGES_OF = {"encode": STAGES, "decode": DECODER_STAGES}
+"""By the name of the operation."""
 
 TOP = "converter"
 
@@ -55,8 +53,8 @@ class Synthesis:
     whole: Cost
     """The whole converter, flattened."""
     stages: dict[str, Cost]
-    """One of each of `STAGES` that the converter has, on its own; they do not add up to the whole, which is optimised
-    across their borders. Empty unless asked for."""
+    """One of each of `STAGES_OF` that the converter has, on its own; they do not add up to the whole, which is
+    optimised across their borders. Empty unless asked for."""
     yosys: str
 
     def to_dict(self) -> dict:
@@ -120,7 +118,9 @@ def synth(
         raise TypeError("a DecoderConfig is complete: profile and fields cannot be given beside it")
     text = modules_of(config)
     modules = {
-        name: f"{TOP}_{module}" for name, module in STAGES.items() if stages and f"module {TOP}_{module}(" in text
+        name: f"{TOP}_{module}"
+        for name, module in STAGES_OF[config.numerics.name].items()
+        if stages and f"module {TOP}_{module}(" in text
     }
     with refreshed(force):
         return Synthesis(

@@ -13,7 +13,7 @@ def test_emit_verify_and_synth(passes, tmp_path):
     found = json.loads(passes("verify", "e2m1", "--op", "decode", "--blocks", 1000, "--json"))
     assert found["passed"] and found["counts"] == {"pairs": 4096, "random": 1000}
     mapped = json.loads(passes("synth", "e2m1", "--op", "decode", "--set", "block_size=2", "--json"))
-    assert mapped["whole"]["luts"] > 0 and set(mapped["stages"]) == {"factor", "decoder"}
+    assert mapped["whole"]["luts"] > 0 and set(mapped["stages"]) == {"factor", "element decoder"}
 
 
 def test_a_decoder_that_differs_fails(monkeypatch, fails, capsys):
