@@ -14,7 +14,6 @@ from ..spec import (
     Encode,
     EncodeFields,
     NumberFormat,
-    Operation,
     Port,
     Role,
     decoding,
@@ -22,6 +21,7 @@ from ..spec import (
     profile_of,
     short_id,
 )
+from ..spec.block_operation import BlockOperation
 from ..spec.catalogue import known_name, unknown_name
 from ..spec.operation import operation_of
 from .architecture import (
@@ -80,8 +80,8 @@ class DecoderFields(DecodeFields, total=False):
 class HardwareConfig:
     """What hdl, sim, synth and cli pass around: an operation, or one for each mode, and how hardware computes it."""
 
-    numerics: Operation
-    alternatives: tuple[Operation, ...] = ()
+    numerics: BlockOperation
+    alternatives: tuple[BlockOperation, ...] = ()
     microarchitecture: Architecture
     profile: str | None = field(default=None, compare=False)
     """The profile whose rules these are, for names and reports; not part of the identity."""
@@ -95,7 +95,7 @@ class HardwareConfig:
         )
 
     @property
-    def modes(self) -> tuple[Operation, ...]:
+    def modes(self) -> tuple[BlockOperation, ...]:
         """The operation of each mode, by mode number; one where there is no mode input."""
         return (self.numerics, *self.alternatives)
 

@@ -14,18 +14,19 @@ from ..spec import (
     Decode,
     DecodedNan,
     DecodedOverflow,
-    DecodedRounding,
     DecodedZero,
     FixedFormat,
     FloatFormat,
     Kind,
     NumberFormat,
+    Rounding,
     ScaleReading,
     Subnormals,
 )
 from .boundaries import decoder_stages
 from .config import DecoderConfig
 from .register import Stage, enable_port
+from .rounding import rounds_up
 
 __all__ = ["ElementDecoder", "FactorUnit", "factor_ports"]
 
@@ -44,16 +45,6 @@ FLAGS: dict[ScaleReading, dict[str, int]] = {
     ScaleReading.SIGNED: {},
 }
 """What a factor can be that is no power of two, and the byte by which it is."""
-
-ROUNDINGS: dict[DecodedRounding, Callable[[Value, Value, Value | int, Value | None], Value | int]] = {
-    DecodedRounding.RNE: lambda last, below, sticky, random: below & (last | sticky),
-    DecodedRounding.RNA: lambda last, below, sticky, random: below,
-    DecodedRounding.RTZ: lambda last, below, sticky, random: 0,
-    DecodedRounding.SR: lambda last, below, sticky, random: (below + random)[-1],  # the carry
-}
-"""Does a truncated magnitude go one up? ``below`` are the bits below its last one, ``sticky`` is the OR of those below
-them.
-"""
 
 OVERFLOWS: dict[DecodedOverflow, Callable[[FloatFormat], int]] = {
     DecodedOverflow.INF: lambda to: to.inf_field,
@@ -191,7 +182,7 @@ class ElementDecoder(wiring.Component):
             bits = Cat(Const(0, room), wide[max(below - count, 0) : below])
             sticky = wide[: below - count].any() if below > count else 0
             random = now.random if rules.random_bits else None
-            up = ROUNDINGS[rules.rounding](wide[below], bits, sticky, random)
+            up = rounds_up(Rounding.named("rounding", rules.rounding), wide[below], bits, sticky, random)
             rounded = Signal(len(number))
             m.d.comb += rounded.eq(number + up)
             number, is_over = rounded, is_large | rounded[to.man_bits :].all()

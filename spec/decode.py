@@ -6,17 +6,15 @@ destination. Rules are enumerations whose members carry their definition; docs/n
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypedDict, Unpack
+from typing import ClassVar, TypedDict, Unpack
 
+from .block_operation import BlockOperation
 from .blocks import BlockFormat
-from .catalogue import Rule, cut, excerpt, unknown_name
-from .encode import Subnormals, check_block, require_random_bits, whole_size
-from .formats import BF16, E8M0, FP16, FP32, FloatFormat, NumberFormat
-from .names import block_format, format_of, source_format
-from .operation import Operation
+from .catalogue import Rule
+from .encode import Subnormals
+from .formats import FP32, FloatFormat, NumberFormat
 from .ports import Port, Role
 
 __all__ = [
@@ -29,10 +27,6 @@ __all__ = [
     "DecodedZero",
     "ScaleReading",
 ]
-
-
-DECODED_SIZES = range(1, 1025)
-"""Numbers of elements that blocks can have that are decoded."""
 
 
 class ScaleReading(Rule):
@@ -102,7 +96,7 @@ class DecodeFields(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decode(Operation):
+class Decode(BlockOperation):
     """One complete rule for turning a scale byte and element codes into a block of numbers.
 
     Formats and rules are accepted by name. An element that is Inf times a finite factor is Inf, times 0 it is NaN, and
@@ -114,6 +108,10 @@ class Decode(Operation):
     """
 
     name: ClassVar[str] = "decode"
+    NUMBERS: ClassVar[str] = "destination"
+    DONE: ClassVar[str] = "decoded"
+    SIZES: ClassVar[Container[int]] = range(1, 1025)
+    SIZES_IN_WORDS: ClassVar[str] = "1 to 1024"
 
     block: BlockFormat
     destination: FloatFormat = FP32
@@ -126,26 +124,9 @@ class Decode(Operation):
     random_bits: int = 0
     """Random bits for each element, 1 to 16, under `DecodedRounding.SR` (8 unless given); 0 under every other one."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "block", block_format(self.block))
-        object.__setattr__(self, "destination", source_format(self.destination, "destination"))
-        if self.destination not in (FP32, BF16, FP16):
-            raise ValueError(f"destination must be fp32, bf16 or fp16, not {self.destination.name}")
-        check_block(self.block, "decoded", DECODED_SIZES, "1 to 1024")
-        for name, rule in DECODE_RULES.items():
-            object.__setattr__(self, name, rule.named(name, getattr(self, name)))
-        is_random = self.rounding is DecodedRounding.SR
-        if is_random and self.random_bits == 0:
-            object.__setattr__(self, "random_bits", 8)
-        require_random_bits(self.random_bits, is_random, self.rounding)
-
-    @property
-    def block_size(self) -> int:
-        return self.block.block_size
-
-    @property
-    def formats(self) -> dict[str, NumberFormat]:
-        return {"destination": self.destination, "element": self.block.element, "scale": self.block.scale}
+    @classmethod
+    def rules(cls) -> Mapping[str, type[Rule]]:
+        return DECODE_RULES
 
     @property
     def ports(self) -> tuple[Port, ...]:
@@ -163,41 +144,6 @@ class Decode(Operation):
             Port(name="y", role=Role.NUMBERS, direction="output", bits=to.bits, lanes=lanes, format=to),
         )
 
-    def by_name(self) -> dict[str, object]:
-        """The fields as plain strings and numbers, formats by their names."""
-        fields: dict[str, object] = {
-            "block": self.block.name,
-            "block_size": self.block_size,
-            "destination": self.destination.name,
-            **{name: str(getattr(self, name)) for name in DECODE_RULES},
-        }
-        return fields | ({"random_bits": self.random_bits} if self.random_bits else {})
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, object]) -> Decode:
-        """The operation that `to_dict` wrote.
-
-        >>> Decode.from_dict(Decode(block="e2m3").to_dict()) == Decode(block="e2m3")
-        True
-        """
-        given: dict[str, Any] = dict(fields)  # of a file: checked where they are used
-        if (operation := given.pop("operation", None)) != cls.name:
-            raise ValueError(f"the operation must be {cls.name}, not {excerpt(operation)}")
-        if "block" not in given:
-            raise ValueError("a decoder must have a block")
-        block, formats = given.pop("block"), given.pop("formats", {})
-        if not isinstance(formats, Mapping):
-            raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")
-        if (element := formats.get("element")) is not None:
-            block = dataclasses.replace(block_format(format_of(element)), name=block)
-        for role, known in (
-            ("scale", E8M0),
-            ("destination", source_format(str(given.get("destination", "fp32")), "destination")),
-        ):
-            if role in formats and format_of(formats[role]) != known:
-                raise ValueError(f"the {role} format {cut(format_of(formats[role]).name)} is not the one of this name")
-        return cls(block=block).replace(**given)
-
     def replace(
         self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[DecodeFields]
     ) -> Decode:
@@ -208,20 +154,7 @@ class Decode(Operation):
         ...
         ValueError: unknown field of Decode 'overflw': did you mean 'overflow'?
         """
-        changed: dict[str, Any] = {**fields}
-        chosen = self.block if block is None else block_format(block)
-        if "block_size" in changed:
-            chosen = chosen.resized(whole_size(changed.pop("block_size"), "1 to 1024"))
-        known = [f.name for f in dataclasses.fields(self)]
-        for name in changed:
-            if name not in known:
-                raise ValueError(unknown_name("field of Decode", name, known))
-        rounding = DecodedRounding.named("rounding", changed.get("rounding", self.rounding))
-        if rounding is DecodedRounding.SR and changed.get("random_bits") == 0:
-            raise ValueError("random_bits must be 1 to 16, not 0")
-        if "random_bits" not in changed and rounding is not self.rounding:
-            changed["random_bits"] = 0
-        return dataclasses.replace(self, block=chosen, **changed)
+        return self._replaced(block, fields)
 
 
 DECODE_RULES: dict[str, type[Rule]] = {

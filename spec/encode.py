@@ -8,33 +8,17 @@ hardware from its own derivation; docs/numerics.md is the prose. Notation: ``a``
 from __future__ import annotations
 
 import copy
-import dataclasses
-import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from operator import index
-from typing import Any, ClassVar, TypedDict, Unpack
+from typing import ClassVar, TypedDict, Unpack
 
+from .block_operation import BlockOperation
 from .blocks import BLOCK_SIZES, BlockFormat
-from .catalogue import Rule, cut, excerpt, unknown_name
-from .formats import BF16, E8M0, FP16, FP32, TF32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
-from .names import block_format, format_of, source_format
-from .operation import Operation
+from .catalogue import Rule
+from .formats import FP32, TF32, FloatFormat, Kind, NumberFormat
 from .ports import Port, Role
 
-__all__ = [
-    "Encode",
-    "EncodeFields",
-    "Overflow",
-    "Rounding",
-    "ScaleRule",
-    "Specials",
-    "Subnormals",
-    "check_block",
-    "require_random_bits",
-    "signal_codes",
-    "whole_size",
-]
+__all__ = ["Encode", "EncodeFields", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals", "signal_codes"]
 
 
 class ScaleRule(Rule):
@@ -134,55 +118,6 @@ def signal_codes(element: NumberFormat) -> tuple[int, int]:
     return element.inf_field, min(max(most - 1, element.inf_field + 1), most)
 
 
-def check_block(block: BlockFormat, done: str, sizes: Container[int], words: str) -> None:
-    """Raises ValueError for a block format that nothing here converts, or of none of these sizes. ``done`` and
-    ``words`` say in the sentence what is not done, and which sizes there are.
-    """
-    element, name, alone = block.element, block.element.name, f"only E8M0 scales, and these alone, are {done}"
-    refused = {
-        f"{block.name} has the scale format {block.scale.name}: {alone}": block.scale != E8M0,
-        f"{block.name} has a scale of the whole tensor: {alone}": block.tensor_scale is not None,
-        f"{block.name} has a field for every {block.sub_scale and block.sub_scale.size} elements: {alone}": (
-            block.sub_scale is not None
-        ),
-        f"block_size must be {words}, not {excerpt(block.block_size)}": (
-            len(block.shape) > 1 or block.block_size not in sizes
-        ),
-        "an element format's name must be lower-case letters, digits and underscores, not "
-        f"{excerpt(name)}": not re.fullmatch("[a-z][a-z0-9_]*", name),
-        **ELEMENT_CHECKS[element.kind](element),
-    }
-    for sentence, is_refused in refused.items():
-        if is_refused:
-            raise ValueError(sentence)
-
-
-def _float_checks(element: FloatFormat) -> dict[str, bool]:
-    return {
-        "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of "
-        f"{element.name}": element.exp_bits > 5 or element.man_bits > 10,
-        f"an element must have a sign and subnormals, which {element.name} has not": not (
-            element.signed and element.subnormals
-        ),
-        f"the bias of an element must not be negative, not {element.bias}": element.bias < 0,
-    }
-
-
-def _fixed_checks(element: FixedFormat) -> dict[str, bool]:
-    most = (1 << (element.bits - 1)) - 1
-    return {
-        f"a fixed-point element must be two's complement from {-most} to {most}, which {element.name} is not": (
-            element.lowest,
-            element.highest,
-        )
-        != (-most, most)
-        or element.negatives is not Negatives.TWOS_COMPLEMENT
-    }
-
-
-ELEMENT_CHECKS: dict[Kind, Callable[..., dict[str, bool]]] = {Kind.FLOAT: _float_checks, Kind.FIXED: _fixed_checks}
-
-
 class EncodeFields(TypedDict, total=False):
     """Fields of `Encode` by name, and the block size of its block format."""
 
@@ -198,7 +133,7 @@ class EncodeFields(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encode(Operation):
+class Encode(BlockOperation):
     """One complete rule for turning a block of source numbers into a scale byte and element codes.
 
     Formats and rules are accepted by name. The reference models receive this and nothing else.
@@ -208,6 +143,10 @@ class Encode(Operation):
     """
 
     name: ClassVar[str] = "encode"
+    NUMBERS: ClassVar[str] = "source"
+    DONE: ClassVar[str] = "converted to"
+    SIZES: ClassVar[Container[int]] = BLOCK_SIZES
+    SIZES_IN_WORDS: ClassVar[str] = "a power of two from 2 to 128"
 
     block: BlockFormat
     source: FloatFormat = FP32
@@ -221,25 +160,16 @@ class Encode(Operation):
     """Random bits for each element, 1 to 16, under `Rounding.SR` (8 unless given); 0 under every other rounding."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "block", block_format(self.block))
-        object.__setattr__(self, "source", source_format(self.source))
-        if self.source not in (FP32, BF16, FP16):
-            raise ValueError(f"source must be fp32, bf16 or fp16, not {self.source.name}")
-        check_block(self.block, "converted to", BLOCK_SIZES, "a power of two from 2 to 128")
+        super().__post_init__()
         if self.block.element.emax < 0:
             raise ValueError(
                 f"the largest {self.block.element.name} must be at least 1, so that no scale of FP32 data is out of "
                 "range"
             )
-        for name, rule in RULES.items():
-            object.__setattr__(self, name, rule.named(name, getattr(self, name)))
-        if self.rounding is Rounding.SR and self.random_bits == 0:
-            object.__setattr__(self, "random_bits", 8)
-        require_random_bits(self.random_bits, self.rounding is Rounding.SR, self.rounding)
 
-    @property
-    def block_size(self) -> int:
-        return self.block.block_size
+    @classmethod
+    def rules(cls) -> Mapping[str, type[Rule]]:
+        return RULES
 
     def widened(self) -> Encode:
         """What hardware for FP16 works on inside: TF32, in which every FP16 number is normal. No data comes in that
@@ -249,20 +179,6 @@ class Encode(Operation):
         object.__setattr__(inner, "source", TF32)
         object.__setattr__(inner, "input_subnormals", Subnormals.FLUSH)
         return inner
-
-    def by_name(self) -> dict[str, object]:
-        """The fields as plain strings and numbers, formats by their names."""
-        fields: dict[str, object] = {
-            "block": self.block.name,
-            "block_size": self.block_size,
-            "source": self.source.name,
-            **{name: str(getattr(self, name)) for name in RULES},
-        }
-        return fields | ({"random_bits": self.random_bits} if self.rounding is Rounding.SR else {})
-
-    @property
-    def formats(self) -> dict[str, NumberFormat]:
-        return {"source": self.source, "element": self.block.element, "scale": self.block.scale}
 
     @property
     def ports(self) -> tuple[Port, ...]:
@@ -294,21 +210,10 @@ class Encode(Operation):
         >>> Encode.from_dict(Encode(block="e2m3").to_dict()) == Encode(block="e2m3")
         True
         """
-        given: dict[str, Any] = dict(fields)  # of a file: checked where they are used
-        if "block" not in given:
-            raise ValueError("numerics must have a block")
-        if (operation := given.pop("operation", cls.name)) != cls.name:
-            raise ValueError(f"the operation must be {cls.name}, not {excerpt(operation)}")
-        block, formats = given.pop("block"), given.pop("formats", {})
-        if not isinstance(formats, Mapping):
-            raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")
-        element = formats.get("element") or given.pop("element", None)  # ``element``: files of version 0.1
-        if element is not None:
-            block = dataclasses.replace(block_format(format_of(element)), name=block)
-        for role, known in (("scale", E8M0), ("source", source_format(str(given.get("source", "fp32"))))):
-            if role in formats and format_of(formats[role]) != known:
-                raise ValueError(f"the {role} format {cut(format_of(formats[role]).name)} is not the one of this name")
-        return cls(block=block).replace(**given)
+        if "element" in fields and not fields.get("formats"):  # files of version 0.1
+            rest = {name: value for name, value in fields.items() if name not in ("element", "formats")}
+            fields = {**rest, "formats": {"element": fields["element"]}}
+        return super().from_dict(fields)
 
     def replace(
         self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[EncodeFields]
@@ -320,41 +225,7 @@ class Encode(Operation):
         ...
         ValueError: unknown field of Encode 'scale_rul': did you mean 'scale_rule'?
         """
-        changed: dict[str, Any] = {**fields}
-        chosen = self.block if block is None else block_format(block)
-        if "block_size" in changed:
-            chosen = chosen.resized(whole_size(changed.pop("block_size"), "a power of two from 2 to 128"))
-        known = [f.name for f in dataclasses.fields(self)]
-        for name in changed:
-            if name not in known:
-                raise ValueError(unknown_name("field of Encode", name, known))
-        rounding = Rounding.named("rounding", changed.get("rounding", self.rounding))
-        if rounding is Rounding.SR and changed.get("random_bits") == 0:
-            raise ValueError("random_bits must be 1 to 16, not 0")
-        if "random_bits" not in changed and rounding is not self.rounding:
-            changed["random_bits"] = 0
-        return dataclasses.replace(self, block=chosen, **changed)
-
-
-def require_random_bits(bits: object, is_random: bool, rounding: Rule) -> None:
-    """Raises ValueError for a number of random bits that a rounding does not take."""
-    if type(bits) is not int or bits not in (range(1, 17) if is_random else [0]):
-        raise ValueError(
-            f"random_bits must be 1 to 16, not {excerpt(bits)}"
-            if is_random
-            else f"random_bits are for the rounding sr, not for {rounding}"
-        )
-
-
-def whole_size(size: object, words: str) -> int:
-    """A block size as an integer. Raises ValueError for what is none; ``words`` say which sizes there are."""
-    try:
-        number = 0 if isinstance(size, bool) else index(size)  # type: ignore[arg-type]  # what is no number is refused
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise ValueError(f"block_size must be {words}, not {excerpt(size)}")
-    return number
+        return self._replaced(block, fields)
 
 
 RULES: dict[str, type[Rule]] = {

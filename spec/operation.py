@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
-from .blocks import BlockFormat
 from .catalogue import excerpt, unknown_name
 from .formats import NumberFormat
 from .names import format_fields, is_spelt
@@ -27,12 +26,11 @@ class Operation(ABC):
     """
 
     name: ClassVar[str]
-    block: BlockFormat
-    random_bits: int
 
     def __init_subclass__(cls, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
-        OPERATIONS[cls.name] = cls
+        if "name" in vars(cls):  # others are what operations have in common
+            OPERATIONS[cls.name] = cls
 
     @property
     @abstractmethod

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Unpack, cast
+from typing import Any, TypeVar, Unpack
 
 from .blocks import BlockFormat
 from .catalogue import known_name
@@ -13,6 +14,9 @@ from .formats import NumberFormat
 from .names import block_format
 
 __all__ = ["DECODERS", "PROFILES", "PROFILES_OF", "Profile", "decoding", "numerics", "profile_of"]
+
+
+Made = TypeVar("Made", Encode, Decode)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,13 +174,7 @@ def decoding(
     >>> decoding("e2m1", "gpt_oss").destination.name
     'bf16'
     """
-    if isinstance(block, Decode):
-        if profile is not None:
-            raise TypeError("an operation says all its rules: a profile cannot be given beside it")
-        return block.replace(**fields)
-    profile = known_name("profile", "ocp" if profile is None else profile, DECODERS)
-    rules = cast("DecodeFields", dict(DECODERS[profile].rules))
-    return Decode(block=block_format(block)).replace(**rules).replace(**fields)
+    return _under(Decode, block, profile, fields)
 
 
 def numerics(
@@ -190,13 +188,19 @@ def numerics(
     >>> numerics("e2m1", "nvidia").scale_rule.value
     'ceil'
     """
-    if isinstance(block, Encode):
+    return _under(Encode, block, profile, fields)
+
+
+def _under(operation: type[Made], block: Any, profile: str | None, fields: Mapping[str, Any]) -> Made:
+    """The operation of a block format under a profile, with these fields replaced."""
+    if isinstance(block, operation):
         if profile is not None:
             raise TypeError("an operation says all its rules: a profile cannot be given beside it")
         return block.replace(**fields)
-    profile = known_name("profile", "ocp" if profile is None else profile, PROFILES)
-    rules = cast("EncodeFields", dict(PROFILES[profile].rules))
-    return Encode(block=block_format(block)).replace(**rules).replace(**fields)
+    known = PROFILES_OF[operation.name]
+    profile = known_name("profile", "ocp" if profile is None else profile, known)
+    rules: dict[str, Any] = dict(known[profile].rules)
+    return operation(block=block_format(block)).replace(**rules).replace(**fields)
 
 
 def profile_of(rules: Encode | Decode, preferred: str | None = None) -> str | None:

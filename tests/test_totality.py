@@ -60,13 +60,22 @@ TABLES = {
         "models.exact": "GUARD_HALF_UP",
         "models.element": "MAGNITUDES",
         "spec.names": "KINDS",
-        "spec.encode": "ELEMENT_CHECKS",
+        "spec.block_operation": "ELEMENT_CHECKS",
+        "hdl.element_decoder": "READERS",
     },
     Convention: {"models.exact": "CONVENTIONS"},
-    ScaleReading: {"models.exact_decode": "SCALE_READINGS", "models.decode": "READINGS"},
+    ScaleReading: {
+        "models.exact_decode": "SCALE_READINGS",
+        "models.decode": "READINGS",
+        "hdl.element_decoder": "EXPONENTS FLAGS",
+    },
     DecodedRounding: {"models.exact_decode": "ROUNDINGS", "models.decode": "ROUNDINGS"},
-    DecodedOverflow: {"models.exact_decode": "OVERFLOWS", "models.decode": "OVERFLOWS"},
-    DecodedNan: {"models.exact_decode": "NANS", "models.decode": "NANS"},
+    DecodedOverflow: {
+        "models.exact_decode": "OVERFLOWS",
+        "models.decode": "OVERFLOWS",
+        "hdl.element_decoder": "OVERFLOWS",
+    },
+    DecodedNan: {"models.exact_decode": "NANS", "models.decode": "NANS", "hdl.element_decoder": "NANS"},
     DecodedZero: {"models.exact_decode": "ZEROS"},
 }
 """By enumeration, the tables of each package."""

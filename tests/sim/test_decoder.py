@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.hdl import BlockDecoder, DecoderConfig, decoder_config, element_decoder, emit, verilog
+from mxcast.hdl import BlockDecoder, DecoderConfig, decoder_config, element_decoder, emit, rounding, verilog
 from mxcast.hdl.emission import WAIVER
 from mxcast.hdl.modules import convert_all
 from mxcast.models import quantize
@@ -21,7 +21,7 @@ from mxcast.sim.decoder import pairs, verilate_decoder
 from mxcast.sim.driver import Driver, build
 from mxcast.sim.self_checking import bench
 from mxcast.sim.verification import verify_decoder
-from mxcast.spec import BLOCKS, DECODERS, DecodedNan, DecodedRounding, Kind, ScaleReading, block_format, decoding
+from mxcast.spec import BLOCKS, DECODERS, DecodedNan, Kind, Rounding, ScaleReading, block_format, decoding
 
 DESTINATIONS = ["fp32", "bf16", "fp16"]
 LANES = 2
@@ -147,7 +147,7 @@ def test_a_planted_bug_is_found(bug, monkeypatch):
 
 def test_the_tie_is_rounded_to_even_and_a_carry_goes_on(monkeypatch):
     """A bug in a rounding is found too."""
-    monkeypatch.setitem(element_decoder.ROUNDINGS, DecodedRounding.RNE, lambda last, below, sticky, random: below)
+    monkeypatch.setitem(rounding.ROUNDINGS, Rounding.RNE, lambda last, below, sticky, random: below)
     assert not verify_decoder(decoder_config("e5m2", destination="fp16", block_size=2), stimuli="pairs").passed
 
 
