@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from .explore import Explored, Lists
     from .hdl import Format
     from .proof import Proof
-    from .sim import Verification, Verilated
-    from .sim.decoder import VerilatedDecoder
+    from .sim import Verification, Verilated, VerilatedDecoder
     from .synth import Synthesis
 
 __all__ = [
@@ -145,7 +144,7 @@ def verilate(
         where one of them fails
     """
     from .sim import verilate
-    from .sim.decoder import verilate_decoder
+    from .sim.verilated import verilate_decoder
 
     if op not in ("encode", "decode"):
         raise ValueError(unknown_name("operation", op, ["encode", "decode"]))

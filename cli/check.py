@@ -20,7 +20,6 @@ from .options import (
     Pad,
     Profile,
     Quiet,
-    Request,
     Seed,
     Set,
     Target,
@@ -78,11 +77,8 @@ def verify(
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
     output = Output(json, quiet, verbose)
     asked = request("verify {}", format, profile, set, config, target=target, output=output, op=op)
-    if asked.decoders:
-        if exhaustive or tensors is not None or pad:
-            raise ValueError("--exhaustive, --tensors and --pad are of encoders: a decoder is given every pair anyway")
-        _verify_decoders(asked, stimuli, blocks, seed, output, force)
-        return
+    if op != "encode" and (exhaustive or tensors is not None or pad):
+        raise ValueError("--exhaustive, --tensors and --pad are of encoders: a decoder is given every pair anyway")
     if exhaustive:
         if tensors is not None or stimuli not in ("standard", "exhaustive"):
             raise ValueError(
@@ -117,24 +113,6 @@ def verify(
     _judge(results)
 
 
-def _verify_decoders(asked: Request, stimuli: str, blocks: int, seed: int, output: Output, force: bool) -> None:
-    from ..sim.verification import verify_decoder
-
-    results = []
-    for chosen in asked.decoders:
-        output.configuration(chosen)
-        with output.progress(f"verifying {chosen.formats}") as progress:
-            results.append(
-                verify_decoder(chosen, stimuli=stimuli, blocks=blocks, seed=seed, progress=progress, force=force)
-            )
-        output.table([{"stimulus": name, "blocks": count} for name, count in results[-1].counts.items()])
-        found = results[-1]
-        said = f"passed, {found.blocks} blocks equal" if found.passed else f"FAILED\n{found.report}"
-        output.say(f"{chosen.formats}: {said}")
-    output.document(asked.of([result.to_dict() for result in results]))
-    _judge(results)
-
-
 def _source_of(result: Verification) -> str:
     """Where an exhaustive result comes from."""
     if not result.kept_blocks:
@@ -146,6 +124,7 @@ def _source_of(result: Verification) -> str:
 
 def test(
     format: Format = None,
+    op: Op = "encode",
     simulator: Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or icarus.")] = "verilator",
     waves: Annotated[bool, typer.Option("--waves", help="Keep a waveform.")] = False,
     vectors: Annotated[
@@ -177,7 +156,7 @@ def test(
 ) -> None:
     """Run the cocotb regression on the emitted Verilog."""
     output = Output(json, quiet, verbose)
-    asked = request("test {}", format, profile, set, config, name=name, target=target, output=output)
+    asked = request("test {}", format, profile, set, config, name=name, target=target, output=output, op=op)
     if asked.many and (vectors or rtl):
         raise ValueError("--vectors and --rtl are of one converter: give one format")
     from ..sim import test

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..hdl import ConverterConfig
+from ..hdl import HardwareConfig
 from ..host.cache import refreshed
 from ..host.files import read_toml
+from ..spec import Role
 from ..spec.catalogue import unknown_name
 from .errors import ExitCode
-from .options import Config, Force, Json, Out, Profile, Quiet, Seed, Set, Verbose, request
+from .options import Config, Force, Json, Op, Out, Profile, Quiet, Seed, Set, Verbose, request
 from .output import Output
 from .proving import read_by, steps_table
 
 if TYPE_CHECKING:
     from ..proof.check_rtl import Check
+    from ..sim.comparison import Divergence
 
 __all__ = ["check_rtl"]
 
@@ -65,6 +67,7 @@ def check_rtl(
             help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).",
         ),
     ] = None,
+    op: Op = "encode",
     profile: Profile = None,
     set: Set = None,
     config: Config = None,
@@ -111,7 +114,7 @@ def check_rtl(
     """
     output = Output(json, quiet, verbose)
     usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
-    chosen = request(usage, format, profile, set, config, allow_all=False).configs[0]
+    chosen = request(usage, format, profile, set, config, allow_all=False, op=op).configs[0]
     if top is None:
         raise ValueError("the module to check is missing: --top MODULE")
     output.configuration(chosen)
@@ -165,8 +168,10 @@ def _show_one(check: Check, output: Output) -> None:
     if (normal := check.divergence) is not None:
         output.say(
             f"N(0,1): {_share(normal.differing_blocks, normal.blocks)} blocks differ, "
-            f"{_share(normal.differing_scales, normal.blocks)} scale bytes, "
-            f"{_share(normal.differing_codes, normal.elements)} codes\n"
+            + ", ".join(
+                f"{_share(count, _words(role, normal))} {WORDS[role]}" for role, count in normal.differing.items()
+            )
+            + "\n"
         )
     output.table(steps_table(check.arguments))
     name = _name(check.config) + (" with free codes under scale byte 255" if check.nan_codes_free else "")
@@ -204,23 +209,29 @@ def _show_one(check: Check, output: Output) -> None:
 
 
 def _show_rules(check: Check, output: Output) -> None:
-    """Whose scale bytes and whose codes are most like those of the design, if more than half are alike."""
+    """Whose results are most like those of the design, if more than half are alike."""
     output.say("it matches no profile and no single departure from one")
     normal = check.divergence
     assert normal is not None  # there is something near
-    for what, count, of in (
-        ("scale bytes", lambda one: one.scales, normal.blocks),
-        ("codes", lambda one: one.codes, normal.elements),
-    ):
-        best = min(check.rules, key=count)
-        if 2 * count(best) < of:
+    for role in normal.differing:
+        best = min(check.rules, key=lambda one, role=role: one.words[role])  # type: ignore[misc]
+        if 2 * best.words[role] < _words(role, normal):
             output.say(
-                f"its {what} are nearest to those of {' = '.join(best.names)}: {_share(count(best), of)} of N(0,1) "
-                "differ"
+                f"its {WORDS[role]} are nearest to those of {' = '.join(best.names)}: "
+                f"{_share(best.words[role], _words(role, normal))} of N(0,1) differ"
             )
 
 
-def _name(config: ConverterConfig) -> str:
+WORDS = {Role.SCALE: "scale bytes", Role.CODES: "codes", Role.NUMBERS: "numbers"}
+"""What results are in sentences, by the role of their port."""
+
+
+def _words(role: Role, normal: Divergence) -> int:
+    """How many of them were compared."""
+    return normal.blocks if role is Role.SCALE else normal.elements
+
+
+def _name(config: HardwareConfig) -> str:
     return f"{config.formats} {config.profile or config.config_id}"
 
 

@@ -67,7 +67,7 @@ def quantize(
     """
     output = Output(json, quiet, verbose)
     usage = f"quantize {source} {target} --format {{}}"
-    chosen = request(usage, format, profile, set, config, allow_all=False).configs[0]
+    chosen = request(usage, format, profile, set, config, allow_all=False).encoders[0]
     output.configuration(chosen)
     from ..tensors.files import quantize_file
 

@@ -62,9 +62,7 @@ def synth(
     usual = "asic" if liberty is not None else "ecp5" if pnr else "xcu"
     target = known_name("target", usual if target is None else target, TARGETS)
     asked = request("synth {}", format, profile, set, config, target=TARGETS[target].optimized_as, output=output, op=op)
-    if pnr and asked.decoders:
-        raise ValueError("--pnr places encoders: leave it out with --op decode")
-    for chosen in asked.hardware:
+    for chosen in asked.configs:
         output.configuration(chosen)
     if pnr:
         with output.progress(f"placing and routing for {target}") as progress:
@@ -74,10 +72,10 @@ def synth(
         rows, note, documents = pnr_table(placed), PNR_NOTE, [result.to_dict() for result in placed]
     else:
         with output.progress(f"synthesizing for {target}") as progress:
-            mapped = synth_all(list(asked.hardware), target, liberty=liberty, jobs=jobs, force=force, progress=progress)
+            mapped = synth_all(list(asked.configs), target, liberty=liberty, jobs=jobs, force=force, progress=progress)
         rows, note, documents = table(mapped), NOTE, [result.to_dict() for result in mapped]
     output.table(rows, TARGETS[target].description if liberty is None else f"the cells of {liberty.name}")
-    for form, built in _forms(asked.configs).items():  # a decoder has one form
+    for form, built in _forms(asked.encoders).items():  # a decoder has one form
         output.say(f"{', '.join(built)}: {form}")
     output.say(note)
     output.document(asked.of(documents))

@@ -50,7 +50,7 @@ def explain(
     """
     output = Output(json, quiet, verbose)
     usage = "explain {} --values '1.5, -0.3, 0x3F800000, 1e-3*8'"
-    chosen = request(usage, format, profile, set, config, allow_all=False).configs[0]
+    chosen = request(usage, format, profile, set, config, allow_all=False).encoders[0]
     if values is None:
         raise ValueError(f"values are missing: mxcast {usage.format(chosen.numerics.block.short_name)}")
     output.configuration(chosen)

@@ -57,7 +57,7 @@ def emit(
     from ..sim.self_checking import bench
 
     results = []
-    for chosen in asked.hardware:
+    for chosen in asked.configs:
         output.configuration(chosen)
         top = asked.name or default_name(chosen)
         with output.progress(f"emitting {chosen.formats}"):

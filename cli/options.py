@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ..hdl import BEST, CONFIGURATIONS, ConverterConfig, DecoderConfig, converter_config, decoder_config
+from ..hdl import BEST, CONFIGURATIONS, ConverterConfig, HardwareConfig
 from ..spec import BLOCKS, DECODE_RULES, PROFILES_OF
 from ..spec.catalogue import excerpt, known_name, unknown_name
 from .output import Output
@@ -110,17 +110,15 @@ MOST_DIGITS = 18
 class Request:
     """The configurations that the options mean, and the name given for the top module."""
 
-    configs: tuple[ConverterConfig, ...]
+    configs: tuple[HardwareConfig, ...]
     many: bool
     """Whether ``all`` formats were asked for: then results are lists."""
     name: str | None = None
-    decoders: tuple[DecoderConfig, ...] = ()
-    """The configurations where the operation is decode; ``configs`` is empty then."""
 
     @property
-    def hardware(self) -> tuple[ConverterConfig | DecoderConfig, ...]:
-        """The configurations, whatever the operation."""
-        return self.configs or self.decoders
+    def encoders(self) -> tuple[ConverterConfig, ...]:
+        """The configurations of a command that has encoders only."""
+        return tuple(config for config in self.configs if isinstance(config, ConverterConfig))
 
     def of(self, results: list) -> object:
         """Results, one a configuration, as they appear in JSON."""
@@ -168,12 +166,12 @@ def request(
     if many and name:
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
     blocks = list(BLOCKS) if many else [format]
-    if op == "decode":
-        made = tuple(decoder_config(block, profile, **fields) for block in blocks)
-        return Request(configs=(), decoders=made, many=many, name=name)
-    choosing = output.progress("choosing the stage boundaries") if output and constraints else nullcontext()
-    with choosing:
-        configs = tuple(constrained(converter_config(block, profile, **fields), constraints) for block in blocks)
+    configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op](block, profile, **fields) for block in blocks)
+    if constraints:
+        with output.progress("choosing the stage boundaries") if output else nullcontext():
+            configs = tuple(
+                constrained(one, constraints) if isinstance(one, ConverterConfig) else one for one in configs
+            )
     if not allow_all and configs[0].alternatives:
         raise ValueError(
             f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"

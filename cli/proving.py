@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..hdl import BEST, ConverterConfig
+from ..hdl import BEST, HardwareConfig, config_of
 from ..host.cache import refreshed
 from ..host.files import parsed_json, regular
+from ..spec import Encode, Role
 from ..spec.profiles import profile_of
 from .errors import ExitCode
 from .options import (
@@ -21,6 +22,7 @@ from .options import (
     Format,
     Json,
     Name,
+    Op,
     Out,
     Profile,
     Quiet,
@@ -58,6 +60,7 @@ Timeout = Annotated[
 
 def prove(
     format: Format = None,
+    op: Op = "encode",
     rtl: Rtl = None,
     monolithic: Annotated[bool, typer.Option("--monolithic", help="Ask about the whole block at once.")] = False,
     netlist: Annotated[
@@ -99,7 +102,7 @@ def prove(
         asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
         built_for = target or (netlist if netlist in BEST else None)
-        asked = request("prove {}", format, profile, set, config, name=name, target=built_for, output=output)
+        asked = request("prove {}", format, profile, set, config, name=name, target=built_for, output=output, op=op)
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
     from ..proof import prove
@@ -162,6 +165,7 @@ def read_by(readers: list[str], unread: dict[str, str]) -> str:
 
 def mutate(
     format: Format = None,
+    op: Op = "encode",
     mutants: Annotated[int, typer.Option("--mutants", min=1, metavar="N", help="How many faults to plant.")] = 200,
     timeout: Timeout = 300,
     profile: Profile = None,
@@ -181,7 +185,7 @@ def mutate(
     which is a failure. Every mutant of the specification must be refuted by the solver.
     """
     output = Output(json, quiet, verbose)
-    asked = request("mutate {}", format, profile, set, config, target=target, output=output)
+    asked = request("mutate {}", format, profile, set, config, target=target, output=output, op=op)
     from ..hdl import default_name
     from ..proof.mutation import mutate
     from ..proof.specification_mutants import refute
@@ -224,12 +228,12 @@ def _row(result: Mutation) -> dict[str, object]:
     }
 
 
-def beside(rtl: Path) -> tuple[ConverterConfig, str]:
+def beside(rtl: Path) -> tuple[HardwareConfig, str]:
     """The configuration and the top module that the JSON file beside an emitted Verilog file describes."""
     path = rtl.with_suffix(".json")
     try:
         about: Any = parsed_json(regular(path).read_text())
-        config = ConverterConfig.from_dict(about)
+        config = config_of(about)
         profiles = {profile_of(mode, about.get("profile")) for mode in config.modes}
         return replace(config, profile=profiles.pop() if len(profiles) == 1 else None), about["name"]
     except OSError:
@@ -241,13 +245,17 @@ def beside(rtl: Path) -> tuple[ConverterConfig, str]:
 
 
 def _explain(proof: Proof, output: Output) -> None:
-    """What should have become of the block of a counterexample, step by step."""
+    """What should have become of the block of a counterexample, step by step; for encoders, whose steps are many."""
     from ..models import explain
     from .steps import show
 
     found = proof.counterexample
     assert found is not None
-    show(explain(found.block, proof.config.modes[found.mode], random=found.random), output, [], everything=False)
+    rules = proof.config.modes[found.mode]
+    if isinstance(rules, Encode):
+        block, random = found.block[Role.NUMBERS][0], found.block.get(Role.RANDOM)
+        drawn = None if random is None else random[0].tolist()
+        show(explain(block.tolist(), rules, random=drawn), output, [], everything=False)
 
 
 def _verdict(proof: Proof) -> str:
@@ -258,7 +266,7 @@ def _verdict(proof: Proof) -> str:
     if proof.netlist:
         what += f", mapped to {proof.netlist},"
     if proof.passed:
-        bits = numerics.block_size * (numerics.source.bits + numerics.random_bits)
+        bits = sum(port.width for port in numerics.ports if port.direction == "input")
         if proof.handshake:
             what += f", after {proof.config.latency} cycles,"
         readers = read_by([argument.reader for argument in proof.arguments], proof.unread)

@@ -9,9 +9,10 @@ from itertools import groupby
 from pathlib import Path
 
 from ..host.errors import ToolError
-from ..sim.stream import stream_text
-from ..sim.verilated import Verilated, verilate_text
-from ..spec import Encode
+from ..sim.driver import Driver
+from ..sim.stream import streamed
+from ..sim.verilated import driver_of
+from ..spec import BlockOperation
 from .design import Design
 from .elaboration import Elaboration, elaborated
 from .mapping import Bit, Connections, PortMap, connections
@@ -22,8 +23,7 @@ __all__ = ["Adapter"]
 
 @dataclass
 class Adapter:
-    """The module ``top`` of ``text`` behind the ports ``x``, ``scale`` and ``p``, besides ``random`` where the rounding
-    is stochastic. Works in ``folder``.
+    """The module ``top`` of ``text`` behind the ports of an operation. Works in ``folder``.
 
     Raises ValueError where slang cannot read the text, has no such module, or the map does not fit its ports.
     """
@@ -31,7 +31,7 @@ class Adapter:
     text: str
     top: str
     asked: PortMap
-    numerics: Encode
+    numerics: BlockOperation
     folder: Path
     parameters: dict[str, str]
 
@@ -108,14 +108,14 @@ class Adapter:
         """The design in its wrapper, for a simulator."""
         return f"{self.wrapper(True)}\n{self.text}"
 
-    def simulated(self) -> Verilated:
+    def simulated(self) -> Driver:
         """The Verilated design. Raises ValueError where Verilator cannot read it."""
         # delays mean nothing to a design that is given time to settle
         text, asked = f"/*verilator timing_off*/\n{self.verilog}", self.asked
         try:
             if asked.clk is None:
-                return verilate_text(text, self.wrapper_name, self.numerics, lint=False)
-            return stream_text(
+                return driver_of(text, self.wrapper_name, self.numerics, lint=False)
+            return streamed(
                 text, self.wrapper_name, self.numerics, asked.latency, asked.interval, asked.rst is not None
             )
         except ToolError as error:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..host.files import write_whole
-from .questions import Question
+from .question import Question
 from .solver import Answer, solve
 
 __all__ = ["Argument", "Status", "Step", "answered", "doubtful", "worst"]

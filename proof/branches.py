@@ -13,10 +13,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..hdl import ConverterConfig
+from ..hdl import HardwareConfig
 from ..host.errors import ToolError
 from ..host.processes import run
-from ..spec import FloatFormat, Role
+from ..sim.transactions import Transactions, fields, word
+from ..spec import BlockOperation, Encode, Port, Role
 from .design import Cut, Design
 from .solver import solver_version
 from .structure import StructureError
@@ -26,7 +27,7 @@ __all__ = ["branch_blocks"]
 SECONDS = 20
 """That the solver is given for all conditions of a design."""
 VARIANTS = 16
-"""How many variants of each of two kinds (`_flipped`, `_joined`) are made of a block that the solver found. A block
+"""How many variants of each of two kinds (`_flipped`, `JOINED`) are made of a block that the solver found. A block
 that takes a branch may still give the same codes; of its variants some do not."""
 CHANGED = 1 / 48
 """The share of bits that `_flipped` inverts."""
@@ -53,7 +54,7 @@ options.set(bitwuzla.Option.TIME_LIMIT_PER, 1000)
 parser = bitwuzla.Parser(manager, options, base=10)
 parser.parse(asked["text"], True, False)
 solver = bitwuzla.Bitwuzla(manager, options)
-numbers = parser.parse_term(asked["numbers"])
+inputs = parser.parse_term(asked["inputs"])
 goals = [parser.parse_term(goal) for goal in asked["goals"]]
 random.Random(0).shuffle(goals)
 end = time.monotonic() + asked["seconds"]
@@ -61,50 +62,53 @@ while goals and time.monotonic() < end:
     solver.push()
     solver.assert_formula(goals.pop())
     if solver.check_sat() == bitwuzla.Result.SAT:
-        print(solver.get_value(numbers).value(16), flush=True)
+        print(solver.get_value(inputs).value(16), flush=True)
         goals = [goal for goal in goals if str(solver.get_value(goal)) != "true"]
     solver.pop()
 """
-"""Prints the numbers of blocks that meet goals, as hexadecimal, until all are met or the time is over."""
+"""Prints the inputs of blocks that meet goals, as hexadecimal, until all are met or the time is over."""
 
 
-def branch_blocks(config: ConverterConfig, design: Design, say: Callable[[str], None]) -> np.ndarray:
-    """Blocks (n, block_size) of source patterns with which a combinational design takes its branches, as far as the
+def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], None]) -> Transactions:
+    """Blocks, without random bits, with which a combinational design takes its branches, as far as the
     solver finds them in `SECONDS`, then variants of each; none where a wire has a name that SMT-LIB cannot have.
     """
     solver_version("bitwuzla")
     say("looking for blocks that take every branch")
+    entering = [port for port in config.numerics.ports if port.direction == "input" and port.role is not Role.RANDOM]
     try:
         (part,) = design.parts(Cut(design.top, kept=CONDITIONS))
     except StructureError:  # the proof did without the names of these wires
-        return _with_variants([], config)
-    (numbers,) = (port for port in config.ports if port.role is Role.NUMBERS)
+        return _with_variants([], config.numerics, entering)
     goals = []
     for name, kind, width in WIRE.findall(part.text):
         wire = part.wire(name, "s")
         bits = [wire] if kind == "Bool" else [f"(= ((_ extract {i} {i}) {wire}) #b1)" for i in range(int(width))]
-        if name != numbers.name:
+        if name not in {port.name for port in entering}:
             goals += [goal for bit in bits for goal in (bit, f"(not {bit})")]
     file = design.folder / "branches.json"
     text = "(set-logic ALL)\n" + part.text + part.state("s")
-    file.write_text(
-        json.dumps({"text": text, "numbers": part.wire(numbers.name, "s"), "goals": goals, "seconds": SECONDS})
-    )
+    wires = [part.wire(port.name, "s") for port in entering]
+    inputs = wires[0] if len(wires) == 1 else f"(concat {' '.join(wires)})"
+    file.write_text(json.dumps({"text": text, "inputs": inputs, "goals": goals, "seconds": SECONDS}))
     done = run([sys.executable, "-P", "-c", PROGRAM, file.name], cwd=design.folder)
     file.unlink()
     if done.status:
         raise ToolError(f"bitwuzla failed: {(done.errors.strip().splitlines() or ['no reason given'])[-1]}")
-    return _with_variants([int(line, 16) for line in done.output.split()], config)
+    return _with_variants([int(line, 16) for line in done.output.split()], config.numerics, entering)
 
 
-def _with_variants(found: list[int], config: ConverterConfig) -> np.ndarray:
-    numerics, rng = config.numerics, np.random.default_rng(0)
-    source, size = numerics.source, numerics.block_size
-    mask = (1 << source.bits) - 1
-    blocks = np.array([[block >> source.bits * lane & mask for lane in range(size)] for block in found], np.uint64)
-    blocks = blocks.reshape(-1, size)
-    return np.concatenate([blocks, _flipped(blocks, source.bits, rng), _joined(blocks, source, rng)]).astype(
-        f"uint{source.bits}"
+def _with_variants(found: list[int], rules: BlockOperation, entering: list[Port]) -> Transactions:
+    rng, arrays, low = np.random.default_rng(0), {}, 0
+    for port in reversed(entering):  # the last one has the low bits
+        rows = [fields(block >> low, port) for block in found]
+        arrays[port.role] = np.array(rows, np.uint64).reshape(-1, port.lanes)
+        low += port.width
+    variants = [arrays, {port.role: _flipped(arrays[port.role], port.bits, rng) for port in entering}]
+    if (joined := JOINED[rules.name]) is not None:
+        variants.append(joined(arrays, rules, rng))
+    return Transactions(
+        {port.role: np.concatenate([one[port.role] for one in variants]).astype(word(port)) for port in entering}
     )
 
 
@@ -115,13 +119,19 @@ def _flipped(blocks: np.ndarray, bits: int, rng: np.random.Generator) -> np.ndar
     return others ^ (flips.astype(np.uint64) << np.arange(bits, dtype=np.uint64)).sum(axis=-1, dtype=np.uint64)
 
 
-def _joined(blocks: np.ndarray, source: FloatFormat, rng: np.random.Generator) -> np.ndarray:
+def _near_the_largest(
+    arrays: dict[Role, np.ndarray], rules: Encode, rng: np.random.Generator
+) -> dict[Role, np.ndarray]:
     """`VARIANTS` of each block in which one number is about as large as the largest, so that its code has bits too."""
-    others = np.repeat(blocks, VARIANTS, axis=0)
+    source, others = rules.source, np.repeat(arrays[Role.NUMBERS], VARIANTS, axis=0)
     rows, lanes = np.arange(len(others)), rng.integers(0, others.shape[1], len(others))
     fraction, below = np.uint64((1 << source.man_bits) - 1), rng.integers(0, 4, len(others), np.uint64)
     largest = (others & np.uint64((1 << (source.bits - 1)) - 1)).max(axis=1, initial=0) >> np.uint64(source.man_bits)
     numbers = rng.integers(0, 1 << source.bits, len(others), np.uint64)
     numbers &= fraction | np.uint64(1 << (source.bits - 1))
     others[rows, lanes] = numbers | (largest - np.minimum(largest, below)) << np.uint64(source.man_bits)
-    return others
+    return {Role.NUMBERS: others}
+
+
+JOINED: dict[str, Callable[..., dict[Role, np.ndarray]] | None] = {"encode": _near_the_largest, "decode": None}
+"""By the name of the operation, more variants; none where every element goes its own way."""

@@ -9,28 +9,29 @@ from pathlib import Path
 
 import numpy as np
 
-from ..hdl import ConverterConfig
+from ..hdl import HardwareConfig
 from ..host.errors import DesignError
 from ..host.files import claimed, sha256, write_whole
-from ..sim import stimuli as make
-from ..sim.causes import CAUSES, Cause, only
-from ..sim.comparison import AROUND, Comparison, Divergence, divergence, normal_blocks, single_bits
+from ..sim.comparison import Comparison, Divergence, divergence
 from ..sim.icarus import on_icarus
+from ..sim.operations import Cause, golden, of
 from ..sim.scoreboard import Scoreboard
-from ..sim.stream import Streamed
+from ..sim.stream import StreamedDriver
+from ..sim.transactions import Transactions
+from ..spec import Role
 from ..synth.yosys import yosys_version
 from .adapter import Adapter
 from .argument import Argument, Status, answered, doubtful, worst
 from .branches import branch_blocks
-from .counterexample import FEW, SOME, disagreement, save_block
+from .counterexample import FEW, SOME, disagreement, save_blocks
 from .design import Design
 from .gate import Objection, objections, of_readers
 from .mapping import PortMap
 from .minimise import fewest, smallest
+from .operations import asked_of
 from .pipeline import combinational
-from .questions import monolithic
 from .readers import READ_VERILOG, SLANG, readers, refusal
-from .rule_identification import Candidate, ranked, suspicions
+from .rule_identification import Candidate, Converted, ranked, suspicions
 from .slang import slang_version
 from .solver import solver_version
 from .structure import StructureError
@@ -39,6 +40,8 @@ from .text import Reading, readings
 __all__ = ["Check", "Minimised", "check_rtl"]
 
 NO_MAP = PortMap()
+NORMAL = 100_000
+"""Blocks of N(0,1)."""
 TRIED = 20_000
 """Random blocks on which other rules are tried, beside the corner blocks."""
 
@@ -51,8 +54,8 @@ class Minimised:
     """Its cause in words, or where it comes from."""
     blocks: int
     """How many blocks of all that were compared differ for this cause."""
-    block: np.ndarray
-    random: np.ndarray | None
+    block: Transactions
+    """One transaction."""
     report: str
     """What differs, in words."""
 
@@ -61,7 +64,7 @@ class Minimised:
 class Check:
     """The outcome of `check_rtl`."""
 
-    config: ConverterConfig
+    config: HardwareConfig
     top: str
     port_map: PortMap
     reading: Reading
@@ -111,7 +114,12 @@ class Check:
 
     @property
     def counterexample(self) -> np.ndarray | None:
-        return self.counterexamples[0].block if self.counterexamples else None
+        """What enters for each element of the first counterexample, (block_size,)."""
+        return self.elements_of(self.counterexamples[0]) if self.counterexamples else None
+
+    def elements_of(self, found: Minimised) -> np.ndarray:
+        """What enters for each element of a counterexample, (block_size,)."""
+        return found.block[_elements(self.config)][0]
 
     @property
     def matches(self) -> list[Candidate]:
@@ -119,7 +127,7 @@ class Check:
         return [candidate for candidate in self.rules if not candidate.blocks]
 
     def to_dict(self) -> dict:
-        digits = self.config.numerics.source.bits // 4
+        digits = -(-self.config.numerics.ports[0].bits // 4)
         return {
             **self.config.to_dict(),
             "config_id": self.config.config_id,
@@ -139,7 +147,7 @@ class Check:
                     "title": found.title,
                     "blocks": found.blocks,
                     "report": found.report,
-                    "block": [f"0x{pattern:0{digits}X}" for pattern in found.block.tolist()],
+                    "block": [f"0x{pattern:0{digits}X}" for pattern in self.elements_of(found).tolist()],
                 }
                 for found in self.counterexamples
             ],
@@ -161,7 +169,7 @@ class Check:
 def check_rtl(
     files: Sequence[Path | str],
     top: str,
-    config: ConverterConfig,
+    config: HardwareConfig,
     port_map: PortMap | Mapping[str, object] = NO_MAP,
     *,
     include: Sequence[Path | str] = (),
@@ -178,8 +186,8 @@ def check_rtl(
 ) -> Check:
     """Check the module ``top`` of Verilog or SystemVerilog files against the numerics of a configuration of one mode.
 
-    Its ports are mapped to ours as `mapping` describes. It is compared with the golden model on corner, boundary and
-    ``blocks`` random blocks and on a sweep over all inputs: every one of them if ``exhaustive``. Where nothing differs,
+    Its ports are mapped to ours as `mapping` describes. It is compared with the golden model on directed and ``blocks``
+    random blocks and on a sweep over all inputs: every one of them if ``exhaustive``. Where nothing differs,
     a solver is asked whether anything can, with ``timeout`` seconds for each question; a registered design must be a
     pipeline for that. Where something differs there are counterexamples, and the rules that the design follows instead,
     if known. With ``nan_codes_free`` codes under the scale byte 255 may be anything, as readers of OCP's formats do not
@@ -194,6 +202,8 @@ def check_rtl(
 
     Raises ValueError for files, maps and modules that do not fit, `ToolMissing` where a tool is missing.
     """
+    if nan_codes_free and config.numerics.name != "encode":
+        raise ValueError("free codes under a scale of NaN are those of an encoder")
     if config.alternatives:
         raise ValueError("check_rtl takes one format and one scale rule")
     asked = port_map if isinstance(port_map, PortMap) else PortMap.of(port_map)
@@ -243,13 +253,12 @@ def _check(
     check.objections = objections(adapter.elaboration)
     say("compiling it")
     comparison = Comparison(check.config, adapter.simulated(), check.seed, check.nan_codes_free)
-    normal = normal_blocks(check.config, check.seed)
-    comparison.run(exhaustive=exhaustive, blocks=blocks, progress=lambda done, total: say(f"{done:,} blocks compared"))
+    know, rules = of(check.config.numerics), check.config.numerics
+    normal = know.usual(rules, check.seed, NORMAL)
+    comparison.run(exhaustive=exhaustive, blocks=blocks, progress=lambda done: say(f"{done:,} blocks compared"))
     check.stimuli, check.divergence = comparison.rows, divergence(comparison, normal)
     if not comparison.found and not check.divergence.differing_blocks:
-        numerics = check.config.numerics
-        few = np.concatenate([make.corner_blocks(numerics)[:FEW], single_bits(check.config, check.seed, AROUND)[:FEW]])
-        if report := _on_icarus(check, adapter, comparison, few, say):
+        if report := _on_icarus(check, adapter, comparison, comparison.drawn(know.few(rules, FEW, FEW)), say):
             check.remarks.append(
                 "no proof was possible: on Icarus, which knows unknown bits (x), here counted as wrong, and follows "
                 f"sensitivity lists, blocks differ\n{report}"
@@ -265,44 +274,41 @@ def _check(
     say("minimising the counterexamples")
     comparison.compare("N(0,1)", normal)
     check.first = comparison.first
-    for cause in CAUSES:
+    for cause in know.causes:
         if cause in comparison.found:
             example = comparison.found[cause]
-            _minimised(check, comparison, cause.text, example.count, example.block, example.random, cause)
+            _minimised(check, comparison, example.count, example.block, cause)
     _normal_counterexample(check, comparison, normal)
-    if (sentence := only(list(comparison.found))) is not None:
+    if (sentence := know.only(list(comparison.found))) is not None:
         check.remarks.append(sentence)
     say("trying other rules")
     _name(check, comparison, normal)
 
 
+def _elements(config: HardwareConfig) -> Role:
+    """The role of what enters for each element."""
+    return config.numerics.ports[0].role
+
+
 def _on_icarus(
-    check: Check,
-    adapter: Adapter,
-    comparison: Comparison,
-    blocks: np.ndarray,
-    say: Callable[[str], None],
-    random: np.ndarray | None = None,
+    check: Check, adapter: Adapter, comparison: Comparison, blocks: Transactions, say: Callable[[str], None]
 ) -> str | None:
-    """What is wrong with the first of the blocks that Icarus converts otherwise than the model: empty if none is, None
-    where Icarus cannot be asked.
+    """What is wrong with the first of the blocks, with their random bits, that Icarus converts otherwise than the
+    model: empty if none is, None where Icarus cannot be asked.
     """
     if adapter.asked.clk is not None or adapter.elaboration.has_array_ports:
         return None
     say("simulating on Icarus")
-    random = comparison.drawn(blocks, 0) if random is None else random
-    expected = comparison.expect(blocks, random)
-    actual = on_icarus(adapter.verilog, adapter.wrapper_name, expected.numerics.ports, expected, blocks, random)
+    rules = check.config.numerics
+    expected = golden(rules, blocks)
+    actual = on_icarus(adapter.verilog, adapter.wrapper_name, rules.ports, blocks, expected)
     if actual is None:
         return None
     differing = comparison.causes(blocks, expected, actual) >= 0
     if not differing.any():
         return ""
     board, part = Scoreboard(check.config), np.flatnonzero(differing)[:1]
-    right, found = (
-        type(q)(scales=q.scales[part], codes=q.codes[part], numerics=q.numerics) for q in (expected, actual)
-    )
-    board.compare("Icarus", blocks[part], right, found, None if random is None else random[part])
+    board.compare("Icarus", rules, *(side.rows(part) for side in (blocks, expected, actual)))
     return board.mismatches[0]
 
 
@@ -314,7 +320,9 @@ def _only_verilator_differs(
     simulated.
     """
     blocks = [example.block for example in comparison.found.values()]
-    if adapter.asked.clk is not None or not blocks or _on_icarus(check, adapter, comparison, np.stack(blocks), say):
+    if adapter.asked.clk is not None or not blocks:
+        return False
+    if _on_icarus(check, adapter, comparison, Transactions.joined(blocks), say):
         return False
     try:
         _ask(check, adapter, comparison, solver, timeout, say)
@@ -346,7 +354,7 @@ def _ask(
             design.check()
             flat, argument.edges = combinational(design, adapter.asked.latency, settling=True)
             proved = flat if adapter.asked.latency else design
-            questions = monolithic(check.config, flat, check.nan_codes_free)
+            questions = asked_of(check.config).monolithic(check.config, flat, check.nan_codes_free)
             argument.steps = answered(questions, design.folder, solver=solver, timeout=timeout, say=say)
         except DesignError as error:
             check.unread[reader] = str(error)
@@ -380,7 +388,7 @@ def _on_branches(
         return
     if comparison.compare("branches", blocks):
         simulator, report = "Verilator", comparison.first
-    elif report := _on_icarus(check, adapter, comparison, blocks[:SOME], say) or "":
+    elif report := _on_icarus(check, adapter, comparison, comparison.drawn(blocks.rows(slice(SOME))), say) or "":
         simulator = "Icarus"
     else:
         return
@@ -397,19 +405,16 @@ def _found(
     say: Callable[[str], None],
 ) -> None:
     """What a solver's values are: a counterexample, or a doubt about it."""
-    values, numerics = argument.steps[-1].answer.values, check.config.numerics
-    block = np.array([values[f"x{lane}"] for lane in range(numerics.block_size)], f"uint{numerics.source.bits}")
-    random = np.array([values[f"r{lane}"] for lane in range(len(block))], np.uint16) if numerics.random_bits else None
-    check.first = comparison.described("the solver's block", block, random)
+    rules, values = check.config.numerics, argument.steps[-1].answer.values
+    block = asked_of(check.config).blocks(rules, values).rows(slice(1))
+    check.first = comparison.described("the solver's block", block)
     if check.first:
-        block = smallest(block, lambda patterns: comparison.why(patterns, random) >= 0)
-        cause = CAUSES[comparison.why(block[None], random)[0]]
-        _minimised(check, comparison, cause.text, 1, block, random, cause)
-    elif report := _on_icarus(check, adapter, comparison, block[None], say, None if random is None else random[None]):
+        block = _smaller(check, block, smallest, lambda why: why >= 0, comparison)
+        cause = of(rules).causes[comparison.why(block)[0]]
+        _minimised(check, comparison, 1, block, cause)
+    elif report := _on_icarus(check, adapter, comparison, block, say):
         check.first = f"on Icarus, where unknown bits (x) are counted as wrong\n{report}"
-        check.counterexamples.append(
-            Minimised(title="on Icarus", blocks=1, block=block, random=random, report=check.first)
-        )
+        check.counterexamples.append(Minimised(title="on Icarus", blocks=1, block=block, report=check.first))
     else:
         argument.is_unshown = True
         if latches:
@@ -418,66 +423,63 @@ def _found(
             )
 
 
-def _minimised(
+def _smaller(
     check: Check,
+    block: Transactions,
+    make: Callable[[np.ndarray, Callable[[np.ndarray], np.ndarray]], np.ndarray],
+    is_kept: Callable[[np.ndarray], np.ndarray],
     comparison: Comparison,
-    title: str,
-    count: int,
-    block: np.ndarray,
-    random: np.ndarray | None,
-    cause: Cause,
-) -> None:
+) -> Transactions:
+    """A block with smaller elements, by `minimise`, of which the cause is still one that is kept; all else stays."""
+    role = _elements(check.config)
+
+    def differs(elements: np.ndarray) -> np.ndarray:
+        return is_kept(comparison.why(block.rows(np.zeros(len(elements), int)).with_arrays({role: elements})))
+
+    return block.with_arrays({role: make(block[role][0], differs)[None]})
+
+
+def _minimised(check: Check, comparison: Comparison, count: int, block: Transactions, cause: Cause) -> None:
     """Make a counterexample smaller, if it is one on its own, without giving it another cause; and keep it."""
-    number = CAUSES.index(cause)
-    report = ""
-    if comparison.why(block[None], random)[0] == number:
-        block = smallest(block, lambda patterns: comparison.why(patterns, random) == number)
-        report = comparison.described("minimised counterexample", block, random)
+    number, report = of(check.config.numerics).causes.index(cause), ""
+    if comparison.why(block)[0] == number:
+        block = _smaller(check, block, smallest, lambda why: why == number, comparison)
+        report = comparison.described("minimised counterexample", block)
     else:
         sentence = (
             "the block that differs does not differ on its own: the design keeps something from the blocks before"
         )
         check.remarks += [sentence] * (sentence not in check.remarks)
     if not check.counterexamples:
-        save_block(check.folder / "counterexample.npz", 0, block[None], None if random is None else random[None])
-    check.counterexamples.append(Minimised(title=title, blocks=count, block=block, random=random, report=report))
+        save_blocks(check.folder / "counterexample.npz", check.config.numerics, 0, block)
+    check.counterexamples.append(Minimised(title=cause.text, blocks=count, block=block, report=report))
 
 
-def _normal_counterexample(check: Check, comparison: Comparison, normal: np.ndarray) -> None:
+def _normal_counterexample(check: Check, comparison: Comparison, normal: Transactions) -> None:
     """A block of N(0,1) that differs, without the elements that do not matter."""
-    random = comparison.drawn(normal, 0)
-    differs = comparison.causes(normal, comparison.expect(normal, random), comparison.convert(normal, random)) >= 0
+    given = comparison.drawn(normal)
+    differs = comparison.causes(given, golden(comparison.rules, given), comparison.design(given)) >= 0
     if not differs.any():
         return
     row = int(np.flatnonzero(differs)[0])
-    block, drawn = normal[row], None if random is None else random[row]
-    if comparison.why(block[None], drawn)[0] < 0:
+    block = given.rows(slice(row, row + 1))
+    if comparison.why(block)[0] < 0:
         return
-    block = fewest(block, lambda patterns: comparison.why(patterns, drawn) >= 0)
-    check.counterexamples.append(
-        Minimised(
-            title="N(0,1)",
-            blocks=int(differs.sum()),
-            block=block,
-            random=drawn,
-            report=comparison.described("counterexample of N(0,1)", block, drawn),
-        )
-    )
+    block = _smaller(check, block, fewest, lambda why: why >= 0, comparison)
+    report = comparison.described("counterexample of N(0,1)", block)
+    check.counterexamples.append(Minimised(title="N(0,1)", blocks=int(differs.sum()), block=block, report=report))
 
 
-def _name(check: Check, comparison: Comparison, normal: np.ndarray) -> None:
+def _name(check: Check, comparison: Comparison, normal: Transactions) -> None:
     """Which rules does it follow, or what is the fault like?"""
-    numerics = check.config.numerics
-    patterns = np.concatenate([make.corner_blocks(numerics), make.random_blocks(numerics, TRIED, check.seed)])
-    sets = [
-        (blocks, random := comparison.drawn(blocks, 0), comparison.convert(blocks, random))
-        for blocks in (patterns, normal)
-    ]
-    check.rules, check.tried = ranked(numerics, sets[0], sets[1], check.nan_codes_free), len(patterns) + len(normal)
-    check.remarks += suspicions(numerics, *sets[1])
-    if isinstance(comparison.design, Streamed):
-        usual = comparison.design.latency
-        for latency in range(usual + 5):
-            other = Comparison(check.config, comparison.design.with_latency(latency), check.seed, check.nan_codes_free)
-            if latency != usual and not divergence(other, patterns).differing_blocks:
-                check.remarks.append(f"with latency={latency} nothing differs")
+    rules = check.config.numerics
+    hard = of(rules).hard(rules, check.seed, TRIED)
+    tried, usual = (Converted(given := comparison.drawn(blocks), comparison.design(given)) for blocks in (hard, normal))
+    check.rules, check.tried = ranked(rules, tried, usual, check.nan_codes_free), len(hard) + len(normal)
+    check.remarks += suspicions(rules, usual)
+    if isinstance(comparison.design, StreamedDriver):
+        latency = comparison.design.latency
+        for other in range(latency + 5):
+            delayed = Comparison(check.config, comparison.design.with_latency(other), check.seed, check.nan_codes_free)
+            if other != latency and not divergence(delayed, hard).differing_blocks:
+                check.remarks.append(f"with latency={other} nothing differs")

@@ -10,21 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from ..hdl import ConverterConfig
+from ..hdl import HardwareConfig
 from ..host.errors import DesignError, ToolError
 from ..host.files import write_whole
-from ..models import Quantized, quantize
-from ..models.source import DTYPES
-from ..sim import stimuli
-from ..sim.comparison import AROUND, single_bits
+from ..sim.driver import Driver
 from ..sim.handshake import HandshakeError
 from ..sim.icarus import on_icarus
+from ..sim.operations import drawn, golden, of
 from ..sim.scoreboard import Scoreboard
-from ..sim.stream import stream_text
-from ..sim.verilated import Verilated, design_text
-from ..spec import Encode
+from ..sim.stream import streamed
+from ..sim.transactions import Transactions
+from ..sim.verilated import driver_of
+from ..spec import BlockOperation, Role
 
-__all__ = ["Counterexample", "disagreement", "replayed", "save_block", "simulated"]
+__all__ = ["FEW", "SOME", "Counterexample", "disagreement", "replayed", "save_blocks", "simulated"]
 
 SIMULATED = 5000
 """Random blocks of a proved file that are simulated too."""
@@ -36,10 +35,10 @@ SOME = 2400
 
 @dataclass(frozen=True, kw_only=True)
 class Counterexample:
-    """A block of source patterns that the design converts otherwise than the golden model."""
+    """A block that the design converts otherwise than the golden model."""
 
-    block: list[int]
-    random: list[int] | None
+    block: Transactions
+    """One transaction."""
     mode: int
     report: str
     """What differs, in words, with the command that explains the block."""
@@ -49,9 +48,13 @@ class Counterexample:
     """On which it differs."""
 
     def to_dict(self) -> dict:
+        arrays = dict(self.block.arrays)
+        random = arrays.pop(Role.RANDOM, None)
+        (elements, *others) = arrays.items()
         return {
-            "block": [f"{pattern:#x}" for pattern in self.block],
-            "random": self.random,
+            "block": [f"{word:#x}" for word in elements[1][0].tolist()],
+            **{str(role): [f"{word:#x}" for word in array[0].tolist()] for role, array in others},
+            "random": None if random is None else random[0].tolist(),
             "mode": self.mode,
             "report": self.report,
             "vectors": self.vectors.name,
@@ -59,119 +62,92 @@ class Counterexample:
 
 
 def replayed(
-    config: ConverterConfig,
+    config: HardwareConfig,
     mode: int,
-    values: dict[str, int],
+    blocks: Transactions,
     text: str,
     top: str,
     folder: Path,
     latency: int = 0,
     icarus: bool = True,
 ) -> Counterexample | None:
-    """What a solver's values mean for a block, if a simulator converts it in the module ``top`` otherwise than
-    the model: Verilator, and for a design without registers ``icarus`` too, where it is installed.
-
-    The values are those of a whole block, or of one element and of the largest of its block; ``latency`` is that of a
-    design with registers.
+    """The first of some blocks that a simulator converts in the module ``top`` otherwise than the model: Verilator, and
+    for a design without registers ``icarus`` too, where it is installed. ``latency`` is that of a design with
+    registers.
     """
-    blocks, random = _candidates(config.modes[mode], values)
-    patterns = np.array(blocks, f"uint{config.modes[mode].source.bits}")
-    found = _on_verilator(config, mode, patterns, random, text, top, folder, latency)
+    found = _on_verilator(config, mode, blocks, text, top, folder, latency)
     if found is None and not latency and icarus:
-        found = _on_icarus(config, mode, patterns, random, text, top, folder)
+        found = _on_icarus(config, mode, blocks, text, top, folder)
     return found
 
 
 def simulated(
-    config: ConverterConfig,
+    config: HardwareConfig,
     text: str,
     top: str,
     folder: Path,
     latency: int = 0,
     icarus: bool = True,
-    more: np.ndarray | None = None,
+    more: Transactions | None = None,
 ) -> Counterexample | None:
-    """The first of some corner and random blocks, of blocks that differ in one bit, and of ``more`` (n, block_size)
-    patterns, that a simulator converts otherwise than the model, if there is one: Verilator, and for a design without
-    registers ``icarus`` too, where it is installed.
+    """The first of some directed and random blocks, of blocks that differ in one bit, and of ``more`` blocks, that a
+    simulator converts otherwise than the model, if there is one: Verilator, and for a design without registers
+    ``icarus`` too, where it is installed.
     """
-    for mode, numerics in enumerate(config.modes):
-        of_mode = ConverterConfig(numerics=numerics)
-        corners, pairs = stimuli.corner_blocks(numerics), single_bits(of_mode, 0, AROUND)
-        given = corners[:0] if more is None else more
-        patterns = np.concatenate([corners, stimuli.random_blocks(numerics, SIMULATED, 0), pairs, given])
-        random = stimuli.random_bits(numerics, patterns.shape, 0)
-        found = _on_verilator(config, mode, patterns, random, text, top, folder, latency)
+    for mode, rules in enumerate(config.modes):
+        know = of(rules)
+        given = [] if more is None else [more]
+        every = Transactions.joined([know.hard(rules, 0, SIMULATED), know.single(rules, 0), *given])
+        found = _on_verilator(config, mode, drawn(rules, every, 0), text, top, folder, latency)
         if found is None and not latency and icarus:
-            few = np.concatenate([corners[:FEW], pairs[:FEW], given[:SOME]])
-            random = stimuli.random_bits(numerics, few.shape, 0)
-            found = _on_icarus(config, mode, few, random, text, top, folder)
+            few = Transactions.joined([know.few(rules, FEW, FEW), *(part.rows(slice(SOME)) for part in given)])
+            found = _on_icarus(config, mode, drawn(rules, few, 0), text, top, folder)
         if found:
             return found
     return None
 
 
 def _on_verilator(
-    config: ConverterConfig,
-    mode: int,
-    patterns: np.ndarray,
-    random: np.ndarray | None,
-    text: str,
-    top: str,
-    folder: Path,
-    latency: int,
+    config: HardwareConfig, mode: int, blocks: Transactions, text: str, top: str, folder: Path, latency: int
 ) -> Counterexample | None:
     """The first block that a design, Verilated, converts otherwise than the model, if there is one."""
     # delays mean nothing to a design that is given time to settle
-    numerics, text = config.modes[mode], f"/*verilator timing_off*/\n{text}"
+    rules, text = config.modes[mode], f"/*verilator timing_off*/\n{text}"
     try:
         if latency and not config.latency:
-            designs: list[Verilated] = [stream_text(text, top, numerics, latency)]
+            design: Driver = streamed(text, top, rules, latency)
         else:
-            dut = design_text(text, top, config, lint=False)
-            is_last = mode == len(config.modes) - 1  # mode numbers beyond the last are the last too
-            dut.modes += (numerics,) * ((1 << config.mode_bits) - len(config.modes)) * is_last
-            designs = [dut.mode(number) for number in range(mode, len(dut.modes) if is_last else mode + 1)]
+            design = driver_of(text, top, config, lint=False)
     except ToolError as error:
         if str(error).startswith("verilator_bin failed: "):
             raise DesignError(
                 f"Verilator cannot read it: {str(error).removeprefix('verilator_bin failed: ')}"
             ) from None
         raise
-    x, vectors = patterns.view(DTYPES[numerics.source.name]), folder / "counterexample.npz"
+    is_last = mode == len(config.modes) - 1  # mode numbers beyond the last are the last too
+    numbers = range(mode, 1 << config.mode_bits if is_last else mode + 1)
+    expected = golden(rules, blocks)
     try:
-        expected = quantize(x, numerics, random=random)
-        for dut in designs:
-            actual = dut(x, random=random)
-            if actual != expected:
+        for number in numbers:
+            actual = design(blocks.in_mode(number))
+            if actual.differ(expected).any():
                 break
     except HandshakeError as fault:
-        save_block(vectors, mode, patterns, random)
-        return Counterexample(
-            block=patterns[0].tolist(),
-            random=None if random is None else random[0].tolist(),
-            mode=mode,
-            report=f"from this block on: {fault}",
-            vectors=vectors,
-        )
-    return _first(config, mode, patterns, random, expected, actual, folder)
+        vectors, first = folder / "counterexample.npz", blocks.rows(slice(1))
+        save_blocks(vectors, rules, mode, blocks)
+        return Counterexample(block=first, mode=mode, report=f"from this block on: {fault}", vectors=vectors)
+    return _first(config, mode, blocks, expected, actual, folder)
 
 
 def _on_icarus(
-    config: ConverterConfig,
-    mode: int,
-    patterns: np.ndarray,
-    random: np.ndarray | None,
-    text: str,
-    top: str,
-    folder: Path,
+    config: HardwareConfig, mode: int, blocks: Transactions, text: str, top: str, folder: Path
 ) -> Counterexample | None:
     """The same on Icarus; None also where Icarus is missing or cannot read the design."""
-    expected = quantize(patterns.view(DTYPES[config.modes[mode].source.name]), config.modes[mode], random=random)
-    actual = on_icarus(text, top, config.ports, expected, patterns, random, mode)
+    expected = golden(config.modes[mode], blocks)
+    actual = on_icarus(text, top, config.ports, blocks.in_mode(mode), expected)
     if actual is None:
         return None
-    found = _first(config, mode, patterns, random, expected, actual, folder)
+    found = _first(config, mode, blocks, expected, actual, folder)
     if found is None:
         return None
     return replace(
@@ -180,50 +156,18 @@ def _on_icarus(
 
 
 def _first(
-    config: ConverterConfig,
-    mode: int,
-    patterns: np.ndarray,
-    random: np.ndarray | None,
-    expected: Quantized,
-    actual: Quantized,
-    folder: Path,
+    config: HardwareConfig, mode: int, blocks: Transactions, expected: Transactions, actual: Transactions, folder: Path
 ) -> Counterexample | None:
     """The first block on which two results differ, if there is one, written to a file for the regression."""
-    differs = (expected.scales != actual.scales).any(axis=1) | (expected.codes != actual.codes).any(axis=1)
+    differs = expected.differ(actual)
     if not differs.any():
         return None
-    row = int(differs.argmax())
-    part, board = slice(row, row + 1), Scoreboard(config)
-    drawn, vectors = None if random is None else random[part], folder / "counterexample.npz"
-    right, found = (
-        Quantized(scales=q.scales[part], codes=q.codes[part], numerics=q.numerics) for q in (expected, actual)
-    )
-    board.compare("counterexample", patterns[part], right, found, drawn)
-    save_block(vectors, mode, patterns[part], drawn)
-    return Counterexample(
-        block=patterns[row].tolist(),
-        random=None if random is None else random[row].tolist(),
-        mode=mode,
-        report=board.report,
-        vectors=vectors,
-    )
-
-
-def _candidates(numerics: Encode, values: dict[str, int]) -> tuple[list[list[int]], np.ndarray | None]:
-    """Blocks that hold what a solver found, and their random bits: one lane beside the largest element, beside Inf, or
-    beside NaN, whichever gives it its byte and flags; or a whole block."""
-    size, source = numerics.block_size, numerics.source
-    if "x0" in values:
-        blocks = [[values[f"x{lane}"] for lane in range(size)]]
-        drawn = [[values.get(f"r{lane}", 0) for lane in range(size)]]
-    else:
-        infinity = ((1 << source.exp_bits) - 1) << source.man_bits
-        companions = [values["largest"], infinity, infinity | 1]
-        rest = [0] * (size - 2)
-        blocks = [[values["x"], companion, *rest] for companion in companions]
-        blocks += [[companion, values["x"], *rest] for companion in companions]
-        drawn = [[values.get("r", 0)] * size for _ in blocks]
-    return blocks, np.array(drawn, np.uint16) if numerics.random_bits else None
+    row, board = int(differs.argmax()), Scoreboard(config)
+    block, *results = (side.rows(slice(row, row + 1)) for side in (blocks, expected, actual))
+    board.compare("counterexample", config.modes[mode], block, *results)
+    vectors = folder / "counterexample.npz"
+    save_blocks(vectors, config.modes[mode], mode, block)
+    return Counterexample(block=block, mode=mode, report=board.report, vectors=vectors)
 
 
 def disagreement(readers: Sequence[str], simulator: str, report: str) -> str:
@@ -235,9 +179,9 @@ def disagreement(readers: Sequence[str], simulator: str, report: str) -> str:
     )
 
 
-def save_block(path: Path, mode: int, patterns: np.ndarray, random: np.ndarray | None) -> None:
-    """Blocks (n, block_size) of patterns, their mode and their random bits, as a file for `mxcast test --vectors`."""
+def save_blocks(path: Path, rules: BlockOperation, mode: int, blocks: Transactions) -> None:
+    """Blocks, arrays by the names of the ports, and their mode as a file for `mxcast test --vectors`."""
     buffer = io.BytesIO()
-    drawn: dict[str, Any] = {} if random is None else {"random": random}
-    np.savez(buffer, x=patterns, mode=mode, **drawn)
+    arrays: dict[str, Any] = {port.name: blocks[port.role] for port in rules.ports if port.direction == "input"}
+    np.savez(buffer, **arrays, mode=mode)
     write_whole(path, buffer.getvalue())

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 
-from ..hdl import ConverterConfig
+from ..hdl import HardwareConfig
 from .design import Design, provide
 from .pipeline import PREPARATION
 from .structure import StructureError
@@ -54,7 +54,7 @@ GATES: dict[str, Callable[[Bits, Bits], bool]] = {
 """Cells of one output bit that control may be made of, by the bits of their inputs."""
 
 
-def moving(design: Design, config: ConverterConfig) -> Design:
+def moving(design: Design, config: HardwareConfig) -> Design:
     """The converter in which nothing ever waits: of the ports only ``clk``, ``i_valid`` and data."""
     kept = [port for port in config.ports if port.name not in CONTROL and (port.direction == "input" or port.is_result)]
     declared = [f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept]
@@ -67,7 +67,7 @@ def moving(design: Design, config: ConverterConfig) -> Design:
     return Design(text, name, design.folder / "moving", design.reader)
 
 
-def check_handshake(design: Design, config: ConverterConfig) -> None:
+def check_handshake(design: Design, config: HardwareConfig) -> None:
     """Raise `StructureError`, one sentence, unless the converter is as described above."""
     provide(design.folder)
     module = design.netlist_after([*PREPARATION, *REGISTERS])[design.top]

@@ -21,14 +21,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..spec import Encode
-from ..spec import numerics as rules_of
+from ..spec import BlockOperation, decoding, numerics
+from ..spec import Port as OurPort
 from ..spec.catalogue import excerpt, unknown_name
 
 __all__ = ["Bit", "Connections", "Port", "PortMap", "connections", "entries"]
 
-QUANTITIES = {port.name: port.direction for port in rules_of("e2m1", rounding="sr").ports}
-"""Every port that our data can have, and whether it leads into or out of the design."""
+QUANTITIES = tuple(
+    dict.fromkeys(
+        port.name
+        for rules in (numerics("e2m1", rounding="sr"), decoding("e2m1", rounding="sr"))
+        for port in rules.ports
+    )
+)
+"""Every port that the data of an operation can have."""
 
 SIGNALS = ("clk", "rst")
 NUMBERS = ("latency", "interval")
@@ -134,13 +140,13 @@ class Connections:
     outputs: dict[str, list[Bit]]
 
 
-def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: Encode) -> Connections:
+def connections(asked: PortMap, ports: Mapping[str, Port], top: str, operation: BlockOperation) -> Connections:
     """Resolve a map for the ports of the module ``top``. A quantity that the map leaves out is the port of its own
     name.
 
     Raises ValueError, one sentence, for unknown ports, wrong widths and inputs that nothing or two things drive.
     """
-    ours = {port.name: port for port in numerics.ports}
+    ours = {port.name: port for port in operation.ports}
     driven: dict[str, list[Bit | None]] = {
         port.name: [None] * port.width for port in ports.values() if port.direction == "input"
     }
@@ -151,22 +157,25 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: E
             raise ValueError(f"bit {place} of the input {port} of {top} is mapped twice")
         driven[port][place] = bit
 
-    for quantity, direction in QUANTITIES.items():
+    for quantity in asked.patterns:
         if quantity not in ours:
-            if quantity in asked.patterns:
-                raise ValueError(f"{quantity} is mapped, but the rounding {numerics.rounding} takes no random bits")
-            continue
+            why = f"the rounding {operation.rounding} takes no random bits"
+            if quantity != "random":
+                why = f"{operation.name} has the ports {', '.join(ours)}"
+            raise ValueError(f"{quantity} is mapped, but {why}")
+    for quantity, port in ours.items():
+        direction = port.direction
         pattern = asked.patterns.get(quantity) or (quantity if quantity in ports else None)
         if pattern is None:
             raise ValueError(
                 f"the map says nothing of {quantity}, and {top} has no port of that name: "
                 f"map {quantity}=PATTERN; its {direction}s are {_listed(ports, direction)}"
             )
-        found = _bits(quantity, pattern, ports, top, ours[quantity].lanes, ours[quantity].bits)
+        found = _bits(port, pattern, ports, top)
         if direction == "output":
             outputs[quantity] = found
-        for place, (port, at) in enumerate(found if direction == "input" else []):
-            drive(port, at, (quantity, place))
+        for place, (name, at) in enumerate(found if direction == "input" else []):
+            drive(name, at, (quantity, place))
     for signal in SIGNALS:
         if (name := getattr(asked, signal)) is not None:
             name, _, level = name.partition("@")
@@ -174,7 +183,7 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, numerics: E
                 raise ValueError(f"{signal} takes a port of one bit, NAME or NAME@low, not {getattr(asked, signal)!r}")
             drive(name, 0, (f"~{signal}" if level == "low" else signal, 0))
     for key, value in asked.constants.items():
-        for name in dict.fromkeys(_expanded(key, i, numerics.block_size) for i in range(numerics.block_size)):
+        for name in dict.fromkeys(_expanded(key, i, operation.block_size) for i in range(operation.block_size)):
             width = _port(name, ports, top, "input", f"the constant {value}").width
             if not 0 <= value < 1 << width:
                 raise ValueError(f"{value} does not fit the {width} bit{'s' * (width > 1)} of {name}")
@@ -203,8 +212,9 @@ def _port(name: str, ports: Mapping[str, Port], top: str, direction: str, quanti
     return ports[name]
 
 
-def _bits(quantity: str, pattern: str, ports: Mapping[str, Port], top: str, count: int, width: int) -> list[Bit]:
+def _bits(ours: OurPort, pattern: str, ports: Mapping[str, Port], top: str) -> list[Bit]:
     """The bits of all elements, the lowest of element 0 first."""
+    quantity, count, width = ours.name, ours.lanes, ours.bits
     text, _, order = pattern.partition("@")
     if order not in ("", "msb", "lsb"):
         raise ValueError(f"{quantity}={pattern} must end with @msb, @lsb or nothing, not @{order}")
@@ -216,7 +226,7 @@ def _bits(quantity: str, pattern: str, ports: Mapping[str, Port], top: str, coun
         return [
             bit
             for part in reversed(parts)
-            for bit in _part(quantity, _expanded(part, i, count), ports, top, QUANTITIES[quantity])
+            for bit in _part(quantity, _expanded(part, i, count), ports, top, ours.direction)
         ]
 
     if "{" in text:

@@ -8,23 +8,20 @@ specification is no fault.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
-from ..hdl import ConverterConfig, verilog
+from ..hdl import HardwareConfig, verilog
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
 from ..host.files import claimed
-from ..models import Quantized, quantize
-from ..models.source import DTYPES
-from ..sim import stimuli
 from ..sim.driver import Driver, build
-from ..sim.verilated import Verilated
+from ..sim.operations import drawn, golden, of
+from ..sim.transactions import Transactions
 from ..spec import Port, Role
 from ..synth.yosys import execute, yosys_version
 from .design import Design
@@ -75,7 +72,7 @@ class Mutant:
 class Mutation:
     """The outcome of `mutate`."""
 
-    config: ConverterConfig
+    config: HardwareConfig
     mutants: list[Mutant]
     seed: int
 
@@ -107,7 +104,7 @@ class Mutation:
 
 
 def mutate(
-    config: ConverterConfig,
+    config: HardwareConfig,
     mutants: int = 200,
     *,
     seed: int = 0,
@@ -125,20 +122,19 @@ def mutate(
     if mutants < 1:
         raise ValueError(f"mutants must be at least 1, not {mutants}")
     folder, faults = _planted(config, mutants, seed)
-    numerics = config.numerics
     chosen = Port(name="mode", role=Role.MODE, direction="input", bits=len(faults).bit_length())
-    ports = (*numerics.ports, chosen)
-    driver = Driver(build((folder / "mutants.v").read_text(), TOP, ports, lint=False), ports)
-    design = Verilated(driver, (numerics,) * (len(faults) + 1))
-    if (name := _found(design, _suite(config, seed))) is not None:
+    ports = (*config.numerics.ports, chosen)
+    design = Driver(build((folder / "mutants.v").read_text(), TOP, ports, lint=False), ports)
+    suite = list(_suite(config, seed))
+    if (name := _found(design, 0, suite)) is not None:
         raise ToolError(f"the design without an active mutant differs from the model ({name})")
-    suite, results = list(_suite(config, seed)), []
+    results = []
     for number, fault in enumerate(faults, 1):
-        by, fate = _found(design.mode(number), suite), Fate.KILLED
+        by, fate = _found(design, number, suite), Fate.KILLED
         if by is None:
             with claimed(inner := Path(out) / f"mutant{number}"):
                 fate, by = _judged(config, fault, folder, inner, timeout)
-        if fate not in (Fate.KILLED, Fate.EQUIVALENT) and _found(design.mode(number), _more(config, seed)) is not None:
+        if fate not in (Fate.KILLED, Fate.EQUIVALENT) and _found(design, number, _more(config, seed)) is not None:
             fate, by = Fate.KILLED, VERIFY
         results.append(Mutant(number=number, fault=fault, fate=fate, by=by))
         if progress:
@@ -146,44 +142,47 @@ def mutate(
     return Mutation(config=config, mutants=results, seed=seed)
 
 
-Block: TypeAlias = tuple[str, np.ndarray, np.ndarray | None, Quantized]
-"""A stimulus: its name, blocks, their random bits, and what the golden model makes of them."""
+@dataclass(frozen=True)
+class Stimulus:
+    """Blocks, with what the golden model makes of them."""
+
+    name: str
+    given: Transactions
+    expected: Transactions
 
 
-def _expected(config: ConverterConfig, name: str, patterns: np.ndarray, seed: int) -> Block:
-    numerics = config.numerics
-    random = stimuli.random_bits(numerics, patterns.shape, seed)
-    return name, patterns, random, quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
+def _expected(config: HardwareConfig, name: str, blocks: Transactions, seed: int) -> Stimulus:
+    given = drawn(config.numerics, blocks, seed)
+    return Stimulus(name, given, golden(config.numerics, given))
 
 
-def _suite(config: ConverterConfig, seed: int) -> Iterator[Block]:
+def _suite(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
     """What the cocotb regression drives."""
-    numerics = config.numerics
-    for blocks in stimuli.corner_cases(numerics).values():
-        yield _expected(config, "corner", blocks, seed)
-    yield _expected(config, "boundary", stimuli.boundary_blocks(numerics), seed)
-    yield _expected(config, "random", stimuli.random_blocks(numerics, SUITE_BLOCKS, seed), seed)
+    rules = config.numerics
+    for name, blocks in of(rules).regression(rules, SUITE_BLOCKS, seed).items():
+        yield _expected(config, name, blocks, seed)
 
 
-def _more(config: ConverterConfig, seed: int) -> Iterator[Block]:
+def _more(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
     """The random blocks of `verify`."""
-    for start in range(0, MORE_BLOCKS, CHUNK):
-        count = min(CHUNK, MORE_BLOCKS - start)
-        yield _expected(
-            config, VERIFY, stimuli.random_blocks(config.numerics, count, seed * 1_000_003 + start), seed + start
-        )
+    for _, parts in of(config.numerics).stimuli(config.numerics, "random", MORE_BLOCKS, seed):
+        for number, blocks in enumerate(parts):
+            yield _expected(config, VERIFY, blocks, seed + CHUNK * number)
 
 
-def _found(design: Verilated, blocks: list[Block] | Iterator[Block]) -> str | None:
-    """The first stimulus on which a design differs from the model."""
-    for name, patterns, random, expected in blocks:
-        actual = design(patterns.view(DTYPES[design.numerics.source.name]), random=random)
-        if not (np.array_equal(actual.scales, expected.scales) and np.array_equal(actual.codes, expected.codes)):
-            return name
+def _found(design: Driver, mutant: int, stimuli: Iterable[Stimulus]) -> str | None:
+    """The first stimulus on which a design with an active mutant differs from the model."""
+    for one in stimuli:
+        if design(_with_mutant(one.given, mutant)).differ(one.expected).any():
+            return one.name
     return None
 
 
-def _planted(config: ConverterConfig, mutants: int, seed: int) -> tuple[Path, list[str]]:
+def _with_mutant(given: Transactions, mutant: int) -> Transactions:
+    return given.with_arrays({Role.MODE: np.full((len(given), 1), mutant)})
+
+
+def _planted(config: HardwareConfig, mutants: int, seed: int) -> tuple[Path, list[str]]:
     """A folder with the Verilog and with all mutants in one, and the faults."""
     text = verilog(config, TOP)
 
@@ -214,7 +213,7 @@ def _planted(config: ConverterConfig, mutants: int, seed: int) -> tuple[Path, li
     return folder, json.loads((folder / "faults.json").read_text())
 
 
-def _judged(config: ConverterConfig, fault: str, folder: Path, out: Path, timeout: float) -> tuple[Fate, str]:
+def _judged(config: HardwareConfig, fault: str, folder: Path, out: Path, timeout: float) -> tuple[Fate, str]:
     """What the solver says of a mutant that no stimulus has found."""
     (out / "dut.v").write_text(
         (folder / "dut.v").read_text()

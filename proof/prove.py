@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hdl import ConverterConfig, default_name, emit
+from ..hdl import HardwareConfig, default_name, emit
 from ..host.errors import DesignError
 from ..host.files import claimed, write_whole
 from ..synth.yosys import yosys_version
@@ -19,8 +19,9 @@ from .design import Design
 from .elaboration import elaborated
 from .gate import Objection, objections, of_readers
 from .handshake import PROVED, check_handshake, moving
+from .operations import asked_of
 from .pipeline import combinational
-from .questions import Question, composed, monolithic
+from .question import Question
 from .readers import READ_VERILOG, SLANG, readers, refusal
 from .record import keep
 from .slang import slang_version
@@ -35,7 +36,7 @@ __all__ = ["Proof", "Status", "Step", "prove"]
 class Proof:
     """The outcome of `prove`."""
 
-    config: ConverterConfig
+    config: HardwareConfig
     verilog: Path
     arguments: list[Argument]
     """One for each of Yosys' readers that reads the file, and for each text that it is to some tools."""
@@ -118,7 +119,7 @@ class Proof:
 
 
 def prove(
-    config: ConverterConfig,
+    config: HardwareConfig,
     *,
     rtl: Path | str | None = None,
     name: str | None = None,
@@ -134,7 +135,7 @@ def prove(
     """Prove that the emitted file, or the file ``rtl`` with the module ``name``, is what the configuration's numerics
     say, for every block.
 
-    It is proved as each of Yosys' two readers has it, in parts that are put together (see `questions.composed`), or
+    It is proved as each of Yosys' two readers has it, in parts that are put together (see `operations.Asked`), or
     with ``whole`` in one question. ``netlist`` is a target of `design.NETLISTS`: then what synthesis makes of the file
     is proved, cells and all. A file with registers is proved as a whole where it is a pipeline of ``latency`` clock
     cycles (see `pipeline.combinational`), which is that of the configuration where that has registers; valid and ready
@@ -272,7 +273,7 @@ class _Asker:
             self.counterexample = replayed(
                 config,
                 last.question.mode,
-                last.answer.values,
+                asked_of(config).blocks(config.modes[last.question.mode], last.answer.values),
                 written.text,
                 self.name,
                 self.proof.folder,
@@ -299,15 +300,15 @@ class _Asker:
     def _questions(self, argument: Argument, written: Design) -> list[Question]:
         config, design = self.proof.config, self._without_registers(written)
         if self.whole:
-            return monolithic(config, design)
+            return asked_of(config).monolithic(config, design, False)
         try:
-            return composed(config, design)
+            return asked_of(config).composed(config, design, asked_of(config).specification)
         except StructureError as error:
             argument.remark = f"{error}: asked as a whole"
-            return monolithic(config, design)
+            return asked_of(config).monolithic(config, design, False)
 
 
-def _latency(config: ConverterConfig, given: int, netlist: str | None) -> int:
+def _latency(config: HardwareConfig, given: int, netlist: str | None) -> int:
     """Clock cycles of the file, which the configuration says where it has registers."""
     if not config.latency:
         if given and config.alternatives:

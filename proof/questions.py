@@ -1,47 +1,20 @@
-"""The questions whose answers make the proof of a block; each is a file for any solver."""
+"""The questions whose answers make the proof of an encoder; each is a file for any solver."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import numpy as np
 
 from ..hdl import ConverterConfig
+from ..sim.transactions import Transactions
 from ..spec import Encode, Role
 from .design import Cut, Design, Part
+from .question import Question, constant, text, vector
 from .specification import Specification, bits
 from .structure import wiring
 
-__all__ = ["Question", "composed", "difference", "monolithic"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """SMT-LIB text without its last command, and the expected answer: ``unsat`` where a counterexample is
-    sought, ``sat`` where something must be possible."""
-
-    name: str
-    description: str
-    """What the expected answer means."""
-    text: str
-    expected: str
-    names: tuple[str, ...]
-    mode: int = 0
-    has_block: bool = False
-    """Whether the other answer comes with a block, or with what makes one."""
-
-
-def _text(about: str, *parts: str) -> str:
-    return "".join([f"; {about}\n", "(set-logic ALL)\n", "(set-option :produce-models true)\n", *parts])
-
-
-def _vector(wire: str, width: int) -> str:
-    """A wire as a bit-vector: Yosys makes one bit a Bool."""
-    return f"(ite {wire} #b1 #b0)" if width == 1 else wire
-
-
-def _constant(name: str, width: int, term: str) -> str:
-    """A name that a solver gives a value for."""
-    return f"(declare-const {name} {f'(_ BitVec {width})' if width else 'Bool'})\n(assert (= {name} {term}))\n"
+__all__ = ["blocks", "composed", "difference", "monolithic"]
 
 
 def _sanity(s: Specification, prefix: str, mode: int, *parts: Part) -> list[Question]:
@@ -69,7 +42,7 @@ def _sanity(s: Specification, prefix: str, mode: int, *parts: Part) -> list[Ques
             expected=expected,
             names=names,
             mode=mode,
-            text=_text(description, s.definitions, free, *asserts),
+            text=text(description, s.definitions, free, *asserts),
         )
 
     return [
@@ -103,9 +76,7 @@ def _sanity(s: Specification, prefix: str, mode: int, *parts: Part) -> list[Ques
     ]
 
 
-def composed(
-    config: ConverterConfig, design: Design, specify: Callable[[Encode], Specification] = Specification
-) -> list[Question]:
+def composed(config: ConverterConfig, design: Design, specify: Callable[[Encode], Specification]) -> list[Question]:
     """A lemma about one lane, for whatever it can meet, and one about the byte and flags of a block.
 
     ``specify`` gives the specification of a mode. Raises `StructureError` where the block is not wired so that they
@@ -150,7 +121,7 @@ def _mode(part: Part, symbol: str, config: ConverterConfig, number: int) -> str:
     (mode,) = (port.name for port in config.ports if port.role is Role.MODE)
     relation = "bvuge" if number == len(config.modes) - 1 else "="  # numbers beyond the last are the last
     return (
-        f"(assert ({relation} {_vector(part.wire(mode, symbol), config.mode_bits)} {bits(number, config.mode_bits)}))\n"
+        f"(assert ({relation} {vector(part.wire(mode, symbol), config.mode_bits)} {bits(number, config.mode_bits)}))\n"
     )
 
 
@@ -162,18 +133,18 @@ def _lane(
         texts += [widen[0].text, widen[0].state("w"), f"(assert (= {x} {widen[0].wire('wide', 'w')}))\n"]
         x = widen[0].wire(s.ports[Role.NUMBERS], "w")
     values = [
-        _constant("x", s.source.bits, x),
-        _constant("b", s.scale.bits, element.wire(s.ports[Role.SCALE], "s")),
-        _constant("p", s.code_bits, _vector(element.wire(s.ports[Role.CODES], "s"), s.code_bits)),
+        constant("x", s.source.bits, x),
+        constant("b", s.scale.bits, element.wire(s.ports[Role.SCALE], "s")),
+        constant("p", s.code_bits, vector(element.wire(s.ports[Role.CODES], "s"), s.code_bits)),
         f"(declare-const largest (_ BitVec {s.source.bits}))\n",
     ]
     names, random = ["x", "b", "p", "largest"], None
     for flag in s.flags:
-        values.append(_constant(f"told_{flag}", 0, element.wire(flag, "s")))
+        values.append(constant(f"told_{flag}", 0, element.wire(flag, "s")))
         names.append(f"told_{flag}")
     flags = {flag: f"told_{flag}" for flag in s.flags}
     if s.random_bits:
-        values.append(_constant("r", s.random_bits, _vector(element.wire(s.ports[Role.RANDOM], "s"), s.random_bits)))
+        values.append(constant("r", s.random_bits, vector(element.wire(s.ports[Role.RANDOM], "s"), s.random_bits)))
         names, random = [*names, "r"], "r"
     description = f"every element of a block of {s.element.name} has its code, whatever its block's byte"
     return Question(
@@ -183,7 +154,7 @@ def _lane(
         names=tuple(names),
         mode=number,
         has_block=True,
-        text=_text(
+        text=text(
             description,
             s.definitions,
             *texts,
@@ -200,7 +171,7 @@ def _lanes(s: Specification, x: str) -> tuple[list[str], list[str]]:
     width, count = s.source.bits, s.numerics.block_size
     names = [f"x{lane}" for lane in range(count)]
     return names, [
-        _constant(name, width, f"((_ extract {width * lane + width - 1} {width * lane}) {x})")
+        constant(name, width, f"((_ extract {width * lane + width - 1} {width * lane}) {x})")
         for lane, name in enumerate(names)
     ]
 
@@ -220,16 +191,16 @@ def _scale(
         mode=number,
         has_block=True,
         names=(*lanes, "b", "largest", *(f"told_{flag}" for flag in s.flags)),
-        text=_text(
+        text=text(
             description,
             s.definitions,
             rest.text,
             rest.state("s"),
             _mode(rest, "s", config, number),
             *defined,
-            _constant("b", s.scale.bits, rest.wire(s.ports[Role.SCALE], "s")),
+            constant("b", s.scale.bits, rest.wire(s.ports[Role.SCALE], "s")),
             f"(declare-const largest (_ BitVec {s.source.bits}))\n",
-            *(_constant(f"told_{flag}", 0, rest.wire(flags[flag], "s")) for flag in s.flags),
+            *(constant(f"told_{flag}", 0, rest.wire(flags[flag], "s")) for flag in s.flags),
             f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and true {' '.join(goals)})))\n",
         ),
     )
@@ -255,10 +226,10 @@ def _block(
     is_nan = f"(= b {bits(s.nan_byte, s.scale.bits)})"
     names, goals = [*lanes, "b", "largest"], [s.block_scale(lanes, "largest", "b")]
     values += [
-        _constant("b", s.scale.bits, whole.wire(s.ports[Role.SCALE], "s")),
+        constant("b", s.scale.bits, whole.wire(s.ports[Role.SCALE], "s")),
         f"(declare-const largest (_ BitVec {s.source.bits}))\n",
     ]
-    values += [_constant(f"told_{flag}", 0, s.flag(flag, lanes)) for flag in s.flags]
+    values += [constant(f"told_{flag}", 0, s.flag(flag, lanes)) for flag in s.flags]
     flags = {flag: f"told_{flag}" for flag in s.flags}
     for lane, x in enumerate(lanes):
 
@@ -269,8 +240,8 @@ def _block(
         if s.random_bits:
             random = f"r{lane}"
             names.append(random)
-            values.append(_constant(random, s.random_bits, of_lane(s.ports[Role.RANDOM], s.random_bits)))
-        values.append(_constant(f"p{lane}", s.code_bits, of_lane(s.ports[Role.CODES], s.code_bits)))
+            values.append(constant(random, s.random_bits, of_lane(s.ports[Role.RANDOM], s.random_bits)))
+        values.append(constant(f"p{lane}", s.code_bits, of_lane(s.ports[Role.CODES], s.code_bits)))
         goal = s.lane(x, "b", f"p{lane}", flags, random)
         goals.append(f"(or {is_nan} {goal})" if nan_codes_free else goal)
     description = f"every block of {s.numerics.block_size} numbers has its byte and its codes"
@@ -281,7 +252,7 @@ def _block(
         names=tuple(names),
         mode=number,
         has_block=True,
-        text=_text(
+        text=text(
             description,
             s.definitions,
             whole.text,
@@ -291,6 +262,25 @@ def _block(
             f"(assert {s.is_largest(lanes, 'largest')})\n(assert (not (and {' '.join(goals)})))\n",
         ),
     )
+
+
+def blocks(numerics: Encode, values: dict[str, int]) -> Transactions:
+    """Blocks that hold what a solver found, and their random bits: one lane beside the largest element, beside Inf, or
+    beside NaN, whichever gives it its byte and flags; or a whole block.
+    """
+    size, source = numerics.block_size, numerics.source
+    if "x0" in values:
+        found = [[values[f"x{lane}"] for lane in range(size)]]
+        drawn = [[values.get(f"r{lane}", 0) for lane in range(size)]]
+    else:
+        infinity = ((1 << source.exp_bits) - 1) << source.man_bits
+        companions = [values["largest"], infinity, infinity | 1]
+        rest = [0] * (size - 2)
+        found = [[values["x"], companion, *rest] for companion in companions]
+        found += [[companion, values["x"], *rest] for companion in companions]
+        drawn = [[values.get("r", 0)] * size for _ in found]
+    random = {Role.RANDOM: np.array(drawn, np.uint16)} if numerics.random_bits else {}
+    return Transactions({Role.NUMBERS: np.array(found, f"uint{source.bits}"), **random})
 
 
 def difference(one: Design, other: Design, module: str) -> str:
@@ -308,7 +298,7 @@ def difference(one: Design, other: Design, module: str) -> str:
         direction: " ".join(f"(= {a.wire(name, 's')} {b.wire(name, 't')})" for name in names)
         for direction, names in ports.items()
     }
-    return _text(
+    return text(
         f"can {module} differ?",
         a.text,
         b.text,

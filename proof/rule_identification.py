@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from ..models import Quantized, quantize
-from ..models.source import DTYPES
-from ..sim.causes import causes
 from ..sim.command import command_line
-from ..spec import BLOCKS, PROFILES, RULES, Encode, EncodeFields, Rounding, numerics
+from ..sim.comparison import NOUNS
+from ..sim.operations import golden, of
+from ..sim.transactions import Transactions
+from ..spec import BLOCKS, PROFILES_OF, BlockOperation, Encode, Role
+from ..spec.profiles import under
 
 __all__ = ["Candidate", "candidates", "ranked", "suspicions"]
 
@@ -24,15 +25,13 @@ class Candidate:
 
     names: tuple[str, ...]
     """Profiles with these rules, or one departure from a profile (``ocp with rounding=rna``)."""
-    numerics: Encode
+    numerics: BlockOperation
     blocks: int = 0
     """Blocks that the design converts otherwise, of all that it was tried on."""
     normal: int = 0
     """... of those of N(0,1)."""
-    scales: int = 0
-    """Scale bytes of these that differ."""
-    codes: int = 0
-    """Codes of these that differ."""
+    words: Mapping[Role, int] = field(default_factory=dict)
+    """Results of these that differ, by the role of their port."""
 
     def to_dict(self) -> dict:
         return {
@@ -40,17 +39,16 @@ class Candidate:
             "command": command_line(self.numerics),
             "mismatched_blocks": self.blocks,
             "mismatched_normal_blocks": self.normal,
-            "mismatched_normal_scales": self.scales,
-            "mismatched_normal_codes": self.codes,
+            **{f"mismatched_normal_{NOUNS[role]}": count for role, count in self.words.items()},
         }
 
 
-def candidates(asked: Encode) -> list[Candidate]:
-    """Profiles first, for the format, block size and source that were asked for; then what was asked for with one rule
+def candidates(asked: BlockOperation) -> list[Candidate]:
+    """Profiles first, for the format, block size and numbers that were asked for; then what was asked for with one rule
     changed, its format being a rule too; then the same of the profiles."""
-    found: dict[Encode, list[str]] = {}
-    size, source, block = asked.block_size, asked.source, asked.block
-    profiles = {name: numerics(block, name, source=source, block_size=size) for name in PROFILES}
+    found: dict[BlockOperation, list[str]] = {}
+    numbers: dict[str, Any] = {asked.NUMBERS: getattr(asked, asked.NUMBERS)}
+    profiles = {name: under(type(asked), asked.block, name, numbers) for name in PROFILES_OF[asked.name]}
     for name, rules in profiles.items():
         found.setdefault(rules, []).append(name)
     profile = next((name for name, rules in profiles.items() if rules == asked), "the rules asked for")
@@ -62,69 +60,68 @@ def candidates(asked: Encode) -> list[Candidate]:
     return [Candidate(names=tuple(dict.fromkeys(names)), numerics=rules) for rules, names in found.items()]
 
 
-def _departures(rules: Encode) -> Iterator[tuple[str, Encode]]:
+def _departures(rules: BlockOperation) -> Iterator[tuple[str, BlockOperation]]:
     for other in BLOCKS.values():
         if other.element.bits == rules.block.element.bits and other.element != rules.block.element:
-            yield f"format={other.name}", rules.replace(block=other.resized(rules.block_size))
-    for field, kind in RULES.items():
+            yield f"format={other.name}", rules.replaced(block=other.resized(rules.block_size))
+    for name, kind in rules.rules().items():
         for rule in kind:
-            if rule not in (getattr(rules, field), Rounding.SR):  # that needs another port
-                yield f"{field}={rule}", rules.replace(**cast("EncodeFields", {field: rule}))
+            if rule not in (getattr(rules, name), "sr"):  # that needs another port
+                yield f"{name}={rule}", rules.replaced(**{name: rule})
 
 
-Converted = tuple[np.ndarray, np.ndarray | None, Quantized]
-"""Blocks (n, block_size) of source patterns, their random bits, and what a design makes of them."""
+@dataclass(frozen=True)
+class Converted:
+    """Blocks, and what a design makes of them."""
+
+    given: Transactions
+    made: Transactions
+
+    def first(self, count: int) -> Converted:
+        return Converted(self.given.rows(slice(count)), self.made.rows(slice(count)))
 
 
 FEW, NEAREST = 10_000, 8
 """Blocks of N(0,1) on which all candidates are tried, and how many of them are tried on the others too."""
 
 
-def ranked(asked: Encode, hard: Converted, normal: Converted, nan_codes_free: bool = False) -> list[Candidate]:
+def ranked(asked: BlockOperation, hard: Converted, normal: Converted, nan_codes_free: bool = False) -> list[Candidate]:
     """The nearest candidates with how many blocks a design converts otherwise, of ``hard`` ones and of N(0,1): the
-    nearest on N(0,1) first, then the nearest on all, then in their order; those whose scale bytes or codes are nearest;
+    nearest on N(0,1) first, then the nearest on all, then in their order; those of which one kind of result is nearest;
     and all that differ nowhere. Codes under a scale of NaN may be free."""
 
     def counted(candidate: Candidate, normal: Converted) -> Candidate:
-        others, scales, codes = [], 0, 0
-        for patterns, random, actual in (hard, normal):
-            expected = _expected(candidate.numerics, patterns, random)
-            others.append(int((causes(candidate.numerics, patterns, expected, actual, nan_codes_free) >= 0).sum()))
-            scales, codes = int((expected.scales != actual.scales).sum()), int((expected.codes != actual.codes).sum())
-        return dataclasses.replace(candidate, blocks=sum(others), normal=others[1], scales=scales, codes=codes)
+        others, words, rules = [], dict[Role, int](), candidate.numerics
+        for blocks in (hard, normal):
+            expected = golden(rules, blocks.given)
+            others.append(int((of(rules).why(rules, blocks.given, expected, blocks.made, nan_codes_free) >= 0).sum()))
+            words = {role: int((array != blocks.made[role]).sum()) for role, array in expected.arrays.items()}
+        return dataclasses.replace(candidate, blocks=sum(others), normal=others[1], words=words)
 
     def near(candidate: Candidate) -> tuple[int, int]:
         return candidate.normal, candidate.blocks
 
-    few = _first(normal, FEW)
+    few = normal.first(FEW)
     found = sorted((counted(candidate, few) for candidate in candidates(asked)), key=near)
-    chosen = [*found[:NEAREST], min(found, key=lambda c: c.scales), min(found, key=lambda c: c.codes)]
+    nearest = [min(found, key=lambda c, role=role: c.words[role]) for role in normal.made.arrays]  # type: ignore[misc]
     alike = [candidate for candidate in found if not candidate.blocks]
-    return sorted((counted(candidate, normal) for candidate in found if candidate in [*chosen, *alike]), key=near)
+    chosen = [*found[:NEAREST], *nearest, *alike]
+    return sorted((counted(candidate, normal) for candidate in found if candidate in chosen), key=near)
 
 
-def _first(converted: Converted, count: int) -> Converted:
-    patterns, random, made = converted
-    return (
-        patterns[:count],
-        None if random is None else random[:count],
-        Quantized(scales=made.scales[:count], codes=made.codes[:count], numerics=made.numerics),
-    )
-
-
-def _expected(rules: Encode, patterns: np.ndarray, random: np.ndarray | None) -> Quantized:
-    return quantize(patterns.view(DTYPES[rules.source.name]), rules, random=random if rules.random_bits else None)
-
-
-def suspicions(asked: Encode, patterns: np.ndarray, random: np.ndarray | None, actual: Quantized) -> Iterator[str]:
+def suspicions(asked: BlockOperation, blocks: Converted) -> Iterator[str]:
     """What blocks of N(0,1) say about a fault, in sentences."""
-    expected = _expected(asked, patterns, random)
-    differs = causes(asked, patterns, expected, actual) >= 0
-    if not differs.any():
-        return
-    if np.array_equal(expected.scales, actual.scales) and np.array_equal(expected.codes, actual.codes[:, ::-1]):
+    expected = golden(asked, blocks.given)
+    differs = of(asked).why(asked, blocks.given, expected, blocks.made, False) >= 0
+    if differs.any():
+        yield from SUSPICIONS[asked.name](asked, blocks, expected, differs)
+
+
+def _of_encoder(asked: Encode, blocks: Converted, expected: Transactions, differs: np.ndarray) -> Iterator[str]:
+    patterns, scales, codes = blocks.given[Role.NUMBERS], blocks.made[Role.SCALE], blocks.made[Role.CODES]
+    if np.array_equal(expected[Role.SCALE], scales) and np.array_equal(expected[Role.CODES], codes[:, ::-1]):
         yield "the codes are right, in the reverse order of elements: does @msb belong to one side of the map?"
-    apart = np.unique(actual.scales.astype(int) - expected.scales)
+    apart = np.unique(scales.astype(int) - expected[Role.SCALE])
     if len(apart) == 1 and apart[0]:
         yield f"every scale byte is {abs(apart[0])} too {'large' if apart[0] > 0 else 'small'}"
     magnitude = (patterns & patterns.dtype.type(asked.source.sign_mask - 1)).max(axis=1)
@@ -136,3 +133,12 @@ def suspicions(asked: Encode, patterns: np.ndarray, random: np.ndarray | None, a
             f"the blocks that differ have their largest magnitude in [2^{affected[0]}, 2^{affected[-1] + 1}), "
             f"where {'all' if share == 1 else f'{100 * share:.1f} %'} differ"
         )
+
+
+def _of_decoder(asked: BlockOperation, blocks: Converted, expected: Transactions, differs: np.ndarray) -> Iterator[str]:
+    if np.array_equal(expected[Role.NUMBERS], blocks.made[Role.NUMBERS][:, ::-1]):
+        yield "the numbers are right, in the reverse order of elements: does @msb belong to one side of the map?"
+
+
+SUSPICIONS: dict[str, Callable[..., Iterator[str]]] = {"encode": _of_encoder, "decode": _of_decoder}
+"""By the name of the operation: of blocks, what is expected of them and which differ, sentences about the fault."""

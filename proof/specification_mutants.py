@@ -9,19 +9,31 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
+from typing import Any
 
-from ..hdl import ConverterConfig, verilog
+from ..hdl import HardwareConfig, verilog
 from ..host.files import claimed
-from ..spec import Encode, Kind, Rounding, Specials, Subnormals
+from ..spec import (
+    BlockOperation,
+    Decode,
+    DecodedRounding,
+    DecodedZero,
+    Encode,
+    Kind,
+    Rounding,
+    ScaleReading,
+    Specials,
+    Subnormals,
+)
+from .decode_specification import DecodeSpecification
 from .design import Design
-from .questions import composed
+from .operations import asked_of
 from .solver import solve
 from .specification import Specification, bits, double
 from .text import plain
 
-__all__ = ["SPECIFICATION_MUTANTS", "Refutation", "SpecificationMutant", "mutated", "refute"]
+__all__ = ["ENCODE_MUTANTS", "Refutation", "SpecificationMutant", "mutated", "refute"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +42,10 @@ class SpecificationMutant:
 
     description: str
     function: str
-    body: Callable[[Specification], str]
-    applies: Callable[[Encode], bool] = lambda numerics: True
+    body: Callable[[Any], str]
+    """Of the specification."""
+    applies: Callable[[Any], bool] = lambda numerics: True
+    """Of the operation."""
 
 
 def _nudged(factor: Fraction) -> Callable[[Specification], str]:
@@ -60,7 +74,7 @@ def _is_nearest_even(numerics: Encode) -> bool:
 SMALL = Fraction(1, 1 << 40)
 """Less than the distance of two quotients, so that only midpoints themselves fall to the other side."""
 
-SPECIFICATION_MUTANTS: dict[str, SpecificationMutant] = {
+ENCODE_MUTANTS: dict[str, SpecificationMutant] = {
     "ties up": SpecificationMutant(
         description="ties go away from zero", function="rounds", body=_nudged(1 + SMALL), applies=_is_nearest_even
     ),
@@ -123,9 +137,94 @@ SPECIFICATION_MUTANTS: dict[str, SpecificationMutant] = {
 }
 
 
-def mutated(numerics: Encode, mutant: SpecificationMutant) -> Specification:
-    """The specification of these numerics with a mutant."""
-    specification = Specification(numerics)
+def _decoded(s: DecodeSpecification) -> str:
+    return "({right} q c" + (" r)" if s.random else ")")
+
+
+def _swapped(s: DecodeSpecification, one: str, other: str) -> str:
+    return f"(let ((c (ite (= c {one}) {other} (ite (= c {other}) {one} c)))) {_decoded(s)})"
+
+
+def _is_inexact(rules: Decode) -> bool:
+    """Has a product more bits than the destination?"""
+    element, to = rules.block.element, rules.destination
+    return element.lowest_exponent + LOWEST < to.lowest_exponent or element.fraction_bits > to.man_bits
+
+
+def _overflows(rules: Decode) -> bool:
+    return rules.block.element.max_value * Fraction(2) ** HIGHEST > rules.destination.max_value
+
+
+LOWEST, HIGHEST = -127, 127
+"""Exponents that factors of every reading of a scale byte have, but for those of `ScaleReading.FIELD`."""
+
+DECODE_MUTANTS: dict[str, SpecificationMutant] = {
+    "scale": SpecificationMutant(
+        description="the factor is twice as large", function="factor", body=lambda s: "({right} (bvadd b (_ bv1 8)))"
+    ),
+    "scale nan": SpecificationMutant(
+        description="a scale of NaN is not noticed",
+        function="factor_nan",
+        body=lambda s: "(and false ({right} b))",
+        applies=lambda n: n.scale_reading is ScaleReading.E8M0,
+    ),
+    "nan": SpecificationMutant(
+        description="an element that is NaN is not noticed",
+        function="element_nan",
+        body=lambda s: "(and false ({right} p))",
+        applies=lambda n: n.block.element.nan_code is not None,
+    ),
+    "inf": SpecificationMutant(
+        description="an element that is Inf is NaN",
+        function="element_nan",
+        body=lambda s: f"(or ({{right}} p) (= p {bits(s.element.inf_code, s.element.bits)}))",
+        applies=lambda n: n.block.element.inf_code is not None,
+    ),
+    "sign": SpecificationMutant(
+        description="numbers have no sign", function="negative", body=lambda s: "(and false ({right} p))"
+    ),
+    "zero": SpecificationMutant(
+        description="zeros have no sign",
+        function="negative",
+        body=lambda s: f"(and ({{right}} p) (not (= p {bits(s.element.sign_mask, s.element.bits)})))",
+        applies=lambda n: n.block.element.signed_zero and n.zero is DecodedZero.SIGNED,
+    ),
+    "subnormal elements": SpecificationMutant(
+        description="elements below the smallest normal number are zero",
+        function="magnitude",
+        body=lambda s: (
+            f"(ite (fp.lt ({{right}} p) {double(Fraction(2) ** s.element.emin)}) (_ +zero 11 53) ({{right}} p))"
+        ),
+        applies=lambda n: n.block.element.kind is Kind.FLOAT and n.block.element.man_bits > 0,
+    ),
+    "subnormal results": SpecificationMutant(
+        description="results below the smallest normal number are zero",
+        function="rounds",
+        body=lambda s: (
+            f"(ite (fp.lt q {double(Fraction(2) ** s.to.emin)}) (= c {bits(0, s.to.bits - 1)}) {_decoded(s)})"
+        ),
+        applies=lambda n: n.subnormals is Subnormals.EXACT,
+    ),
+    "ties": SpecificationMutant(
+        description="ties go away from zero",
+        function="rounds",
+        body=lambda s: f"({{right}} (fp.mul RNE q {double(1 + SMALL)}) c)",
+        applies=lambda n: n.rounding is DecodedRounding.RNE and _is_inexact(n),
+    ),
+    "overflow": SpecificationMutant(
+        description="what is beyond the largest number becomes something else",
+        function="rounds",
+        body=lambda s: _swapped(s, bits(s.to.inf_field, s.to.bits - 1), bits(s.to.max_code, s.to.bits - 1)),
+        applies=_overflows,
+    ),
+}
+
+MUTANTS: dict[str, dict[str, SpecificationMutant]] = {"encode": ENCODE_MUTANTS, "decode": DECODE_MUTANTS}
+"""By the name of the operation."""
+
+
+def mutated(specification: Any, mutant: SpecificationMutant) -> Any:
+    """A specification with a mutant in its ``definitions``."""
     head = re.compile(rf"^\(define-fun {mutant.function} (\(\(.*?\)\)\) (?:Bool|\(_ .*?\))) ", re.M)
     found = head.search(specification.definitions)
     assert found is not None  # a mutant names a function of the specification
@@ -151,7 +250,7 @@ class Refutation:
         return {"mutant": self.mutant, "says": self.description, "refuted_by": self.by}
 
 
-def refute(config: ConverterConfig, folder: Path, *, timeout: float = 300) -> list[Refutation]:
+def refute(config: HardwareConfig, folder: Path, *, timeout: float = 300) -> list[Refutation]:
     """Ask the questions of a proof with each mutant that applies, for the emitted Verilog; ``folder`` is for Yosys'
     files.
     """
@@ -159,12 +258,17 @@ def refute(config: ConverterConfig, folder: Path, *, timeout: float = 300) -> li
         return _refuted(config, Design(plain(verilog(config, "dut")), "dut", folder), timeout)
 
 
-def _refuted(config: ConverterConfig, design: Design, timeout: float) -> list[Refutation]:
+def _refuted(config: HardwareConfig, design: Design, timeout: float) -> list[Refutation]:
     outcomes = []
-    for name, mutant in SPECIFICATION_MUTANTS.items():
+    asked = asked_of(config)
+    for name, mutant in MUTANTS[config.numerics.name].items():
         if not all(map(mutant.applies, config.modes)):
             continue
-        questions = composed(config, design, partial(mutated, mutant=mutant))
+
+        def specify(rules: BlockOperation, mutant: SpecificationMutant = mutant) -> Any:
+            return mutated(asked.specification(rules), mutant)
+
+        questions = asked.composed(config, design, specify)
         by = (
             q.name
             for q in questions

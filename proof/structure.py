@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..hdl import ConverterConfig
+from ..hdl import ConverterConfig, HardwareConfig
 from ..spec import Port, Role
 
 __all__ = ["StructureError", "Wiring", "check_ports", "wiring"]
@@ -28,7 +28,7 @@ class Wiring:
     """The wire of the top module that tells each flag to every lane."""
 
 
-def check_ports(modules: dict[str, dict], top: str, config: ConverterConfig, registered: bool = False) -> None:
+def check_ports(modules: dict[str, dict], top: str, config: HardwareConfig, registered: bool = False) -> None:
     """Raise ValueError unless a module has exactly the ports of a converter, with ``clk`` where it is registered, and
     with reset and handshake where the configuration says so.
     """

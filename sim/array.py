@@ -13,15 +13,15 @@ import numpy as np
 from ..hdl import BlockConverter, ConverterConfig
 from ..hdl.emission import WAIVER
 from ..hdl.modules import convert_all
-from ..models import quantize
 from ..models.element import code_dtype
 from ..models.exact import quantize_block
-from ..models.source import DTYPES
 from ..spec import Encode, Port, Role
 from . import stimuli as make
 from .driver import Driver, build
+from .encoding import blocks_of
+from .operations import drawn, golden
 from .scoreboard import Scoreboard
-from .transactions import named
+from .transactions import Transactions
 
 __all__ = ["ConverterArray", "compare_all", "shape_of"]
 
@@ -49,15 +49,18 @@ class ConverterArray:
         whole = "\n".join([WAIVER, _side_by_side(list(tops), first, ports), *text.values()])
         self._driver = Driver(build(whole, TOP, ports), ports)
 
-    def __call__(self, patterns: np.ndarray, random: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Source patterns (n, block_size) to scales (n, designs) and codes (n, designs, block_size)."""
-        first, designs = self.family[0], len(self.family)
-        scales = np.empty((len(patterns), designs), np.uint8)
-        codes = np.empty((len(patterns), designs * first.block_size), code_dtype(first.block.element))
-        entering = {Role.NUMBERS: patterns, **({} if random is None else {Role.RANDOM: random})}
-        ports = self._driver.ports
-        self._driver(named(ports, "input", entering), named(ports, "output", {Role.SCALE: scales, Role.CODES: codes}))
-        return scales, codes.reshape(len(patterns), designs, first.block_size)
+    def __call__(self, entering: Transactions) -> list[Transactions]:
+        """What leaves each of them."""
+        made, size = self._driver(entering), self.family[0].block_size
+        return [
+            Transactions(
+                {
+                    Role.SCALE: made[Role.SCALE][:, number : number + 1],
+                    Role.CODES: made[Role.CODES][:, number * size : (number + 1) * size],
+                }
+            )
+            for number in range(len(self.family))
+        ]
 
 
 def _side_by_side(tops: list[str], numerics: Encode, ports: list[Port]) -> str:
@@ -89,36 +92,25 @@ def compare_all(family: Sequence[Encode], *, blocks: int, exact_blocks: int, see
             make.random_blocks(first, blocks, seed),
         ]
     )
-    random = make.random_bits(first, patterns.shape, seed)
-    scales, codes = design(patterns, random)
+    entering = drawn(first, blocks_of(patterns), seed)
     chosen = np.linspace(0, len(patterns) - 1, exact_blocks).astype(int)
-    return [
-        _judged(numerics, patterns, random, scales[:, number], codes[:, number], chosen)
-        for number, numerics in enumerate(family)
-    ]
+    return [_judged(numerics, entering, made, chosen) for numerics, made in zip(family, design(entering))]
 
 
-def _judged(
-    numerics: Encode,
-    patterns: np.ndarray,
-    random: np.ndarray | None,
-    scales: np.ndarray,
-    codes: np.ndarray,
-    chosen: np.ndarray,
-) -> Scoreboard:
+def _judged(numerics: Encode, entering: Transactions, made: Transactions, chosen: np.ndarray) -> Scoreboard:
     board = Scoreboard(ConverterConfig(numerics=numerics))
-    model = quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
-    board.compare("rtl", patterns, model, type(model)(scales=scales[:, None], codes=codes, numerics=numerics), random)
-    drawn = None if random is None else random[chosen]
+    model, few = golden(numerics, entering), entering.rows(chosen)
+    board.compare("rtl", numerics, entering, model, made)
+    random = few.get(Role.RANDOM)
     found = [
-        quantize_block(patterns[row].tolist(), numerics, None if drawn is None else drawn[i].tolist())
-        for i, row in enumerate(chosen)
+        quantize_block(block.tolist(), numerics, None if random is None else random[row].tolist())
+        for row, block in enumerate(few[Role.NUMBERS])
     ]
-    exact = type(model)(
-        scales=np.array([[byte] for byte, _ in found], np.uint8),
-        numerics=numerics,
-        codes=np.array([c for _, c in found], codes.dtype),
+    exact = Transactions(
+        {
+            Role.SCALE: np.array([[byte] for byte, _ in found], np.uint8),
+            Role.CODES: np.array([codes for _, codes in found], code_dtype(numerics.block.element)),
+        }
     )
-    picked = type(model)(scales=model.scales[chosen], codes=model.codes[chosen], numerics=numerics)
-    board.compare("exact", patterns[chosen], exact, picked, drawn)
+    board.compare("exact", numerics, few, exact, model.rows(chosen))
     return board

@@ -1,7 +1,7 @@
-"""The cocotb bench of a block converter. It runs inside a simulator, started by `regression.test`.
+"""The cocotb bench of an operation. It runs inside a simulator, started by `regression.test`.
 
-Each test drives a family of stimuli and compares scale and codes with the golden model through one scoreboard. No
-output bit may be unknown when the inputs are not. On a simulator of four states there are unknown inputs too;
+Each test drives a family of stimuli and compares what leaves the design with the golden model through one scoreboard.
+No output bit may be unknown when the inputs are not. On a simulator of four states there are unknown inputs too;
 `unknowns` says what then must be known. Blocks flow through a converter with registers (`flow`), with gaps on both
 sides.
 """
@@ -13,27 +13,28 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import cast
 
 import cocotb
 import numpy as np
 from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
-from mxcast.hdl import ConverterConfig
-from mxcast.models import Quantized, quantize
-from mxcast.models.source import DTYPES
+from mxcast.hdl import ConverterConfig, config_of
 from mxcast.sim import stimuli, unknowns
-from mxcast.sim.driver import data_ports
 from mxcast.sim.flow import Design, Flow, FlowError
+from mxcast.sim.operations import drawn, golden, of
 from mxcast.sim.scoreboard import SHOWN, Scoreboard
-from mxcast.sim.transactions import fields, packed, values
+from mxcast.sim.transactions import Transactions, data_ports, fields, packed, word
 from mxcast.spec import Role
 
 BENCH = Path(os.environ["MXCAST_BENCH"])
 JOB = json.loads(BENCH.read_text())
 COMPARISONS = BENCH.with_name(JOB["comparisons"])
-CONFIG = ConverterConfig.from_dict(JOB)
+CONFIG = config_of(JOB)
+ENCODER = cast("ConverterConfig", CONFIG)  # in tests that those alone have
 MODES = list(range(len(CONFIG.modes)))
+UNKNOWN = {name.partition(" mode ")[0] for name in unknowns.tests_of(CONFIG)}
 KNOWN = str.maketrans("01XZUWLH-", "110000000")
 ONES = str.maketrans("XZUWLH-", "0000000")
 
@@ -101,49 +102,39 @@ def conclude(name: str, blocks: int, report: str) -> None:
     assert not report, report
 
 
-async def check(
-    dut: Design, name: str, mode: int, patterns: np.ndarray, *, random: np.ndarray | None = None, arrive: bool = False
-) -> None:
-    """Drive blocks (n, block_size) of patterns and compare all, with ``random`` bits, or those of the seed; with
-    ``arrive`` after unknown inputs each.
+async def check(dut: Design, name: str, mode: int, given: Transactions, *, arrive: bool = False) -> None:
+    """Drive blocks and compare all, with their random bits, or those of the seed; with ``arrive`` after unknown inputs
+    each.
     """
-    numerics, name = CONFIG.modes[mode], titled(name, mode)
+    rules, name = CONFIG.modes[mode], titled(name, mode)
     board = Scoreboard(CONFIG, repeat=JOB["repeat"])
-    random = stimuli.random_bits(numerics, patterns.shape, JOB["seed"]) if random is None else random
-    expected = quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
+    given = given.in_mode(mode)
+    if rules.random_bits and Role.RANDOM not in given.arrays:
+        given = drawn(rules, given, JOB["seed"])
+    inputs = [given.values(CONFIG.ports, "input", row) for row in range(len(given))]
     if CONFIG.latency:
-        results = await stream(dut, name, [inputs(mode, block, random, row) for row, block in enumerate(patterns)])
+        results = await stream(dut, name, inputs)
     else:
         pins, results = Pins(dut, mode), []
-        for row, block in enumerate(patterns):
-            given = inputs(mode, block, random, row)
+        for row, block in enumerate(inputs):
             try:
                 if arrive:
-                    results.append(await pins.arrive(given, row % numerics.block_size, row % 2 == 1))
+                    results.append(await pins.arrive(block, row % rules.block_size, row % 2 == 1))
                 else:
-                    results.append(await pins.convert(given))
+                    results.append(await pins.convert(block))
             except AssertionError as error:
                 conclude(name, row, f"block {row}: {error}\nto repeat: {JOB['repeat']}")
-    board.compare(name, patterns, expected, collected(results, expected), random)
+    board.compare(name, rules, given, golden(rules, given), collected(results))
     conclude(name, board.blocks, board.report)
 
 
-def inputs(mode: int, block: np.ndarray, random: np.ndarray | None, row: int) -> dict[str, int]:
-    """A block with the random bits of its row, by port name."""
-    drawn = {} if random is None else {Role.RANDOM: random[row]}
-    return values(CONFIG.ports, "input", {Role.NUMBERS: block, Role.MODE: [mode], **drawn})
-
-
-def collected(results: Sequence[Mapping[str, int]], expected: Quantized) -> Quantized:
-    """What left the converter, as the golden model has it."""
-    arrays = {}
-    for port in data_ports(CONFIG.ports, "output"):
-        arrays[port.role] = np.array([fields(result[port.name], port) for result in results])
-    scales, codes = arrays[Role.SCALE], arrays[Role.CODES]
-    return Quantized(
-        scales=scales.astype(expected.scales.dtype),
-        codes=codes.astype(expected.codes.dtype),
-        numerics=expected.numerics,
+def collected(results: Sequence[Mapping[str, int]]) -> Transactions:
+    """What left the design."""
+    return Transactions(
+        {
+            port.role: np.array([fields(result[port.name], port) for result in results], word(port))
+            for port in data_ports(CONFIG.ports, "output")
+        }
     )
 
 
@@ -160,15 +151,13 @@ async def check_rows(dut: Design, name: str, gaps: bool) -> None:
     """Stream random blocks, each under another mode than the one before."""
     count, modes = JOB["random_blocks"] // 4 + 1, len(CONFIG.modes)
     board, rows = Scoreboard(CONFIG, repeat=JOB["repeat"]), np.arange(count)
-    patterns = stimuli.random_blocks(CONFIG.numerics, count, JOB["seed"] + 1)
-    random = stimuli.random_bits(CONFIG.numerics, patterns.shape, JOB["seed"] + 1)
-    results = await stream(dut, name, [inputs(int(row) % modes, patterns[row], random, row) for row in rows], gaps)
-    for mode, numerics in enumerate(CONFIG.modes):
+    given = of(CONFIG.numerics).random(CONFIG.numerics, count, JOB["seed"] + 1)
+    given = drawn(CONFIG.numerics, given, JOB["seed"] + 1).with_arrays({Role.MODE: (rows % modes)[:, None]})
+    results = await stream(dut, name, [given.values(CONFIG.ports, "input", int(row)) for row in rows], gaps)
+    for mode, rules in enumerate(CONFIG.modes):
         chosen = rows[rows % modes == mode]
-        drawn = None if random is None else random[chosen]
-        expected = quantize(patterns[chosen].view(DTYPES[numerics.source.name]), numerics, random=drawn)
-        actual = collected([results[row] for row in chosen], expected)
-        board.compare(name, patterns[chosen], expected, actual, drawn)
+        blocks = given.rows(chosen)
+        board.compare(name, rules, blocks, golden(rules, blocks), collected([results[row] for row in chosen]))
     conclude(name, board.blocks, board.report)
 
 
@@ -213,23 +202,21 @@ elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have
     @cocotb.parametrize(mode=MODES)
     async def unknown_start(dut: Design, mode: int) -> None:
         """From nothing known to everything known, one lane after the other: then nothing of it is left."""
-        await check(
-            dut,
-            "unknown_start",
-            mode,
-            stimuli.random_blocks(CONFIG.modes[mode], JOB["unknown_blocks"], JOB["seed"]),
-            arrive=True,
-        )
+        rules = CONFIG.modes[mode]
+        blocks = of(rules).random(rules, JOB["unknown_blocks"], JOB["seed"])
+        await check(dut, "unknown_start", mode, blocks, arrive=True)
 
-    @cocotb.test()
-    @cocotb.parametrize(mode=MODES)
-    async def unknown_signs(dut: Design, mode: int) -> None:
-        """X for all signs."""
-        await examine(
-            dut, titled("unknown_signs", mode), unknowns.sign_trials(CONFIG, mode, hard_blocks(mode), JOB["seed"])
-        )
+    if "unknown_signs" in UNKNOWN:
 
-    if CONFIG.numerics.random_bits:
+        @cocotb.test()
+        @cocotb.parametrize(mode=MODES)
+        async def unknown_signs(dut: Design, mode: int) -> None:
+            """X for all signs."""
+            await examine(
+                dut, titled("unknown_signs", mode), unknowns.sign_trials(ENCODER, mode, hard_blocks(mode), JOB["seed"])
+            )
+
+    if "unknown_random" in UNKNOWN:
 
         @cocotb.test()
         @cocotb.parametrize(mode=MODES)
@@ -238,20 +225,20 @@ elif JOB["simulator"] == "icarus":  # before all others, so that the inputs have
             await examine(
                 dut,
                 titled("unknown_random", mode),
-                unknowns.random_trials(CONFIG, mode, hard_blocks(mode), JOB["seed"]),
+                unknowns.random_trials(ENCODER, mode, hard_blocks(mode), JOB["seed"]),
             )
 
-    if CONFIG.alternatives:
+    if "unknown_mode" in UNKNOWN:
 
         @cocotb.test()
         async def unknown_mode(dut: Design) -> None:
             """Mode numbers that no mode has, and X for the mode."""
-            await examine(dut, "unknown_mode", unknowns.mode_trials(CONFIG, hard_blocks(-1), JOB["seed"]))
+            await examine(dut, "unknown_mode", unknowns.mode_trials(ENCODER, hard_blocks(-1), JOB["seed"]))
 
 
 def hard_blocks(mode: int) -> np.ndarray:
     """Corners and random blocks of a mode."""
-    numerics = CONFIG.modes[mode]
+    numerics = ENCODER.modes[mode]
     return np.concatenate(
         [stimuli.corner_blocks(numerics, most=100), stimuli.random_blocks(numerics, JOB["unknown_blocks"], JOB["seed"])]
     )
@@ -263,27 +250,14 @@ if JOB["vectors"]:
     async def vectors(dut: Design) -> None:
         """Blocks of a file, such as a counterexample of a proof."""
         with np.load(JOB["vectors"]) as file:
-            await check(
-                dut, "vectors", int(file["mode"]), file["x"], random=file["random"] if "random" in file else None
-            )
+            entering = [port for port in CONFIG.numerics.ports if port.direction == "input"]
+            given = Transactions({port.role: file[port.name] for port in entering})
+            await check(dut, "vectors", int(file["mode"]), given)
 
 
 @cocotb.test()
-@cocotb.parametrize(mode=MODES, case=list(stimuli.corner_cases(CONFIG.numerics)))
-async def corner(dut: Design, mode: int, case: str) -> None:
-    """One family of directed blocks."""
-    await check(dut, case, mode, stimuli.corner_cases(CONFIG.modes[mode])[case])
-
-
-@cocotb.test()
-@cocotb.parametrize(mode=MODES)
-async def boundary(dut: Design, mode: int) -> None:
-    """Neighbours of every rounding boundary."""
-    await check(dut, "boundary", mode, stimuli.boundary_blocks(CONFIG.modes[mode]))
-
-
-@cocotb.test()
-@cocotb.parametrize(mode=MODES)
-async def random(dut: Design, mode: int) -> None:
-    """Seeded random blocks."""
-    await check(dut, "random", mode, stimuli.random_blocks(CONFIG.modes[mode], JOB["random_blocks"], JOB["seed"]))
+@cocotb.parametrize(mode=MODES, case=list(of(CONFIG.numerics).regression(CONFIG.numerics, 1, 0)))
+async def blocks(dut: Design, mode: int, case: str) -> None:
+    """Directed blocks of one family, or random ones."""
+    rules = CONFIG.modes[mode]
+    await check(dut, case, mode, of(rules).regression(rules, JOB["random_blocks"], JOB["seed"])[case])

@@ -1,4 +1,4 @@
-"""What kind of difference it is when a design converts a block otherwise than it should."""
+"""What kind of difference it is when an encoder converts a block otherwise than it should."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models import Quantized
-from ..spec import Encode
+from ..spec import Encode, Role
+from .transactions import Transactions
 
 __all__ = ["CAUSES", "Cause", "causes", "only"]
 
@@ -46,18 +46,18 @@ CAUSES = tuple(
 
 
 def causes(
-    numerics: Encode, patterns: np.ndarray, expected: Quantized, actual: Quantized, nan_codes_free: bool = False
+    numerics: Encode, given: Transactions, expected: Transactions, actual: Transactions, nan_codes_free: bool = False
 ) -> np.ndarray:
-    """For each of (n, block_size) source patterns the number of its cause in `CAUSES`, or -1 where nothing differs:
-    (n,) int8.
+    """For each transaction the number of its cause in `CAUSES`, or -1 where nothing differs: (n,) int8.
 
     With ``nan_codes_free`` the codes of a block do not matter whose byte is 255, and must be.
     """
     source, element, scale = numerics.source, numerics.block.element, numerics.block.scale
+    patterns, scales, codes = given[Role.NUMBERS], expected[Role.SCALE], expected[Role.CODES]
     magnitude = patterns & patterns.dtype.type(source.magnitude_mask)
-    wrong_scale = (expected.scales != actual.scales).any(axis=1)
-    wrong_codes = expected.codes != actual.codes
-    is_nan = (expected.scales == scale.nan_code).all(axis=1) & ~wrong_scale
+    wrong_scale = (scales != actual[Role.SCALE]).any(axis=1)
+    wrong_codes = codes != actual[Role.CODES]
+    is_nan = (scales == scale.nan_code).all(axis=1) & ~wrong_scale
     if nan_codes_free:
         wrong_codes = wrong_codes & ~is_nan[:, None]
     found = np.full(len(patterns), -1, np.int8)
@@ -66,12 +66,12 @@ def causes(
     small_input = (magnitude >> source.man_bits) == 0
     small_element = np.array(
         [element.is_subnormal(code & (element.sign_mask - 1)) for code in range(1 << element.bits)]
-    )[expected.codes]
+    )[codes]
     kinds = {
         "ordinary": np.ones(len(patterns), bool),
         "elements": ~wrong_scale & (small_input | small_element | ~wrong_codes).all(axis=1),
         "inputs": ~wrong_scale & (small_input | ~wrong_codes).all(axis=1),
-        "byte_0": (expected.scales == 0).all(axis=1),
+        "byte_0": (scales == 0).all(axis=1),
         "zeros": ~magnitude.any(axis=1),
         "specials": (magnitude > source.max_code).any(axis=1),
         "byte_255": is_nan,

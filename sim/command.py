@@ -2,35 +2,65 @@
 
 from __future__ import annotations
 
-from ..hdl import ConverterConfig, fields_of
-from ..spec import PROFILES, Encode, numerics
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from ..hdl import CONFIGURATIONS, ConverterConfig, DecoderConfig, HardwareConfig, fields_of
+from ..spec import BlockOperation
+from ..spec.profiles import PROFILES_OF, under
 
 __all__ = ["command_line"]
 
 
-def command_line(config: ConverterConfig | Encode) -> str:
+def command_line(config: HardwareConfig | BlockOperation) -> str:
     """The arguments by which the command line means this configuration: the profile from which it departs least, and
     its departures. For rules alone nothing is said of the hardware.
 
-    >>> from mxcast.hdl import converter_config
+    >>> from mxcast.hdl import converter_config, decoder_config
     >>> command_line(converter_config("e4m3,e5m2", rounding="rtz"))
     'mxfp8_e4m3,mxfp8_e5m2 --profile ocp --set rounding=rtz'
+    >>> command_line(decoder_config("e5m2", "idma", registered_after="scale"))
+    'mxfp8_e5m2 --op decode --profile idma --set registered_after=scale'
     """
-    rules_only = isinstance(config, Encode)
-    config = ConverterConfig(numerics=config) if isinstance(config, Encode) else config
-    first = config.numerics
+    if isinstance(config, BlockOperation):
+        return _command(CONFIGURATIONS[config.name](config), {})
+    return _command(config, HARDWARE[config.numerics.name](config))
+
+
+def _command(config: HardwareConfig, hardware: dict[str, str]) -> str:
+    first, known = config.numerics, PROFILES_OF[config.numerics.name]
     wanted = first.by_name()
 
     def departures(profile: str) -> dict[str, object]:
-        usual = numerics(first.block, profile).by_name() | {"block_size": 32}
+        usual = under(type(first), first.block, profile, {}).by_name() | {"block_size": 32}
         return {key: value for key, value in wanted.items() if key != "block" and value != usual.get(key)}
 
-    profile = min([config.profile or "ocp", *PROFILES], key=lambda name: len(departures(name)))
+    profile = min([config.profile or "ocp", *known], key=lambda name: len(departures(name)))
     fields = departures(profile)
-    if len(rules := list(dict.fromkeys(str(mode.scale_rule) for mode in config.modes))) > 1:
-        fields["scale_rule"] = ",".join(rules)
-    if not rules_only:
-        fields |= fields_of(config.microarchitecture, config.modes)
-    return " ".join(
-        [f"{config.formats} --profile {profile}", *(f"--set {key}={value}" for key, value in fields.items())]
-    )
+    if (
+        "scale_rule" in wanted
+        and len(rules := list(dict.fromkeys(mode.by_name()["scale_rule"] for mode in config.modes))) > 1
+    ):
+        fields["scale_rule"] = ",".join(map(str, rules))
+    operation = "" if first.name == "encode" else f" --op {first.name}"
+    chosen = [f"--set {key}={value}" for key, value in {**fields, **hardware}.items()]
+    return " ".join([f"{config.formats}{operation} --profile {profile}", *chosen])
+
+
+def _of_encoder(config: ConverterConfig) -> dict[str, str]:
+    return fields_of(config.microarchitecture, config.modes)
+
+
+def _of_decoder(config: DecoderConfig) -> dict[str, str]:
+    chosen, usual = config.microarchitecture, type(config.microarchitecture)()
+    fields: dict[str, Any] = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(chosen)}
+    return {
+        name: ",".join(value) if isinstance(value, tuple) else str(value)
+        for name, value in fields.items()
+        if value != getattr(usual, name)
+    }
+
+
+HARDWARE: dict[str, Callable[..., dict[str, str]]] = {"encode": _of_encoder, "decode": _of_decoder}
+"""By the name of the operation, the fewest fields that say the hardware of a configuration."""

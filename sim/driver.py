@@ -1,8 +1,4 @@
-"""A Verilated design as a function over arrays: C++ made from its ports, compiled to a shared library.
-
-A transaction is what enters a design at once, and what leaves it for that. In arrays it is a row: of each port the
-words of its lanes, (n, lanes) of the shortest unsigned integer that holds one.
-"""
+"""A Verilated design as a function over transactions: C++ made from its ports, compiled to a shared library."""
 
 from __future__ import annotations
 
@@ -21,31 +17,22 @@ from ..host.processes import run
 from ..spec import Port, Role
 from . import tools
 from .runtime import HEADER, OPTIMISATION, compile_cpp, driver_library, includes, run_tool
+from .transactions import Transactions, data_ports, word
 
-__all__ = ["Driver", "build", "data_ports", "word"]
+__all__ = ["Driver", "build"]
 
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
 """A program that fails where a library cannot be loaded; in one of its own nothing is lost if that ends the process."""
 
 
-def word(port: Port) -> np.dtype:
-    """The dtype of a lane.
-
-    >>> word(Port(name="x", role=Role.NUMBERS, direction="input", bits=12)).name
-    'uint16'
-    """
-    return np.dtype(
-        next(kind for kind in (np.uint8, np.uint16, np.uint32, np.uint64) if port.bits <= 8 * kind().nbytes)
-    )
-
-
-def data_ports(ports: Sequence[Port], direction: str) -> list[Port]:
-    """The ports of one direction through which transactions enter or leave."""
-    return [port for port in ports if port.role.is_data and port.direction == direction]
-
-
 class Driver:
-    """The library that `build` made for a design with these ports."""
+    """The library that `build` made for a design with these ports; a function over transactions.
+
+    A design without registers. Others have a class of their own: `stream.StreamedDriver`, `handshake.StalledDriver`.
+    """
+
+    has_clock = False
+    """Whether a result may depend on the blocks before."""
 
     def __init__(self, library: Path, ports: Sequence[Port]) -> None:
         self.library, self.ports = library, tuple(ports)
@@ -55,18 +42,34 @@ class Driver:
         except OSError as error:
             raise ToolError(f"the Verilated design cannot be loaded: {error}") from None
 
-    def __call__(
+    @property
+    def verilog(self) -> str:
+        """The text that was Verilated."""
+        return self.library.with_name("dut.v").read_text()
+
+    def __call__(self, entering: Transactions) -> Transactions:
+        """What leaves the design for what enters it. Raises KeyError where a role is missing that a port has."""
+        outputs = {port.name: np.empty((len(entering), port.lanes), word(port)) for port in self.outputs}
+        self.fill({port.name: entering[port.role] for port in self.inputs}, outputs)
+        return Transactions({port.role: outputs[port.name] for port in self.outputs})
+
+    def fill(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
+        """Drive n transactions: (n, lanes) arrays of the inputs by port name, to those of the outputs, which it fills.
+
+        Raises `ToolError` where the design stops the simulation.
+        """
+        self._call("mxcast_convert", inputs, outputs)
+
+    def _call(
         self,
+        entry: str,
         inputs: Mapping[str, np.ndarray],
         outputs: Mapping[str, np.ndarray],
         *given: int,
-        entry: str = "mxcast_convert",
         found: int = 0,
     ) -> list[int]:
-        """Drive n transactions: (n, lanes) arrays of the inputs by port name, to those of the outputs, which it fills.
-
-        ``entry`` is a function of `driver.cpp` or of what follows it there, ``given`` are its numbers, and ``found``
-        says how many it returns. Raises `ToolError` where the design stops the simulation.
+        """``entry`` is a function of `driver.cpp` or of what follows it there, ``given`` are its numbers, and ``found``
+        says how many it returns.
         """
         entering = [np.ascontiguousarray(inputs[port.name], word(port)) for port in self.inputs]
         leaving = [outputs[port.name] for port in self.outputs]

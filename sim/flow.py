@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
-from mxcast.hdl import ConverterConfig
-from mxcast.sim.driver import data_ports
+from mxcast.hdl import HardwareConfig
+from mxcast.sim.transactions import data_ports
 
 __all__ = ["Design", "Flow", "FlowError"]
 
@@ -35,7 +35,7 @@ class Flow:
     are others otherwise.
     """
 
-    def __init__(self, dut: Design, config: ConverterConfig, seed: int, unknown: bool) -> None:
+    def __init__(self, dut: Design, config: HardwareConfig, seed: int, unknown: bool) -> None:
         self.dut, self.config, self.random, self.unknown = dut, config, Random(seed), unknown
         self.inputs, self.outputs = (data_ports(config.ports, direction) for direction in ("input", "output"))
 

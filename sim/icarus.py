@@ -12,11 +12,9 @@ import numpy as np
 from ..host.cache import scratch
 from ..host.errors import ToolError
 from ..host.processes import TookTooLong, run
-from ..models import Quantized
-from ..spec import Port, Role
+from ..spec import Port
 from . import tools
-from .driver import data_ports
-from .transactions import fields, packed
+from .transactions import Transactions, data_ports, fields, packed
 
 __all__ = ["on_icarus"]
 
@@ -44,25 +42,15 @@ PATIENCE = 30
 
 
 def on_icarus(
-    text: str,
-    top: str,
-    ports: Sequence[Port],
-    expected: Quantized,
-    patterns: np.ndarray,
-    random: np.ndarray | None = None,
-    mode: int = 0,
-) -> Quantized | None:
-    """What the module ``top`` with these ports and no clock makes of blocks (n, block_size), one after the other; None
-    where Icarus is not installed, cannot read the text, or takes too long.
+    text: str, top: str, ports: Sequence[Port], given: Transactions, expected: Transactions
+) -> Transactions | None:
+    """What the module ``top`` with these ports and no clock makes of transactions, one after the other; None where
+    Icarus is not installed, cannot read the text, or takes too long.
 
     A bit that is unknown there is returned as the one that is not ``expected``.
     """
-    numerics = expected.numerics
     entering, leaving = (data_ports(ports, direction) for direction in ("input", "output"))
-    given = {Role.NUMBERS: patterns, Role.MODE: np.full((len(patterns), 1), mode)}
-    if random is not None:
-        given[Role.RANDOM] = random
-    words, pins, input_bits = [0] * len(patterns), [], 0
+    words, pins, input_bits = [0] * len(given), [], 0
     for port in entering:
         pins.append(f".{port.name}(block[{input_bits} +: {port.width}])")
         words = [word | packed(row, port.bits) << input_bits for word, row in zip(words, given[port.role])]
@@ -103,14 +91,13 @@ def on_icarus(
     lines = [line.removeprefix("mxcast ") for line in done.output.splitlines() if line.startswith("mxcast ")]
     if len(lines) != len(words):
         return None
-    right = {Role.SCALE: expected.scales, Role.CODES: expected.codes}
     found = {
         port.role: np.array(
-            [_known(digits, port, row) for digits, row in zip(column, right[port.role])], right[port.role].dtype
+            [_known(digits, port, row) for digits, row in zip(column, expected[port.role])], expected[port.role].dtype
         )
         for port, column in zip(leaving, zip(*(line.split() for line in lines)))
     }
-    return Quantized(scales=found[Role.SCALE], codes=found[Role.CODES], numerics=numerics)
+    return Transactions(found)
 
 
 def _known(digits: str, port: Port, right: np.ndarray) -> list[int]:

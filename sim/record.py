@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from ..hdl import ConverterConfig
+from ..hdl import HardwareConfig
 from ..hdl.modules import fingerprint
 from ..host.cache import cache_folder, keep_json, kept_json, sources
 from ..host.files import sha256
@@ -37,7 +37,7 @@ class Record:
     given is ever written, so that a block counts as compared after its comparison, wherever an interruption falls.
     """
 
-    def __init__(self, config: ConverterConfig, verilog: str, *, seed: int, total: int, force: bool = False) -> None:
+    def __init__(self, config: HardwareConfig, verilog: str, *, seed: int, total: int, force: bool = False) -> None:
         self.total, self._profile = total, config.profile  # which names the rules and adds nothing to them
         self.identity = {
             "format": config.formats,

@@ -16,15 +16,16 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ..hdl import ConverterConfig, default_name, emit
+from ..hdl import HardwareConfig, default_name, emit
 from ..host.cache import scratch
 from ..host.errors import DesignError, ToolError, ToolMissing
 from ..host.files import claimed, regular, write_whole
 from ..host.processes import run
 from . import tools
 from .command import command_line
+from .operations import of
 from .runtime import cocotb_library
-from .stimuli import corner_cases
+from .transactions import word
 from .unknowns import tests_of
 
 __all__ = ["SIMULATORS", "Regression", "test"]
@@ -42,7 +43,7 @@ UNKNOWN_BLOCKS = 64
 class Regression:
     """The outcome of `test`."""
 
-    config: ConverterConfig
+    config: HardwareConfig
     simulator: str
     passed: bool
     tests: dict[str, int]
@@ -78,7 +79,7 @@ class Regression:
 
 
 def test(
-    config: ConverterConfig,
+    config: HardwareConfig,
     *,
     simulator: str = "verilator",
     out: Path | str = "build",
@@ -95,10 +96,10 @@ def test(
     The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
     compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`); a
     converter with registers is given gaps on both sides (`flow`), and on Icarus unknown inputs in them. ``verilog`` is
-    a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``x`` (n, block_size) source
-    patterns, ``mode``, and ``random`` (n, block_size) bits where the rounding takes them. Raises `ToolMissing` where a
-    simulator is missing, ValueError for files that are not of this kind, and for an emitted file that somebody has
-    edited, unless by ``force``.
+    a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``mode``, and for every port through
+    which data enter an array of its name, (n, lanes) unsigned words (``x``, or ``p`` and ``scale``; ``random``). Raises
+    `ToolMissing` where a simulator is missing, ValueError for files that are not of this kind, and for an emitted file
+    that somebody has edited, unless by ``force``.
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
@@ -160,12 +161,14 @@ def test(
 test.__test__ = False  # type: ignore[attr-defined]  # pytest's way to say that the name is no sign of a test
 
 
-def _test_of(vectors: Path, config: ConverterConfig) -> str:
+def _test_of(vectors: Path, config: HardwareConfig) -> str:
     """The name of the test that drives a file of blocks, which is checked."""
     regular(vectors)
+    entering = [port for port in config.numerics.ports if port.direction == "input"]
     try:
         with np.load(vectors) as file:
-            x, mode, random = file["x"], int(file["mode"]), file["random"] if "random" in file else None
+            mode = int(file["mode"])
+            arrays = {name: file[name] for name in file if name != "mode"}
     except (
         ValueError,
         KeyError,
@@ -179,27 +182,30 @@ def _test_of(vectors: Path, config: ConverterConfig) -> str:
         NotImplementedError,
         SyntaxError,
     ) as error:
-        raise ValueError(f"{vectors} is no .npz of blocks, with x and mode") from error
-    numerics = config.modes[mode] if 0 <= mode < len(config.modes) else None
-    if (
-        numerics is None
-        or x.dtype != f"uint{numerics.source.bits}"
-        or x.shape[1:] != (numerics.block_size,)
-        or not len(x)
-    ):
+        wanted = ", ".join(port.name for port in entering)
+        raise ValueError(f"{vectors} is no .npz of blocks, with {wanted} and mode") from error
+    if not 0 <= mode < len(config.modes):
+        raise ValueError(f"{vectors} is of mode {mode}, and the modes are 0 to {len(config.modes) - 1}")
+    if sorted(arrays) != sorted(port.name for port in entering):
         raise ValueError(
-            f"{vectors} holds no blocks of {config.numerics.block_size} {config.numerics.source.name} patterns"
+            f"{vectors} must hold {' and '.join(port.name for port in entering)}, and it holds "
+            f"{' and '.join(arrays) or 'nothing'}"
         )
-    if (random is None) == (numerics.random_bits > 0) or (random is not None and random.shape != x.shape):
-        raise ValueError(f"{vectors} must hold random bits for the rounding sr, and for no other")
+    rows = len(arrays[entering[0].name]) if arrays[entering[0].name].ndim else 0
+    for port in entering:
+        array = arrays[port.name]
+        if not rows or array.dtype != word(port) or array.shape != (rows, port.lanes):
+            raise ValueError(
+                f"{vectors} must hold {port.name} as {word(port)} of shape (n, {port.lanes}), the same n for all ports"
+            )
     return f"vectors mode {mode}" if config.alternatives else "vectors"
 
 
 def _judged(
-    config: ConverterConfig, simulator: str, folder: Path, waveform: Path | None, seed: int, more: list[str]
+    config: HardwareConfig, simulator: str, folder: Path, waveform: Path | None, seed: int, more: list[str]
 ) -> Regression:
     log, comparisons, results = folder / LOG, folder / COMPARISONS, folder / RESULTS
-    expected = [*corner_cases(config.numerics), "boundary", "random"]
+    expected = list(of(config.numerics).regression(config.numerics, 1, seed))
     if config.alternatives:
         expected = [f"{name} mode {number}" for number in range(len(config.modes)) for name in expected]
     if config.latency:

@@ -7,26 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
-import numpy as np
-
-from ..hdl import ConverterConfig, DecoderConfig
-from ..models import quantize
-from ..models.decode import decode_blocks
-from ..models.source import DTYPES
-from ..spec import Port, Role
-from . import stimuli
-from .decoder import decoder_rows, pairs
-from .driver import data_ports
-from .transactions import values
+from ..hdl import HardwareConfig
+from ..spec import Port
+from .operations import drawn, golden, of
+from .transactions import data_ports
 
 __all__ = ["bench"]
 
-OF_EACH = 3
-"""Blocks of each family of corners, in each mode."""
-PAIRED = 500
-"""About so many blocks of a decoder, two or more for each scale byte."""
-RANDOM = 32
-"""Random blocks, in each mode."""
 PATIENCE = 20
 """Cycles of the clock beyond blocks and latency, after which a converter that gives nothing has failed."""
 
@@ -86,7 +73,7 @@ FINISH = """\
 """
 
 
-def bench(config: ConverterConfig | DecoderConfig, name: str, seed: int = 0) -> str:
+def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
     """The text of the module ``<name>_tb``. It prints PASS or FAIL in its last line, with the number of blocks.
 
     The blocks are directed ones of every family and random ones, in every mode; a converter with registers is given one
@@ -94,7 +81,7 @@ def bench(config: ConverterConfig | DecoderConfig, name: str, seed: int = 0) -> 
     """
     ports = config.ports
     entering, leaving = data_ports(ports, "input"), data_ports(ports, "output")
-    rows = _rows(config, seed) if isinstance(config, ConverterConfig) else _decoder_rows(config, seed)
+    rows = _rows(config, seed)
     body = REGISTERED if config.latency else COMBINATIONAL
     body = body.format(
         drive=_together(entering), collect=_together(leaving), cycles=len(rows) + config.latency + PATIENCE
@@ -128,36 +115,14 @@ def bench(config: ConverterConfig | DecoderConfig, name: str, seed: int = 0) -> 
     return "\n".join(lines) + "\n"
 
 
-def _rows(config: ConverterConfig, seed: int) -> Sequence[tuple[Mapping[str, int], Mapping[str, int]]]:
+def _rows(config: HardwareConfig, seed: int) -> Sequence[tuple[Mapping[str, int], Mapping[str, int]]]:
     """For each block the values of the inputs and those of the outputs, by port."""
     found = []
-    for mode, numerics in enumerate(config.modes):
-        patterns = np.concatenate(
-            [stimuli.corner_blocks(numerics, OF_EACH), stimuli.random_blocks(numerics, RANDOM, seed + mode)]
-        )
-        random = stimuli.random_bits(numerics, patterns.shape, seed + mode)
-        q = quantize(patterns.view(DTYPES[numerics.source.name]), numerics, random=random)
-        for row, block in enumerate(patterns):
-            given = {Role.NUMBERS: block, Role.MODE: [mode]} | ({} if random is None else {Role.RANDOM: random[row]})
-            made = {Role.SCALE: q.scales[row], Role.CODES: q.codes[row]}
-            found.append((values(config.ports, "input", given), values(config.ports, "output", made)))
-    return found
-
-
-def _decoder_rows(config: DecoderConfig, seed: int) -> Sequence[tuple[Mapping[str, int], Mapping[str, int]]]:
-    """The same of a decoder: some blocks with every scale byte, and random ones."""
-    found, rules = [], config.numerics
-    chunks = list(pairs(rules, seed))
-    step = sum(len(chunk.scales) for chunk in chunks) // PAIRED | 1
-    chunks = [chunk.every(step) for chunk in chunks] + list(decoder_rows(rules, RANDOM, seed))
-    for blocks in chunks:
-        y = np.empty(blocks.codes.shape, DTYPES[rules.destination.name])
-        decode_blocks(blocks.scales, blocks.codes, rules, y, blocks.random)
-        for row, scale in enumerate(blocks.scales):
-            drawn = {} if blocks.random is None else {Role.RANDOM: blocks.random[row]}
-            given = {Role.CODES: blocks.codes[row], Role.SCALE: [scale], **drawn}
-            made = {Role.NUMBERS: y.view(f"u{y.itemsize}")[row]}
-            found.append((values(config.ports, "input", given), values(config.ports, "output", made)))
+    for mode, rules in enumerate(config.modes):
+        given = drawn(rules, of(rules).sample(rules, seed + mode), seed + mode).in_mode(mode)
+        made = golden(rules, given)
+        for row in range(len(given)):
+            found.append((given.values(config.ports, "input", row), made.values(config.ports, "output", row)))
     return found
 
 

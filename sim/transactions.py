@@ -2,19 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..spec import Port, Role
-from .driver import data_ports
 
-__all__ = ["fields", "named", "packed", "values"]
+__all__ = ["Transactions", "data_ports", "fields", "packed", "values", "word"]
 
 
-def named(ports: Sequence[Port], direction: str, arrays: Mapping[Role, np.ndarray]) -> dict[str, np.ndarray]:
-    """Arrays by the names of the ports that have these roles. Raises KeyError where one is missing."""
-    return {port.name: arrays[port.role] for port in data_ports(ports, direction)}
+def data_ports(ports: Sequence[Port], direction: str) -> list[Port]:
+    """The ports of one direction through which transactions enter or leave."""
+    return [port for port in ports if port.role.is_data and port.direction == direction]
+
+
+def word(port: Port) -> np.dtype:
+    """The dtype of a lane.
+
+    >>> word(Port(name="x", role=Role.NUMBERS, direction="input", bits=12)).name
+    'uint16'
+    """
+    return np.dtype(
+        next(kind for kind in (np.uint8, np.uint16, np.uint32, np.uint64) if port.bits <= 8 * kind().nbytes)
+    )
+
+
+@dataclass(frozen=True)
+class Transactions:
+    """One side of n transactions, what enters or what leaves: arrays (n, lanes) of unsigned words, by role.
+
+    >>> given = Transactions({Role.SCALE: np.array([[127], [128]], np.uint8)})
+    >>> len(given), given.rows(slice(1)).differ(given.rows(slice(1, 2))).tolist()
+    (2, [True])
+    """
+
+    arrays: Mapping[Role, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.arrays.values())))
+
+    def __getitem__(self, role: Role) -> np.ndarray:
+        return self.arrays[role]
+
+    def get(self, role: Role) -> np.ndarray | None:
+        return self.arrays.get(role)
+
+    def with_arrays(self, arrays: Mapping[Role, np.ndarray]) -> Transactions:
+        """The same with these arrays besides, or instead."""
+        return Transactions({**self.arrays, **arrays})
+
+    def in_mode(self, number: int) -> Transactions:
+        """The same under a mode of a converter with several."""
+        return self.with_arrays({Role.MODE: np.full((len(self), 1), number, np.uint8)})
+
+    def rows(self, chosen: slice | np.ndarray) -> Transactions:
+        """Some of them."""
+        return Transactions({role: array[chosen] for role, array in self.arrays.items()})
+
+    def differ(self, other: Transactions) -> np.ndarray:
+        """(n,) whether the two have other words in any array."""
+        return np.any([(array != other[role]).any(axis=1) for role, array in self.arrays.items()], axis=0)
+
+    def values(self, ports: Sequence[Port], direction: str, row: int) -> dict[str, int]:
+        """The value of each port for one of them."""
+        return values(ports, direction, {role: array[row] for role, array in self.arrays.items()})
+
+    @classmethod
+    def joined(cls, parts: Iterable[Transactions]) -> Transactions:
+        """Those of all parts, which have the same roles."""
+        every = list(parts)
+        return cls({role: np.concatenate([part[role] for part in every]) for role in every[0].arrays})
 
 
 def values(ports: Sequence[Port], direction: str, lanes: Mapping[Role, Sequence[int] | np.ndarray]) -> dict[str, int]:

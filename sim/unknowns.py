@@ -18,18 +18,17 @@ random bits (they are added to its zeros); that anything is known with X in a ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..hdl import ConverterConfig
+from ..hdl import ConverterConfig, HardwareConfig
 from ..models import Quantized, quantize
 from ..models.source import DTYPES
 from ..spec import Encode, Role, Specials, Subnormals
-from .driver import data_ports
 from .stimuli import random_bits
-from .transactions import packed, values
+from .transactions import data_ports, packed, values
 
 __all__ = ["Trial", "four_state", "mode_trials", "random_trials", "sign_trials", "tests_of"]
 
@@ -50,15 +49,26 @@ class Trial:
     """Right results for some values in place of the X: a known bit is that of all of them."""
 
 
-def tests_of(config: ConverterConfig) -> list[str]:
+def tests_of(config: HardwareConfig) -> list[str]:
     """Names of the tests with unknown inputs that a configuration asks for, in each of its modes; the last is for all
     modes.
     """
+    return TESTS[config.numerics.name](config)
+
+
+def _of_encoder(config: HardwareConfig) -> list[str]:
     random = ["unknown_random"] if config.numerics.random_bits else []
     each = ["unknown_start", "unknown_signs", *random]
     if not config.alternatives:
         return each
     return [*(f"{name} mode {number}" for number in range(len(config.modes)) for name in each), "unknown_mode"]
+
+
+TESTS: dict[str, Callable[[HardwareConfig], list[str]]] = {
+    "encode": _of_encoder,
+    "decode": lambda config: ["unknown_start"],
+}
+"""By the name of the operation."""
 
 
 def four_state(value: int, unknown: int, width: int) -> str:

@@ -9,26 +9,25 @@ from typing import Unpack
 
 import numpy as np
 
-from ..hdl import ConverterConfig, ConverterFields, DecoderConfig, Format, HardwareConfig, converter_config
+from ..hdl import ConverterConfig, ConverterFields, Format, HardwareConfig, converter_config, verilog
 from ..host.cache import refreshed
-from ..models import quantize
 from ..models.source import DTYPES, narrow, widen
-from ..spec import Encode
+from ..spec import BlockOperation, Encode
 from . import stimuli as make
 from .command import command_line
-from .decoder import VerilatedDecoder, compared, decoder_rows, pairs, verilate_decoder
-from .handshake import HandshakeError, Stalled
+from .driver import Driver
+from .encoding import blocks_of
+from .handshake import HandshakeError, StalledDriver
+from .operations import drawn, golden, of
 from .record import Record
 from .scoreboard import Scoreboard
-from .verilated import Verilated, verilate
+from .transactions import Transactions
+from .verilated import driver_of
 
-__all__ = ["DECODER_STIMULI", "STIMULI", "Verification", "verify", "verify_decoder"]
+__all__ = ["Verification", "verify"]
 
 CHUNK = 1 << 15
 """Blocks that are compared at a time."""
-
-STIMULI = ("standard", "corner", "boundary", "random", "stratified", "exhaustive")
-Stimulus = tuple[str, Iterable[np.ndarray]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,39 +72,47 @@ class Verification:
 
 
 def verify(
-    config: Format,
+    config: Format | HardwareConfig,
     profile: str | None = None,
     *,
     stimuli: str = "standard",
     blocks: int = 1_000_000,
     seed: int = 0,
     tensors: Iterable[tuple[str, np.ndarray]] | None = None,
-    design: Verilated | None = None,
+    design: Driver | None = None,
     progress: Callable[[int, int], None] | None = None,
     force: bool = False,
     **fields: Unpack[ConverterFields],
 ) -> Verification:
-    """Compare the Verilated design of a configuration with `models.quantize`, bit for bit.
+    """Compare the Verilated design of a configuration with the golden model of its operation, bit for bit.
 
-    The configuration is given as to `hdl.converter_config`: complete, or as a format with a profile and fields.
-    ``stimuli`` is one of `STIMULI`: ``standard`` is corner, boundary and ``blocks`` random blocks; ``exhaustive`` is
-    every source pattern and every relevant distance below the maximum, ``stratified`` a 64th of that. ``tensors``,
-    pairs of a name and (n, block_size) float32 blocks, replaces them. Every mode of the configuration is compared, on a
-    share of the random blocks. ``design`` is what is verified instead of the emitted file. One with registers is given
-    gaps on both sides, which depend on ``seed``. ``progress`` is called with the blocks done and the blocks in all (0
-    where that is not known).
+    The configuration is complete, or that of an encoder, given as to `hdl.converter_config`: a format with a profile
+    and fields.
+    ``stimuli`` is one of the kinds that the operation has (`operations.Simulated`): ``standard`` is directed blocks and
+    ``blocks`` random ones; of an encoder ``exhaustive`` is every source pattern and every relevant distance below the
+    maximum, ``stratified`` a 64th of that. ``tensors``, pairs of a name and (n, block_size) float32 blocks, replaces
+    them; of encoders only. Every mode of the configuration is compared, on a share of the random blocks. ``design`` is
+    what is verified instead of the emitted file. One with registers is given gaps on both sides,
+    which depend on ``seed``. ``progress`` is called with the blocks done and the blocks in all (0 where that is not
+    known). Raises ValueError for what an operation has not.
 
     An exhaustive verification is kept in a `Record`: interrupted, it goes on where it was when it is called again;
     finished, its outcome is given at once. ``force`` starts anew.
     """
-    if stimuli not in STIMULI:
-        raise ValueError(f"stimuli must be one of {', '.join(STIMULI)}, not {stimuli!r}")
+    if not isinstance(config, HardwareConfig):
+        config = converter_config(config, profile, **fields)
+    elif fields or profile is not None:
+        raise TypeError(f"a {type(config).__name__} is complete: profile and fields cannot be given beside it")
+    kinds = of(config.numerics).kinds
+    if stimuli not in kinds:
+        raise ValueError(f"stimuli must be one of {', '.join(kinds)}, not {stimuli!r}")
     if blocks < 1:
         raise ValueError(f"blocks must be at least 1, not {blocks}")
-    config = converter_config(config, profile, **fields)
+    if tensors is not None and not isinstance(config, ConverterConfig):
+        raise ValueError("tensors are numbers, which an encoder takes")
     with refreshed(force):
-        design = design or verilate(config)
-    if tensors is None and stimuli == "exhaustive":
+        design = design or driver_of(verilog(config, "dut"), "dut", config)
+    if tensors is None and stimuli == "exhaustive" and isinstance(config, ConverterConfig):
         return _verify_all(config, seed, design, progress, force)
     board = Scoreboard(
         config,
@@ -113,17 +120,15 @@ def verify(
         if tensors is None
         else "",
     )
-    if tensors is not None and config.alternatives:  # they are read once for each mode
-        tensors = list(tensors)
-    for number, numerics in enumerate(config.modes):
+    given = None if tensors is None else list(tensors)  # they are read once for each mode
+    for number, rules in enumerate(config.modes):
         chosen = (
-            _stimuli(numerics, stimuli, -(-blocks // len(config.modes)), seed)
-            if tensors is None
-            else ((name, [array]) for name, array in tensors)
+            of(rules).stimuli(rules, stimuli, -(-blocks // len(config.modes)), seed)
+            if given is None or not isinstance(rules, Encode)
+            else ((name, [blocks_of(_as_patterns(name, array, rules))]) for name, array in given)
         )
-        for name, arrays in chosen:
-            name = _name(config, number, name)
-            for _ in _comparisons(board, name, arrays, numerics, design.mode(number), seed):
+        for name, parts in chosen:
+            for _ in _comparisons(board, number, name, parts, design, seed):
                 if progress:
                     progress(board.blocks, 0)
     return Verification(
@@ -136,44 +141,8 @@ def verify(
     )
 
 
-DECODER_STIMULI = ("standard", "pairs", "random")
-
-
-def verify_decoder(
-    config: DecoderConfig,
-    *,
-    stimuli: str = "standard",
-    blocks: int = 1_000_000,
-    seed: int = 0,
-    design: VerilatedDecoder | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    force: bool = False,
-) -> Verification:
-    """Compare the Verilated design of a decoder with `models.dequantize`, bit for bit.
-
-    ``stimuli`` is one of `DECODER_STIMULI`: ``pairs`` is every scale byte with every code, in every lane; ``random``
-    are ``blocks`` random ones; ``standard`` is both. ``design`` is what is verified instead of the emitted file.
-    Raises ValueError for other stimuli.
-    """
-    if stimuli not in DECODER_STIMULI:
-        raise ValueError(f"stimuli of a decoder must be one of {', '.join(DECODER_STIMULI)}, not {stimuli!r}")
-    if blocks < 1:
-        raise ValueError(f"blocks must be at least 1, not {blocks}")
-    with refreshed(force):
-        design = design or verilate_decoder(config, seed=seed)
-    chosen = {"pairs": pairs(config.numerics, seed), "random": decoder_rows(config.numerics, blocks, seed)}
-    counts, wrong, report = compared(
-        design,
-        [(name, rows) for name, rows in chosen.items() if stimuli in ("standard", name)],
-        lambda done: progress(done, 0) if progress else None,
-    )
-    return Verification(
-        config=config, passed=not report, counts=counts, mismatched_blocks=wrong, report=report, seed=seed
-    )
-
-
 def _verify_all(
-    config: ConverterConfig, seed: int, design: Verilated, progress: Callable[[int, int], None] | None, force: bool
+    config: ConverterConfig, seed: int, design: Driver, progress: Callable[[int, int], None] | None, force: bool
 ) -> Verification:
     """All of `exhaustive_blocks` in every mode, as far as the record does not have them already."""
     total = sum(map(make.exhaustive_total, config.modes))
@@ -181,10 +150,9 @@ def _verify_all(
     board = Scoreboard(config, repeat=f"mxcast verify {command_line(config)} --exhaustive --seed {seed} --force")
     record.restore(board)
     try:
-        for number, numerics in enumerate(config.modes):
-            name = _name(config, number, "exhaustive")
-            rest = make.exhaustive_blocks(numerics, board.counts.get(name, 0))
-            for _ in _comparisons(board, name, rest, numerics, design.mode(number), seed):
+        for number, rules in enumerate(config.modes):
+            rest = make.exhaustive_blocks(rules, board.counts.get(_name(config, number, "exhaustive"), 0))
+            for _ in _comparisons(board, number, "exhaustive", map(blocks_of, rest), design, seed):
                 record.keep(board)
                 if progress:
                     progress(board.blocks, total)
@@ -209,34 +177,34 @@ def _verify_all(
     )
 
 
-def _name(config: ConverterConfig, mode: int, stimulus: str) -> str:
+def _name(config: HardwareConfig, mode: int, stimulus: str) -> str:
     return f"mode {mode} {stimulus}" if config.alternatives else stimulus
 
 
 def _comparisons(
-    board: Scoreboard, name: str, arrays: Iterable[np.ndarray], numerics: Encode, design: Verilated, seed: int
+    board: Scoreboard, mode: int, stimulus: str, parts: Iterable[Transactions], design: Driver, seed: int
 ) -> Iterator[None]:
-    """Compare arrays of blocks, a chunk at each step. Random bits depend on the seed and on the blocks before the
+    """Compare blocks in a mode, a chunk at each step. Random bits depend on the seed and on the blocks before the
     chunk.
     """
+    rules, name = board.config.modes[mode], _name(board.config, mode, stimulus)
     board.counts.setdefault(name, 0)
-    for array in arrays:
-        patterns = _as_patterns(name, array, numerics)
-        for start in range(0, len(patterns), CHUNK):
-            _compare(board, name, patterns[start : start + CHUNK], numerics, design, seed + board.blocks)
+    for part in parts:
+        for start in range(0, len(part), CHUNK):
+            chunk = drawn(rules, part.rows(slice(start, start + CHUNK)), seed + board.blocks).in_mode(mode)
+            _compare(board, name, rules, chunk, design, seed + board.blocks)
             yield
 
 
 def _compare(
-    board: Scoreboard, name: str, patterns: np.ndarray, numerics: Encode, design: Verilated, seed: int
+    board: Scoreboard, name: str, rules: BlockOperation, entering: Transactions, design: Driver, seed: int
 ) -> None:
-    x, random = patterns.view(DTYPES[numerics.source.name]), make.random_bits(numerics, patterns.shape, seed)
-    if isinstance(design, Stalled):
+    if isinstance(design, StalledDriver):
         design = design.seeded(seed)
     try:
-        board.compare(name, patterns, quantize(x, numerics, random=random), design(x, random=random), random)
+        board.compare(name, rules, entering, golden(rules, entering), design(entering))
     except HandshakeError as fault:
-        board.refuse(name, len(patterns), str(fault))
+        board.refuse(name, len(entering), str(fault))
 
 
 def _as_patterns(name: str, array: np.ndarray, numerics: Encode) -> np.ndarray:
@@ -255,20 +223,3 @@ def _as_patterns(name: str, array: np.ndarray, numerics: Encode) -> np.ndarray:
             raise ValueError(f"{name} has numbers that are not {numerics.source.name}")
         return short.view(pattern)
     return np.ascontiguousarray(array).view(pattern)
-
-
-def _stimuli(numerics: Encode, kind: str, blocks: int, seed: int) -> Iterator[Stimulus]:
-    if kind in ("standard", "corner"):
-        yield "corner", [make.corner_blocks(numerics)]
-    if kind in ("standard", "boundary"):
-        yield "boundary", [make.boundary_blocks(numerics)]
-    if kind in ("standard", "random"):
-        yield (
-            "random",
-            (
-                make.random_blocks(numerics, min(CHUNK, blocks - start), seed * 1_000_003 + start)
-                for start in range(0, blocks, CHUNK)
-            ),
-        )
-    if kind == "stratified":
-        yield "stratified", make.stratified_blocks(numerics, seed)

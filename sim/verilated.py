@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..hdl import ConverterConfig, ConverterFields, Format, converter_config, verilog
-from ..models import Quantized
+from ..hdl import ConverterFields, DecoderConfig, Format, HardwareConfig, converter_config, verilog
+from ..models import BlockArray, Quantized
 from ..models.block import Random, check_blocks, quantized
+from ..models.decode import decoded
 from ..models.source import DTYPES, widen
-from ..spec import Encode, Role
+from ..spec import Decode, Encode, Operation, Role
 from .driver import Driver, build
-from .transactions import named
+from .handshake import StalledDriver
+from .transactions import Transactions
 
-__all__ = ["Verilated", "design_text", "verilate", "verilate_text"]
+__all__ = ["Verilated", "VerilatedDecoder", "driver_of", "verilate", "verilate_decoder"]
 
 
 class Verilated:
     """A Verilated converter. Call it like `models.quantize`, on arrays of the same kinds; it returns the same.
 
     Bit patterns reach the design untouched, NaN payloads and subnormals included; numbers shorter than the source are
-    widened first. ``numerics`` are those of mode 0; `mode` gives the design in another one.
+    widened first. ``numerics`` are those of mode 0; `mode` gives the design in another one. One with registers is
+    given gaps on both sides, and raises `handshake.HandshakeError` where not every block has its one result in its
+    place.
     """
 
     def __init__(self, driver: Driver, modes: tuple[Encode, ...], number: int = 0) -> None:
         self.modes, self.number, self.numerics, self.driver = modes, number, modes[number], driver
-
-    @property
-    def verilog(self) -> str:
-        """The text that was Verilated."""
-        return self.driver.library.with_name("dut.v").read_text()
 
     def mode(self, number: int) -> Verilated:
         """The same design in another mode."""
@@ -56,50 +54,65 @@ class Verilated:
         """Convert whole blocks into given arrays, as `models.quantize_blocks` does."""
         if numerics != self.numerics:
             raise ValueError("a Verilated design converts under the numerics that it was built for only")
-        check_blocks(blocks, numerics, scales, codes, random)  # C++ would not
+        check_blocks(blocks, numerics, scales, codes, random)
         if blocks.dtype != DTYPES[numerics.source.name]:
             blocks = widen(blocks, np.empty(blocks.shape, np.uint32))
-        entering = {
-            Role.NUMBERS: blocks.view(f"u{blocks.itemsize}"),
-            Role.MODE: np.full((len(blocks), 1), self.number),
-            **({} if random is None else {Role.RANDOM: random}),
-        }
-        leaving = {Role.SCALE: scales[:, None], Role.CODES: codes}
-        ports = self.driver.ports
-        self.drive(named(ports, "input", entering), named(ports, "output", leaving))
+        drawn = {} if random is None else {Role.RANDOM: random}
+        entering = Transactions({Role.NUMBERS: blocks.view(f"u{blocks.itemsize}"), **drawn}).in_mode(self.number)
+        made = self.driver(entering)
+        scales[:], codes[:] = made[Role.SCALE][:, 0], made[Role.CODES]
 
-    def drive(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> None:
-        """Fill the outputs with what the design makes of the inputs, arrays by port name."""
-        self.driver(inputs, outputs)
+
+class VerilatedDecoder:
+    """A Verilated decoder. Call it like `models.dequantize`, without rules; it returns the same.
+
+    One with registers is given gaps on both sides, and raises `handshake.HandshakeError` where not every block has its
+    one result in its place.
+    """
+
+    def __init__(self, driver: Driver, numerics: Decode) -> None:
+        self.driver, self.numerics = driver, numerics
+
+    def __call__(self, q: BlockArray, *, random: Random = None) -> np.ndarray:
+        return decoded(q, self.numerics, self.decode_blocks, random=random)
+
+    def decode_blocks(
+        self, scales: np.ndarray, codes: np.ndarray, rules: Decode, y: np.ndarray, random: np.ndarray | None = None
+    ) -> None:
+        """Decode whole blocks into a given array, as `models.decode.decode_blocks` does."""
+        if rules != self.numerics:
+            raise ValueError("a Verilated decoder decodes under the rules that it was built for only")
+        drawn = {} if random is None else {Role.RANDOM: random}
+        made = self.driver(Transactions({Role.CODES: codes, Role.SCALE: scales[:, None], **drawn}))
+        y.view(f"u{y.itemsize}")[:] = made[Role.NUMBERS]
+
+
+def driver_of(text: str, top: str, config: HardwareConfig | Operation, lint: bool = True) -> Driver:
+    """The Verilated module ``top`` of a Verilog text with the ports of a configuration, clock and handshake among
+    them, or of an operation. With ``lint`` Verilator's warnings are errors.
+
+    Compiled results are kept by content: the Verilog, the loop around it and the versions of the tools. Raises
+    `ToolError` where Verilator or the C++ compiler is missing.
+    """
+    library = build(text, top, config.ports, lint=lint)
+    if isinstance(config, HardwareConfig) and config.latency:
+        return StalledDriver(library, config.ports, config.latency)
+    return Driver(library, config.ports)
 
 
 def verilate(config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> Verilated:
-    """The Verilated design of a `ConverterConfig`, or of a format with a profile and fields; a `handshake.Stalled`
-    one if it has registers.
+    """The Verilated design of a `ConverterConfig`, or of a format with a profile and fields.
 
-    Compiled results are kept by content: the Verilog, the loop around it and the versions of the tools.
     Raises `ToolError` where Verilator or the C++ compiler is missing.
 
     >>> rtl = verilate("e4m3", profile="ocp", scale_rule="ceil")
     >>> rtl(np.full(32, 1.5, np.float32)).scales
     array([119], dtype=uint8)
     """
-    config = converter_config(config, profile, **fields)
-    return design_text(verilog(config, "dut"), "dut", config)
+    chosen = converter_config(config, profile, **fields)
+    return Verilated(driver_of(verilog(chosen, "dut"), "dut", chosen), chosen.modes)
 
 
-def design_text(text: str, top: str, config: ConverterConfig, lint: bool = True) -> Verilated:
-    """The Verilated design of a Verilog text with the ports that the configuration has, clock and handshake
-    among them. With ``lint`` Verilator's warnings are errors.
-    """
-    driver = Driver(build(text, top, config.ports, lint=lint), config.ports)
-    if config.latency:
-        from .handshake import Stalled  # which is made of what is here
-
-        return Stalled(driver, config.modes, config.latency)
-    return Verilated(driver, config.modes)
-
-
-def verilate_text(text: str, top: str, numerics: Encode, lint: bool = True) -> Verilated:
-    """The Verilated design of any Verilog text whose module ``top`` has the ports of the numerics."""
-    return Verilated(Driver(build(text, top, numerics.ports, lint=lint), numerics.ports), (numerics,))
+def verilate_decoder(config: DecoderConfig) -> VerilatedDecoder:
+    """The Verilated design of a `DecoderConfig`. Raises `ToolError` where Verilator or the C++ compiler is missing."""
+    return VerilatedDecoder(driver_of(verilog(config, "dut"), "dut", config), config.numerics)

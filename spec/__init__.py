@@ -3,6 +3,7 @@
 import warnings
 from typing import TYPE_CHECKING
 
+from .block_operation import BlockOperation
 from .blocks import BLOCK_SIZES, BLOCKS, OTHER_BLOCKS, BlockFormat, Convention, SubScale, TensorScale
 from .catalogue import Rule
 from .decode import (
@@ -73,6 +74,7 @@ __all__ = [
     "UE4M3",
     "UE5M3",
     "BlockFormat",
+    "BlockOperation",
     "Convention",
     "Decode",
     "DecodeFields",

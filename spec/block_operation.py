@@ -122,10 +122,17 @@ class BlockOperation(Operation):
         for role, known in (("scale", E8M0), (cls.NUMBERS, numbers)):
             if role in formats and format_of(formats[role]) != known:
                 raise ValueError(f"the {role} format {cut(format_of(formats[role]).name)} is not the one of this name")
-        return cls(block=block)._replaced(None, given)  # type: ignore[call-arg]  # a dataclass with defaults
+        return cls.of_block(block).replaced(**given)
 
-    def _replaced(self, block: str | BlockFormat | NumberFormat | None, fields: Mapping[str, Any]) -> Self:
-        """A copy with this block format and these fields; an unknown field name is an error."""
+    @classmethod
+    def of_block(cls, block: str | BlockFormat) -> Self:
+        """The operation with the rules that its fields have unless given."""
+        return cls(block=block)  # type: ignore[call-arg]  # a dataclass with defaults
+
+    def replaced(self, block: str | BlockFormat | NumberFormat | None = None, **fields: Any) -> Self:
+        """A copy with this block format and these fields; an unknown field name is an error. `replace` of an operation
+        is this with the types of its fields.
+        """
         changed, chosen = dict(fields), self.block if block is None else block_format(block)
         if "block_size" in changed:
             chosen = chosen.resized(self._whole_size(changed.pop("block_size")))

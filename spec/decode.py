@@ -154,7 +154,7 @@ class Decode(BlockOperation):
         ...
         ValueError: unknown field of Decode 'overflw': did you mean 'overflow'?
         """
-        return self._replaced(block, fields)
+        return self.replaced(block, **fields)
 
 
 DECODE_RULES: dict[str, type[Rule]] = {

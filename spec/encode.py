@@ -109,7 +109,8 @@ def signal_codes(element: NumberFormat) -> tuple[int, int]:
     """The magnitudes that mark every element of an Inf and of a NaN block under `Specials.INF_SCALE` (FPGA paper,
     section III.C).
 
-    >>> signal_codes(block_format("e4m3").element)
+    >>> from mxcast.spec import E4M3
+    >>> signal_codes(E4M3)
     (120, 126)
     """
     if element.kind is Kind.FIXED:
@@ -225,7 +226,7 @@ class Encode(BlockOperation):
         ...
         ValueError: unknown field of Encode 'scale_rul': did you mean 'scale_rule'?
         """
-        return self._replaced(block, fields)
+        return self.replaced(block, **fields)
 
 
 RULES: dict[str, type[Rule]] = {

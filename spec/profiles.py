@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack
 
+from .block_operation import BlockOperation
 from .blocks import BlockFormat
 from .catalogue import known_name
 from .decode import Decode, DecodeFields
@@ -13,10 +14,10 @@ from .encode import Encode, EncodeFields
 from .formats import NumberFormat
 from .names import block_format
 
-__all__ = ["DECODERS", "PROFILES", "PROFILES_OF", "Profile", "decoding", "numerics", "profile_of"]
+__all__ = ["DECODERS", "PROFILES", "PROFILES_OF", "Profile", "decoding", "numerics", "profile_of", "under"]
 
 
-Made = TypeVar("Made", Encode, Decode)
+Made = TypeVar("Made", bound=BlockOperation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +175,7 @@ def decoding(
     >>> decoding("e2m1", "gpt_oss").destination.name
     'bf16'
     """
-    return _under(Decode, block, profile, fields)
+    return under(Decode, block, profile, fields)
 
 
 def numerics(
@@ -188,28 +189,27 @@ def numerics(
     >>> numerics("e2m1", "nvidia").scale_rule.value
     'ceil'
     """
-    return _under(Encode, block, profile, fields)
+    return under(Encode, block, profile, fields)
 
 
-def _under(operation: type[Made], block: Any, profile: str | None, fields: Mapping[str, Any]) -> Made:
+def under(operation: type[Made], block: Any, profile: str | None, fields: Mapping[str, Any]) -> Made:
     """The operation of a block format under a profile, with these fields replaced."""
     if isinstance(block, operation):
         if profile is not None:
             raise TypeError("an operation says all its rules: a profile cannot be given beside it")
-        return block.replace(**fields)
+        return block.replaced(**fields)
     known = PROFILES_OF[operation.name]
     profile = known_name("profile", "ocp" if profile is None else profile, known)
     rules: dict[str, Any] = dict(known[profile].rules)
-    return operation(block=block_format(block)).replace(**rules).replace(**fields)
+    return operation.of_block(block_format(block)).replaced(**rules).replaced(**fields)
 
 
-def profile_of(rules: Encode | Decode, preferred: str | None = None) -> str | None:
+def profile_of(rules: BlockOperation, preferred: str | None = None) -> str | None:
     """The profile that has exactly these rules, the preferred one if it has; None if there is none.
 
     >>> profile_of(numerics("e4m3", "ocp", scale_rule="ceil"))
     'nvidia'
     """
-    known = DECODERS if isinstance(rules, Decode) else PROFILES
+    known = PROFILES_OF[rules.name]
     candidates = [*([] if preferred is None else [known_name("profile", preferred, known)]), *known]
-    made = decoding if isinstance(rules, Decode) else numerics
-    return next((name for name in candidates if made(rules.block, name) == rules), None)
+    return next((name for name in candidates if under(type(rules), rules.block, name, {}) == rules), None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from ..hdl import ConverterConfig, describe
+from ..hdl import HardwareConfig, describe
 from ..host.cache import kept_folder, kept_result, refreshed
 from ..host.errors import ToolError
 from ..host.processes import workers
@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 class PlaceAndRoute:
     """The outcome of `place_and_route`."""
 
-    config: ConverterConfig
+    config: HardwareConfig
     target: str
     design: Cost
     """The converter alone, as Yosys maps it within its wrapper."""
@@ -75,7 +75,7 @@ class PlaceAndRoute:
 
 
 def place_and_route(
-    config: ConverterConfig,
+    config: HardwareConfig,
     target: str = "ecp5",
     *,
     seeds: int = 3,
@@ -148,7 +148,7 @@ def place_and_route(
 
 
 def place_and_route_all(
-    configs: list[ConverterConfig],
+    configs: list[HardwareConfig],
     target: str = "ecp5",
     *,
     seeds: int = 3,
@@ -167,7 +167,7 @@ def place_and_route_all(
     ]
 
 
-def surroundings(config: ConverterConfig) -> str:
+def surroundings(config: HardwareConfig) -> str:
     """Verilog of the registers around a converter."""
     return wrapper(TOP, describe(config, TOP)["ports"])
 

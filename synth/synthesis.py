@@ -8,16 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from ..hdl import (
-    BuildFields,
-    ConverterConfig,
-    ConverterFields,
-    DecoderConfig,
-    Format,
-    HardwareConfig,
-    converter_config,
-    verilog,
-)
+from ..hdl import BuildFields, ConverterFields, DecoderConfig, Format, HardwareConfig, converter_config, verilog
 from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
@@ -134,7 +125,7 @@ def synth(
 
 
 def synth_all(
-    configs: Sequence[ConverterConfig | DecoderConfig],
+    configs: Sequence[HardwareConfig],
     target: str = "xcu",
     *,
     liberty: Path | str | None = None,

@@ -34,9 +34,9 @@ def test_a_decoder_that_differs_fails(monkeypatch, fails, capsys):
         (["emit", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
         (["emit", "idma", "--op", "decode"], "'idma' is a profile: mxcast emit e4m3 --op decode --profile idma"),
         (["emit", "nvfp4", "--op", "decode"], "nvfp4 has the scale format ue4m3"),
-        (["verify", "e4m3", "--op", "decode", "--stimuli", "corner"], "stimuli of a decoder must be one of"),
+        (["verify", "e4m3", "--op", "decode", "--stimuli", "corner"], "stimuli must be one of standard, pairs, random"),
         (["verify", "e4m3", "--op", "decode", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
-        (["synth", "e4m3", "--op", "decode", "--pnr"], "--pnr places encoders: leave it out with --op decode"),
+        (["prove", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
         (["emit", "e4m3,e5m2", "--op", "decode"], "unknown format 'e4m3,e5m2'"),
     ],
 )

@@ -16,10 +16,13 @@ from mxcast.proof.check_rtl import check_rtl
 from mxcast.proof.design import Design
 from mxcast.proof.pipeline import combinational
 from mxcast.proof.prove import Status
+from mxcast.sim.transactions import Transactions
+from mxcast.spec import Role
 
 CONFIG = converter_config("e2m1", block_size=2)
 PORTS = "input [63:0] x, output [7:0] scale, output [7:0] p"
 RARE = "wire rare = x[63:40] == 24'hCAFEBA;"
+NONE = Transactions({Role.NUMBERS: np.zeros((0, 2), np.uint32)})
 CONVERTER = verilog(CONFIG, "core")
 GATES = " & ".join(f"{'' if 0xCAFEBA >> bit & 1 else '~'}x[{bit + 40}]" for bit in range(24))
 """The same as `RARE`, of gates."""
@@ -27,7 +30,7 @@ GATES = " & ".join(f"{'' if 0xCAFEBA >> bit & 1 else '~'}x[{bit + 40}]" for bit 
 
 def blocks_of(body: str, folder: Path, ports: str = PORTS, latency: int = 0) -> np.ndarray:
     design = Design(f"module base({ports}); {body} endmodule", "base", folder, "slang")
-    return branch_blocks(CONFIG, combinational(design, latency)[0] if latency else design, lambda _: None)
+    return branch_blocks(CONFIG, combinational(design, latency)[0] if latency else design, lambda _: None)[Role.NUMBERS]
 
 
 def whole(blocks: np.ndarray) -> np.ndarray:
@@ -111,7 +114,5 @@ def test_what_tools_read_differently_under_a_rare_condition(ambiguous, question,
     status, remark = question(path)
     assert status is Status.UNKNOWN and f"{simulator} converts a block otherwise" in remark
     for module in ("prove", "check_rtl"):  # without these blocks nobody sees it
-        monkeypatch.setattr(
-            importlib.import_module(f"mxcast.proof.{module}"), "branch_blocks", lambda *_: np.zeros((0, 2), np.uint32)
-        )
+        monkeypatch.setattr(importlib.import_module(f"mxcast.proof.{module}"), "branch_blocks", lambda *_: NONE)
     assert question(path)[0] is Status.PASS

@@ -12,7 +12,7 @@ import pytest
 from mxcast.hdl import converter_config, verilog
 from mxcast.models import quantize
 from mxcast.proof.check_rtl import Check, check_rtl
-from mxcast.spec import Encode
+from mxcast.spec import Encode, Role
 
 DESIGNS = Path(__file__).parent / "designs"
 CONFIG = converter_config("e2m1", "ocp", block_size=4)
@@ -204,10 +204,13 @@ def test_the_nearest_rules_are_said_where_most_is_alike(check):
     """Scale bytes that are all wrong are near to nothing; half up is nearest to ties to even in both."""
     result = check("e2m1_block", PORTS, "X", parameters={"EMAX": 3})
     normal = result.divergence
-    assert min(one.scales for one in result.rules) == normal.blocks
+    assert min(one.words[Role.SCALE] for one in result.rules) == normal.blocks
     result = check("e2m1_block", PORTS, "FLUSH", "HALF_UP")
     normal = result.divergence
-    assert min(one.scales for one in result.rules) == 0 and min(one.codes for one in result.rules) < normal.elements / 2
+    assert (
+        min(one.words[Role.SCALE] for one in result.rules) == 0
+        and min(one.words[Role.CODES] for one in result.rules) < normal.elements / 2
+    )
 
 
 def test_a_result_that_depends_on_x(check):

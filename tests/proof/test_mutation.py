@@ -1,12 +1,16 @@
 """Mutation: what becomes of planted faults is decided by real stimuli and the real solver."""
 
+from dataclasses import replace
+
 import pytest
 
 from mxcast.hdl import converter_config
 from mxcast.proof import mutation
 from mxcast.proof.mutation import Fate, mutate
 from mxcast.proof.specification import Specification
-from mxcast.proof.specification_mutants import SPECIFICATION_MUTANTS, mutated, refute
+from mxcast.proof.specification_mutants import ENCODE_MUTANTS, mutated, refute
+from mxcast.sim.encoding import blocks_of
+from mxcast.sim.operations import OPERATIONS
 
 
 @pytest.mark.parametrize("element, profile", [("e4m3", "ocp"), ("int8", "nvidia"), ("e2m1", "te")])
@@ -19,11 +23,13 @@ def test_no_fault_survives(element, profile, tmp_path):
 
 def test_a_weak_regression_shows(tmp_path, monkeypatch):
     """With zeros for stimuli faults survive, each with a block that the model converts otherwise."""
-    monkeypatch.setattr(mutation.stimuli, "corner_cases", lambda numerics: {})
-    monkeypatch.setattr(mutation.stimuli, "boundary_blocks", lambda numerics: mutation.np.zeros((4, 4), "u4"))
-    monkeypatch.setattr(
-        mutation.stimuli, "random_blocks", lambda numerics, blocks, seed: mutation.np.zeros((4, 4), "u4")
+    zeros = blocks_of(mutation.np.zeros((4, 4), "u4"))
+    weak = replace(
+        OPERATIONS["encode"],
+        regression=lambda numerics, blocks, seed: {"zeros": zeros},
+        stimuli=lambda numerics, kind, blocks, seed: [(kind, [zeros])],
     )
+    monkeypatch.setitem(OPERATIONS, "encode", weak)
     result = mutate(converter_config("e4m3", "ocp", block_size=4), 15, out=tmp_path)
     assert result.count(Fate.SURVIVED) > 5
     assert all("expected" in mutant.by for mutant in result.mutants if mutant.fate is Fate.SURVIVED)
@@ -45,6 +51,6 @@ def test_every_mistake_in_the_specification_is_refuted(element, profile, count, 
 def test_a_mistake_changes_one_function():
     numerics = converter_config("e4m3", "ocp").numerics
     right = Specification(numerics).definitions.splitlines()
-    for mutant in SPECIFICATION_MUTANTS.values():
-        wrong = mutated(numerics, mutant).definitions.splitlines()
+    for mutant in ENCODE_MUTANTS.values():
+        wrong = mutated(Specification(numerics), mutant).definitions.splitlines()
         assert len(wrong) == len(right) + 1 and len(set(right) - set(wrong)) == 1

@@ -11,6 +11,7 @@ from mxcast.host.errors import ToolError
 from mxcast.proof import prove, solver
 from mxcast.proof.prove import Status
 from mxcast.sim import icarus
+from mxcast.spec import Role
 
 from ..configurations import ELEMENTS, in_turn
 
@@ -109,7 +110,7 @@ def test_a_planted_bug_is_found_and_shown(element, profile, pattern, instead, le
     assert proof.status is Status.FAIL and proof.steps[-1].question.name == lemma
     assert "mxcast explain" in proof.counterexample.report
     vectors = np.load(proof.counterexample.vectors)["x"]
-    assert vectors.shape == (1, 4) and vectors[0].tolist() == proof.counterexample.block
+    assert vectors.shape == (1, 4) and vectors.tolist() == proof.counterexample.block[Role.NUMBERS].tolist()
     whole = prove(config, rtl=file, whole=True)
     assert whole.status is Status.FAIL and whole.counterexample
 
@@ -188,7 +189,7 @@ def test_a_pipeline_is_proved(tmp_path):
     assert unknown.status is Status.UNKNOWN and "1 or 2, not 2" in unknown.remark
     file.write_text(PIPELINE.replace("p <= p_now", "p <= p_now | (held == 64'h41)") + verilog(config, "converter"))
     proof = prove(config, rtl=file, latency=2)
-    assert proof.status is Status.FAIL and proof.counterexample.block == [0x41, 0]
+    assert proof.status is Status.FAIL and proof.counterexample.block[Role.NUMBERS].tolist() == [[0x41, 0]]
 
 
 def test_registers_are_refused(tmp_path):

@@ -21,7 +21,7 @@ from mxcast.proof.questions import monolithic
 from mxcast.proof.readers import readers
 from mxcast.proof.solver import solve
 from mxcast.proof.text import plain
-from mxcast.sim.verilated import verilate_text
+from mxcast.sim.verilated import Verilated, driver_of
 
 CONFIG = converter_config("e2m1", "ocp", block_size=2)
 INNER = verilog(CONFIG, "inner")
@@ -274,7 +274,7 @@ def test_assertions_and_messages_are_left_out(ask, body, right, tmp_path):
 
 def test_a_design_that_stops_the_simulation_is_an_error(tmp_path):
     body = "wire evil = 1'b0; always @* if (x[7:0] == 8'h55) $stop;"
-    rtl = verilate_text(file(tmp_path, body).read_text(), "trap", CONFIG.numerics, lint=False)
+    rtl = Verilated(driver_of(file(tmp_path, body).read_text(), "trap", CONFIG.numerics, lint=False), CONFIG.modes)
     assert rtl(np.zeros(2, np.float32)).scales.tolist() == [0]
     with pytest.raises(ToolError, match=r"the design stops the simulation: .*\$stop"):
         rtl(np.array([0x55, 0], np.uint32).view(np.float32))

@@ -4,14 +4,14 @@ is said.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from mxcast.hdl import converter_config
-from mxcast.models import Quantized, quantize
 from mxcast.sim.causes import CAUSES, causes, only
+from mxcast.sim.encoding import blocks_of, golden
+from mxcast.sim.transactions import Transactions
+from mxcast.spec import Role
 
 NUMERICS = converter_config("e4m3", "ocp", block_size=2).numerics
 BLOCKS = {
@@ -24,16 +24,16 @@ BLOCKS = {
 }
 
 
-def expected() -> tuple[np.ndarray, Quantized]:
-    patterns = np.array(list(BLOCKS.values()), np.uint32)
-    return patterns, quantize(patterns.view(np.float32), NUMERICS)
+def expected() -> tuple[Transactions, Transactions]:
+    given = blocks_of(np.array(list(BLOCKS.values()), np.uint32))
+    return given, golden(NUMERICS, given)
 
 
-def changed(right: Quantized, row: int, *, scale: int = 0, code: int = 0, lane: int = 1) -> Quantized:
-    scales, codes = right.scales.copy(), right.codes.copy()
+def changed(right: Transactions, row: int, *, scale: int = 0, code: int = 0, lane: int = 1) -> Transactions:
+    scales, codes = right[Role.SCALE].copy(), right[Role.CODES].copy()
     scales[row] ^= scale
     codes[row, lane] ^= code
-    return replace(right, scales=scales, codes=codes)
+    return Transactions({Role.SCALE: scales, Role.CODES: codes})
 
 
 @pytest.mark.parametrize(
@@ -54,31 +54,29 @@ def changed(right: Quantized, row: int, *, scale: int = 0, code: int = 0, lane: 
     ],
 )
 def test_a_planted_difference(kind, scale, code, text):
-    patterns, right = expected()
+    given, right = expected()
     row = list(BLOCKS).index(kind)
-    found = causes(NUMERICS, patterns, right, changed(right, row, scale=scale, code=code))
+    found = causes(NUMERICS, given, right, changed(right, row, scale=scale, code=code))
     assert [CAUSES[number].text if number >= 0 else None for number in found] == [
-        text if at == row else None for at in range(len(patterns))
+        text if at == row else None for at in range(len(given))
     ]
 
 
 def test_an_ordinary_code_beside_a_subnormal_one_is_ordinary():
-    patterns, right = expected()
+    given, right = expected()
     both = changed(changed(right, 1, code=1), 1, code=1, lane=0)
-    assert CAUSES[causes(NUMERICS, patterns, right, both)[1]].text == "ordinary blocks: codes only"
+    assert CAUSES[causes(NUMERICS, given, right, both)[1]].text == "ordinary blocks: codes only"
 
 
 def test_free_codes_are_no_difference_but_a_wrong_byte_is():
-    patterns, right = expected()
+    given, right = expected()
     row = list(BLOCKS).index("specials")
-    assert causes(NUMERICS, patterns, right, changed(right, row, code=1), nan_codes_free=True)[row] == -1
+    assert causes(NUMERICS, given, right, changed(right, row, code=1), nan_codes_free=True)[row] == -1
     assert (
-        CAUSES[causes(NUMERICS, patterns, right, changed(right, row, scale=1), nan_codes_free=True)[row]].kind
+        CAUSES[causes(NUMERICS, given, right, changed(right, row, scale=1), nan_codes_free=True)[row]].kind
         == "specials"
     )
-    assert (
-        CAUSES[causes(NUMERICS, patterns, right, changed(right, 0, code=1), nan_codes_free=True)[0]].kind == "ordinary"
-    )
+    assert CAUSES[causes(NUMERICS, given, right, changed(right, 0, code=1), nan_codes_free=True)[0]].kind == "ordinary"
 
 
 @pytest.mark.parametrize(

@@ -149,9 +149,11 @@ def test_planted_bugs_are_found(plant, rules, monkeypatch):
 
 def test_a_wrong_model_is_found(monkeypatch):
     """The exact definition is compared with the model, not with itself."""
-    from mxcast.sim import array
+    from mxcast.sim import encoding
 
-    monkeypatch.setattr(array, "quantize", lambda x, rules, **more: quantize(x, rules.replace(rounding="rtz"), **more))
+    monkeypatch.setattr(
+        encoding, "quantize", lambda x, rules, **more: quantize(x, rules.replace(rounding="rtz"), **more)
+    )
     board = compare_all([numerics("e2m1").replace(block_size=4)], blocks=500, exact_blocks=100, seed=1)[0]
     assert board.mismatched_blocks > board.counts["rtl"] // 10 and "rtl block" in board.report
 

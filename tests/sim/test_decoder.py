@@ -17,11 +17,12 @@ from mxcast.hdl.modules import convert_all
 from mxcast.models import quantize
 from mxcast.models.decode import decode_blocks
 from mxcast.models.source import DTYPES
-from mxcast.sim.decoder import pairs, verilate_decoder
+from mxcast.sim.decoding import pairs
 from mxcast.sim.driver import Driver, build
 from mxcast.sim.self_checking import bench
-from mxcast.sim.verification import verify_decoder
-from mxcast.spec import BLOCKS, DECODERS, DecodedNan, Kind, Rounding, ScaleReading, block_format, decoding
+from mxcast.sim.verification import verify
+from mxcast.sim.verilated import driver_of
+from mxcast.spec import BLOCKS, DECODERS, DecodedNan, Kind, Role, Rounding, ScaleReading, block_format, decoding
 
 DESTINATIONS = ["fp32", "bf16", "fp16"]
 LANES = 2
@@ -66,12 +67,13 @@ def test_every_pair_of_every_profile(width, destination, record_property):
     family, compared = rules_of(width, destination), 0
     design = side_by_side(family)
     for blocks in pairs(family[0]):
-        shape = blocks.codes.shape
+        codes, scales = blocks[Role.CODES], blocks[Role.SCALE]
+        shape = codes.shape
         made = {f"y{number}": np.empty(shape, f"u{family[0].destination.bits // 8}") for number in range(len(family))}
-        design({"p": blocks.codes, "scale": blocks.scales[:, None]}, made)
+        design.fill({"p": codes, "scale": scales}, made)
         for number, rules in enumerate(family):
             y = np.empty(shape, DTYPES[destination])
-            decode_blocks(blocks.scales, blocks.codes, rules, y)
+            decode_blocks(scales[:, 0], codes, rules, y)
             np.testing.assert_array_equal(made[f"y{number}"], y.view(f"u{y.itemsize}"), str(rules.by_name()))
             compared += y.size
     record_property("comparisons", compared)
@@ -93,7 +95,7 @@ WHOLE = [
 @pytest.mark.parametrize("name, profile, fields", WHOLE)
 def test_whole_decoders(name, profile, fields):
     """Of 32 lanes, wide elements, random bits, and registers with gaps on both sides."""
-    result = verify_decoder(decoder_config(name, profile, **fields), blocks=5000, seed=3)
+    result = verify(decoder_config(name, profile, **fields), blocks=5000, seed=3)
     assert result.passed, result.report
     assert result.counts["pairs"] >= 4096 and result.counts["random"] == 5000
 
@@ -140,28 +142,30 @@ BUGS = {
 def test_a_planted_bug_is_found(bug, monkeypatch):
     name, plant = BUGS[bug]
     plant(monkeypatch)
-    result = verify_decoder(decoder_config(name, block_size=2), stimuli="pairs")
+    result = verify(decoder_config(name, block_size=2), stimuli="pairs")
     assert not result.passed and result.mismatched_blocks
-    assert re.search(r"pairs block \d+, element \d: scale 0x.., code 0x..: expected 0x\w{8}, got 0x", result.report)
+    assert re.search(
+        r"pairs block \d+: scale 0x..\n    element \d: code 0x\w+, expected 0x\w{8}, got 0x", result.report
+    )
 
 
 def test_the_tie_is_rounded_to_even_and_a_carry_goes_on(monkeypatch):
     """A bug in a rounding is found too."""
     monkeypatch.setitem(rounding.ROUNDINGS, Rounding.RNE, lambda last, below, sticky, random: below)
-    assert not verify_decoder(decoder_config("e5m2", destination="fp16", block_size=2), stimuli="pairs").passed
+    assert not verify(decoder_config("e5m2", destination="fp16", block_size=2), stimuli="pairs").passed
 
 
 def test_registers_that_move_when_they_should_not_are_found():
     config = decoder_config("e2m1", registered_after="scale,sum")
     text = verilog(config, "dut")
-    assert verify_decoder(config, blocks=2000, design=verilate_decoder(config, text)).passed
+    assert verify(config, blocks=2000, design=driver_of(text, "dut", config, lint=False)).passed
     for right, wrong, said in (
         ("if (i_ready) base <= ", "base <= ", "expected 0x"),
         ("else if (i_ready) o_valid <= ", "else o_valid <= ", "with the gaps of seed 0"),
     ):
         assert right in text
-        design = verilate_decoder(config, text.replace(right, wrong))
-        result = verify_decoder(config, blocks=2000, design=design)
+        design = driver_of(text.replace(right, wrong), "dut", config, lint=False)
+        result = verify(config, blocks=2000, design=design)
         assert not result.passed and said in result.report
 
 

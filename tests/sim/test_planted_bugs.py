@@ -14,7 +14,7 @@ from mxcast.hdl import ConverterConfig, amax, converter_config, element, thresho
 from mxcast.hdl.threshold import Threshold
 from mxcast.sim import test as regress
 from mxcast.sim import verify
-from mxcast.sim.verilated import design_text
+from mxcast.sim.verilated import driver_of
 from mxcast.spec import ScaleRule, Specials, Subnormals
 
 NAME = "planted"
@@ -155,7 +155,7 @@ def test_the_cocotb_regression_finds_it(name, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", BUGS)
 def test_verify_finds_it(name, monkeypatch):
     bug = BUGS[name]
-    design = design_text(planted(name, monkeypatch), NAME, bug.config)
+    design = driver_of(planted(name, monkeypatch), NAME, bug.config)
     for stimuli in ("corner", "boundary", "random"):
         result = verify(bug.config, stimuli=stimuli, blocks=20_000, design=design)
         if stimuli not in bug.missed_by:

@@ -17,7 +17,7 @@ from mxcast.sim import record, verification, verify
 from mxcast.sim.record import Record
 from mxcast.sim.scoreboard import Scoreboard
 from mxcast.sim.stimuli import exhaustive_total, sweep
-from mxcast.sim.verilated import design_text
+from mxcast.sim.verilated import driver_of
 
 CONFIG = converter_config("e4m3", source="bf16", block_size=4)
 
@@ -45,7 +45,7 @@ def own_records(monkeypatch, tmp_path, new_cache):
 
 def planted(config=CONFIG, wrong: str = WRONG_IN_BLOCK_1):
     """The design with a difference in one of its first blocks only."""
-    return design_text(verilog(config, "dut") + wrong, "planted", config)
+    return driver_of(verilog(config, "dut") + wrong, "planted", config)
 
 
 def stop_after(chunks: int):
@@ -92,7 +92,7 @@ def test_an_interrupted_run_ends_like_one_in_a_piece(formats, rules, chunks, bug
     """The planted bug is spread over all blocks: counts and the report are those of one run."""
     config = converter_config(formats, source="bf16", block_size=4, **rules)
     text = verilog(config, "dut")
-    design = design_text(text.replace(" + up", "") if bug else text, "dut", config)
+    design = driver_of(text.replace(" + up", "") if bug else text, "dut", config)
     whole = verify(config, stimuli="exhaustive", design=design)
     assert whole.passed is not bug and whole.kept_blocks == 0 and (whole.mismatched_blocks > 100) is bug
     assert whole.blocks == sum(map(exhaustive_total, config.modes))
@@ -114,8 +114,8 @@ def test_a_mismatch_before_the_interruption_is_reported_after_it():
 def test_an_interruption_within_a_comparison_counts_nothing(monkeypatch):
     """A block that is counted but not yet compared must be compared again: here the one with the bug in it."""
 
-    def compare(self, stimulus, patterns, *rest):
-        self.counts[stimulus] += len(patterns)
+    def compare(self, stimulus, operation, entering, *rest):
+        self.counts[stimulus] += len(entering)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
@@ -187,7 +187,7 @@ def test_a_record_of_another_verilog_is_not_used():
     wrong.record.write_text(sound.record.read_text())  # not even under its name
     assert verify(CONFIG, stimuli="exhaustive", design=planted()).mismatched_blocks == 1
     text = verilog(CONFIG, "dut").replace("// SPDX", "// another header\n// SPDX")
-    elsewhere = design_text(text, "dut", CONFIG)
+    elsewhere = driver_of(text, "dut", CONFIG)
     assert verify(CONFIG, stimuli="exhaustive", design=elsewhere).kept_blocks == sound.blocks, "a header changes no bit"
 
 

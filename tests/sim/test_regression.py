@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from mxcast.hdl import converter_config
-from mxcast.models import quantize
 from mxcast.sim import regression, tools
 from mxcast.sim import test as regress
+from mxcast.sim.encoding import blocks_of, golden
 from mxcast.sim.scoreboard import Scoreboard
 from mxcast.sim.stimuli import corner_cases
+from mxcast.spec import Role
 
 from ..configurations import ELEMENTS
 
@@ -103,11 +104,12 @@ def test_a_bench_without_outputs_is_a_failure(tmp_path):
 
 def _compared(config, change=None):
     x = np.linspace(-3, 3, 64, dtype=np.float32).reshape(2, 32)
-    expected, actual = quantize(x, config.numerics), quantize(x, config.numerics)
+    given = blocks_of(x.view(np.uint32))
+    expected, actual = golden(config.numerics, given), golden(config.numerics, given)
     if change:
         change(actual)
     board = Scoreboard(config, repeat="mxcast verify e4m3 --seed 1")
-    board.compare("directed", x.view(np.uint32), expected, actual)
+    board.compare("directed", config.numerics, given, expected, actual)
     return board
 
 
@@ -122,8 +124,8 @@ def test_scoreboard_refuses_zero_comparisons():
 
 def test_scoreboard_report_says_what_an_engineer_needs():
     def flip(q):
-        q.codes[1, 7] ^= 1
-        q.scales[0, 0] += 1
+        q[Role.CODES][1, 7] ^= 1
+        q[Role.SCALE][0, 0] += 1
 
     board = _compared(converter_config("e4m3"), flip)
     assert board.mismatched_blocks == 2 and not board.passed

@@ -14,7 +14,7 @@ from mxcast.proof.prove import Status
 from mxcast.sim import test as regress
 from mxcast.sim import verify, verilate
 from mxcast.sim.handshake import HandshakeError
-from mxcast.sim.verilated import design_text
+from mxcast.sim.verilated import Verilated, driver_of
 
 from .test_regression import needs_icarus
 
@@ -33,12 +33,13 @@ MODES = "e2m1,int4", "ocp", {"scale_rule": "floor,ceil", "rounding": "sr", "rand
 def test_a_design_says_with_which_gaps_it_failed():
     config = converter_config("e2m1", block_size=2, registered_after="key,scale")
     design, x = verilate(config), np.ones((50, 2), np.float32)
-    assert np.array_equal(design.seeded(7)(x).codes, quantize(x, config.numerics).codes)
-    design.latency = 3
+    seeded = Verilated(design.driver.seeded(7), design.modes)
+    assert np.array_equal(seeded(x).codes, quantize(x, config.numerics).codes)
+    seeded.driver.latency = 3
     with pytest.raises(
         HandshakeError, match="a result did not come after the latency: after 0 results, with the gaps of seed 7"
     ):
-        design.seeded(7)(x)
+        seeded(x)
 
 
 BUGS = {  # pattern, replacement, whose fault it is
@@ -91,7 +92,7 @@ def test_planted_bugs_are_found(bug, sound, tmp_path):
     pattern, replacement, sentence = BUGS[bug]
     text, count = re.subn(pattern, replacement, text)
     assert count == 1, f"{pattern} occurs {count} times"
-    result = verify(config, blocks=3000, design=design_text(text, NAME, config, lint=False))
+    result = verify(config, blocks=3000, design=driver_of(text, NAME, config, lint=False))
     assert not result.passed and result.report
     file = tmp_path / f"{NAME}.v"
     file.write_text(text)

@@ -1,0 +1,55 @@
+"""What a proof asks about every operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..hdl import HardwareConfig
+from ..sim.transactions import Transactions
+from . import decode_questions, questions
+from .decode_specification import DecodeSpecification
+from .design import Design
+from .question import Question
+from .specification import Specification
+
+__all__ = ["Asked", "asked_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The functions for one operation."""
+
+    specification: Callable[[Any], Any]
+    """The statements for an operation."""
+    composed: Callable[[Any, Design, Callable[[Any], Any]], list[Question]]
+    """Questions about parts of a design, whose answers make the proof of the whole; the last argument gives the
+    specification of an operation.
+    """
+    monolithic: Callable[[Any, Design, bool], list[Question]]
+    """One question about the whole; with True codes under a scale of NaN may be anything."""
+    blocks: Callable[[Any, dict[str, int]], Transactions]
+    """Blocks that hold what a solver found, of an operation."""
+
+
+OPERATIONS: dict[str, Asked] = {
+    "encode": Asked(
+        specification=Specification,
+        composed=questions.composed,
+        monolithic=questions.monolithic,
+        blocks=questions.blocks,
+    ),
+    "decode": Asked(
+        specification=DecodeSpecification,
+        composed=decode_questions.composed,
+        monolithic=decode_questions.monolithic,
+        blocks=decode_questions.blocks,
+    ),
+}
+"""By the name of the operation."""
+
+
+def asked_of(config: HardwareConfig) -> Asked:
+    """The entry of the operation of a configuration."""
+    return OPERATIONS[config.numerics.name]

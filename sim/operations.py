@@ -1,0 +1,120 @@
+"""What simulations ask of every operation: the golden model, stimuli, and differences in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..spec import BlockOperation, Role
+from . import causes, decoding, decoding_causes, encoding
+from .stimuli import random_bits
+from .transactions import Transactions
+
+__all__ = ["OPERATIONS", "Cause", "Simulated", "drawn", "golden", "of"]
+
+
+class Cause(Protocol):
+    """Why blocks differ."""
+
+    @property
+    def text(self) -> str:
+        """In words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulated:
+    """The functions for one operation, whose value is the first argument of each."""
+
+    golden: Callable[[Any, Transactions], Transactions]
+    """What the golden model makes of what enters."""
+    kinds: tuple[str, ...]
+    """The kinds of stimuli that `verify` takes."""
+    stimuli: Callable[[Any, str, int, int], Iterator[tuple[str, Iterable[Transactions]]]]
+    """Stimuli of a kind, with their names; so many random blocks, and a seed. They are without random bits."""
+    random: Callable[[Any, int, int], Transactions]
+    """So many random blocks of a seed."""
+    regression: Callable[[Any, int, int], dict[str, Transactions]]
+    """What the cocotb regression drives, with so many random blocks of a seed, by the names of its tests."""
+    sample: Callable[[Any, int], Transactions]
+    """Some hundred blocks of a seed, for a test bench that has them in its text."""
+    few: Callable[[Any, int, int], Transactions]
+    """Directed blocks, and blocks that differ in one bit, so many of each at most."""
+    usual: Callable[[Any, int, int], Transactions]
+    """Of a seed, so many blocks as in real tensors: of N(0,1)."""
+    single: Callable[[Any, int], Transactions]
+    """Of a seed, blocks around some others that differ in one bit, there and back."""
+    hard: Callable[[Any, int, int], Transactions]
+    """Of a seed, directed blocks and so many random ones."""
+    swept: Callable[[Any, int, int, bool], Iterator[tuple[str, Iterable[Transactions]]]]
+    """Directed blocks, so many random ones, single bits and a sweep, of a seed; with True the sweep is over all inputs.
+    """
+    causes: tuple[Cause, ...]
+    """Why blocks can differ."""
+    why: Callable[[Any, Transactions, Transactions, Transactions, bool], np.ndarray]
+    """Of what entered, what is expected and what left: (n,) the number of the cause, or -1 where nothing differs. With
+    True codes under a scale of NaN may be anything.
+    """
+    only: Callable[[Any], str | None]
+    """What causes have in common, in a sentence, if they are few."""
+    described: Callable[[Any, str, Transactions, Transactions, Transactions], str]
+    """A title and what differs in the first of some transactions, of which is given what entered, what is expected and
+    what left, in words.
+    """
+
+
+OPERATIONS: dict[str, Simulated] = {
+    "encode": Simulated(
+        golden=encoding.golden,
+        kinds=("standard", "corner", "boundary", "random", "stratified", "exhaustive"),
+        stimuli=encoding.stimuli,
+        random=encoding.random,
+        regression=encoding.regression,
+        sample=encoding.sample,
+        few=encoding.few,
+        usual=encoding.usual,
+        single=encoding.single_bits,
+        hard=encoding.hard,
+        swept=encoding.swept,
+        causes=causes.CAUSES,
+        why=causes.causes,
+        only=causes.only,
+        described=encoding.described,
+    ),
+    "decode": Simulated(
+        golden=decoding.golden,
+        kinds=("standard", "pairs", "random"),
+        stimuli=decoding.stimuli,
+        random=decoding.random,
+        regression=decoding.regression,
+        sample=decoding.sample,
+        few=decoding.few,
+        usual=decoding.usual,
+        single=decoding.single_bits,
+        hard=decoding.hard,
+        swept=decoding.swept,
+        causes=decoding_causes.CAUSES,
+        why=decoding_causes.causes,
+        only=decoding_causes.only,
+        described=decoding.described,
+    ),
+}
+"""By the name of the operation."""
+
+
+def of(operation: BlockOperation) -> Simulated:
+    """The entry of an operation."""
+    return OPERATIONS[operation.name]
+
+
+def golden(operation: BlockOperation, entering: Transactions) -> Transactions:
+    """What the golden model makes of what enters."""
+    return of(operation).golden(operation, entering)
+
+
+def drawn(operation: BlockOperation, entering: Transactions, seed: int) -> Transactions:
+    """The same with seeded random bits, where the rounding takes some."""
+    random = random_bits(operation, (len(entering), operation.block_size), seed)
+    return entering if random is None else entering.with_arrays({Role.RANDOM: random})
