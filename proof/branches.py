@@ -55,15 +55,27 @@ parser = bitwuzla.Parser(manager, options, base=10)
 parser.parse(asked["text"], True, False)
 solver = bitwuzla.Bitwuzla(manager, options)
 inputs = parser.parse_term(asked["inputs"])
-goals = [parser.parse_term(goal) for goal in asked["goals"]]
+wires = [parser.parse_term(wire) for wire in asked["wires"]]
+widths = [0 if wire.sort().is_bool() else wire.sort().bv_size() for wire in wires]
+goals = [(i, bit, value) for i, width in enumerate(widths) for bit in range(max(width, 1)) for value in (0, 1)]
 random.Random(0).shuffle(goals)
+
+def formula(i, bit, value):
+    wire = wires[i]
+    if widths[i]:
+        wire = manager.mk_term(bitwuzla.Kind.BV_EXTRACT, [wire], [bit, bit])
+        wire = manager.mk_term(bitwuzla.Kind.EQUAL, [wire, manager.mk_bv_value(manager.mk_bv_sort(1), 1)])
+    return wire if value else manager.mk_term(bitwuzla.Kind.NOT, [wire])
+
 end = time.monotonic() + asked["seconds"]
 while goals and time.monotonic() < end:
     solver.push()
-    solver.assert_formula(goals.pop())
+    solver.assert_formula(formula(*goals.pop()))
     if solver.check_sat() == bitwuzla.Result.SAT:
         print(solver.get_value(inputs).value(16), flush=True)
-        goals = [goal for goal in goals if str(solver.get_value(goal)) != "true"]
+        found = {i: solver.get_value(wires[i]) for i in dict.fromkeys(i for i, _, _ in goals)}
+        values = {i: int(found[i].value(2), 2) if widths[i] else int(found[i].value()) for i in found}
+        goals = [(i, bit, value) for i, bit, value in goals if values[i] >> bit & 1 != value]
     solver.pop()
 """
 """Prints the inputs of blocks that meet goals, as hexadecimal, until all are met or the time is over."""
@@ -80,17 +92,13 @@ def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], N
         (part,) = design.parts(Cut(design.top, kept=CONDITIONS))
     except StructureError:  # the proof did without the names of these wires
         return _with_variants([], config.numerics, entering)
-    goals = []
-    for name, kind, width in WIRE.findall(part.text):
-        wire = part.wire(name, "s")
-        bits = [wire] if kind == "Bool" else [f"(= ((_ extract {i} {i}) {wire}) #b1)" for i in range(int(width))]
-        if name not in {port.name for port in entering}:
-            goals += [goal for bit in bits for goal in (bit, f"(not {bit})")]
+    names = {port.name for port in entering}
+    wires = [part.wire(name, "s") for name, _, _ in WIRE.findall(part.text) if name not in names]
     file = design.folder / "branches.json"
     text = "(set-logic ALL)\n" + part.text + part.state("s")
-    wires = [part.wire(port.name, "s") for port in entering]
-    inputs = wires[0] if len(wires) == 1 else f"(concat {' '.join(wires)})"
-    file.write_text(json.dumps({"text": text, "inputs": inputs, "goals": goals, "seconds": SECONDS}))
+    given = [part.wire(port.name, "s") for port in entering]
+    inputs = given[0] if len(given) == 1 else f"(concat {' '.join(given)})"
+    file.write_text(json.dumps({"text": text, "inputs": inputs, "wires": wires, "seconds": SECONDS}))
     done = run([sys.executable, "-P", "-c", PROGRAM, file.name], cwd=design.folder)
     file.unlink()
     if done.status:

@@ -56,14 +56,17 @@ def names(check: Check) -> list[str]:
     return [name for candidate in check.matches for name in candidate.names]
 
 
+SLOW = pytest.mark.slow
+
+
 @pytest.mark.parametrize(
     "top, asked",
     [
-        ("e2m1_block", PORTS),  # a port for each element
-        ("e2m1_vector", FIELDS),  # fields apart, codes with ascending indices
+        pytest.param("e2m1_block", PORTS, marks=SLOW),  # a port for each element
+        pytest.param("e2m1_vector", FIELDS, marks=SLOW),  # fields apart, codes with ascending indices
         ("e2m1_reversed", FIELDS | {"p": "codes"}),  # what Yosys reads with its other reader only
         ("e2m1_pipe", PIPE | {"latency": 2}),  # registers, with an enable and resets that are tied
-        ("e2m1_pipe", PIPE | {"latency": 2, "clk": "clk@low"}),
+        pytest.param("e2m1_pipe", PIPE | {"latency": 2, "clk": "clk@low"}, marks=SLOW),
     ],
 )
 def test_a_right_design_passes(check, top, asked):
@@ -268,10 +271,10 @@ def emitted(tmp_path: Path, edit: tuple[str, str] | None = None, **fields: objec
 @pytest.mark.parametrize(
     "fields, profile",
     [
-        ({}, "ocp"),
-        ({"scale_rule": "ceil"}, "nvidia"),
+        pytest.param({}, "ocp", marks=SLOW),
+        pytest.param({"scale_rule": "ceil"}, "nvidia", marks=SLOW),
         ({"scale_rule": "rceil", "specials": "te"}, "te"),
-        ({"scale_rule": "even"}, "torchao_even"),
+        pytest.param({"scale_rule": "even"}, "torchao_even", marks=SLOW),
     ],
 )
 def test_emitted_verilog_needs_no_map_and_is_recognised(tmp_path, fields, profile):
@@ -285,7 +288,10 @@ def test_emitted_verilog_needs_no_map_and_is_recognised(tmp_path, fields, profil
     assert other.status == "FAIL" and profile in other.matches[0].names
 
 
-@pytest.mark.parametrize("source, rounding", [("bf16", "rne"), ("fp16", "rtz"), ("fp32", "sr")])
+@pytest.mark.parametrize(
+    "source, rounding",
+    [("bf16", "rne"), pytest.param("fp16", "rtz", marks=SLOW), pytest.param("fp32", "sr", marks=SLOW)],
+)
 def test_sources_and_random_bits(tmp_path, source, rounding):
     path = emitted(tmp_path, source=source, rounding=rounding)
     config = converter_config("e4m3", block_size=2, source=source, rounding=rounding)
