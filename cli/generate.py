@@ -35,6 +35,9 @@ def emit(
         str | None,
         typer.Option("--part", metavar="NAME", show_default="one of the vendor's", help="Device of the project."),
     ] = None,
+    pair: Annotated[
+        bool, typer.Option("--pair", help="Write the decoder of the way back too, and a test bench of the round trip.")
+    ] = False,
     period: Annotated[
         float | None,
         typer.Option("--period", metavar="NS", show_default="10", help="Clock period that the project asks for."),
@@ -53,13 +56,22 @@ def emit(
     asked = request("emit {}", format, profile, set, config, name=name, target=target, output=output, op=op)
     if vendor is None and not (part is None and period is None):
         raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
+    if pair and op != "encode":
+        raise ValueError("--pair is of an encoder, whose decoder it adds: leave out --op")
     from ..hdl import default_name, emit
+    from ..sim.round_trip import decoder_of, write_round_trip
     from ..sim.self_checking import bench
 
+    wanted = [(chosen, asked.name or default_name(chosen)) for chosen in asked.configs]
+    pairs = []
+    if pair:
+        for encoder in asked.encoders:
+            decoder, top = decoder_of(encoder), asked.name or default_name(encoder)
+            pairs.append((encoder, decoder, top, f"{asked.name}_decode" if asked.name else default_name(decoder)))
+        wanted += [(decoder, its_name) for _, decoder, _, its_name in pairs]
     results = []
-    for chosen in asked.configs:
+    for chosen, top in wanted:
         output.configuration(chosen)
-        top = asked.name or default_name(chosen)
         with output.progress(f"emitting {chosen.formats}"):
             files = emit(
                 chosen, out, top, vendor=vendor, part=part, period_ns=period, bench=bench(chosen, top), force=force
@@ -80,4 +92,9 @@ def emit(
                 "files": {kind: str(path) for kind, path in files.items()},
             }
         )
-    output.document(asked.of(results))
+    for encoder, decoder, top, its_name in pairs:
+        files = write_round_trip(encoder, decoder, top, its_name, out)
+        for path in files.values():
+            output.say(f"wrote {path}")
+        results.append({"name": f"{top}_pair", "files": {kind: str(path) for kind, path in files.items()}})
+    output.document(results if pair else asked.of(results))

@@ -12,7 +12,10 @@ from ..spec import Port
 from .operations import drawn, golden, of
 from .transactions import data_ports
 
-__all__ = ["bench"]
+__all__ = ["Row", "bench", "bench_of"]
+
+Row = tuple[Mapping[str, int], Mapping[str, int]]
+"""Values of the inputs and of the outputs, by port."""
 
 PATIENCE = 20
 """Cycles of the clock beyond blocks and latency, after which a converter that gives nothing has failed."""
@@ -79,12 +82,17 @@ def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
     The blocks are directed ones of every family and random ones, in every mode; a converter with registers is given one
     in every cycle, and its results are taken at once.
     """
-    ports = config.ports
+    pins = ", ".join(f".{port.name}({port.name})" for port in config.ports)
+    return bench_of(name, config.ports, _rows(config, seed), [f"{name} dut ({pins});"], config.latency)
+
+
+def bench_of(name: str, ports: Sequence[Port], rows: Sequence[Row], instances: Sequence[str], latency: int) -> str:
+    """The text of the module ``<name>_tb`` around ``instances``, which together have these ports, with blocks and what
+    is expected of them; ``latency`` in cycles.
+    """
     entering, leaving = data_ports(ports, "input"), data_ports(ports, "output")
-    rows = _rows(config, seed)
-    body = REGISTERED if config.latency else COMBINATIONAL
-    body = body.format(
-        drive=_together(entering), collect=_together(leaving), cycles=len(rows) + config.latency + PATIENCE
+    body = (REGISTERED if latency else COMBINATIONAL).format(
+        drive=_together(entering), collect=_together(leaving), cycles=len(rows) + latency + PATIENCE
     )
     widths = {"blocks": _width(entering), "expected": _width(leaving)}
     sides = {"input": "reg ", "output": "wire"}
@@ -97,9 +105,9 @@ def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
         f"  localparam BLOCKS = {len(rows)};",
         *(f"  {sides[port.direction]} [{port.width - 1}:0] {port.name};" for port in ports),
         *(f"  reg  [{width - 1}:0] {memory} [0:BLOCKS-1];" for memory, width in widths.items()),
-        "  integer errors, i" + (", j, cycle;" if config.latency else ";"),
+        "  integer errors, i" + (", j, cycle;" if latency else ";"),
         "",
-        f"  {name} dut (" + ", ".join(f".{port.name}({port.name})" for port in ports) + ");",
+        *(f"  {instance}" for instance in instances),
         "",
         FINISH,
         body,
@@ -115,7 +123,7 @@ def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rows(config: HardwareConfig, seed: int) -> Sequence[tuple[Mapping[str, int], Mapping[str, int]]]:
+def _rows(config: HardwareConfig, seed: int) -> Sequence[Row]:
     """For each block the values of the inputs and those of the outputs, by port."""
     found = []
     for mode, rules in enumerate(config.modes):

@@ -1,6 +1,7 @@
 """`--op decode` of `emit`, `verify` and `synth`."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +43,18 @@ def test_a_decoder_that_differs_fails(monkeypatch, fails, capsys):
 )
 def test_what_is_refused(fails, arguments, sentence):
     assert fails(2, *arguments).startswith(sentence)
+
+
+def test_a_pair(tmp_path, passes):
+    written = json.loads(passes("emit", "e2m1", "--set", "source=bf16", "--pair", "-o", tmp_path, "--json"))
+    encoder, decoder, pair = written
+    assert encoder["numerics"]["source"] == decoder["numerics"]["destination"] == "bf16"
+    files = {kind: Path(path) for kind, path in pair["files"].items()}
+    listed = files["round_trip_filelist"].read_text().split()
+    found = [(files["round_trip"].parent / one).resolve() for one in listed]
+    assert found == [Path(encoder["files"]["verilog"]), Path(decoder["files"]["verilog"]), files["round_trip"]]
+
+
+def test_a_pair_is_of_an_encoder(fails):
+    assert fails(2, "emit", "e4m3", "--op", "decode", "--pair").startswith("--pair is of an encoder")
+    assert fails(2, "emit", "e4m3,e5m2", "--pair").startswith("a pair is of one format")
