@@ -22,12 +22,15 @@ from .boundaries import stages
 from .config import (
     CONFIGURATIONS,
     BuildFields,
+    CastConfig,
+    CastHardwareFields,
     ConverterConfig,
     ConverterFields,
     DecoderConfig,
     DecoderFields,
     Format,
     HardwareConfig,
+    cast_config,
     config_of,
     converter_config,
     decoder_config,
@@ -37,6 +40,7 @@ from .goals import BEST, GENERIC, Goal, fields_of
 if TYPE_CHECKING:
     from .amax import AmaxTree
     from .block import BlockConverter
+    from .caster import Caster
     from .decoder import BlockDecoder
     from .element import ElementQuantizer
     from .emission import default_name, describe, emit, verilog
@@ -55,6 +59,9 @@ __all__ = [
     "BlockConverter",
     "BlockDecoder",
     "BuildFields",
+    "CastConfig",
+    "CastHardwareFields",
+    "Caster",
     "ConverterConfig",
     "ConverterFields",
     "DecoderConfig",
@@ -70,6 +77,7 @@ __all__ = [
     "ScaleUnit",
     "StreamConverter",
     "Structure",
+    "cast_config",
     "config_of",
     "converter_config",
     "decoder_config",
@@ -86,6 +94,7 @@ MODULES = {
     "AmaxTree": "amax",
     "BlockConverter": "block",
     "BlockDecoder": "decoder",
+    "Caster": "caster",
     "ElementQuantizer": "element",
     "RandomSource": "random_source",
     "ScaleUnit": "scale",

@@ -17,6 +17,7 @@ __all__ = [
     "Amax",
     "AmaxKey",
     "Architecture",
+    "CastArchitecture",
     "DecoderArchitecture",
     "Microarchitecture",
     "MicroarchitectureFields",
@@ -103,6 +104,11 @@ class Architecture:
 @dataclass(frozen=True, kw_only=True)
 class DecoderArchitecture(Architecture):
     """That of a decoder, which has one form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CastArchitecture(Architecture):
+    """That of a cast, which has one form."""
 
 
 @dataclass(frozen=True, kw_only=True)

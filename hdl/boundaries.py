@@ -9,9 +9,9 @@ from ..spec import FP16, TF32, Subnormals
 from ..spec.catalogue import unknown_name
 
 if TYPE_CHECKING:
-    from .config import ConverterConfig, DecoderConfig, HardwareConfig
+    from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig
 
-__all__ = ["TOGETHER", "decoder_stages", "element_stages", "in_order", "stages", "tree_stages"]
+__all__ = ["TOGETHER", "cast_stages", "decoder_stages", "element_stages", "in_order", "stages", "tree_stages"]
 
 TOGETHER = {"compare": 2, "radix4": 4}
 """How many numbers a node of the tree compares. Other ways to find the largest look at digits."""
@@ -50,6 +50,9 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
 
     Of a decoder: ``input``; ``scale``; inside the element decoders ``sum``, the exponent, and ``shifted``, where there
     are subnormal results; and ``output``.
+
+    Of a cast: ``input``; ``exponent``, that of the result; ``shifted``, where the destination has subnormals; and
+    ``output``.
     """
     return STAGES[config.numerics.name](config)
 
@@ -63,7 +66,16 @@ def _of_decoder(config: DecoderConfig) -> tuple[str, ...]:
     return "input", "scale", *decoder_stages(config), "output"
 
 
-STAGES: dict[str, Callable[..., tuple[str, ...]]] = {"encode": _of_encoder, "decode": _of_decoder}
+def cast_stages(config: CastConfig) -> tuple[str, ...]:
+    """Stage boundaries inside a lane of a cast."""
+    return ("exponent", "shifted") if config.numerics.destination.subnormals else ("exponent",)
+
+
+def _of_cast(config: CastConfig) -> tuple[str, ...]:
+    return "input", *cast_stages(config), "output"
+
+
+STAGES: dict[str, Callable[..., tuple[str, ...]]] = {"encode": _of_encoder, "decode": _of_decoder, "cast": _of_cast}
 """By the name of the operation."""
 
 

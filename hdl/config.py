@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, Unpack
 
 from ..spec import (
     BlockFormat,
+    Cast,
+    CastFields,
     Decode,
     DecodeFields,
     Encode,
     EncodeFields,
+    FloatFormat,
     NumberFormat,
+    Operation,
     Port,
     Role,
+    casting,
     decoding,
     numerics,
     profile_of,
     short_id,
 )
-from ..spec.block_operation import BlockOperation
 from ..spec.catalogue import known_name, unknown_name
 from ..spec.operation import operation_of
 from .architecture import (
     SUPPORTS,
     Architecture,
+    CastArchitecture,
     DecoderArchitecture,
     Microarchitecture,
     MicroarchitectureFields,
@@ -38,12 +44,15 @@ from .goals import BEST, GENERIC, Goal, optimized
 __all__ = [
     "CONFIGURATIONS",
     "BuildFields",
+    "CastConfig",
+    "CastHardwareFields",
     "ConverterConfig",
     "ConverterFields",
     "DecoderConfig",
     "DecoderFields",
     "Format",
     "HardwareConfig",
+    "cast_config",
     "config_of",
     "converter_config",
     "decoder_config",
@@ -76,12 +85,20 @@ class DecoderFields(DecodeFields, total=False):
     target: str
 
 
+class CastHardwareFields(CastFields, total=False):
+    """Those of `spec.Cast`, and of the hardware, which change no bit."""
+
+    registered_after: str | list[str] | tuple[str, ...]
+    optimize: str
+    target: str
+
+
 @dataclass(frozen=True, kw_only=True)
-class HardwareConfig:
+class HardwareConfig(ABC):
     """What hdl, sim, synth and cli pass around: an operation, or one for each mode, and how hardware computes it."""
 
-    numerics: BlockOperation
-    alternatives: tuple[BlockOperation, ...] = ()
+    numerics: Operation
+    alternatives: tuple[Operation, ...] = ()
     microarchitecture: Architecture
     profile: str | None = field(default=None, compare=False)
     """The profile whose rules these are, for names and reports; not part of the identity."""
@@ -95,7 +112,7 @@ class HardwareConfig:
         )
 
     @property
-    def modes(self) -> tuple[BlockOperation, ...]:
+    def modes(self) -> tuple[Operation, ...]:
         """The operation of each mode, by mode number; one where there is no mode input."""
         return (self.numerics, *self.alternatives)
 
@@ -130,8 +147,13 @@ class HardwareConfig:
 
     @property
     def formats(self) -> str:
-        """The names of the block formats of all modes, as `converter_config` takes them."""
-        return ",".join(dict.fromkeys(mode.block.name for mode in self.modes))
+        """What all modes convert: of block operations the block formats, as `converter_config` takes them."""
+        return ",".join(dict.fromkeys(mode.subject for mode in self.modes))
+
+    @property
+    @abstractmethod
+    def is_usual(self) -> bool:
+        """Do format and profile alone mean it?"""
 
     @property
     def latency(self) -> int:
@@ -194,6 +216,10 @@ class ConverterConfig(HardwareConfig):
         """The numerics of each mode, by mode number; one where there is no mode input."""
         return (self.numerics, *self.alternatives)
 
+    @property
+    def is_usual(self) -> bool:
+        return self == converter_config(self.numerics.block.element, self.profile)
+
     @classmethod
     def from_dict(cls, parts: Mapping[str, Any]) -> ConverterConfig:
         """The configuration that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written."""
@@ -221,6 +247,10 @@ class DecoderConfig(HardwareConfig):
             raise ValueError("a decoder has one mode")
         super().__post_init__()
 
+    @property
+    def is_usual(self) -> bool:
+        return self == decoder_config(self.numerics.block.element, self.profile)
+
     @classmethod
     def from_dict(cls, parts: Mapping[str, Any]) -> DecoderConfig:
         """The configuration that `to_dict` wrote."""
@@ -230,11 +260,44 @@ class DecoderConfig(HardwareConfig):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class CastConfig(HardwareConfig):
+    """A cast, of one number or several side by side.
+
+    >>> [port.name for port in cast_config("e4m3", registered_after="exponent").ports]
+    ['clk', 'rst', 'x', 'i_valid', 'i_ready', 'p', 'o_valid', 'o_ready']
+    """
+
+    numerics: Cast
+    alternatives: tuple[Cast, ...] = ()
+    microarchitecture: CastArchitecture = field(default_factory=CastArchitecture)
+
+    def __post_init__(self) -> None:
+        if self.alternatives:
+            raise ValueError("a cast has one mode")
+        super().__post_init__()
+
+    @property
+    def is_usual(self) -> bool:
+        return self.numerics.lanes == 1 and not self.latency and self.profile is not None
+
+    @classmethod
+    def from_dict(cls, parts: Mapping[str, Any]) -> CastConfig:
+        """The configuration that `to_dict` wrote."""
+        return cls(
+            numerics=Cast.from_dict(parts["numerics"]), microarchitecture=CastArchitecture(**parts["microarchitecture"])
+        )
+
+
 def config_of(parts: Mapping[str, Any]) -> HardwareConfig:
     """The configuration that `HardwareConfig.to_dict` wrote. Raises ValueError and TypeError for what it cannot have
     written.
     """
-    kinds: dict[str, type[ConverterConfig | DecoderConfig]] = {"encode": ConverterConfig, "decode": DecoderConfig}
+    kinds: dict[str, type[ConverterConfig | DecoderConfig | CastConfig]] = {
+        "encode": ConverterConfig,
+        "decode": DecoderConfig,
+        "cast": CastConfig,
+    }
     operation = operation_of(parts["numerics"])
     return kinds[operation.name].from_dict(parts)
 
@@ -328,23 +391,62 @@ def decoder_config(
         if fields or profile is not None:
             raise TypeError("a DecoderConfig is complete: profile and fields cannot be given beside it")
         return block
-    given: dict[str, Any] = {**fields}
-    Goal.named("optimize", given.pop("optimize", Goal.AREA))
-    known_name("target", given.pop("target", GENERIC), BEST)
-    micro = {name: given.pop(name) for name in ["registered_after"] if name in given}
-    known = [f.name for f in dataclasses.fields(Decode)] + ["block_size"]
-    for name in given:
-        if name not in known:
-            raise ValueError(unknown_name("field", name, [*known, "registered_after", "optimize", "target"]))
+    given, micro = _of_one_form(fields, [*(f.name for f in dataclasses.fields(Decode)), "block_size"])
     operation = decoding(block, profile, **given)
     return DecoderConfig(
         numerics=operation, microarchitecture=DecoderArchitecture(**micro), profile=profile_of(operation, profile)
     )
 
 
-CONFIGURATIONS: dict[str, Callable[..., ConverterConfig | DecoderConfig]] = {
+def cast_config(
+    format: str | FloatFormat | Cast | CastConfig, profile: str | None = None, **fields: Unpack[CastHardwareFields]
+) -> CastConfig:
+    """A configuration of a cast from a format, a profile and any fields of `Cast`.
+
+    Parameters
+    ----------
+    format : a scalar format by name, an instruction of PTX, a `Cast`, or a `CastConfig`, which is returned as it is
+    profile : the name of the profile of casting that gives the rules; ``ocp`` unless given
+    fields : those that differ from the profile, with ``destination`` those of the way back, and ``registered_after``;
+        ``target`` and ``optimize`` are taken, and the hardware is the same for all of them
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile beside a `Cast` or an instruction, and anything beside a `CastConfig`
+    ValueError
+        for an unknown name, and for what no cast can be
+
+    >>> cast_config("cvt.rp.satfinite.ue8m0x2.f32").profile
+    'ptx'
+    """
+    if isinstance(format, CastConfig):
+        if fields or profile is not None:
+            raise TypeError("a CastConfig is complete: profile and fields cannot be given beside it")
+        return format
+    given, micro = _of_one_form(fields, [f.name for f in dataclasses.fields(Cast)])
+    operation = casting(format, profile, **given)
+    return CastConfig(
+        numerics=operation, microarchitecture=CastArchitecture(**micro), profile=profile_of(operation, profile)
+    )
+
+
+def _of_one_form(fields: Mapping[str, Any], known: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields of an operation whose hardware has one form, and those of the hardware."""
+    given = {**fields}
+    Goal.named("optimize", given.pop("optimize", Goal.AREA))
+    known_name("target", given.pop("target", GENERIC), BEST)
+    micro = {name: given.pop(name) for name in ["registered_after"] if name in given}
+    for name in given:
+        if name not in known:
+            raise ValueError(unknown_name("field", name, [*known, "registered_after", "optimize", "target"]))
+    return given, micro
+
+
+CONFIGURATIONS: dict[str, Callable[..., ConverterConfig | DecoderConfig | CastConfig]] = {
     Encode.name: converter_config,
     Decode.name: decoder_config,
+    Cast.name: cast_config,
 }
 """By the name of the operation, what makes a configuration of a format, a profile and fields."""
 

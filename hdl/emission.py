@@ -17,7 +17,8 @@ from ..spec.identifiers import identifier
 from .architecture import Microarchitecture, Quantizer
 from .block import BlockConverter
 from .boundaries import TOGETHER
-from .config import CONFIGURATIONS, ConverterConfig, DecoderConfig, HardwareConfig
+from .caster import Caster
+from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig
 from .decoder import BlockDecoder
 from .modules import convert
 from .package import core, file_list, templates
@@ -29,6 +30,7 @@ __all__ = ["default_name", "describe", "emit", "verilog"]
 SIGNALS = {
     "encode": frozenset(("x", "mode", "random", "scale", "p", "amax", "magnitude", "key", "nan", "inf", "wide")),
     "decode": frozenset(("p", "scale", "random", "y", "base", "nan", "inf", "zero")),
+    "cast": frozenset(("x", "p", "random", "y")),
 }
 """By operation, names of the top module's own signals, which a module of the same name would hide."""
 
@@ -38,11 +40,11 @@ CLOCKED = frozenset(("clk", "rst", "enable", "i_valid", "i_ready", "o_valid", "o
 
 def default_name(config: HardwareConfig) -> str:
     """Name of the top module unless the user gives one; different converters have different names."""
-    block, profile, operation = config.modes[0].block, config.profile, config.numerics.name
-    usual = profile and config == CONFIGURATIONS[operation](block.element, profile)
-    names = dict.fromkeys(mode.block.element.name for mode in config.alternatives if mode.block != block)
+    first, profile, operation = config.numerics, config.profile, config.numerics.name
+    others = config.alternatives if isinstance(config, ConverterConfig) else ()
+    names = dict.fromkeys(mode.block.element.name for mode in others if mode.subject != first.subject)
     kind = [] if operation == "encode" else [operation]
-    return "_".join([block.name, *names, *kind, profile if profile and usual else config.config_id])
+    return "_".join([first.subject, *names, *kind, profile if profile and config.is_usual else config.config_id])
 
 
 def _checked_name(name: str, config: HardwareConfig) -> str:
@@ -121,8 +123,25 @@ def _decoder(config: DecoderConfig) -> tuple[str, dict[str, str]]:
     }
 
 
-IN_WORDS: dict[str, Callable[..., tuple[str, dict[str, str]]]] = {"encode": _encoder, "decode": _decoder}
-COMPONENTS: dict[str, Callable[..., wiring.Component]] = {"encode": BlockConverter, "decode": BlockDecoder}
+def _cast(config: CastConfig) -> tuple[str, dict[str, str]]:
+    """The same of a cast."""
+    rules = config.numerics
+    many = ", element 0 in the low bits" if rules.lanes > 1 else ""
+    words = {
+        port.name: f"{rules.lanes} {port.format.name} {port.role} of {port.bits} bits{many}"
+        for port in rules.ports
+        if port.format
+    }
+    random = f"{rules.random_bits} random bits for each number, those of element 0 in the low bits"
+    return f"{rules.source.name} to {rules.destination.name} cast", {**words, "random": random}
+
+
+IN_WORDS: dict[str, Callable[..., tuple[str, dict[str, str]]]] = {"encode": _encoder, "decode": _decoder, "cast": _cast}
+COMPONENTS: dict[str, Callable[..., wiring.Component]] = {
+    "encode": BlockConverter,
+    "decode": BlockDecoder,
+    "cast": Caster,
+}
 """By operation, what computes it."""
 
 

@@ -2,6 +2,7 @@
 
 from .block import quantize, quantize_blocks
 from .block_array import BlockArray, Quantized
+from .cast import cast, uncast
 from .compare import Certificate, compare
 from .decode import dequantize
 from .explain import explain
@@ -13,6 +14,7 @@ __all__ = [
     "Certificate",
     "Quantized",
     "Statistics",
+    "cast",
     "compare",
     "dequantize",
     "error_statistics",
@@ -20,4 +22,5 @@ __all__ = [
     "quantize",
     "quantize_blocks",
     "source_numbers",
+    "uncast",
 ]

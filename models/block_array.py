@@ -10,7 +10,16 @@ import numpy as np
 from ..spec import BlockFormat, Encode, NumberFormat
 from ..spec.catalogue import excerpt
 
-__all__ = ["BlockArray", "Quantized", "as_blocks", "check_codes", "code_dtype", "code_values", "require_whole"]
+__all__ = [
+    "BlockArray",
+    "Quantized",
+    "as_blocks",
+    "check_codes",
+    "code_dtype",
+    "code_values",
+    "require_range",
+    "require_whole",
+]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -125,8 +134,8 @@ def check_codes(q: BlockArray) -> None:
     length agree.
     """
     element, size = q.block.element, q.block.block_size
-    _require_range("codes", q.codes, element.bits, f"codes of {element.name}")
-    _require_range("scales", q.scales, q.block.scale.bits, "scales")
+    require_range("codes", q.codes, element.bits, f"codes of {element.name}")
+    require_range("scales", q.scales, q.block.scale.bits, "scales")
     require_whole("axis", q.axis)
     if q.codes.ndim != q.scales.ndim or not -q.codes.ndim <= q.axis < q.codes.ndim:
         raise ValueError(
@@ -145,7 +154,7 @@ def check_codes(q: BlockArray) -> None:
         )
 
 
-def _require_range(name: str, array: object, bits: int, what: str) -> None:
+def require_range(name: str, array: object, bits: int, what: str) -> None:
     """Raise TypeError or ValueError unless an array holds unsigned integers of so many bits."""
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "ui":
         kind = array.dtype if type(array) is np.ndarray else type(array).__name__

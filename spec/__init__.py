@@ -5,6 +5,18 @@ from typing import TYPE_CHECKING
 
 from .block_operation import BlockOperation
 from .blocks import BLOCK_SIZES, BLOCKS, OTHER_BLOCKS, BlockFormat, Convention, SubScale, TensorScale
+from .cast import (
+    CAST_RULES,
+    SCALARS,
+    Cast,
+    CastFields,
+    CastNan,
+    CastNegative,
+    CastOverflow,
+    CastRounding,
+    CastUnderflow,
+    NanSubstitute,
+)
 from .catalogue import Rule
 from .decode import (
     DECODE_RULES,
@@ -45,12 +57,15 @@ from .formats import (
 from .names import block_format, element_format, source_format
 from .operation import OPERATIONS, Operation, operation_of, short_id
 from .ports import Port, Role
-from .profiles import DECODERS, PROFILES, PROFILES_OF, Profile, decoding, numerics, profile_of
+from .profiles import CASTS, DECODERS, PROFILES, PROFILES_OF, Profile, casting, decoding, numerics, profile_of
+from .ptx import INSTRUCTIONS
 
 __all__ = [
     "BF16",
     "BLOCKS",
     "BLOCK_SIZES",
+    "CASTS",
+    "CAST_RULES",
     "DECODERS",
     "DECODE_RULES",
     "E2M1",
@@ -62,12 +77,14 @@ __all__ = [
     "ELEMENTS",
     "FP16",
     "FP32",
+    "INSTRUCTIONS",
     "INT8",
     "OPERATIONS",
     "OTHER_BLOCKS",
     "PROFILES",
     "PROFILES_OF",
     "RULES",
+    "SCALARS",
     "SCALES",
     "SOURCES",
     "TF32",
@@ -75,6 +92,13 @@ __all__ = [
     "UE5M3",
     "BlockFormat",
     "BlockOperation",
+    "Cast",
+    "CastFields",
+    "CastNan",
+    "CastNegative",
+    "CastOverflow",
+    "CastRounding",
+    "CastUnderflow",
     "Convention",
     "Decode",
     "DecodeFields",
@@ -87,6 +111,7 @@ __all__ = [
     "FixedFormat",
     "FloatFormat",
     "Kind",
+    "NanSubstitute",
     "Negatives",
     "Number",
     "NumberFormat",
@@ -105,6 +130,7 @@ __all__ = [
     "Subnormals",
     "TensorScale",
     "block_format",
+    "casting",
     "decoding",
     "element_format",
     "numerics",

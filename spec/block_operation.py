@@ -13,7 +13,7 @@ from .blocks import BlockFormat
 from .catalogue import Rule, cut, excerpt, unknown_name
 from .formats import BF16, E8M0, FP16, FP32, FixedFormat, FloatFormat, Kind, Negatives, NumberFormat
 from .names import block_format, format_of, source_format
-from .operation import Operation
+from .operation import Operation, random_bits_under
 
 __all__ = ["BlockOperation"]
 
@@ -50,19 +50,7 @@ class BlockOperation(Operation):
         self._check_block()
         for name, rule in self.rules().items():
             object.__setattr__(self, name, rule.named(name, getattr(self, name)))
-        if self._is_random and self.random_bits == 0:
-            object.__setattr__(self, "random_bits", 8)
-        allowed = range(1, 17) if self._is_random else [0]
-        if type(self.random_bits) is not int or self.random_bits not in allowed:
-            raise ValueError(
-                f"random_bits must be 1 to 16, not {excerpt(self.random_bits)}"
-                if self._is_random
-                else f"random_bits are for the rounding sr, not for {self.rounding}"
-            )
-
-    @property
-    def _is_random(self) -> bool:
-        return self.rounding == "sr"
+        object.__setattr__(self, "random_bits", random_bits_under(self.rounding, self.random_bits))
 
     def _check_block(self) -> None:
         """Raises ValueError for a block format that nothing here converts."""
@@ -90,6 +78,10 @@ class BlockOperation(Operation):
     @property
     def block_size(self) -> int:
         return self.block.block_size
+
+    @property
+    def subject(self) -> str:
+        return self.block.name
 
     @property
     def formats(self) -> dict[str, NumberFormat]:

@@ -23,7 +23,16 @@ from .formats import (
     SpecialCodes,
 )
 
-__all__ = ["block_format", "element_format", "format_fields", "format_of", "is_spelt", "named_blocks", "source_format"]
+__all__ = [
+    "block_format",
+    "element_format",
+    "format_fields",
+    "format_of",
+    "is_spelt",
+    "named_blocks",
+    "scalar_format",
+    "source_format",
+]
 
 KINDS: dict[Kind, type[FloatFormat] | type[FixedFormat]] = {Kind.FLOAT: FloatFormat, Kind.FIXED: FixedFormat}
 
@@ -38,6 +47,21 @@ def source_format(name: str | FloatFormat, kind: str = "source") -> FloatFormat:
     if isinstance(name, FloatFormat):
         return name
     return SOURCES[known_name(kind, name, SOURCES)]
+
+
+PTX_NAMES = {"ue8m0": "e8m0"}
+"""Names that PTX gives to formats, which are read too."""
+
+
+def scalar_format(name: str | FloatFormat, kind: str, known: Mapping[str, FloatFormat]) -> FloatFormat:
+    """The one of the known formats of this name; ``kind`` says in the error what was asked for."""
+    given = name.name if isinstance(name, FloatFormat) else name
+    if isinstance(given, str):
+        given = PTX_NAMES.get(given.lower(), given)
+    found = known[known_name(kind, given, known)]
+    if isinstance(name, FloatFormat) and name != found:
+        raise ValueError(f"{name.name!r} is the name of another format: give it by its name")
+    return found
 
 
 def element_format(name: str) -> NumberFormat:

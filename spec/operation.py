@@ -8,12 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
-from .catalogue import excerpt, unknown_name
+from .catalogue import Rule, excerpt, unknown_name
 from .formats import NumberFormat
 from .names import format_fields, is_spelt
 from .ports import Port
 
-__all__ = ["OPERATIONS", "Operation", "operation_of", "short_id"]
+__all__ = ["OPERATIONS", "Operation", "operation_of", "random_bits_under", "short_id"]
 
 OPERATIONS: dict[str, type[Operation]] = {}
 """The operations by name."""
@@ -31,6 +31,11 @@ class Operation(ABC):
         super().__init_subclass__(**arguments)
         if "name" in vars(cls):  # others are what operations have in common
             OPERATIONS[cls.name] = cls
+
+    @property
+    @abstractmethod
+    def subject(self) -> str:
+        """What is converted, in a word: part of the names of files and modules."""
 
     @property
     @abstractmethod
@@ -66,6 +71,21 @@ class Operation(ABC):
     def id(self) -> str:
         """`short_id` of `identity`."""
         return short_id(self.identity())
+
+
+def random_bits_under(rounding: Rule, given: object) -> int:
+    """How many random bits each number takes: those given, and 8 under the rounding ``sr`` where 0 were given. Raises
+    ValueError for what no rounding takes.
+    """
+    is_random = rounding == "sr"
+    bits = 8 if is_random and given == 0 else given
+    if type(bits) is not int or bits not in (range(1, 17) if is_random else [0]):
+        raise ValueError(
+            f"random_bits must be 1 to 16, not {excerpt(given)}"
+            if is_random
+            else f"random_bits are for the rounding sr, not for {rounding}"
+        )
+    return bits
 
 
 def short_id(identity: Mapping[str, object]) -> str:

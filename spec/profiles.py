@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack
 
 from .block_operation import BlockOperation
 from .blocks import BlockFormat
+from .cast import SCALARS, Cast, CastFields, check_fields
 from .catalogue import known_name
 from .decode import Decode, DecodeFields
 from .encode import Encode, EncodeFields
-from .formats import NumberFormat
-from .names import block_format
+from .formats import SOURCES, FloatFormat, NumberFormat
+from .names import block_format, scalar_format
+from .operation import Operation
+from .ptx import INSTRUCTIONS, is_instruction
 
-__all__ = ["DECODERS", "PROFILES", "PROFILES_OF", "Profile", "decoding", "numerics", "profile_of", "under"]
+__all__ = [
+    "CASTS",
+    "DECODERS",
+    "PROFILES",
+    "PROFILES_OF",
+    "Profile",
+    "casting",
+    "decoding",
+    "numerics",
+    "profile_of",
+    "under",
+]
 
 
 Made = TypeVar("Made", bound=BlockOperation)
@@ -29,6 +43,8 @@ class Profile:
     source: str
     date: str
     remark: str = ""
+    by_destination: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    """Of casts: the destinations that the definition has, by name, and the rules that are for one of them only."""
 
 
 def _rules(
@@ -160,8 +176,125 @@ DECODERS: dict[str, Profile] = {
 }
 """Profiles of decoding by name."""
 
-PROFILES_OF = {Encode.name: PROFILES, Decode.name: DECODERS}
+FLOATS = tuple(name for name, one in SCALARS.items() if one.signed)
+
+
+def _by_destination(
+    *rules: tuple[Iterable[str], dict[str, str]],
+) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    return tuple((name, tuple(own.items())) for names, own in rules for name in names)
+
+
+CASTS: dict[str, Profile] = {
+    p.name: p
+    for p in (
+        Profile(
+            name="ocp",
+            source="OCP OFP8 v1.0, saturating mode, and MX v1.0, section 5.3; IEEE 754-2019 for the way back",
+            date="2023-09",
+            rules=(),
+            by_destination=_by_destination(
+                (FLOATS, {}), (["e8m0"], {"rounding": "rtz"}), (SOURCES, {"overflow": "inf", "nan": "canonical"})
+            ),
+            remark="no cast to E8M0 is defined: this is the largest power of two not above, as of section 6.3",
+        ),
+        Profile(
+            name="ptx",
+            source="NVIDIA PTX ISA 9.0, cvt; CUDA 13.5 headers, cuda_fp8.hpp, cuda_fp6.hpp, cuda_fp4.hpp",
+            date="2025-08",
+            rules=(),
+            by_destination=_by_destination(
+                (FLOATS, {}), (["e8m0"], {"rounding": "rp"}), (SOURCES, {"overflow": "inf"})
+            ),
+            remark="an instruction is a format by its name: cvt.rp.satfinite.ue8m0x2.f32",
+        ),
+        Profile(
+            name="ml_dtypes",
+            source="ml_dtypes 0.6.0, astype",
+            date="2026-08",
+            rules=(("nan", "signed"), ("nan_substitute", "zero")),
+            by_destination=_by_destination(
+                (["e5m2", "e4m3", *SOURCES], {"overflow": "inf"}),
+                (["e3m2", "e2m3", "e2m1"], {}),
+                (["e8m0"], {"rounding": "rna", "overflow": "inf", "negative": "nan", "underflow": "nan_zero"}),
+            ),
+            remark="to E8M0 the library rounds numbers between 2**-127 and 1.5 * 2**-127 up",
+        ),
+        Profile(
+            name="torch",
+            source="torch 2.13.0 on a CPU, Tensor.to",
+            date="2026-08",
+            rules=(("nan", "signed_all_ones"),),
+            by_destination=_by_destination(
+                (["e4m3"], {}),
+                (["e5m2"], {"overflow": "inf"}),
+                (["e8m0"], {"rounding": "rna", "overflow": "inf"}),
+                (["fp32", "fp16"], {"overflow": "inf", "nan": "payload"}),
+                (["bf16"], {"overflow": "inf", "nan": "canonical"}),
+            ),
+            remark="to E8M0 the library rounds numbers between 2**-127 and 1.5 * 2**-127 up; the NaN of E8M0 becomes "
+            "0x7F800001 in FP32",
+        ),
+        Profile(
+            name="onnx",
+            source="ONNX operator Cast, version 25, saturate = 1, round_mode = up",
+            date="2026-08",
+            rules=(("nan", "signed"),),
+            by_destination=_by_destination(
+                (["e5m2", "e4m3", "e2m1"], {}), (["e8m0"], {"rounding": "rp"}), (SOURCES, {"overflow": "inf"})
+            ),
+            remark="the text of the operator; its reference implementation differs for E8M0 and for NaN to E2M1",
+        ),
+        Profile(
+            name="gfloat",
+            source="gfloat 0.5.2, encode_float of round_float, saturating",
+            date="2026-08",
+            rules=(("nan", "negative"),),
+            by_destination=_by_destination(
+                (FLOATS, {}), (["e8m0"], {"rounding": "rne", "negative": "nan", "underflow": "nan"})
+            ),
+            remark="the library raises an error for NaN to FP6 and FP4, and saturates -Inf to E8M0",
+        ),
+    )
+}
+"""Profiles of casting by name."""
+
+PROFILES_OF = {Encode.name: PROFILES, Decode.name: DECODERS, Cast.name: CASTS}
 """By the name of the operation."""
+
+
+def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fields: Unpack[CastFields]) -> Cast:
+    """The operation `Cast` to a scalar format, from FP32 unless ``source`` is given; with ``destination``, from it back
+    to numbers. The rules are those of a profile (``ocp`` unless given), with any field replaced.
+
+    An instruction of PTX may stand in place of the format (`ptx.INSTRUCTIONS`); its profile is ``ptx``. A `Cast` may
+    stand there too, without a profile. Raises ValueError for an unknown format, profile, field or rule, and for a
+    destination that the profile's definition has not, TypeError for a profile beside a `Cast` or an instruction.
+
+    >>> casting("cvt.rz.ue8m0x2.bf16x2").by_name()["overflow"], casting("e4m3", destination="bf16").subject
+    ('inf', 'e4m3_to_bf16')
+    """
+    if isinstance(format, Cast):
+        if profile is not None:
+            raise TypeError("an operation says all its rules: a profile cannot be given beside it")
+        return format.replace(**fields)
+    given: dict[str, Any] = {**fields}
+    scalar: str | FloatFormat = format
+    if is_instruction(format):
+        if profile is not None:
+            raise TypeError("an instruction says all its rules: a profile cannot be given beside it")
+        given = INSTRUCTIONS[known_name("instruction", format, INSTRUCTIONS)] | given
+        scalar, profile = given.pop("format"), "ptx"
+    if "source" in given and "destination" in given:
+        raise ValueError("a cast has one format of numbers: give source, or destination for the way back")
+    given["source" if "destination" in given else "destination"] = scalar_format(scalar, "format", SCALARS)
+    to = scalar_format(given["destination"], "destination", {**SOURCES, **SCALARS}).name
+    profile = known_name("profile", "ocp" if profile is None else profile, CASTS)
+    rules = dict(CASTS[profile].by_destination)
+    if to not in rules:
+        raise ValueError(f"{profile} has no cast to {to}: it has {', '.join(rules)}")
+    check_fields(given)
+    return Cast(**{**dict(CASTS[profile].rules), **dict(rules[to]), **given})
 
 
 def decoding(
@@ -204,7 +337,7 @@ def under(operation: type[Made], block: Any, profile: str | None, fields: Mappin
     return operation.of_block(block_format(block)).replaced(**rules).replaced(**fields)
 
 
-def profile_of(rules: BlockOperation, preferred: str | None = None) -> str | None:
+def profile_of(rules: Operation, preferred: str | None = None) -> str | None:
     """The profile that has exactly these rules, the preferred one if it has; None if there is none.
 
     >>> profile_of(numerics("e4m3", "ocp", scale_rule="ceil"))
@@ -212,4 +345,14 @@ def profile_of(rules: BlockOperation, preferred: str | None = None) -> str | Non
     """
     known = PROFILES_OF[rules.name]
     candidates = [*([] if preferred is None else [known_name("profile", preferred, known)]), *known]
-    return next((name for name in candidates if under(type(rules), rules.block, name, {}) == rules), None)
+    return next((name for name in candidates if _has_rules(rules, name)), None)
+
+
+def _has_rules(rules: Operation, profile: str) -> bool:
+    """Are these the rules of a profile?"""
+    if isinstance(rules, BlockOperation):
+        return under(type(rules), rules.block, profile, {}) == rules
+    if not isinstance(rules, Cast) or rules.destination.name not in dict(CASTS[profile].by_destination):
+        return False
+    numbers: CastFields = {"destination": rules.destination} if rules.is_back else {"source": rules.source}
+    return casting(rules.scalar, profile, lanes=rules.lanes, **numbers) == rules

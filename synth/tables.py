@@ -74,7 +74,7 @@ def pnr_table(results: list[PlaceAndRoute]) -> list[dict[str, object]]:
 
 
 def _formats(config: HardwareConfig) -> str:
-    return " or ".join(dict.fromkeys(mode.block.name for mode in config.modes))
+    return " or ".join(dict.fromkeys(mode.subject for mode in config.modes))
 
 
 def _published(config: HardwareConfig) -> Published | None:

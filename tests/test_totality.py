@@ -15,13 +15,20 @@ import pytest
 
 from mxcast.hdl import Quantizer
 from mxcast.spec import (
+    CAST_RULES,
     DECODE_RULES,
+    CastNan,
+    CastNegative,
+    CastOverflow,
+    CastRounding,
+    CastUnderflow,
     Convention,
     DecodedNan,
     DecodedOverflow,
     DecodedRounding,
     DecodedZero,
     Kind,
+    NanSubstitute,
     Overflow,
     Rounding,
     ScaleReading,
@@ -77,6 +84,12 @@ TABLES = {
     },
     DecodedNan: {"models.exact_decode": "NANS", "models.decode": "NANS", "hdl.element_decoder": "NANS"},
     DecodedZero: {"models.exact_decode": "ZEROS"},
+    CastRounding: {"models.exact_cast": "ROUNDINGS", "models.cast": "ROUNDINGS", "hdl.number_cast": "ROUNDINGS"},
+    CastOverflow: {"models.exact_cast": "OVERFLOWS", "models.cast": "OVERFLOWS", "hdl.number_cast": "OVERFLOWS"},
+    CastNan: {"models.exact_cast": "NANS", "models.cast": "NANS", "hdl.number_cast": "NANS"},
+    CastNegative: {"models.exact_cast": "NEGATIVES", "models.cast": "NEGATIVES", "hdl.number_cast": "NEGATIVES"},
+    CastUnderflow: {"models.exact_cast": "UNDERFLOWS", "models.cast": "UNDERFLOWS", "hdl.number_cast": "UNDERFLOWS"},
+    NanSubstitute: {"models.exact_cast": "SUBSTITUTES", "models.cast": "SUBSTITUTES", "hdl.number_cast": "SUBSTITUTES"},
 }
 """By enumeration, the tables of each package."""
 
@@ -140,7 +153,7 @@ def test_a_removed_entry_is_missed():
 def test_every_rule_of_the_numerics_is_here():
     from mxcast.spec import RULES
 
-    assert {*RULES.values(), *DECODE_RULES.values()} <= {*TABLES, *ALONE}
+    assert {*RULES.values(), *DECODE_RULES.values(), *CAST_RULES.values()} <= {*TABLES, *ALONE}
 
 
 def test_reasons_are_of_members_that_are_left_out():

@@ -29,6 +29,7 @@ from mxcast.spec import (
     BF16,
     BLOCK_SIZES,
     BLOCKS,
+    CAST_RULES,
     DECODE_RULES,
     FP32,
     OPERATIONS,
@@ -64,12 +65,18 @@ def test_the_rules_are_all_here():
     assert {rule.__name__ for rule in rules()} == {
         "Amax",
         "AmaxKey",
+        "CastNan",
+        "CastNegative",
+        "CastOverflow",
+        "CastRounding",
+        "CastUnderflow",
         "Convention",
         "DecodedNan",
         "DecodedOverflow",
         "DecodedRounding",
         "DecodedZero",
         "Goal",
+        "NanSubstitute",
         "Negatives",
         "Overflow",
         "Quantizer",
@@ -83,7 +90,7 @@ def test_the_rules_are_all_here():
         "Subnormals",
     }
     others = {Convention, Goal, Negatives, Role, SpecialCodes}
-    assert {*RULES.values(), *DECODE_RULES.values(), *CHOICES.values()} == set(rules()) - others
+    assert {*RULES.values(), *DECODE_RULES.values(), *CAST_RULES.values(), *CHOICES.values()} == set(rules()) - others
 
 
 @pytest.mark.parametrize("member", [m for rule in rules() for m in rule], ids=lambda m: f"{type(m).__name__}-{m}")

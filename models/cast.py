@@ -1,0 +1,303 @@
+"""The golden model of casting: arrays of numbers to codes of a scalar format, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Unpack
+
+import numpy as np
+
+from ..spec import (
+    SCALARS,
+    Cast,
+    CastFields,
+    CastNan,
+    CastNegative,
+    CastOverflow,
+    CastRounding,
+    CastUnderflow,
+    FloatFormat,
+    NanSubstitute,
+    casting,
+)
+from ..spec.ptx import is_instruction
+from .block import Random, random_bits
+from .block_array import code_values, require_range
+from .parallel import checked_jobs, in_order
+from .scratch_buffers import CHUNK
+from .source import DTYPES, as_numbers, require_subnormals, rounded_to, widen
+
+__all__ = ["cast", "cast_patterns", "uncast"]
+
+
+def cast(
+    x: object,
+    format: str | FloatFormat | Cast,
+    profile: str | None = None,
+    *,
+    random: Random = None,
+    dtype: object = None,
+    jobs: int = 1,
+    **rules: Unpack[CastFields],
+) -> np.ndarray:
+    """Cast every number of an array to a code of a scalar format, by itself.
+
+    Parameters
+    ----------
+    x : array of float32, float16 or bfloat16, or anything on the CPU that gives one by DLPack or ``__array__``
+    format : ``e4m3``, ``e5m2``, ``e3m2``, ``e2m3``, ``e2m1`` or ``ue8m0``, an instruction of PTX
+        (``cvt.rp.satfinite.ue8m0x2.f32``), or a `Cast`
+    profile : the name of the profile (`spec.CASTS`); ``ocp`` unless given
+    random : under the rounding ``sr``, random bits of each number: an array of unsigned integers of the shape of x, or
+        a generator, of NumPy or PyTorch, that draws them
+    dtype : float32 or float16: round to it first, as float64, integers and lists must be
+    jobs : number of threads that share the work; the bits do not depend on it
+    rules : fields of `Cast` that replace those of the profile, such as ``rounding``
+
+    Returns
+    -------
+    array of uint8
+        codes, right-aligned, in the shape of x
+
+    Raises
+    ------
+    TypeError
+        for other dtypes, masked arrays, and tensors on a GPU or with a gradient
+    ValueError
+        for an unknown name, for what no cast can be, and for random bits that the rounding does not take
+    RuntimeError
+        where this thread flushes subnormal numbers to zero
+
+    >>> x = np.array([1, 1.5, 3, 0, np.inf], np.float32)
+    >>> cast(x, "ue8m0", rounding="rp", overflow="satfinite").tolist(), cast(x, "e4m3").tolist()
+    ([127, 128, 129, 0, 254], [56, 60, 68, 0, 126])
+    """
+    require_subnormals()
+    made = casting(format, profile, **rules)
+    if made.is_back:
+        raise ValueError(f"cast makes codes: take uncast from {made.source.name} to {made.destination.name}")
+    numbers = as_numbers(
+        x if dtype is None else rounded_to(x, dtype),  # type: ignore[arg-type]  # what is no dtype is refused there
+        made.source,
+        hint=": dtype='float32' rounds it first",
+    )
+    if numbers.dtype != DTYPES[made.source.name]:
+        numbers = widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32)
+    codes = np.empty(numbers.shape, np.uint8)
+    patterns = np.ascontiguousarray(numbers).view(f"u{numbers.itemsize}")
+    cast_patterns(patterns, made, codes, random_bits(random, codes.shape, made.random_bits, made.rounding), jobs=jobs)
+    return codes
+
+
+def uncast(
+    c: np.ndarray,
+    format: str | FloatFormat | Cast,
+    profile: str | None = None,
+    *,
+    random: Random = None,
+    jobs: int = 1,
+    **rules: Unpack[CastFields],
+) -> np.ndarray:
+    """The numbers that codes of a scalar format stand for: the way back from `cast`.
+
+    Parameters
+    ----------
+    c : array of codes, right-aligned unsigned integers
+    format, profile, random, jobs, rules : as for `cast`; ``destination`` is ``fp32`` unless given. FP32 and BF16 have
+        all numbers of all formats, FP16 those of all but E8M0
+
+    Returns
+    -------
+    array of float32 or float16, or of uint16 patterns of bfloat16
+        in the shape of c
+
+    Raises
+    ------
+    TypeError
+        where c is no NumPy array of integers
+    ValueError
+        for codes outside the format, for an unknown name, and for what no cast can be
+
+    >>> uncast(np.array([0, 127, 255], np.uint8), "ue8m0")
+    array([5.877472e-39, 1.000000e+00,          nan], dtype=float32)
+    """
+    if not isinstance(format, Cast) and not is_instruction(format):
+        rules.setdefault("destination", "fp32")
+    made = casting(format, profile, **rules)
+    if not made.is_back:
+        raise ValueError(f"uncast makes numbers: take cast from {made.source.name} to {made.destination.name}")
+    require_range("codes", c, made.source.bits, f"codes of {made.source.name}")
+    codes = np.ascontiguousarray(c)
+    y = np.empty(codes.shape, DTYPES[made.destination.name])
+    bits = random_bits(random, codes.shape, made.random_bits, made.rounding)
+    cast_patterns(codes, made, y.view(f"u{y.itemsize}"), bits, jobs=jobs)
+    return y
+
+
+def cast_patterns(
+    patterns: np.ndarray, rules: Cast, results: np.ndarray, random: np.ndarray | None = None, *, jobs: int = 1
+) -> None:
+    """Cast bit patterns into a given array: unsigned patterns of the source, C-contiguous, to those of the destination
+    in an array of the same shape; ``random``, under `CastRounding.SR` only, is of that shape too. ``jobs`` threads
+    share the work.
+    """
+    flat, out = patterns.reshape(-1), results.reshape(-1)
+    drawn = None if random is None else np.ascontiguousarray(random).reshape(-1)
+    checked_jobs(jobs)
+
+    def work(start: int) -> None:
+        part = slice(start, start + CHUNK)
+        if rules.source.bits <= 16 and drawn is None:
+            np.take(_table(rules), flat[part], out=out[part], mode="clip")
+        else:
+            out[part] = _by_rules(flat[part], rules, None if drawn is None else drawn[part])
+
+    for _ in in_order(work, range(0, flat.size, CHUNK), jobs):
+        pass
+
+
+@lru_cache(maxsize=32)
+def _table(rules: Cast) -> np.ndarray:
+    """The result of every pattern of a source of at most 16 bits."""
+    found = _by_rules(np.arange(1 << rules.source.bits), rules, None)
+    return found.astype(f"u{-(-rules.destination.bits // 8)}")
+
+
+# All arithmetic is on integers: every source number but zero is a normal number of float64, whose fields say all.
+FRACTION = (1 << 52) - 1
+BIAS = 1023
+MOST_PLACES = 62
+"""Shifts of int64 go so far; a significand of 53 bits has been shifted out long before."""
+
+
+def _by_rules(patterns: np.ndarray, rules: Cast, random: np.ndarray | None) -> np.ndarray:
+    """Patterns (n,) of the source to patterns (n,) int64 of the destination."""
+    source, to = rules.source, rules.destination
+    values = _values(patterns, source)
+    negative = (patterns & patterns.dtype.type(source.sign_mask)) != 0
+    magnitudes = np.abs(values)
+    is_zero, is_nan, is_inf = magnitudes == 0, np.isnan(values), np.isinf(values)
+    codes = _rounded(np.where(np.isfinite(values) & ~is_zero, magnitudes, 1.0), rules, random)
+    codes[is_zero] = 0 if to.subnormals else -1
+    is_over = is_inf | (codes > to.max_code)
+    codes[is_over], over_is_nan = OVERFLOWS[rules.overflow](to)
+    gone = codes < 0
+    codes[gone] = 0
+    is_nan |= UNDERFLOWS[rules.underflow](gone, is_zero) | (is_over & over_is_nan)
+    if to.signed:
+        codes |= np.where(negative, to.sign_mask, 0)
+    else:
+        is_nan |= NEGATIVES[rules.negative](negative)
+    which = is_nan.nonzero()[0]
+    if to.nan_code is None:
+        codes[which] = SUBSTITUTES[rules.nan_substitute](negative[which], to)
+    else:
+        codes[which] = NANS[rules.nan](negative[which], _fractions(patterns[which], rules), to)
+    return codes
+
+
+def _values(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
+    """(n,) float64, exact."""
+    if source.name in SCALARS:
+        return code_values(source).astype(np.float64)[patterns]
+    numbers = patterns.astype(f"u{source.bits // 8}").view(DTYPES[source.name])
+    with np.errstate(invalid="ignore"):  # of signalling NaN
+        return widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32).astype(np.float64)
+
+
+def _rounded(magnitudes: np.ndarray, rules: Cast, random: np.ndarray | None) -> np.ndarray:
+    """Magnitude codes of magnitudes > 0, (n,) float64 to (n,) int64: beyond the largest number they go on, and below
+    the smallest one of a format without a zero they are negative.
+    """
+    to, bits = rules.destination, magnitudes.view(np.int64)
+    exponents, significands = (bits >> 52) - BIAS, (bits & FRACTION) | 1 << 52
+    grid = np.maximum(exponents, to.emin) if to.subnormals else exponents
+    places = 52 - to.man_bits + grid - exponents
+    shift = np.minimum(places, MOST_PLACES)
+    whole = significands >> shift
+    part = significands - (whole << shift)
+    codes = ((grid - to.emin) << to.man_bits) + whole - (0 if to.subnormals else 1 << to.man_bits)
+    carry = _carries(part, places, rules, random)
+    return codes + ROUNDINGS[rules.rounding](codes, part, np.int64(1) << (shift - 1), carry)
+
+
+def _carries(part: np.ndarray, places: np.ndarray, rules: Cast, random: np.ndarray | None) -> np.ndarray:
+    """Whether random bits that are added to the first of the places that were cut off carry out of them."""
+    if random is None:
+        return np.zeros(part.shape, bool)
+    first = part >> np.clip(places - rules.random_bits, 0, MOST_PLACES)
+    return (first + random.astype(np.int64)) >> rules.random_bits != 0
+
+
+ROUNDINGS: dict[CastRounding, Callable[..., np.ndarray]] = {
+    CastRounding.RNE: lambda codes, part, half, carry: (part > half) | ((part == half) & (codes & 1 == 1)),
+    CastRounding.RNA: lambda codes, part, half, carry: part >= half,
+    CastRounding.RTZ: lambda codes, part, half, carry: np.zeros(codes.shape, bool),
+    CastRounding.RP: lambda codes, part, half, carry: part > 0,
+    CastRounding.SR: lambda codes, part, half, carry: carry,
+}
+"""Whether codes go up, of the part that was cut off, of half a step, and of the carry out of the random bits."""
+
+OVERFLOWS: dict[CastOverflow, Callable[[FloatFormat], tuple[int, bool]]] = {
+    CastOverflow.SATURATE: lambda to: (to.max_code, False),
+    CastOverflow.INF: lambda to: (to.inf_field, to.inf_code is None),
+}
+"""The magnitude code beyond the largest number, and whether it is NaN."""
+
+NEGATIVES: dict[CastNegative, Callable[[np.ndarray], np.ndarray]] = {
+    CastNegative.MAGNITUDE: np.zeros_like,
+    CastNegative.NAN: np.copy,
+}
+"""Which numbers become NaN because they are negative."""
+
+UNDERFLOWS: dict[CastUnderflow, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    CastUnderflow.SMALLEST: lambda gone, is_zero: np.zeros_like(gone),
+    CastUnderflow.NAN_ZERO: lambda gone, is_zero: gone & is_zero,
+    CastUnderflow.NAN: lambda gone, is_zero: gone,
+}
+"""Which numbers become NaN because they are below the smallest one, or zero, in a format without a zero."""
+
+SUBSTITUTES: dict[NanSubstitute, Callable[[np.ndarray, FloatFormat], np.ndarray | int]] = {
+    NanSubstitute.LARGEST: lambda negative, to: to.max_code,
+    NanSubstitute.ZERO: lambda negative, to: np.where(negative, 0, to.sign_mask),
+}
+"""The codes that stand for NaN in a format that has none."""
+
+
+def _quiet(to: FloatFormat) -> int:
+    return to.magnitude_mask & ~(((1 << to.man_bits) >> 1) - 1) if to.inf_code is not None else to.magnitude_mask
+
+
+def _sign(negative: np.ndarray, to: FloatFormat) -> np.ndarray:
+    return np.where(negative, to.sign_mask, 0)
+
+
+def _fractions(patterns: np.ndarray, rules: Cast) -> np.ndarray | None:
+    """The fractions of sources that are NaN at the top of those of the destination, (n,) int64, and 0 for others; None
+    where a source has no fraction.
+    """
+    source, shift = rules.source, rules.destination.man_bits - rules.source.man_bits
+    if source.man_bits == 0:
+        return None
+    magnitudes = patterns.astype(np.int64) & source.magnitude_mask
+    is_nan = magnitudes > max(source.max_code, source.inf_code or 0)
+    fractions = np.where(is_nan, magnitudes & ((1 << source.man_bits) - 1), 0)
+    return np.where(is_nan, fractions << shift if shift >= 0 else fractions >> -shift, -1)
+
+
+def _payload(negative: np.ndarray, fractions: np.ndarray | None, to: FloatFormat) -> np.ndarray | int:
+    if fractions is None:
+        return _quiet(to)
+    return np.where(fractions < 0, _quiet(to), _sign(negative, to) | _quiet(to) | fractions)
+
+
+NANS: dict[CastNan, Callable[[np.ndarray, np.ndarray | None, FloatFormat], np.ndarray | int]] = {
+    CastNan.CANONICAL: lambda negative, fractions, to: _quiet(to),
+    CastNan.SIGNED: lambda negative, fractions, to: _sign(negative, to) | _quiet(to),
+    CastNan.ALL_ONES: lambda negative, fractions, to: to.magnitude_mask,
+    CastNan.SIGNED_ALL_ONES: lambda negative, fractions, to: _sign(negative, to) | to.magnitude_mask,
+    CastNan.NEGATIVE: lambda negative, fractions, to: (1 << to.bits) - 1,
+    CastNan.PAYLOAD: _payload,
+}
+"""Codes of results that are NaN, of the signs of the sources and of the fractions of those that are NaN."""
