@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         DecodingRules,
         Quantized,
         Rules,
+        cast,
         dequantize,
         emit,
         explore,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         quantize,
         save,
         synth,
+        uncast,
         verify,
         verilate,
     )
@@ -45,6 +47,7 @@ __all__ = [
     "Quantized",
     "Rules",
     "__version__",
+    "cast",
     "dequantize",
     "emit",
     "explore",
@@ -55,6 +58,7 @@ __all__ = [
     "quantize",
     "save",
     "synth",
+    "uncast",
     "verify",
     "verilate",
 ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from .hdl import BuildFields, DecoderConfig, converter_config, decoder_config
 from .hdl import ConverterFields as Rules
 from .hdl import DecoderFields as DecodingRules
+from .models import cast, uncast
 from .models.block import Random
 from .models.block import quantize as _quantize
 from .models.block_array import Quantized
@@ -36,6 +37,7 @@ __all__ = [
     "DecodingRules",
     "Quantized",
     "Rules",
+    "cast",
     "dequantize",
     "emit",
     "explore",
@@ -46,6 +48,7 @@ __all__ = [
     "quantize",
     "save",
     "synth",
+    "uncast",
     "verify",
     "verilate",
 ]

@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from ..hdl import BEST, CHOICES, Goal, converter_config, stages
-from ..spec import BLOCK_SIZES, DECODE_RULES, PROFILES, PROFILES_OF, RULES, SOURCES
+from ..spec import (
+    BLOCK_SIZES,
+    CAST_RULES,
+    CASTS,
+    DECODE_RULES,
+    INSTRUCTIONS,
+    PROFILES,
+    PROFILES_OF,
+    RULES,
+    SOURCES,
+    casting,
+)
 from ..spec.catalogue import known_name
 from ..spec.names import named_blocks
 from .options import Json, Quiet, Verbose
@@ -73,6 +84,42 @@ def _decoder_rules() -> Rows:
         {"key": "destination", "value": s.name, "meaning": f"the numbers that come out: {s.source}"}
         for s in SOURCES.values()
     ]
+
+
+def _casts() -> Rows:
+    return [
+        {
+            "name": p.name,
+            "source": p.source,
+            "date": p.date,
+            "rules": dict(p.rules),
+            "destinations": {name: dict(rules) for name, rules in p.by_destination},
+            "remark": p.remark,
+        }
+        for p in CASTS.values()
+    ]
+
+
+def _cast_rules() -> Rows:
+    listed: Rows = [
+        {"key": key, "value": str(rule), "meaning": rule.__doc__} for key, rules in CAST_RULES.items() for rule in rules
+    ]
+    numbers: Rows = [
+        {"key": key, "value": s.name, "meaning": f"{meaning}: {s.source}"}
+        for key, meaning in (("source", "the numbers that are cast"), ("destination", "the numbers of the way back"))
+        for s in SOURCES.values()
+    ]
+    return [
+        *listed,
+        *numbers,
+        {"key": "lanes", "value": "1, 2 or 4", "meaning": "numbers in a word, each cast by itself"},
+        {"key": "random_bits", "value": "1 to 16", "meaning": "random bits of each number, under the rounding sr"},
+    ]
+
+
+def _instructions() -> Rows:
+    shown = ("source", "destination", "lanes", "rounding", "overflow")
+    return [{"name": name, **{key: casting(name).by_name()[key] for key in shown}} for name in INSTRUCTIONS]
 
 
 def _rules() -> Rows:
@@ -147,6 +194,9 @@ SECTIONS = {
     "rules": _rules,
     "decoders": _decoders,
     "decoder-rules": _decoder_rules,
+    "casts": _casts,
+    "cast-rules": _cast_rules,
+    "instructions": _instructions,
     "targets": _targets,
     "sweeps": _sweeps,
 }
@@ -161,7 +211,7 @@ def list_(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """List formats, sources, profiles, rules, synthesis targets and sweeps."""
+    """List formats, sources, profiles, rules, instructions, synthesis targets and sweeps."""
     output = Output(json, quiet, verbose)
     chosen = SECTIONS if section is None else [known_name("list", section, SECTIONS)]
     tables = {name: SECTIONS[name]() for name in chosen}
