@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from ..hdl import BuildFields, ConverterFields, DecoderConfig, Format, HardwareConfig, converter_config, verilog
+from ..hdl import BuildFields, ConverterFields, Format, HardwareConfig, converter_config, verilog
 from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
@@ -19,7 +19,7 @@ from .netlist import Cost, cost, delay_ps
 from .targets import LIBRARY, OPENED, TARGETS, Target
 from .yosys import run, yosys_version
 
-__all__ = ["DECODER_STAGES", "STAGES", "Synthesis", "synth", "synth_all"]
+__all__ = ["STAGES", "STAGES_OF", "Synthesis", "synth", "synth_all"]
 
 STAGES = {"widen": "widen", "tree": "amax_tree", "scale": "scale_unit", "element": "element_quantizer"}
 """Stages of an encoder by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened."""
@@ -27,7 +27,10 @@ STAGES = {"widen": "widen", "tree": "amax_tree", "scale": "scale_unit", "element
 DECODER_STAGES = {"factor": "factor_unit", "element decoder": "element_decoder"}
 """The same of a decoder."""
 
-STAGES_OF = {"encode": STAGES, "decode": DECODER_STAGES}
+CAST_STAGES = {"number": "number_cast"}
+"""The same of a cast."""
+
+STAGES_OF = {"encode": STAGES, "decode": DECODER_STAGES, "cast": CAST_STAGES}
 """By the name of the operation."""
 
 TOP = "converter"
@@ -61,7 +64,7 @@ class Synthesis:
 
 
 def synth(
-    config: Format | DecoderConfig,
+    config: Format | HardwareConfig,
     target: str = "xcu",
     *,
     profile: str | None = None,
@@ -103,10 +106,10 @@ def synth(
     asked: ConverterFields = {**fields}
     if not isinstance(config, HardwareConfig):
         asked["target"] = chosen.optimized_as
-    if not isinstance(config, DecoderConfig):
+    if not isinstance(config, HardwareConfig):
         config = converter_config(config, profile, **asked)
     elif fields or profile is not None:
-        raise TypeError("a DecoderConfig is complete: profile and fields cannot be given beside it")
+        raise TypeError(f"a {type(config).__name__} is complete: profile and fields cannot be given beside it")
     text = modules_of(config)
     modules = {
         name: f"{TOP}_{module}"

@@ -7,7 +7,7 @@ from ..spec import FP32
 from .baselines import NOTE as PUBLISHED_NOTE
 from .baselines import PUBLISHED, Published
 from .pnr import PlaceAndRoute
-from .synthesis import DECODER_STAGES, STAGES, Synthesis
+from .synthesis import STAGES_OF, Synthesis
 from .targets import TARGETS
 
 __all__ = ["NOTE", "PNR_NOTE", "pnr_table", "table"]
@@ -27,7 +27,8 @@ PNR_NOTE = (
 
 def table(results: list[Synthesis]) -> list[dict[str, object]]:
     """One row a converter: column heading -> value; None where there is no figure."""
-    stages = [name for name in (*STAGES, *DECODER_STAGES) if any(name in result.stages for result in results)]
+    known = [name for stages in STAGES_OF.values() for name in stages]
+    stages = [name for name in known if any(name in result.stages for result in results)]
     rows: list[dict[str, object]] = []
     for result in results:
         config, whole, published = result.config, result.whole, _published(result.config)
