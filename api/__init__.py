@@ -21,6 +21,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # that of typing, whose import takes longer than all the rest
 if TYPE_CHECKING:
     from .interface import (
+        CastingRules,
         DecodingRules,
         Quantized,
         Rules,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "CastingRules",
     "DecodingRules",
     "Quantized",
     "Rules",

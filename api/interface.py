@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from .hdl import BuildFields, DecoderConfig, converter_config, decoder_config
+from .hdl import CONFIGURATIONS, BuildFields, CastConfig, DecoderConfig, cast_config, converter_config, decoder_config
+from .hdl import CastHardwareFields as CastingRules
 from .hdl import ConverterFields as Rules
 from .hdl import DecoderFields as DecodingRules
 from .models import cast, uncast
@@ -19,7 +20,7 @@ from .models.block import quantize as _quantize
 from .models.block_array import Quantized
 from .models.decode import dequantize
 from .spec import PROFILES as profiles
-from .spec.catalogue import unknown_name
+from .spec.catalogue import known_name
 from .spec.names import named_blocks
 from .tensors.saved import load, save
 
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
     from .explore import Explored, Lists
     from .hdl import Format
     from .proof import Proof
-    from .sim import Verification, Verilated, VerilatedDecoder
+    from .sim import Verification, Verilated, VerilatedCast, VerilatedDecoder
     from .synth import Synthesis
 
 __all__ = [
+    "CastingRules",
     "DecodingRules",
     "Quantized",
     "Rules",
@@ -120,22 +122,29 @@ def verilate(
 ) -> VerilatedDecoder: ...
 
 
+@overload
+def verilate(
+    format: str | CastConfig, profile: str | None = None, *, op: Literal["cast"], **rules: Unpack[CastingRules]
+) -> VerilatedCast: ...
+
+
 def verilate(
     format: Any, profile: str | None = None, *, op: str = "encode", **rules: Any
-) -> Verilated | VerilatedDecoder:
-    """The emitted Verilog as a NumPy function, compiled by Verilator: the same arguments and results as `quantize`, or
-    as `dequantize`.
+) -> Verilated | VerilatedDecoder | VerilatedCast:
+    """The emitted Verilog as a NumPy function, compiled by Verilator: the same arguments and results as `quantize`, as
+    `dequantize`, or as `cast` and `uncast`.
 
     Parameters
     ----------
     format, profile, rules : the converter; one with modes is in mode 0, and its `Verilated.mode` gives the others
-    op : ``encode``, or ``decode`` with rules of a decoder
+    op : ``encode``; ``decode`` with rules of a decoder; or ``cast`` with rules of a cast, with ``destination`` of the
+        way back
 
     Returns
     -------
-    Verilated or VerilatedDecoder
-        call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``; or as `dequantize`, with ``q`` and
-        ``random``
+    Verilated, VerilatedDecoder or VerilatedCast
+        call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``; as `dequantize`, with ``q`` and
+        ``random``; or with an array and ``random``
 
     Raises
     ------
@@ -147,12 +156,13 @@ def verilate(
         where one of them fails
     """
     from .sim import verilate
-    from .sim.verilated import verilate_decoder
+    from .sim.verilated import verilate_cast, verilate_decoder
 
-    if op not in ("encode", "decode"):
-        raise ValueError(unknown_name("operation", op, ["encode", "decode"]))
+    op = known_name("operation", op, CONFIGURATIONS)
     if op == "decode":
         return verilate_decoder(decoder_config(format, profile, **rules))
+    if op == "cast":
+        return verilate_cast(cast_config(format, profile, **rules))
     return verilate(format, profile, **rules)
 
 

@@ -78,7 +78,7 @@ def verify(
     output = Output(json, quiet, verbose)
     asked = request("verify {}", format, profile, set, config, target=target, output=output, op=op)
     if op != "encode" and (exhaustive or tensors is not None or pad):
-        raise ValueError("--exhaustive, --tensors and --pad are of encoders: a decoder is given every pair anyway")
+        raise ValueError(f"--exhaustive, --tensors and --pad are of encoders: leave them out with --op {op}")
     if exhaustive:
         if tensors is not None or stimuli not in ("standard", "exhaustive"):
             raise ValueError(

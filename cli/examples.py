@@ -22,11 +22,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast emit e4m3 --target ecp5 --set latency=4 --name my_converter -o build",
         "mxcast emit e4m3,e5m2 --set scale_rule=floor,ceil -o build",
         "mxcast emit e4m3 --op decode --set destination=bf16 -o build",
+        "mxcast emit ue8m0 --op cast --profile ptx --set lanes=2 -o build",
     ),
     "verify": (
         "mxcast verify e4m3 --blocks 100000",
         "mxcast verify e4m3 --tensors model.safetensors",
         "mxcast verify e5m2 --op decode --profile idma",
+        "mxcast verify e4m3 --op cast --set source=bf16",
     ),
     "test": ("mxcast test e2m1", "mxcast test e4m3 --sim icarus --waves"),
     "prove": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Annotated
 import typer
 
 from ..hdl import BEST, CONFIGURATIONS, ConverterConfig, HardwareConfig
-from ..spec import BLOCKS, DECODE_RULES, PROFILES_OF
+from ..spec import BLOCKS, CAST_RULES, DECODE_RULES, PROFILES_OF, SCALARS
 from ..spec.catalogue import excerpt, known_name, unknown_name
+from ..spec.ptx import is_instruction
 from .output import Output
 from .settings import CONSTRAINTS, TABLES, Settings, constrained, read_settings
 
 __all__ = [
+    "PROVED",
     "Config",
     "Force",
     "Format",
@@ -42,7 +45,7 @@ Format = Annotated[
         metavar="FORMAT",
         show_default=False,
         help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats), or all six: all; "
-        "with commas a converter with a mode for each.",
+        "with commas a converter with a mode for each. Of a cast e4m3, ue8m0, ..., or an instruction of PTX.",
     ),
 ]
 Profile = Annotated[
@@ -99,8 +102,15 @@ ALL = "all"
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
     "decode": ["destination", *DECODE_RULES, "random_bits", "block_size", "registered_after", "optimize", "target"],
+    "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", "registered_after", "optimize", "target"],
 }
 """By operation, what --set takes."""
+
+FORMATS: dict[str, Iterable[str]] = {"encode": BLOCKS, "decode": BLOCKS, "cast": SCALARS}
+"""By operation, what ``all`` formats are."""
+
+PROVED = ("encode", "decode")
+"""Operations that have a specification for proofs."""
 
 MOST_DIGITS = 18
 """Of a whole number that a rule can take."""
@@ -137,20 +147,25 @@ def request(
     allow_all: bool = True,
     output: Output | None = None,
     op: str = "encode",
+    operations: Collection[str] = CONFIGURATIONS,
 ) -> Request:
     """What the options mean; those of the command line win over the file ``config``.
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
-    configuration, and of one mode. ``output`` shows that registers are being chosen. Raises ValueError and TypeError.
+    configuration, and of one mode. ``output`` shows that registers are being chosen. ``operations`` are those that the
+    command takes. Raises ValueError and TypeError.
     """
     op = known_name("operation", op, CONFIGURATIONS)
+    if op not in operations:
+        raise ValueError(f"mxcast {usage.split()[0]} takes --op {' or '.join(operations)}, not {op}")
     if config and op != "encode":
         raise ValueError(f"a configuration file is of an encoder: leave out --config or --op {op}")
     settings = read_settings(config) if config else Settings()
     format, name = settings.format if format is None else format, settings.name if name is None else name
-    profile = next(given for given in (profile, settings.profile, "ocp") if given is not None)
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
+    usual = "ptx" if is_instruction(format) else "ocp"
+    profile = next(given for given in (profile, settings.profile, usual) if given is not None)
     for one in format.split(","):
         if one.strip().lower() in PROFILES_OF[op]:
             asked = usage.format("e4m3") + ("" if op == "encode" else f" --op {op}")
@@ -165,7 +180,7 @@ def request(
     many = allow_all and format == ALL
     if many and name:
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
-    blocks = list(BLOCKS) if many else [format]
+    blocks = list(FORMATS[op]) if many else [format]
     configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op](block, profile, **fields) for block in blocks)
     if constraints:
         with output.progress("choosing the stage boundaries") if output else nullcontext():

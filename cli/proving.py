@@ -17,6 +17,7 @@ from ..spec import Encode, Role
 from ..spec.profiles import profile_of
 from .errors import ExitCode
 from .options import (
+    PROVED,
     Config,
     Force,
     Format,
@@ -102,7 +103,18 @@ def prove(
         asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
         built_for = target or (netlist if netlist in BEST else None)
-        asked = request("prove {}", format, profile, set, config, name=name, target=built_for, output=output, op=op)
+        asked = request(
+            "prove {}",
+            format,
+            profile,
+            set,
+            config,
+            name=name,
+            target=built_for,
+            output=output,
+            op=op,
+            operations=PROVED,
+        )
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
     from ..proof import prove
@@ -185,7 +197,7 @@ def mutate(
     which is a failure. Every mutant of the specification must be refuted by the solver.
     """
     output = Output(json, quiet, verbose)
-    asked = request("mutate {}", format, profile, set, config, target=target, output=output, op=op)
+    asked = request("mutate {}", format, profile, set, config, target=target, output=output, op=op, operations=PROVED)
     from ..hdl import default_name
     from ..proof.mutation import mutate
     from ..proof.specification_mutants import refute

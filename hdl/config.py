@@ -6,7 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Generic, TypeAlias, TypeVar, Unpack
 
 from ..spec import (
     BlockFormat,
@@ -62,6 +62,10 @@ Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig
 """What names a converter's output, or says all of a converter."""
 
 
+Op = TypeVar("Op", bound=Operation)
+"""The operation of a configuration."""
+
+
 class BuildFields(EncodeFields, MicroarchitectureFields, total=False):
     """Fields of `spec.Encode`, and of the hardware's `Microarchitecture`, which changes no bit.
 
@@ -94,11 +98,11 @@ class CastHardwareFields(CastFields, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HardwareConfig(ABC):
+class HardwareConfig(ABC, Generic[Op]):
     """What hdl, sim, synth and cli pass around: an operation, or one for each mode, and how hardware computes it."""
 
-    numerics: Operation
-    alternatives: tuple[Operation, ...] = ()
+    numerics: Op
+    alternatives: tuple[Op, ...] = ()
     microarchitecture: Architecture
     profile: str | None = field(default=None, compare=False)
     """The profile whose rules these are, for names and reports; not part of the identity."""
@@ -112,7 +116,7 @@ class HardwareConfig(ABC):
         )
 
     @property
-    def modes(self) -> tuple[Operation, ...]:
+    def modes(self) -> tuple[Op, ...]:
         """The operation of each mode, by mode number; one where there is no mode input."""
         return (self.numerics, *self.alternatives)
 
@@ -184,15 +188,13 @@ class HardwareConfig(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConverterConfig(HardwareConfig):
+class ConverterConfig(HardwareConfig[Encode]):
     """An encoder.
 
     A converter with ``alternatives`` has a mode input: mode 0 is ``numerics``, mode i the i-th alternative. Modes may
     differ in the scale rule and in the element format, whose width they share.
     """
 
-    numerics: Encode
-    alternatives: tuple[Encode, ...] = ()
     microarchitecture: Microarchitecture = field(default_factory=Microarchitecture)
 
     def __post_init__(self) -> None:
@@ -212,11 +214,6 @@ class ConverterConfig(HardwareConfig):
         super().__post_init__()
 
     @property
-    def modes(self) -> tuple[Encode, ...]:
-        """The numerics of each mode, by mode number; one where there is no mode input."""
-        return (self.numerics, *self.alternatives)
-
-    @property
     def is_usual(self) -> bool:
         return self == converter_config(self.numerics.block.element, self.profile)
 
@@ -231,15 +228,13 @@ class ConverterConfig(HardwareConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderConfig(HardwareConfig):
+class DecoderConfig(HardwareConfig[Decode]):
     """A decoder.
 
     >>> [port.name for port in decoder_config("e2m1", registered_after="scale").ports]
     ['clk', 'rst', 'p', 'scale', 'i_valid', 'i_ready', 'y', 'o_valid', 'o_ready']
     """
 
-    numerics: Decode
-    alternatives: tuple[Decode, ...] = ()
     microarchitecture: DecoderArchitecture = field(default_factory=DecoderArchitecture)
 
     def __post_init__(self) -> None:
@@ -261,15 +256,13 @@ class DecoderConfig(HardwareConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CastConfig(HardwareConfig):
+class CastConfig(HardwareConfig[Cast]):
     """A cast, of one number or several side by side.
 
     >>> [port.name for port in cast_config("e4m3", registered_after="exponent").ports]
     ['clk', 'rst', 'x', 'i_valid', 'i_ready', 'p', 'o_valid', 'o_ready']
     """
 
-    numerics: Cast
-    alternatives: tuple[Cast, ...] = ()
     microarchitecture: CastArchitecture = field(default_factory=CastArchitecture)
 
     def __post_init__(self) -> None:
@@ -279,7 +272,7 @@ class CastConfig(HardwareConfig):
 
     @property
     def is_usual(self) -> bool:
-        return self.numerics.lanes == 1 and not self.latency and self.profile is not None
+        return self.profile is not None and not self.latency
 
     @classmethod
     def from_dict(cls, parts: Mapping[str, Any]) -> CastConfig:
@@ -413,7 +406,7 @@ def cast_config(
     Raises
     ------
     TypeError
-        for a value of the wrong kind, a profile beside a `Cast` or an instruction, and anything beside a `CastConfig`
+        for a value of the wrong kind, a profile beside a `Cast`, and anything beside a `CastConfig`
     ValueError
         for an unknown name, and for what no cast can be
 

@@ -73,7 +73,7 @@ def _payload(sign: Value, fraction: Value | None, is_nan: Value, to: FloatFormat
         return canonical
     room = to.man_bits - len(fraction)
     kept = Cat(Const(0, room), fraction) if room >= 0 else fraction[-room:]
-    return Mux(is_nan, Cat((canonical | kept)[: to.bits - 1], sign), canonical)
+    return Mux(is_nan, Cat((canonical | kept)[: to.bits - to.signed], sign)[: to.bits], canonical)
 
 
 NANS: dict[CastNan, Callable[[Value, Value | None, Value, FloatFormat], Value]] = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Unpack
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..spec import (
     SCALARS,
@@ -28,7 +29,7 @@ from .parallel import checked_jobs, in_order
 from .scratch_buffers import CHUNK
 from .source import DTYPES, as_numbers, require_subnormals, rounded_to, widen
 
-__all__ = ["cast", "cast_patterns", "uncast"]
+__all__ = ["PatternFunction", "cast", "cast_array", "cast_patterns", "uncast", "uncast_array"]
 
 
 def cast(
@@ -37,7 +38,7 @@ def cast(
     profile: str | None = None,
     *,
     random: Random = None,
-    dtype: object = None,
+    dtype: DTypeLike | None = None,
     jobs: int = 1,
     **rules: Unpack[CastFields],
 ) -> np.ndarray:
@@ -77,17 +78,7 @@ def cast(
     made = casting(format, profile, **rules)
     if made.is_back:
         raise ValueError(f"cast makes codes: take uncast from {made.source.name} to {made.destination.name}")
-    numbers = as_numbers(
-        x if dtype is None else rounded_to(x, dtype),  # type: ignore[arg-type]  # what is no dtype is refused there
-        made.source,
-        hint=": dtype='float32' rounds it first",
-    )
-    if numbers.dtype != DTYPES[made.source.name]:
-        numbers = widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32)
-    codes = np.empty(numbers.shape, np.uint8)
-    patterns = np.ascontiguousarray(numbers).view(f"u{numbers.itemsize}")
-    cast_patterns(patterns, made, codes, random_bits(random, codes.shape, made.random_bits, made.rounding), jobs=jobs)
-    return codes
+    return cast_array(x if dtype is None else rounded_to(x, dtype), made, partial(cast_patterns, jobs=jobs), random)
 
 
 def uncast(
@@ -127,11 +118,30 @@ def uncast(
     made = casting(format, profile, **rules)
     if not made.is_back:
         raise ValueError(f"uncast makes numbers: take cast from {made.source.name} to {made.destination.name}")
-    require_range("codes", c, made.source.bits, f"codes of {made.source.name}")
+    return uncast_array(c, made, partial(cast_patterns, jobs=jobs), random)
+
+
+PatternFunction = Callable[[np.ndarray, Cast, np.ndarray, np.ndarray | None], None]
+"""A function with the arguments of `cast_patterns`."""
+
+
+def cast_array(x: object, rules: Cast, convert: PatternFunction, random: Random = None) -> np.ndarray:
+    """Have ``convert`` cast the numbers of an array; errors are those of `cast`."""
+    numbers = as_numbers(x, rules.source, hint=": dtype='float32' rounds it first")
+    if numbers.dtype != DTYPES[rules.source.name]:
+        numbers = widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32)
+    patterns = np.ascontiguousarray(numbers).view(f"u{numbers.itemsize}")
+    codes = np.empty(patterns.shape, np.uint8)
+    convert(patterns, rules, codes, random_bits(random, codes.shape, rules.random_bits, rules.rounding))
+    return codes
+
+
+def uncast_array(c: np.ndarray, rules: Cast, convert: PatternFunction, random: Random = None) -> np.ndarray:
+    """Have ``convert`` cast the codes of an array back; errors are those of `uncast`."""
+    require_range("codes", c, rules.source.bits, f"codes of {rules.source.name}")
     codes = np.ascontiguousarray(c)
-    y = np.empty(codes.shape, DTYPES[made.destination.name])
-    bits = random_bits(random, codes.shape, made.random_bits, made.rounding)
-    cast_patterns(codes, made, y.view(f"u{y.itemsize}"), bits, jobs=jobs)
+    y = np.empty(codes.shape, DTYPES[rules.destination.name])
+    convert(codes, rules, y.view(f"u{y.itemsize}"), random_bits(random, y.shape, rules.random_bits, rules.rounding))
     return y
 
 

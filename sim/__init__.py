@@ -2,6 +2,6 @@
 
 from .regression import Regression, test
 from .verification import Verification, verify
-from .verilated import Verilated, VerilatedDecoder, verilate
+from .verilated import Verilated, VerilatedCast, VerilatedDecoder, verilate
 
-__all__ = ["Regression", "Verification", "Verilated", "VerilatedDecoder", "test", "verify", "verilate"]
+__all__ = ["Regression", "Verification", "Verilated", "VerilatedCast", "VerilatedDecoder", "test", "verify", "verilate"]

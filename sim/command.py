@@ -6,24 +6,26 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from ..hdl import CONFIGURATIONS, ConverterConfig, DecoderConfig, HardwareConfig, fields_of
-from ..spec import BlockOperation
-from ..spec.profiles import PROFILES_OF, under
+from ..hdl import CONFIGURATIONS, ConverterConfig, HardwareConfig, fields_of
+from ..spec import Cast, Operation
+from ..spec.profiles import PROFILES_OF, like
 
 __all__ = ["command_line"]
 
 
-def command_line(config: HardwareConfig | BlockOperation) -> str:
+def command_line(config: HardwareConfig | Operation) -> str:
     """The arguments by which the command line means this configuration: the profile from which it departs least, and
     its departures. For rules alone nothing is said of the hardware.
 
-    >>> from mxcast.hdl import converter_config, decoder_config
+    >>> from mxcast.hdl import cast_config, converter_config, decoder_config
     >>> command_line(converter_config("e4m3,e5m2", rounding="rtz"))
     'mxfp8_e4m3,mxfp8_e5m2 --profile ocp --set rounding=rtz'
     >>> command_line(decoder_config("e5m2", "idma", registered_after="scale"))
     'mxfp8_e5m2 --op decode --profile idma --set registered_after=scale'
+    >>> command_line(cast_config("e4m3", destination="bf16"))
+    'e4m3 --op cast --profile ocp --set destination=bf16'
     """
-    if isinstance(config, BlockOperation):
+    if isinstance(config, Operation):
         return _command(CONFIGURATIONS[config.name](config), {})
     return _command(config, HARDWARE[config.numerics.name](config))
 
@@ -33,7 +35,7 @@ def _command(config: HardwareConfig, hardware: dict[str, str]) -> str:
     wanted = first.by_name()
 
     def departures(profile: str) -> dict[str, object]:
-        usual = under(type(first), first.block, profile, {}).by_name() | {"block_size": 32}
+        usual = _usual(first, profile)
         return {key: value for key, value in wanted.items() if key != "block" and value != usual.get(key)}
 
     profile = min([config.profile or "ocp", *known], key=lambda name: len(departures(name)))
@@ -45,14 +47,25 @@ def _command(config: HardwareConfig, hardware: dict[str, str]) -> str:
         fields["scale_rule"] = ",".join(map(str, rules))
     operation = "" if first.name == "encode" else f" --op {first.name}"
     chosen = [f"--set {key}={value}" for key, value in {**fields, **hardware}.items()]
-    return " ".join([f"{config.formats}{operation} --profile {profile}", *chosen])
+    format = first.scalar.name if isinstance(first, Cast) else config.formats
+    return " ".join([f"{format}{operation} --profile {profile}", *chosen])
+
+
+def _usual(operation: Operation, profile: str) -> dict[str, object]:
+    """The fields that need not be said beside a format and a profile; none where the profile has no such cast."""
+    found = like(operation, profile)
+    if found is None:
+        return {}
+    if not isinstance(operation, Cast):
+        return found.by_name() | {"block_size": 32}
+    return found.by_name() | {"lanes": 1} | ({"destination": None} if operation.is_back else {"source": "fp32"})
 
 
 def _of_encoder(config: ConverterConfig) -> dict[str, str]:
     return fields_of(config.microarchitecture, config.modes)
 
 
-def _of_decoder(config: DecoderConfig) -> dict[str, str]:
+def _of_one_form(config: HardwareConfig) -> dict[str, str]:
     chosen, usual = config.microarchitecture, type(config.microarchitecture)()
     fields: dict[str, Any] = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(chosen)}
     return {
@@ -62,5 +75,9 @@ def _of_decoder(config: DecoderConfig) -> dict[str, str]:
     }
 
 
-HARDWARE: dict[str, Callable[..., dict[str, str]]] = {"encode": _of_encoder, "decode": _of_decoder}
+HARDWARE: dict[str, Callable[..., dict[str, str]]] = {
+    "encode": _of_encoder,
+    "decode": _of_one_form,
+    "cast": _of_one_form,
+}
 """By the name of the operation, the fewest fields that say the hardware of a configuration."""

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..spec import BlockOperation, Role
-from . import causes, decoding, decoding_causes, encoding
+from ..spec import Operation, Role
+from . import casting, casting_causes, causes, decoding, decoding_causes, encoding
 from .stimuli import random_bits
 from .transactions import Transactions
 
@@ -100,21 +100,38 @@ OPERATIONS: dict[str, Simulated] = {
         only=decoding_causes.only,
         described=decoding.described,
     ),
+    "cast": Simulated(
+        golden=casting.golden,
+        kinds=("standard", "all", "boundary", "random"),
+        stimuli=casting.stimuli,
+        random=casting.random,
+        regression=casting.regression,
+        sample=casting.sample,
+        few=casting.few,
+        usual=casting.usual,
+        single=casting.single_bits,
+        hard=casting.hard,
+        swept=casting.swept,
+        causes=casting_causes.CAUSES,
+        why=casting_causes.causes,
+        only=casting_causes.only,
+        described=casting.described,
+    ),
 }
 """By the name of the operation."""
 
 
-def of(operation: BlockOperation) -> Simulated:
+def of(operation: Operation) -> Simulated:
     """The entry of an operation."""
     return OPERATIONS[operation.name]
 
 
-def golden(operation: BlockOperation, entering: Transactions) -> Transactions:
+def golden(operation: Operation, entering: Transactions) -> Transactions:
     """What the golden model makes of what enters."""
     return of(operation).golden(operation, entering)
 
 
-def drawn(operation: BlockOperation, entering: Transactions, seed: int) -> Transactions:
+def drawn(operation: Operation, entering: Transactions, seed: int) -> Transactions:
     """The same with seeded random bits, where the rounding takes some."""
     random = random_bits(operation, (len(entering), operation.block_size), seed)
     return entering if random is None else entering.with_arrays({Role.RANDOM: random})

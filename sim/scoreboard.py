@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..hdl import HardwareConfig
-from ..spec import BlockOperation
+from ..spec import Operation
 from .command import command_line
 from .operations import of
 from .transactions import Transactions
@@ -33,12 +33,7 @@ class Scoreboard:
     mismatches: list[str] = field(default_factory=list)
 
     def compare(
-        self,
-        stimulus: str,
-        operation: BlockOperation,
-        entering: Transactions,
-        expected: Transactions,
-        actual: Transactions,
+        self, stimulus: str, operation: Operation, entering: Transactions, expected: Transactions, actual: Transactions
     ) -> None:
         """Compare what left a design with what should have, for transactions of an operation."""
         first = self.counts.get(stimulus, 0)

@@ -12,7 +12,7 @@ import numpy as np
 from ..hdl import ConverterConfig, ConverterFields, Format, HardwareConfig, converter_config, verilog
 from ..host.cache import refreshed
 from ..models.source import DTYPES, narrow, widen
-from ..spec import BlockOperation, Encode
+from ..spec import Encode, Operation
 from . import stimuli as make
 from .command import command_line
 from .driver import Driver
@@ -196,9 +196,7 @@ def _comparisons(
             yield
 
 
-def _compare(
-    board: Scoreboard, name: str, rules: BlockOperation, entering: Transactions, design: Driver, seed: int
-) -> None:
+def _compare(board: Scoreboard, name: str, rules: Operation, entering: Transactions, design: Driver, seed: int) -> None:
     if isinstance(design, StalledDriver):
         design = design.seeded(seed)
     try:

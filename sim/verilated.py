@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..hdl import ConverterFields, DecoderConfig, Format, HardwareConfig, converter_config, verilog
+from ..hdl import CastConfig, ConverterFields, DecoderConfig, Format, HardwareConfig, converter_config, verilog
 from ..models import BlockArray, Quantized
 from ..models.block import Random, check_blocks, quantized
+from ..models.cast import cast_array, uncast_array
 from ..models.decode import decoded
 from ..models.source import DTYPES, widen
-from ..spec import Decode, Encode, Operation, Role
+from ..spec import Cast, Decode, Encode, Operation, Role
 from .driver import Driver, build
 from .handshake import StalledDriver
-from .transactions import Transactions
+from .transactions import Transactions, data_ports
 
-__all__ = ["Verilated", "VerilatedDecoder", "driver_of", "verilate", "verilate_decoder"]
+__all__ = [
+    "Verilated",
+    "VerilatedCast",
+    "VerilatedDecoder",
+    "driver_of",
+    "verilate",
+    "verilate_cast",
+    "verilate_decoder",
+]
 
 
 class Verilated:
@@ -87,6 +96,40 @@ class VerilatedDecoder:
         y.view(f"u{y.itemsize}")[:] = made[Role.NUMBERS]
 
 
+class VerilatedCast:
+    """A Verilated cast. Call it like `models.cast`, or like `models.uncast` if it is a way back, without rules; it
+    returns the same, for an array of any shape. The last word is completed with zeros.
+
+    One with registers is given gaps on both sides, and raises `handshake.HandshakeError` where not every word has its
+    one result in its place.
+    """
+
+    def __init__(self, driver: Driver, numerics: Cast) -> None:
+        self.driver, self.numerics = driver, numerics
+
+    def __call__(self, x: Any, *, random: Random = None) -> np.ndarray:
+        convert = uncast_array if self.numerics.is_back else cast_array
+        return convert(x, self.numerics, self.cast_patterns, random)
+
+    def cast_patterns(
+        self, patterns: np.ndarray, rules: Cast, results: np.ndarray, random: np.ndarray | None = None
+    ) -> None:
+        """Cast bit patterns into a given array, as `models.cast.cast_patterns` does."""
+        if rules != self.numerics:
+            raise ValueError("a Verilated cast follows the rules that it was built for only")
+        enters, leaves = (data_ports(rules.ports, side) for side in ("input", "output"))
+        given = [patterns, *([] if random is None else [random])]
+        words = {port.role: _in_words(array, rules.lanes) for port, array in zip(enters, given, strict=True)}
+        made = self.driver(Transactions(words))[leaves[0].role]
+        results.reshape(-1)[:] = made.reshape(-1)[: results.size]
+
+
+def _in_words(values: np.ndarray, lanes: int) -> np.ndarray:
+    """Values of any shape as (n, lanes), the last row completed with zeros."""
+    flat = values.reshape(-1)
+    return np.append(flat, np.zeros(-len(flat) % lanes, flat.dtype)).reshape(-1, lanes)
+
+
 def driver_of(text: str, top: str, config: HardwareConfig | Operation, lint: bool = True) -> Driver:
     """The Verilated module ``top`` of a Verilog text with the ports of a configuration, clock and handshake among
     them, or of an operation. With ``lint`` Verilator's warnings are errors.
@@ -116,3 +159,8 @@ def verilate(config: Format, profile: str | None = None, **fields: Unpack[Conver
 def verilate_decoder(config: DecoderConfig) -> VerilatedDecoder:
     """The Verilated design of a `DecoderConfig`. Raises `ToolError` where Verilator or the C++ compiler is missing."""
     return VerilatedDecoder(driver_of(verilog(config, "dut"), "dut", config), config.numerics)
+
+
+def verilate_cast(config: CastConfig) -> VerilatedCast:
+    """The Verilated design of a `CastConfig`. Raises `ToolError` where Verilator or the C++ compiler is missing."""
+    return VerilatedCast(driver_of(verilog(config, "dut"), "dut", config), config.numerics)

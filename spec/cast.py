@@ -174,6 +174,10 @@ class Cast(Operation):
             )
 
     @property
+    def block_size(self) -> int:
+        return self.lanes
+
+    @property
     def is_back(self) -> bool:
         """Are codes turned into numbers?"""
         return self.destination.name in SOURCES
@@ -185,7 +189,7 @@ class Cast(Operation):
 
     @property
     def subject(self) -> str:
-        return f"{self.source.name}_to_{self.destination.name}"
+        return f"{self.source.name}_to_{self.destination.name}" + (f"_x{self.lanes}" if self.lanes > 1 else "")
 
     @property
     def formats(self) -> dict[str, NumberFormat]:

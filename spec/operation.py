@@ -26,6 +26,8 @@ class Operation(ABC):
     """
 
     name: ClassVar[str]
+    random_bits: int
+    """Random bits that each number takes."""
 
     def __init_subclass__(cls, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
@@ -36,6 +38,11 @@ class Operation(ABC):
     @abstractmethod
     def subject(self) -> str:
         """What is converted, in a word: part of the names of files and modules."""
+
+    @property
+    @abstractmethod
+    def block_size(self) -> int:
+        """How many numbers are converted together."""
 
     @property
     @abstractmethod

@@ -25,6 +25,7 @@ __all__ = [
     "Profile",
     "casting",
     "decoding",
+    "like",
     "numerics",
     "profile_of",
     "under",
@@ -268,8 +269,9 @@ def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fiel
     to numbers. The rules are those of a profile (``ocp`` unless given), with any field replaced.
 
     An instruction of PTX may stand in place of the format (`ptx.INSTRUCTIONS`); its profile is ``ptx``. A `Cast` may
-    stand there too, without a profile. Raises ValueError for an unknown format, profile, field or rule, and for a
-    destination that the profile's definition has not, TypeError for a profile beside a `Cast` or an instruction.
+    stand there too, without a profile. Raises ValueError for an unknown format, profile, field or rule, for a
+    destination that the profile's definition has not, and for an instruction under another profile, TypeError for a
+    profile beside a `Cast`.
 
     >>> casting("cvt.rz.ue8m0x2.bf16x2").by_name()["overflow"], casting("e4m3", destination="bf16").subject
     ('inf', 'e4m3_to_bf16')
@@ -281,8 +283,8 @@ def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fiel
     given: dict[str, Any] = {**fields}
     scalar: str | FloatFormat = format
     if is_instruction(format):
-        if profile is not None:
-            raise TypeError("an instruction says all its rules: a profile cannot be given beside it")
+        if profile not in (None, "ptx"):
+            raise ValueError(f"an instruction is one of the profile ptx, not of {profile}")
         given = INSTRUCTIONS[known_name("instruction", format, INSTRUCTIONS)] | given
         scalar, profile = given.pop("format"), "ptx"
     if "source" in given and "destination" in given:
@@ -345,14 +347,14 @@ def profile_of(rules: Operation, preferred: str | None = None) -> str | None:
     """
     known = PROFILES_OF[rules.name]
     candidates = [*([] if preferred is None else [known_name("profile", preferred, known)]), *known]
-    return next((name for name in candidates if _has_rules(rules, name)), None)
+    return next((name for name in candidates if like(rules, name) == rules), None)
 
 
-def _has_rules(rules: Operation, profile: str) -> bool:
-    """Are these the rules of a profile?"""
+def like(rules: Operation, profile: str) -> Operation | None:
+    """The operation of the same formats under a profile; None where its definition has no such cast."""
     if isinstance(rules, BlockOperation):
-        return under(type(rules), rules.block, profile, {}) == rules
+        return under(type(rules), rules.block, profile, {})
     if not isinstance(rules, Cast) or rules.destination.name not in dict(CASTS[profile].by_destination):
-        return False
+        return None
     numbers: CastFields = {"destination": rules.destination} if rules.is_back else {"source": rules.source}
-    return casting(rules.scalar, profile, lanes=rules.lanes, **numbers) == rules
+    return casting(rules.scalar, profile, **numbers).replace(lanes=rules.lanes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...models.source import narrow
-from ...spec import BlockOperation, Encode
+from ...spec import Encode, Operation
 from .boundary import boundary_fractions
 from .source import Source, depth
 
@@ -37,7 +37,7 @@ def random_blocks(numerics: Encode, blocks: int, seed: int) -> np.ndarray:
     return patterns
 
 
-def random_bits(numerics: BlockOperation, shape: tuple[int, ...], seed: int) -> np.ndarray | None:
+def random_bits(numerics: Operation, shape: tuple[int, ...], seed: int) -> np.ndarray | None:
     """Seeded random bits for the elements of blocks, with all zeros and all ones more often; None where the rounding
     takes none."""
     if not numerics.random_bits:
