@@ -67,6 +67,7 @@ def _of_encoder(config: HardwareConfig) -> list[str]:
 TESTS: dict[str, Callable[[HardwareConfig], list[str]]] = {
     "encode": _of_encoder,
     "decode": lambda config: ["unknown_start"],
+    "cast": lambda config: ["unknown_start"],
 }
 """By the name of the operation."""
 

@@ -4,19 +4,22 @@ for every format and profile; and planted bugs.
 
 import random
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mxcast
-from mxcast.hdl import CastConfig, Caster, cast_config, config_of, number_cast, verilog
+from mxcast.hdl import CastConfig, Caster, cast_config, config_of, emit, number_cast, verilog
 from mxcast.hdl.emission import WAIVER
 from mxcast.hdl.modules import convert_all
 from mxcast.models.cast import cast_patterns
 from mxcast.sim.casting import entering_port, everything, leaving_port, stimuli
 from mxcast.sim.command import command_line
 from mxcast.sim.driver import Driver, build
+from mxcast.sim.self_checking import bench
 from mxcast.sim.transactions import Transactions
 from mxcast.sim.verification import verify
 from mxcast.sim.verilated import driver_of
@@ -226,3 +229,21 @@ def test_names_and_ports():
     with pytest.raises(ValueError, match="^an instruction is one of the profile ptx, not of ocp$"):
         cast_config("cvt.rp.satfinite.ue8m0x2.f32", "ocp")
     assert config_of(config.to_dict()) == config
+
+
+@pytest.mark.parametrize("registers", ["", "exponent,shifted"])
+def test_the_bench_beside_the_verilog(registers, tmp_path):
+    if shutil.which("iverilog") is None:
+        pytest.skip("Icarus is not installed")
+    config = cast_config("e4m3", registered_after=registers, lanes=2)
+    files = emit(config, tmp_path, "dut", bench=bench(config, "dut"))
+    text = files["verilog"].read_text()
+    broken = text.replace("7'h7e", "7'h7d")
+    assert broken != text
+    for verilog_text, verdict in ((text, "PASS"), (broken, "FAIL")):
+        (tmp_path / "dut.v").write_text(verilog_text)
+        folder = files["verilog"].parent
+        command = ["iverilog", "-g2005", "-Wall", "-s", "dut_tb", "-o", "tb", "dut.v", folder / "dut_tb.v"]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        said = subprocess.run(["vvp", "tb"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+        assert said.strip().splitlines()[-1].startswith(verdict)
