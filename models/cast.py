@@ -158,20 +158,41 @@ def cast_patterns(
 
     def work(start: int) -> None:
         part = slice(start, start + CHUNK)
-        if rules.source.bits <= 16 and drawn is None:
-            np.take(_table(rules), flat[part], out=out[part], mode="clip")
+        if drawn is None:
+            np.take(_table(rules), _places(flat[part], rules), out=out[part], mode="clip")
         else:
-            out[part] = _by_rules(flat[part], rules, None if drawn is None else drawn[part])
+            out[part] = _by_rules(flat[part], rules, drawn[part])
 
     for _ in in_order(work, range(0, flat.size, CHUNK), jobs):
         pass
 
 
+SHORT = 16
+"""Bits of a pattern that decide its result, with the OR of the rest: with a sign, eight bits of exponent and seven of
+fraction these are three more bits of the fraction than any code has.
+"""
+
+
+def _places(patterns: np.ndarray, rules: Cast) -> np.ndarray:
+    """Where the results of patterns are in `_table`."""
+    rest = rules.source.bits - SHORT
+    if rest <= 0:
+        return patterns
+    places = patterns >> np.uint32(rest - 1)
+    np.bitwise_and(places, np.uint32(-2 % (1 << 32)), out=places)
+    return np.bitwise_or(places, (patterns & np.uint32((1 << rest) - 1)) != 0, out=places)
+
+
 @lru_cache(maxsize=32)
 def _table(rules: Cast) -> np.ndarray:
-    """The result of every pattern of a source of at most 16 bits."""
-    found = _by_rules(np.arange(1 << rules.source.bits), rules, None)
-    return found.astype(f"u{-(-rules.destination.bits // 8)}")
+    """The result of every pattern of a source of at most 16 bits; of the longer FP32 one for the first 16 bits with all
+    others 0, and one with others that are not.
+    """
+    rest = rules.source.bits - SHORT
+    patterns = np.arange(1 << min(rules.source.bits, SHORT))
+    if rest > 0:
+        patterns = (patterns[:, None] << rest | [0, 1]).reshape(-1)
+    return _by_rules(patterns, rules, None).astype(f"u{-(-rules.destination.bits // 8)}")
 
 
 # All arithmetic is on integers: every source number but zero is a normal number of float64, whose fields say all.

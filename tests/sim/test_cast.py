@@ -106,19 +106,20 @@ def test_fp32_of_every_profile(record_property):
     assert counted > 20_000_000
 
 
+LONG = list(dict.fromkeys([*(casting(name, "ptx") for name in SCALARS), *(casting("e8m0", name) for name in CASTS)]))
+
+
 @pytest.mark.slow
-def test_all_patterns_of_fp32():
-    """2**32 patterns, for every format under PTX's rules and every rounding of E8M0 that a profile has."""
-    family = [casting(name, "ptx") for name in SCALARS] + [casting("e8m0", profile) for profile in CASTS]
-    design, count = side_by_side(family), 0
-    for first in range(0, 1 << 32, 1 << 24):
-        patterns = np.arange(first, first + (1 << 24), dtype=np.uint64).astype(np.uint32)[:, None]
-        made = {f"y{number}": np.empty(patterns.shape, np.uint8) for number in range(len(family))}
-        design.fill({"given": patterns, "random": patterns.astype(np.uint16)}, made)
-        for number, rules in enumerate(family):
-            wanted = np.empty(patterns.shape, np.uint8)
-            cast_patterns(patterns, rules, wanted)
-            assert np.array_equal(made[f"y{number}"], wanted), rules.by_name()
+@pytest.mark.parametrize("rules", LONG, ids=lambda rules: f"{rules.destination.name}-{rules.id}")
+def test_all_patterns_of_fp32(rules):
+    """2**32 of them."""
+    design, count, step = side_by_side([rules]), 0, 1 << 22
+    for first in range(0, 1 << 32, step):
+        patterns = np.arange(first, first + step, dtype=np.uint64).astype(np.uint32)[:, None]
+        made, wanted = np.empty(patterns.shape, np.uint8), np.empty(patterns.shape, np.uint8)
+        design.fill({"given": patterns, "random": np.zeros(patterns.shape, np.uint16)}, {"y0": made})
+        cast_patterns(patterns, rules, wanted)
+        assert np.array_equal(made, wanted)
         count += len(patterns)
     assert count == 1 << 32
 
