@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict, Unpack
 
+from . import ptx
 from .catalogue import Rule, excerpt, unknown_name
 from .formats import E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, FP32, SOURCES, FloatFormat, NumberFormat
 from .names import format_of, scalar_format
@@ -115,10 +116,6 @@ class CastFields(TypedDict, total=False):
     random_bits: int
 
 
-PTX_NAMES = {"rounding": {"rz": "rtz", "rs": "sr"}, "overflow": {"satfinite": "saturate"}}
-"""By field, PTX's names of rules, which are read too. ``rn`` depends on the format: see `Cast`."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Cast(Operation):
     """One complete rule for turning numbers into codes of a scalar format, or such codes into numbers.
@@ -161,10 +158,8 @@ class Cast(Operation):
             )
         if type(self.lanes) is not int or self.lanes not in (1, 2, 4):
             raise ValueError(f"lanes must be 1, 2 or 4, not {excerpt(self.lanes)}")
-        names = PTX_NAMES | {"rounding": PTX_NAMES["rounding"] | {"rn": "rna" if to.is_power_of_two else "rne"}}
         for name, rule in CAST_RULES.items():
-            given = getattr(self, name)
-            object.__setattr__(self, name, rule.named(name, names.get(name, {}).get(given, given)))
+            object.__setattr__(self, name, rule.named(name, self._of_ptx(name, getattr(self, name))))
         object.__setattr__(self, "random_bits", random_bits_under(self.rounding, self.random_bits))
         if self.rounding is CastRounding.RP and to.signed:
             raise ValueError(f"the rounding rp is for formats without a sign, which {to.name} is not")
@@ -172,6 +167,12 @@ class Cast(Operation):
             raise ValueError(
                 f"{to.name} has neither Inf nor NaN, so overflow must be saturate (OCP MX v1.0, section 5.3)"
             )
+
+    def _of_ptx(self, field: str, name: str) -> str:
+        """The name here of a rule that may have that of PTX."""
+        if name == "rn" and self.destination.is_power_of_two:
+            return "rna"
+        return ptx.RULES.get(field, {}).get(name, name) if isinstance(name, str) else name
 
     @property
     def block_size(self) -> int:

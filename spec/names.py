@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from . import ptx
 from .blocks import BLOCKS, OTHER_BLOCKS, BlockFormat, block_name
 from .catalogue import excerpt, known_name, unknown_name
 from .formats import (
@@ -49,15 +50,13 @@ def source_format(name: str | FloatFormat, kind: str = "source") -> FloatFormat:
     return SOURCES[known_name(kind, name, SOURCES)]
 
 
-PTX_NAMES = {"ue8m0": "e8m0"}
-"""Names that PTX gives to formats, which are read too."""
-
-
 def scalar_format(name: str | FloatFormat, kind: str, known: Mapping[str, FloatFormat]) -> FloatFormat:
-    """The one of the known formats of this name; ``kind`` says in the error what was asked for."""
+    """The one of the known formats of this name, which may be that of PTX; ``kind`` says in the error what was asked
+    for.
+    """
     given = name.name if isinstance(name, FloatFormat) else name
     if isinstance(given, str):
-        given = PTX_NAMES.get(given.lower(), given)
+        given = ptx.FORMATS.get(given.lower(), given)
     found = known[known_name(kind, given, known)]
     if isinstance(name, FloatFormat) and name != found:
         raise ValueError(f"{name.name!r} is the name of another format: give it by its name")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeAlias, TypeVar, Unpack
 
 from .block_operation import BlockOperation
 from .blocks import BlockFormat
@@ -34,17 +34,20 @@ __all__ = [
 
 Made = TypeVar("Made", bound=BlockOperation)
 
+Rules: TypeAlias = tuple[tuple[str, str], ...]
+"""Fields and their values by name."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
     """The rules of one public definition, to be applied to any block format."""
 
     name: str
-    rules: tuple[tuple[str, str], ...]
+    rules: Rules
     source: str
     date: str
     remark: str = ""
-    by_destination: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    by_destination: tuple[tuple[str, Rules], ...] = ()
     """Of casts: the destinations that the definition has, by name, and the rules that are for one of them only."""
 
 

@@ -1,4 +1,4 @@
-"""The casts of NVIDIA's PTX by the names of their instructions, such as ``cvt.rp.satfinite.ue8m0x2.f32``.
+"""What NVIDIA's PTX calls formats, rules and casts: an instruction is a cast, ``cvt.rp.satfinite.ue8m0x2.f32``.
 
 PTX ISA 9.0, section cvt, of August 2025; forms with ``.relu``, which are no casts alone, are left out. An instruction
 packs its first operand into the high bits, so operands a and b are the number ``{a, b}`` of Verilog. Instructions with
@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["INSTRUCTIONS", "is_instruction"]
+__all__ = ["FORMATS", "INSTRUCTIONS", "RULES", "is_instruction"]
+
+FORMATS = {"ue8m0": "e8m0"}
+"""Its names of formats that have others here."""
+
+RULES = {"rounding": {"rz": "rtz", "rs": "sr", "rn": "rne"}, "overflow": {"satfinite": "saturate"}}
+"""By field of `Cast`, its names of rules. To powers of two ``rn`` is ``rna`` (CUDA 13.5 headers, cudaRoundNearest)."""
 
 FP8, FP6, FP4, SCALE = ("e4m3", "e5m2"), ("e2m3", "e3m2"), ("e2m1",), ("ue8m0",)
 PACKED = {"fp32": "f32", "fp16": "f16x2", "bf16": "bf16x2"}

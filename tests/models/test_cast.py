@@ -1,7 +1,9 @@
 """Casting: the golden model against the exact definition and against other libraries, whose differences are counted."""
 
 import random
+import re
 import warnings
+from pathlib import Path
 
 import gfloat
 import ml_dtypes
@@ -247,6 +249,18 @@ def test_what_the_sources_of_profiles_say(name, profile, rounding, overflow):
     x = np.array(list(said), np.uint32).view(np.float32)
     got = mxcast.cast(x, name, profile, rounding=rounding, overflow=overflow)
     assert got.tolist() == list(said.values()) and got.dtype == np.uint8
+
+
+def test_the_numbers_of_the_document():
+    """The table of one number in E8M0 under every profile, in docs/numerics.md."""
+    text = (Path(__file__).parents[2] / "docs" / "numerics.md").read_text()
+    head, _, *rows = text.partition("The same number in E8M0")[2].partition("\n\n")[2].partition("\n\n")[0].split("\n")
+    profiles = re.findall("`(.*?)`", head)
+    for row in rows:
+        number, *codes = (cell.strip() for cell in row.strip("|").split("|"))
+        x = np.array([float(2**-149 if number == "2^-149" else number)], np.float32)
+        assert [int(mxcast.cast(x, "e8m0", profile)[0]) for profile in profiles] == list(map(int, codes)), number
+    assert profiles == list(CASTS) and len(rows) == 7
 
 
 def test_onnx_without_saturation_is_a_choice_of_rules():
