@@ -4,87 +4,19 @@ found and named.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from mxcast.hdl import converter_config, verilog
+from mxcast.hdl import converter_config
 from mxcast.models import quantize
 from mxcast.proof.check_rtl import Check, check_rtl
 from mxcast.spec import Encode, Role
 
-DESIGNS = Path(__file__).parent / "designs"
-CONFIG = converter_config("e2m1", "ocp", block_size=4)
-
-PORTS = {"x": "in_{i}", "scale": "shared", "p": "out_{i}"}
-FIELDS = {
-    "x": "signs[{i}]:exponents[{8*i+7}:{8*i}]:fractions[{23*i+22}:{23*i}]",
-    "scale": "shared",
-    "p": "codes[{4*i}:{4*i+3}]",
-}
-PIPE = {
-    "x": "data@msb",
-    "scale": "result[23:16]",
-    "p": "result[15:0]@msb",
-    "clk": "clk",
-    "rst": "rst_n@low",
-    "valid": 1,
-}
-TURN = {"x": "data", "scale": "result[23:16]", "p": "result[15:0]", "clk": "clk", "latency": 1}
-
-
-@pytest.fixture
-def check(tmp_path):
-    def run(top: str, asked: dict, *define: str, config=CONFIG, **options) -> Check:
-        return check_rtl(
-            sorted(DESIGNS.glob("*.sv")),
-            top,
-            config,
-            asked,
-            include=[DESIGNS],
-            define=define,
-            out=tmp_path,
-            blocks=20_000,
-            **options,
-        )
-
-    return run
+from .foreign import CONFIG, FIELDS, PIPE, PORTS, TURN, emitted
 
 
 def names(check: Check) -> list[str]:
     return [name for candidate in check.matches for name in candidate.names]
-
-
-SLOW = pytest.mark.slow
-
-
-@pytest.mark.parametrize(
-    "top, asked",
-    [
-        pytest.param("e2m1_block", PORTS, marks=SLOW),  # a port for each element
-        pytest.param("e2m1_vector", FIELDS, marks=SLOW),  # fields apart, codes with ascending indices
-        ("e2m1_reversed", FIELDS | {"p": "codes"}),  # what Yosys reads with its other reader only
-        ("e2m1_pipe", PIPE | {"latency": 2}),  # registers, with an enable and resets that are tied
-        pytest.param("e2m1_pipe", PIPE | {"latency": 2, "clk": "clk@low"}, marks=SLOW),
-    ],
-)
-def test_a_right_design_passes(check, top, asked):
-    result = check(top, asked)
-    assert result.passed and not result.remarks and not result.first
-    assert [argument.reader for argument in result.arguments] == [
-        "slang"
-    ] and "read_verilog" in result.unread  # of all files
-    assert {step.question.name: step.answer.result for step in result.steps}["block"] == "unsat"
-    assert [row["stimulus"] for row in result.stimuli] == [
-        "corner",
-        "boundary",
-        "random",
-        "single bits",
-        "1/2048 of all",
-    ]
-    assert all(row["blocks"] and not row["differ"] for row in result.stimuli) and not result.divergence.differing_blocks
-    assert (result.folder / "report.json").is_file() and (result.folder / "slang" / "block.smt2").is_file()
 
 
 @pytest.mark.parametrize(
@@ -256,50 +188,6 @@ def test_no_time(check):
         "e2m1_vector", FIELDS, parameters={"N": 8}, timeout=0.01, config=converter_config("e2m1", block_size=8)
     )
     assert result.status == "TIMEOUT" and result.steps and not result.remarks
-
-
-def emitted(tmp_path: Path, edit: tuple[str, str] | None = None, **fields: object) -> Path:
-    text = verilog(converter_config("e4m3", block_size=2, **fields), "ours")
-    if edit:
-        assert edit[0] in text
-        text = text.replace(*edit)
-    path = tmp_path / "ours.v"
-    path.write_text(text)
-    return path
-
-
-@pytest.mark.parametrize(
-    "fields, profile",
-    [
-        pytest.param({}, "ocp", marks=SLOW),
-        pytest.param({"scale_rule": "ceil"}, "nvidia", marks=SLOW),
-        ({"scale_rule": "rceil", "specials": "te"}, "te"),
-        pytest.param({"scale_rule": "even"}, "torchao_even", marks=SLOW),
-    ],
-)
-def test_emitted_verilog_needs_no_map_and_is_recognised(tmp_path, fields, profile):
-    """Whatever it is checked against, its own profile is named."""
-    path = emitted(tmp_path, **fields)
-    result = check_rtl([path], "ours", converter_config("e4m3", profile, block_size=2), out=tmp_path, blocks=20_000)
-    assert result.passed
-    other = check_rtl(
-        [path], "ours", converter_config("e4m3", "gorodecky_sousa", block_size=2), out=tmp_path, blocks=20_000
-    )
-    assert other.status == "FAIL" and profile in other.matches[0].names
-
-
-@pytest.mark.parametrize(
-    "source, rounding",
-    [("bf16", "rne"), pytest.param("fp16", "rtz", marks=SLOW), pytest.param("fp32", "sr", marks=SLOW)],
-)
-def test_sources_and_random_bits(tmp_path, source, rounding):
-    path = emitted(tmp_path, source=source, rounding=rounding)
-    config = converter_config("e4m3", block_size=2, source=source, rounding=rounding)
-    assert check_rtl([path], "ours", config, out=tmp_path, blocks=20_000).passed
-    wrong = config.numerics.replace(element_subnormals="flush")
-    result = check_rtl([path], "ours", converter_config(wrong), out=tmp_path, blocks=20_000)
-    assert result.status == "FAIL" and result.smallest
-    assert result.matches[0].numerics == config.numerics
 
 
 def test_the_format_is_a_rule_too(tmp_path):

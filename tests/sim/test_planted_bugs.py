@@ -17,8 +17,6 @@ from mxcast.sim import verify
 from mxcast.sim.verilated import driver_of
 from mxcast.spec import ScaleRule, Specials, Subnormals
 
-from ..configurations import share
-
 NAME = "planted"
 
 
@@ -145,7 +143,7 @@ def planted(name: str, monkeypatch) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", share(IN_COCOTB, 3))  # `verify` finds each of them in every run
+@pytest.mark.parametrize("name", IN_COCOTB)
 def test_the_cocotb_regression_finds_it(name, monkeypatch, tmp_path):
     file = tmp_path / "planted.v"
     file.write_text(planted(name, monkeypatch))

@@ -1,0 +1,27 @@
+"""Fixtures of the tests of proofs."""
+
+from __future__ import annotations
+
+import pytest
+
+from mxcast.proof.check_rtl import Check, check_rtl
+
+from .foreign import CONFIG, DESIGNS
+
+
+@pytest.fixture
+def check(tmp_path):
+    def run(top: str, asked: dict, *define: str, config=CONFIG, **options) -> Check:
+        return check_rtl(
+            sorted(DESIGNS.glob("*.sv")),
+            top,
+            config,
+            asked,
+            include=[DESIGNS],
+            define=define,
+            out=tmp_path,
+            blocks=20_000,
+            **options,
+        )
+
+    return run
