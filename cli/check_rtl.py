@@ -13,7 +13,7 @@ from ..host.files import read_toml
 from ..spec import Role
 from ..spec.catalogue import unknown_name
 from .errors import ExitCode
-from .options import PROVED, Config, Force, Json, Op, Out, Profile, Quiet, Seed, Set, Verbose, request
+from .options import Config, Force, Json, Op, Out, Profile, Quiet, Seed, Set, Verbose, request
 from .output import Output
 from .proving import read_by, steps_table
 
@@ -114,7 +114,7 @@ def check_rtl(
     """
     output = Output(json, quiet, verbose)
     usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
-    chosen = request(usage, format, profile, set, config, allow_all=False, op=op, operations=PROVED).configs[0]
+    chosen = request(usage, format, profile, set, config, allow_all=False, op=op).configs[0]
     if top is None:
         raise ValueError("the module to check is missing: --top MODULE")
     output.configuration(chosen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,6 @@ from .output import Output
 from .settings import CONSTRAINTS, TABLES, Settings, constrained, read_settings
 
 __all__ = [
-    "PROVED",
     "Config",
     "Force",
     "Format",
@@ -109,9 +108,6 @@ KEYS = {
 FORMATS: dict[str, Iterable[str]] = {"encode": BLOCKS, "decode": BLOCKS, "cast": SCALARS}
 """By operation, what ``all`` formats are."""
 
-PROVED = ("encode", "decode")
-"""Operations that have a specification for proofs."""
-
 MOST_DIGITS = 18
 """Of a whole number that a rule can take."""
 
@@ -147,17 +143,13 @@ def request(
     allow_all: bool = True,
     output: Output | None = None,
     op: str = "encode",
-    operations: Collection[str] = CONFIGURATIONS,
 ) -> Request:
     """What the options mean; those of the command line win over the file ``config``.
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
-    configuration, and of one mode. ``output`` shows that registers are being chosen. ``operations`` are those that the
-    command takes. Raises ValueError and TypeError.
+    configuration, and of one mode. ``output`` shows that registers are being chosen. Raises ValueError and TypeError.
     """
     op = known_name("operation", op, CONFIGURATIONS)
-    if op not in operations:
-        raise ValueError(f"mxcast {usage.split()[0]} takes --op {' or '.join(operations)}, not {op}")
     if config and op != "encode":
         raise ValueError(f"a configuration file is of an encoder: leave out --config or --op {op}")
     settings = read_settings(config) if config else Settings()

@@ -17,7 +17,6 @@ from ..spec import Encode, Role
 from ..spec.profiles import profile_of
 from .errors import ExitCode
 from .options import (
-    PROVED,
     Config,
     Force,
     Format,
@@ -103,18 +102,7 @@ def prove(
         asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
         built_for = target or (netlist if netlist in BEST else None)
-        asked = request(
-            "prove {}",
-            format,
-            profile,
-            set,
-            config,
-            name=name,
-            target=built_for,
-            output=output,
-            op=op,
-            operations=PROVED,
-        )
+        asked = request("prove {}", format, profile, set, config, name=name, target=built_for, output=output, op=op)
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
     from ..proof import prove
@@ -197,7 +185,7 @@ def mutate(
     which is a failure. Every mutant of the specification must be refuted by the solver.
     """
     output = Output(json, quiet, verbose)
-    asked = request("mutate {}", format, profile, set, config, target=target, output=output, op=op, operations=PROVED)
+    asked = request("mutate {}", format, profile, set, config, target=target, output=output, op=op)
     from ..hdl import default_name
     from ..proof.mutation import mutate
     from ..proof.specification_mutants import refute
@@ -229,7 +217,7 @@ def mutate(
 def _row(result: Mutation) -> dict[str, object]:
     found = result.to_dict()
     return {
-        "format": result.config.numerics.block.name,
+        "format": result.config.formats,
         "mutants": found["mutants"],
         "equivalent": found["equivalent"],
         "faults": result.faults,

@@ -8,7 +8,7 @@ destination.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from ..spec import (
@@ -22,6 +22,7 @@ from ..spec import (
     ScaleReading,
     Subnormals,
 )
+from .scalar import classes, grid
 from .specification import DOUBLE, DOUBLE_BIAS, TO_DOUBLE, bits, double, extended, shifted
 
 __all__ = ["DecodeSpecification"]
@@ -57,7 +58,7 @@ class DecodeSpecification:
     """
 
     def __init__(self, rules: Decode) -> None:
-        self.rules, self.element, self.to = rules, rules.block.element, rules.destination
+        self.rules, self.source, self.to = rules, rules.block.element, rules.destination
         self.ports = {port.role: port for port in rules.ports}
         self.random = f" (r (_ BitVec {rules.random_bits}))" if rules.random_bits else ""
         self.definitions = "\n".join([*self._element(), *self._factor(), *self._rounding(), *self._result()]) + "\n"
@@ -67,38 +68,18 @@ class DecodeSpecification:
 
     def _element(self) -> Iterator[str]:
         """Classes of codes, and their magnitudes as numbers."""
-        e = self.element
-        width = e.bits
-        yield f"; --- the element, {e.name}"
-        yield self._predicate("negative", "p", width, f"(= ((_ extract {width - 1} {width - 1}) p) #b1)")
-        if e.kind is Kind.FIXED:
-            unit = Fraction(1, 1 << e.frac_bits)
-            value = f"(fp.abs (fp.mul RNE ({TO_DOUBLE} RNE p) {double(unit)}))"
-            yield self._predicate("element_nan", "p", width, "false")
-            yield self._predicate("element_inf", "p", width, "false")
-            yield f"(define-fun magnitude ((p (_ BitVec {width}))) {DOUBLE} {value})"
+        e = self.source
+        if e.kind is Kind.FLOAT:
+            yield from classes(e, "element_", "p")
             return
-        field = f"((_ extract {width - 2} {e.man_bits}) p)"
-        low = f"((_ extract {e.man_bits - 1} 0) p)" if e.man_bits else bits(0, 1)  # of no fraction it is zero
-        fraction_bits = max(e.man_bits, 1)
-        magnitude = f"((_ extract {width - 2} 0) p)"
-        top = f"(= {field} {bits((1 << e.exp_bits) - 1, e.exp_bits)})"
-        if e.inf_code is not None:
-            nan = f"(and {top} (not (= {low} {bits(0, fraction_bits)})))"
-            inf = f"(= {magnitude} {bits(e.inf_code, width - 1)})"
-        else:
-            nan = (
-                "false" if e.nan_code is None else f"(= {magnitude} {bits(e.nan_code & (e.sign_mask - 1), width - 1)})"
-            )
-            inf = "false"
-        yield self._predicate("element_nan", "p", width, nan)
-        yield self._predicate("element_inf", "p", width, inf)
-        exponent = f"(bvadd {extended(field, e.exp_bits, 11)} {bits(DOUBLE_BIAS - e.bias, 11)})"
-        normal = f"(fp #b0 {exponent} {shifted(low, fraction_bits, 52)})"
-        unit = Fraction(2) ** (1 - e.bias - fraction_bits)
-        subnormal = f"(fp.mul RNE ((_ to_fp_unsigned 11 53) RNE {low}) {double(unit)})"
-        value = f"(ite (= {field} {bits(0, e.exp_bits)}) {subnormal} {normal})"
-        yield f"(define-fun magnitude ((p (_ BitVec {width}))) {DOUBLE} {value})"
+        yield f"; --- numbers of {e.name}"
+        top = e.bits - 1
+        yield self._predicate("element_negative", "p", e.bits, f"(= ((_ extract {top} {top}) p) #b1)")
+        yield self._predicate("element_nan", "p", e.bits, "false")
+        yield self._predicate("element_inf", "p", e.bits, "false")
+        unit = Fraction(1, 1 << e.frac_bits)
+        value = f"(fp.abs (fp.mul RNE ({TO_DOUBLE} RNE p) {double(unit)}))"
+        yield f"(define-fun magnitude ((p (_ BitVec {e.bits}))) {DOUBLE} {value})"
 
     def _factor(self) -> Iterator[str]:
         """What a scale byte stands for."""
@@ -123,14 +104,8 @@ class DecodeSpecification:
         beyond = {DecodedOverflow.INF: infinity, DecodedOverflow.SATURATE: largest}[rules.overflow]
         if mode is None:
             count = rules.random_bits
-            fine = width + 1 + count
-            fraction_bits, field_bits = to.man_bits + count, fine - to.man_bits - count
-            low, high = f"((_ extract {fraction_bits - 1} 0) k)", f"((_ extract {fine - 1} {fraction_bits}) k)"
-            exponent = f"(bvadd {extended(high, field_bits, 11)} {bits(DOUBLE_BIAS - to.bias, 11)})"
-            unit = Fraction(2) ** (1 - to.bias - fraction_bits)
-            yield f"(define-fun number ((k (_ BitVec {fine}))) {DOUBLE} (ite (= {high} {bits(0, field_bits)}) "
-            yield f"  (fp.mul RNE ((_ to_fp_unsigned 11 53) RNE {low}) {double(unit)})"
-            yield f"  (fp #b0 {exponent} {shifted(low, fraction_bits, 52)})))"
+            fine, _, definition = grid(to, count)
+            yield definition
             code = f"(concat {extended('c', width, fine - count)} {bits(0, count)})"
             added = extended("r", count, fine)
             start = f"(number (bvsub {code} {added}))"
@@ -153,7 +128,7 @@ class DecodeSpecification:
 
     def _result(self) -> Iterator[str]:
         """``decoded``: is ``y`` the result of ``p`` under ``b``?"""
-        rules, to, e = self.rules, self.to, self.element
+        rules, to, e = self.rules, self.to, self.source
         width, passed = to.bits - 1, " r" if self.random else ""
         yield "; --- the result"
         quiet = to.inf_field | 1 << (to.man_bits - 1)
@@ -166,15 +141,15 @@ class DecodeSpecification:
                 shifted(low, e.man_bits, to.man_bits) if more >= 0 else f"((_ extract {e.man_bits - 1} {-more}) p)"
             )
             own = f"(bvor (concat {bits(0, to.bits - to.man_bits)} {payload}) {bits(quiet, to.bits)})"
-            sign = f"(concat (ite (negative p) #b1 #b0) {bits(0, width)})"
+            sign = f"(concat (ite (element_negative p) #b1 #b0) {bits(0, width)})"
             nan = f"(ite (element_nan p) (= y (bvor {sign} {own})) {nan})"
         zero = "(fp.isZero (magnitude p))"
         is_nan = (
             f"(or (element_nan p) (factor_nan b) (and (element_inf p) (factor_zero b)) (and {zero} (factor_inf b)))"
         )
-        signed = "(negative p)"
+        signed = "(element_negative p)"
         if rules.zero is DecodedZero.POSITIVE:
-            signed = f"(and (negative p) (not {zero}))"
+            signed = f"(and (element_negative p) (not {zero}))"
         sign = f"(= ((_ extract {width} {width}) y) (ite {signed} #b1 #b0))"
         product = "(fp.mul RNE (magnitude p) (factor b))"
         finite = (
@@ -187,6 +162,10 @@ class DecodeSpecification:
             f"{self.random} (y (_ BitVec {to.bits}))) Bool {body})"
         )
 
-    def lane(self, code: str, byte: str, random: str | None, number: str) -> str:
+    def element_of(self, code: str, byte: str, random: str | None, number: str) -> str:
         """Is this the result of an element?"""
         return f"(decoded {code} {byte} {'' if random is None else f'{random} '}{number})"
+
+    def element(self, words: Mapping[Role, str]) -> str:
+        """The same of a term for each port, by its role."""
+        return self.element_of(words[Role.CODES], words[Role.SCALE], words.get(Role.RANDOM), words[Role.NUMBERS])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..spec import BlockOperation, Port
+from ..spec import Operation, Port
 from .design import DISSOLVED, FREED, UNSAID, Design, provide
 from .structure import StructureError
 
@@ -12,7 +12,7 @@ GATES = [*DISSOLVED, "proc -norom", "flatten", *UNSAID, *FREED, "opt_clean", "si
 """To cells of one output bit, so that lanes that share an operation on vectors come apart."""
 
 
-def check_lanes(design: Design, operation: BlockOperation) -> None:
+def check_lanes(design: Design, operation: Operation) -> None:
     """Raise `StructureError` where a lane of a result depends on another lane of what enters; what has one lane is for
     all of them.
     """

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..hdl import HardwareConfig
 from ..sim.transactions import Transactions
-from . import decode_questions, questions
+from . import elementwise, questions
+from .cast_specification import CastSpecification
 from .decode_specification import DecodeSpecification
 from .design import Design
 from .question import Question
@@ -42,9 +44,15 @@ OPERATIONS: dict[str, Asked] = {
     ),
     "decode": Asked(
         specification=DecodeSpecification,
-        composed=decode_questions.composed,
-        monolithic=decode_questions.monolithic,
-        blocks=decode_questions.blocks,
+        composed=elementwise.composed,
+        monolithic=partial(elementwise.monolithic, DecodeSpecification),
+        blocks=elementwise.blocks,
+    ),
+    "cast": Asked(
+        specification=CastSpecification,
+        composed=elementwise.composed,
+        monolithic=partial(elementwise.monolithic, CastSpecification),
+        blocks=elementwise.blocks,
     ),
 }
 """By the name of the operation."""

@@ -15,17 +15,20 @@ from typing import Any
 from ..hdl import HardwareConfig, verilog
 from ..host.files import claimed
 from ..spec import (
-    BlockOperation,
+    CastOverflow,
+    CastRounding,
     Decode,
     DecodedRounding,
     DecodedZero,
     Encode,
     Kind,
+    Operation,
     Rounding,
     ScaleReading,
     Specials,
     Subnormals,
 )
+from .cast_specification import CastSpecification
 from .decode_specification import DecodeSpecification
 from .design import Design
 from .operations import asked_of
@@ -177,23 +180,23 @@ DECODE_MUTANTS: dict[str, SpecificationMutant] = {
     "inf": SpecificationMutant(
         description="an element that is Inf is NaN",
         function="element_nan",
-        body=lambda s: f"(or ({{right}} p) (= p {bits(s.element.inf_code, s.element.bits)}))",
+        body=lambda s: f"(or ({{right}} p) (= p {bits(s.source.inf_code, s.source.bits)}))",
         applies=lambda n: n.block.element.inf_code is not None,
     ),
     "sign": SpecificationMutant(
-        description="numbers have no sign", function="negative", body=lambda s: "(and false ({right} p))"
+        description="numbers have no sign", function="element_negative", body=lambda s: "(and false ({right} p))"
     ),
     "zero": SpecificationMutant(
         description="zeros have no sign",
-        function="negative",
-        body=lambda s: f"(and ({{right}} p) (not (= p {bits(s.element.sign_mask, s.element.bits)})))",
+        function="element_negative",
+        body=lambda s: f"(and ({{right}} p) (not (= p {bits(s.source.sign_mask, s.source.bits)})))",
         applies=lambda n: n.block.element.signed_zero and n.zero is DecodedZero.SIGNED,
     ),
     "subnormal elements": SpecificationMutant(
         description="elements below the smallest normal number are zero",
         function="magnitude",
         body=lambda s: (
-            f"(ite (fp.lt ({{right}} p) {double(Fraction(2) ** s.element.emin)}) (_ +zero 11 53) ({{right}} p))"
+            f"(ite (fp.lt ({{right}} p) {double(Fraction(2) ** s.source.emin)}) (_ +zero 11 53) ({{right}} p))"
         ),
         applies=lambda n: n.block.element.kind is Kind.FLOAT and n.block.element.man_bits > 0,
     ),
@@ -219,7 +222,72 @@ DECODE_MUTANTS: dict[str, SpecificationMutant] = {
     ),
 }
 
-MUTANTS: dict[str, dict[str, SpecificationMutant]] = {"encode": ENCODE_MUTANTS, "decode": DECODE_MUTANTS}
+
+def _reaches(s: CastSpecification, q: str, c: str) -> str:
+    return f"({{right}} {q} {c}" + (" r)" if s.random else ")")
+
+
+CAST_MUTANTS: dict[str, SpecificationMutant] = {
+    "code": SpecificationMutant(
+        description="codes are one too small",
+        function="reaches",
+        body=lambda s: _reaches(s, "q", f"(bvadd c {bits(1, s.magnitude_bits + 1)})"),
+    ),
+    "ties": SpecificationMutant(
+        description="ties go away from zero",
+        function="reaches",
+        body=lambda s: _reaches(s, f"(fp.mul RNE q {double(1 + SMALL)})", "c"),
+        applies=lambda n: n.rounding is CastRounding.RNE and not n.is_back and not n.destination.is_power_of_two,
+    ),
+    "clamp": SpecificationMutant(
+        description="the largest number is not used",
+        function="reaches",
+        body=lambda s: f"(and (not (= c {bits(s.to.max_code, s.magnitude_bits + 1)})) {_reaches(s, 'q', 'c')})",
+        applies=lambda n: not n.is_back,
+    ),
+    "nan": SpecificationMutant(
+        description="NaN is not noticed",
+        function="source_nan",
+        body=lambda s: "(and false ({right} x))",
+        # a NaN that is read as a number is too large, which is NaN again where there is no Inf
+        applies=lambda n: (
+            n.source.nan_code is not None
+            and not (n.overflow is CastOverflow.INF and n.destination.inf_code is None and not n.is_back)
+        ),
+    ),
+    "inf": SpecificationMutant(
+        description="Inf is NaN",
+        function="source_nan",
+        body=lambda s: f"(or ({{right}} x) (= x {bits(s.source.inf_code, s.source.bits)}))",
+        applies=lambda n: n.source.inf_code is not None and n.destination.inf_code is not None,
+    ),
+    "sign": SpecificationMutant(
+        description="numbers have no sign",
+        function="source_negative",
+        body=lambda s: "(and false ({right} x))",
+        applies=lambda n: n.source.signed and n.destination.signed,
+    ),
+    "zero": SpecificationMutant(
+        description="zeros have no sign",
+        function="source_negative",
+        body=lambda s: f"(and ({{right}} x) (not (= x {bits(s.source.sign_mask, s.source.bits)})))",
+        applies=lambda n: n.source.signed and n.destination.signed,
+    ),
+    "subnormal numbers": SpecificationMutant(
+        description="numbers below the smallest normal one are zero",
+        function="magnitude",
+        body=lambda s: (
+            f"(ite (fp.lt ({{right}} x) {double(Fraction(2) ** s.source.emin)}) (_ +zero 11 53) ({{right}} x))"
+        ),
+        applies=lambda n: n.is_back and n.source.subnormals,
+    ),
+}
+
+MUTANTS: dict[str, dict[str, SpecificationMutant]] = {
+    "encode": ENCODE_MUTANTS,
+    "decode": DECODE_MUTANTS,
+    "cast": CAST_MUTANTS,
+}
 """By the name of the operation."""
 
 
@@ -265,7 +333,7 @@ def _refuted(config: HardwareConfig, design: Design, timeout: float) -> list[Ref
         if not all(map(mutant.applies, config.modes)):
             continue
 
-        def specify(rules: BlockOperation, mutant: SpecificationMutant = mutant) -> Any:
+        def specify(rules: Operation, mutant: SpecificationMutant = mutant) -> Any:
             return mutated(asked.specification(rules), mutant)
 
         questions = asked.composed(config, design, specify)

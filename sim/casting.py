@@ -33,8 +33,8 @@ AROUND = 32
 """Words around which single bits change."""
 STEP = 37
 """Between the patterns of neighbouring lanes."""
-COVERED = 4096
-"""Directed words in the regression at most."""
+INSIDE, COVERED = 12_288, 2048
+"""Directed words in the regression at most, those with a number in the range of the destination and the others."""
 SAMPLED = 500
 """About so many directed words are in `sample`."""
 RANDOM = 32
@@ -109,19 +109,34 @@ def boundary(rules: Cast) -> Transactions:
     return _words(rules, patterns[_apart(rules, np.arange(len(patterns)), len(patterns))])
 
 
+def _alone(rules: Cast) -> Transactions:
+    """Zero, Inf, and every bit of the fraction alone in subnormal numbers and in NaN, with both signs."""
+    source = rules.source
+    fractions = np.array([0, *(1 << bit for bit in range(source.man_bits))])
+    fields = np.array([0, ((1 << source.exp_bits) - 1) << source.man_bits])
+    magnitudes = (fields[:, None] | fractions).reshape(-1)
+    patterns = np.concatenate([magnitudes, magnitudes | source.sign_mask]) if source.signed else magnitudes
+    return _words(rules, patterns[_apart(rules, np.arange(len(patterns)), len(patterns))])
+
+
 def random(rules: Cast, blocks: int, seed: int) -> Transactions:
     """Random patterns; of every other word numbers that the destination has or nearly has."""
-    rng, source, to = np.random.default_rng(seed), rules.source, rules.destination
+    rng, source = np.random.default_rng(seed), rules.source
     shape = blocks, rules.lanes
     patterns = rng.integers(0, 1 << source.bits, shape, np.uint64)
-    low, high = (
-        min(max(exponent + source.bias, 0), source.inf_field >> source.man_bits)
-        for exponent in (to.lowest_exponent - 2, to.emax + 2)
-    )
+    low, high = _fields_in_range(rules)
     fields = rng.integers(low, high + 1, shape, np.uint64) << np.uint64(source.man_bits)
     inside = patterns & np.uint64(source.sign_mask | (1 << source.man_bits) - 1) | fields
     patterns[::2] = inside[::2]
     return _words(rules, patterns)
+
+
+def _fields_in_range(rules: Cast) -> tuple[int, int]:
+    """The least and the largest exponent field of the source whose numbers the destination has or nearly has."""
+    source, to = rules.source, rules.destination
+    low, high = (exponent + source.bias for exponent in (to.lowest_exponent - 2, to.emax + 2))
+    last = (1 << source.exp_bits) - 1
+    return min(max(low, 0), last), min(max(high, 0), last)
 
 
 def usual(rules: Cast, seed: int, blocks: int) -> Transactions:
@@ -165,8 +180,22 @@ def swept(rules: Cast, blocks: int, seed: int, exhaustive: bool) -> Iterator[tup
 
 
 def regression(rules: Cast, blocks: int, seed: int) -> dict[str, Transactions]:
-    """Directed words, `COVERED` at most, and random ones."""
-    return {"boundary": _spread(_directed(rules), COVERED), "random": random(rules, blocks, seed)}
+    """Directed words, `INSIDE` at most of which a number is in the range of the destination, and `COVERED` of the
+    others; and random ones.
+    """
+    words, source = _directed(rules), rules.source
+    low, high = _fields_in_range(rules)
+    fields = (words[entering_port(rules).role] & source.magnitude_mask) >> source.man_bits
+    is_inside = np.any((fields >= low) & (fields <= high), axis=1)
+    chosen = [
+        _spread(words.rows(np.flatnonzero(is_inside)), INSIDE),
+        _spread(words.rows(np.flatnonzero(~is_inside)), COVERED),
+    ]
+    return {
+        "boundary": Transactions.joined(chosen),
+        "single bits": _alone(rules),
+        "random": random(rules, blocks, seed),
+    }
 
 
 def sample(rules: Cast, seed: int) -> Transactions:

@@ -69,8 +69,6 @@ def test_the_lists(passes):
         ),
         (["verify", "e4m3", "--op", "cast", "--stimuli", "corner"], "stimuli must be one of standard, all, boundary"),
         (["verify", "e4m3", "--op", "cast", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
-        (["prove", "e4m3", "--op", "cast"], "mxcast prove takes --op encode or decode, not cast"),
-        (["mutate", "e4m3", "--op", "cast"], "mxcast mutate takes --op encode or decode, not cast"),
     ],
 )
 def test_what_is_refused(fails, arguments, sentence):

@@ -52,8 +52,8 @@ def test_the_specification_agrees_with_the_exact_definition(element, profile, fi
         random = int(rng.integers(1 << rules.random_bits)) if rules.random_bits else None
         (y,) = decode_block(byte, [code], rules, None if random is None else [random])
         given = [bits(code, width), bits(byte, 8), None if random is None else bits(random, rules.random_bits)]
-        claims.append(s.lane(*given, bits(y, to.bits)))
-        claims.append(f"(not {s.lane(*given, bits(y ^ 1, to.bits))})")
+        claims.append(s.element_of(*given, bits(y, to.bits)))
+        claims.append(f"(not {s.element_of(*given, bits(y ^ 1, to.bits))})")
     numbered = " ".join(f"(ite {claim} false (= wrong {bits(i, 32)}))" for i, claim in enumerate(claims))
     answer = solve(
         f"(set-logic ALL)\n(set-option :produce-models true)\n{s.definitions}(declare-const wrong (_ BitVec 32))\n"

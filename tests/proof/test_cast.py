@@ -1,0 +1,108 @@
+"""Proofs of casts: the specification agrees with the exact definition, emitted files are proved for every input, and
+mistakes in either are refuted.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from mxcast.hdl import cast_config, verilog
+from mxcast.models.exact_cast import cast_number
+from mxcast.proof import prove
+from mxcast.proof.cast_specification import CastSpecification
+from mxcast.proof.mutation import Fate, mutate
+from mxcast.proof.prove import Status
+from mxcast.proof.solver import solve
+from mxcast.proof.specification import bits
+from mxcast.proof.specification_mutants import CAST_MUTANTS, refute
+from mxcast.spec import CASTS, SCALARS, SOURCES, Role, casting
+
+from ..configurations import in_turn, share
+
+RULES = [
+    ("e4m3", "ocp", {}),
+    ("e5m2", "torch", {"source": "bf16"}),
+    ("e3m2", "ml_dtypes", {"source": "fp16"}),
+    ("e2m1", "onnx", {}),
+    ("e8m0", "ptx", {"rounding": "rp"}),
+    ("e8m0", "ml_dtypes", {"source": "fp16"}),
+    ("e8m0", "gfloat", {"overflow": "inf"}),
+    ("e5m2", "ocp", {"rounding": "sr", "random_bits": 5, "overflow": "inf"}),
+    ("e2m3", "ocp", {"rounding": "rtz", "nan_substitute": "zero"}),
+    ("e4m3", "torch", {"destination": "fp16"}),
+    ("e5m2", "torch", {"destination": "bf16"}),
+    ("e8m0", "ocp", {"destination": "bf16"}),
+]
+
+
+@pytest.mark.parametrize("scalar, profile, fields", RULES)
+def test_the_specification_agrees_with_the_exact_definition(scalar, profile, fields):
+    """On the codes and midpoints of the destination, their neighbours, and random patterns: does it refuse a result of
+    the exact definition, or allow its neighbour?
+    """
+    rules = casting(scalar, profile, **fields)
+    s, rng = CastSpecification(rules), np.random.default_rng(5)
+    source, to = rules.source, rules.destination
+    corners = [0, 1, source.max_code, source.max_code - 1, source.magnitude_mask, source.magnitude_mask - 1]
+    top = 1 << source.bits
+    near = [int(one) for one in rng.integers(0, top, 60)]
+    if source.bits > 8:  # of few bits, so that ties and codes are among them
+        near += [int(one) << (source.man_bits - 5) for one in rng.integers(0, top >> (source.man_bits - 5), 150)]
+    codes = {code ^ sign for code in [*corners, *near] for sign in ((0, source.sign_mask) if source.signed else (0,))}
+    claims = []
+    for code in sorted(codes):
+        random = int(rng.integers(1 << rules.random_bits)) if rules.random_bits else None
+        result = cast_number(code, rules, random or 0)
+        given = bits(code, source.bits), None if random is None else bits(random, rules.random_bits)
+        claims.append(s.element_of(*given, bits(result, to.bits)))
+        claims.append(f"(not {s.element_of(*given, bits(result ^ 1, to.bits))})")
+    numbered = " ".join(f"(ite {claim} false (= wrong {bits(i, 32)}))" for i, claim in enumerate(claims))
+    answer = solve(
+        f"(set-logic ALL)\n(set-option :produce-models true)\n{s.definitions}(declare-const wrong (_ BitVec 32))\n"
+        f"(assert (or {numbered}))\n",
+        ("wrong",),
+    )
+    assert answer.result == "unsat", claims[answer.values["wrong"]]
+
+
+@pytest.mark.parametrize("source", share(SOURCES, 3))
+@pytest.mark.parametrize("scalar, profile", in_turn(list(SCALARS), list(CASTS)))
+def test_every_cast_is_proved(scalar, profile, source, tmp_path):
+    """There and back, for every input, where the profile has these."""
+    known = dict(CASTS[profile].by_destination)
+    chosen = [{key: source} for key, to in (("source", scalar), ("destination", source)) if to in known]
+    assert chosen or profile == "torch"
+    for fields in chosen:
+        proof = prove(cast_config(scalar, profile, **fields), out=tmp_path)
+        assert proof.passed and proof.method == "composed", proof.remark
+
+
+@pytest.mark.parametrize("fields", [{"lanes": 2, "rounding": "sr"}, {"lanes": 4, "registered_after": "output"}])
+def test_lanes_random_bits_and_registers(fields, tmp_path):
+    proof = prove(cast_config("e4m3", **fields), out=tmp_path)
+    assert proof.passed and (proof.handshake is not None) == ("registered_after" in fields)
+
+
+def test_one_number_of_all_is_found(tmp_path):
+    """Another code for one number in 2^32, and what becomes of it."""
+    config, file = cast_config("e4m3"), tmp_path / "planted.v"
+    file.write_text(
+        "module planted(input [31:0] x, output [7:0] p); wire [7:0] q; right right(.x(x), .p(q));\n"
+        f"assign p = q ^ (x == 32'h3F5A1234); endmodule\n{verilog(config, 'right')}"
+    )
+    proof = prove(config, rtl=file)
+    assert proof.status is Status.FAIL and proof.counterexample.block[Role.NUMBERS].tolist() == [[0x3F5A1234]]
+
+
+def test_every_mistake_in_the_specification_is_refuted(tmp_path):
+    found: dict[str, str | None] = {}
+    for scalar, fields in (("e5m2", {"source": "bf16"}), ("e4m3", {"destination": "fp32"})):
+        found |= {one.mutant: one.by for one in refute(cast_config(scalar, **fields), tmp_path / scalar)}
+    assert found.keys() == CAST_MUTANTS.keys() and all(found.values()), found
+
+
+@pytest.mark.parametrize("scalar, profile", list(product(["e8m0"], ["ml_dtypes"])) + [("e3m2", "ocp")])
+def test_no_fault_survives(scalar, profile, tmp_path):
+    result = mutate(cast_config(scalar, profile), 30, out=tmp_path)
+    assert result.count(Fate.KILLED) + result.count(Fate.EQUIVALENT) == 30 and result.faults > 15
