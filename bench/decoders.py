@@ -1,10 +1,11 @@
 """Compare the decoders of public libraries with ours on every pair of a scale byte and a code, keep what differs as
 records/decoders.json, and write the section about it in docs/differences.md.
 
-    python bench/decoders.py                            compare all that is installed, with torch and gguf in seconds
+    python bench/decoders.py                            compare all that is installed
     python bench/decoders.py LIBRARY [FORMAT [DESTINATION]]     compare these, print what differs, and write nothing
 
-Rows of libraries that are not installed stay as they are.
+Rows of libraries that are not installed stay as they are. For iDMA, the environment variable IDMA names a checkout of
+its release 0.7.0.
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ def measure() -> dict:
     rows = []
     for library in LIBRARIES.values():
         try:
+            version_of(library)
             rows += rows_of(library)
         except ImportError as missing:
             print(f"{library.name}: {missing}, so its rows stay as they are")
@@ -166,6 +168,8 @@ What the rows say:
 * `torchao` to FP16: the library rounds the scale to FP16 before it multiplies. So bytes up to 102 make zeros, or NaN of
   E5M2's Inf, and bytes from 143 on make Inf, or NaN of zeros, also where the product is a number of FP16.
 * `gpt_oss`: `torch.ldexp` takes byte 255 for 2^128, as the profile does.
+* `idma`: numbers go to FP16 by way of FP32; with `subnormals=exact` and `overflow=inf` the profile has all of these
+  bits too.
 
 Transformer Engine needs a GPU; its profile was read in the source, where casts are not compiled with `--use_fast_math`,
 so that subnormal results stay.

@@ -6,9 +6,14 @@ returns the numbers, (n, 32), as an array or a tensor of the library; `patterns`
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -42,6 +47,8 @@ class Library:
     """Of its Python packages, those that decide the bits."""
     function: str
     """What is called, in words."""
+    sources: tuple[str, ...] = ()
+    """Of what is no Python package, an environment variable that names a folder with its sources, and its release."""
     profile: str
     formats: tuple[str, ...]
     destinations: tuple[str, ...]
@@ -60,9 +67,11 @@ def patterns(numbers: Any) -> np.ndarray:
 
 
 def version_of(library: Library) -> str:
-    """The versions of its packages; raises ImportError where one is not installed."""
+    """The versions of what decides the bits; raises ImportError where something is not installed."""
+    if library.sources and library.sources[0] not in os.environ:
+        raise ImportError(f"{library.sources[0]} does not name a folder with the sources of {library.sources[1]}")
     try:
-        return ", ".join(f"{package} {version(package)}" for package in library.packages)
+        return ", ".join([*library.sources[1:], *(f"{package} {version(package)}" for package in library.packages)])
     except PackageNotFoundError as missing:
         raise ImportError(str(missing)) from missing
 
@@ -132,6 +141,62 @@ def _gguf(scales: np.ndarray, codes: np.ndarray, name: str, destination: str) ->
     return lambda: dequantize(blocks, GGMLQuantizationType.MXFP4)
 
 
+AXI_TYPES = """
+package axi_pkg;  // the types that idma_pkg names, which no number depends on
+  typedef logic [1:0] burst_t;
+  typedef logic [2:0] prot_t;
+  typedef logic [3:0] cache_t;
+  typedef logic [3:0] qos_t;
+  typedef logic [3:0] region_t;
+endpackage
+"""
+IDMA_PAIRS = """
+module pairs;
+  import idma_float_pkg::*;
+  initial begin
+    for (int scale = 0; scale < 256; scale++)
+      for (int code = 0; code < 256; code++) begin
+        automatic logic [31:0] number = mxfp8_byte_to_fp32_prescaled(8'(code), decode_signed_scale(8'(scale)));
+        $display("pair %h %h", number, fp32_bits_to_fp16(number));
+      end
+    $finish;
+  end
+endmodule
+"""
+"""Prints the FP32 and FP16 patterns of all pairs by the functions of iDMA's package."""
+
+
+@lru_cache(maxsize=1)
+def _idma_pairs(sources: Path) -> np.ndarray:
+    """(256, 256, 2) patterns: for a scale byte and a code those to FP32 and to FP16, by Verilator."""
+    from mxcast.sim.tools import simulator_environment
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in {"axi_pkg.sv": AXI_TYPES, "pairs.sv": IDMA_PAIRS}.items():
+            Path(folder, name).write_text(text)
+        theirs = [sources / "src" / name for name in ("idma_pkg.sv", "idma_float_pkg.sv")]
+        options = ["--binary", "-Wno-fatal", "-Wno-lint", "--top-module", "pairs", "-o", "pairs"]
+        command = [
+            "verilator",
+            *options,
+            f"-I{sources / 'target' / 'rtl' / 'include'}",
+            "axi_pkg.sv",
+            *theirs,
+            "pairs.sv",
+        ]
+        run = {"cwd": folder, "env": simulator_environment(), "check": True, "capture_output": True, "text": True}
+        subprocess.run(command, **run)
+        lines = subprocess.run([Path(folder, "obj_dir", "pairs")], **run).stdout.splitlines()
+    found = [[int(word, 16) for word in line.split()[1:]] for line in lines if line.startswith("pair ")]
+    return np.array(found, np.uint32).reshape(256, 256, 2)
+
+
+def _idma(scales: np.ndarray, codes: np.ndarray, name: str, destination: str) -> Decoder:
+    pairs = _idma_pairs(Path(os.environ["IDMA"]).resolve())
+    column, dtype = {"fp32": (0, np.uint32), "fp16": (1, np.uint16)}[destination]
+    return lambda: pairs[scales[:, None], codes, column].astype(dtype)
+
+
 LIBRARIES: dict[str, Library] = {
     library.name: library
     for library in (
@@ -179,6 +244,16 @@ LIBRARIES: dict[str, Library] = {
             formats=("e2m1",),
             destinations=("fp32",),
             make=_gguf,
+        ),
+        Library(
+            name="idma",
+            packages=("verilator",),
+            sources=("IDMA", "PULP iDMA v0.7.0"),
+            function="mxfp8_byte_to_fp32_prescaled of idma_float_pkg, and fp32_bits_to_fp16",
+            profile="idma",
+            formats=("e5m2",),
+            destinations=("fp32", "fp16"),
+            make=_idma,
         ),
     )
 }

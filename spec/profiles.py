@@ -156,7 +156,8 @@ DECODERS: dict[str, Profile] = {
             source="PULP iDMA v0.7.0, src/backend/idma_otf_mxdequant.sv",
             date="2026-08",
             rules=(("scale_reading", "signed"), ("subnormals", "flush"), ("overflow", "saturate")),
-            remark="E5M2 to FP32; later sources (commit 0f472e92) have E4M3 too and the rules of ocp",
+            remark="E5M2 to FP32; to FP16 with subnormals=exact and overflow=inf; later sources (commit 0f472e92) have "
+            "E4M3 too and the rules of ocp",
         ),
     )
 }
