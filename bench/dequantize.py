@@ -1,4 +1,4 @@
-"""How fast the golden model decodes to FP32 on one core, beside the libraries that do the same, measured in the same run.
+"""How fast the golden model decodes to FP32 on one core, beside the libraries that do the same, measured in one run.
 
     python bench/dequantize.py [--mib 64] [--rounds 5] [--json]
 
