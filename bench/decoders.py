@@ -21,7 +21,7 @@ import numpy as np
 from library_decoders import LIBRARIES, Library, patterns, version_of
 from pages import table
 
-from mxcast.models.compare_decode import Cause, compare_decoders, decoded_pairs, findings
+from mxcast.models.compare_decode import CAUSES, compare_decoders, decoded_pairs, findings
 from mxcast.spec import BLOCKS, DECODERS, block_format, decoding
 
 ROOT = Path(__file__).parent.parent
@@ -49,7 +49,7 @@ def row(library: Library, format: str, destination: str) -> dict:
     for profile in (library.profile, "ocp"):
         rules = decoding(format, profile, destination=destination)
         found = findings(theirs, decoded_pairs(rules), rules.destination)
-        against[profile] = {str(cause): asdict(finding) for cause, finding in found.items()}
+        against[profile] = {cause: asdict(finding) for cause, finding in found.items()}
     return {
         "library": library.name,
         "versions": version_of(library),
@@ -143,7 +143,7 @@ def section(kept: dict) -> str:
         ]
         for one in kept["profiles"]
     ]
-    causes = "".join(f"* `{cause}`: {cause.__doc__}.\n" for cause in Cause)
+    causes = "".join(f"* `{cause}`: {meaning}.\n" for cause, meaning in CAUSES.items())
     return f"""
 ## Decoders of public libraries
 

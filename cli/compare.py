@@ -154,6 +154,8 @@ def _cells(which: str, finding: dict) -> dict[str, str]:
 
 
 def _show_decoders(name: str, sides: list[Side], found: DecodeCertificate, output: Output) -> None:
+    from ..models.compare_decode import CAUSES
+
     a, b, to = sides[0].text, sides[1].text, found.a.destination
     pairs = f"{found.compared:,} pairs of a scale byte and a code, to {to.name}"
     if found.equal:
@@ -165,7 +167,7 @@ def _show_decoders(name: str, sides: list[Side], found: DecodeCertificate, outpu
         first = finding.first
         byte, code = f"0x{first.byte:02X}", f"0x{first.code:02X}"
         results = {"A": f"{first.a:0{digits}X}", "B": f"{first.b:0{digits}X}"}
-        rows.append({"cause": cause.__doc__, "differ": f"{finding.differing:,}", "byte": byte, "code": code, **results})
+        rows.append({"cause": CAUSES[cause], "differ": f"{finding.differing:,}", "byte": byte, "code": code, **results})
         commands += [side.explain(name, f"--op decode --scale {byte} --codes {code}") for side in sides]
     output.table(rows)
     output.say("\n".join(f"  {command}" for command in commands))

@@ -11,13 +11,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ..spec import Decode, DecodedRounding, FloatFormat
-from ..spec.catalogue import Rule
 from .block_array import code_dtype
 from .decode import decode_blocks
 from .source import DTYPES
 
 __all__ = [
-    "Cause",
+    "CAUSES",
     "DecodeCertificate",
     "DecodedFinding",
     "DecodedPair",
@@ -30,15 +29,15 @@ WIDEST = 1024
 """Elements of the largest block that is decoded."""
 
 
-class Cause(Rule):
-    """What two results that differ are."""
-
-    NAN_BITS = "nan_bits", "two NaN with other bits"
-    NAN = "nan", "NaN on one side only"
-    ZERO_SIGN = "zero_sign", "zeros with other signs"
-    INF = "inf", "Inf on one side only"
-    ZERO = "zero", "zero on one side only, the other finite"
-    VALUE = "value", "other finite numbers, or Inf with other signs"
+CAUSES = {
+    "nan_bits": "two NaN with other bits",
+    "nan": "NaN on one side only",
+    "zero_sign": "zeros with other signs",
+    "inf": "Inf on one side only",
+    "zero": "zero on one side only, the other finite",
+    "value": "other finite numbers, or Inf with other signs",
+}
+"""What two results that differ are, by its name. A difference is of the first of them that it fits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +65,8 @@ class DecodeCertificate:
     a: Decode
     b: Decode
     compared: int
-    causes: Mapping[Cause, DecodedFinding]
-    """Without causes from which nothing differs."""
+    causes: Mapping[str, DecodedFinding]
+    """By the name of a cause; without those from which nothing differs."""
 
     @property
     def differing(self) -> int:
@@ -84,7 +83,7 @@ class DecodeCertificate:
             "compared": self.compared,
             "differing": self.differing,
             "equal": self.equal,
-            "causes": {str(cause): asdict(finding) for cause, finding in self.causes.items()},
+            "causes": {cause: asdict(finding) for cause, finding in self.causes.items()},
         }
 
 
@@ -96,7 +95,7 @@ def compare_decoders(a: Decode, b: Decode) -> DecodeCertificate:
 
     >>> from mxcast.spec import decoding
     >>> found = compare_decoders(decoding("e2m1"), decoding("e2m1", "te"))
-    >>> {str(cause): finding.differing for cause, finding in found.causes.items()}
+    >>> {cause: finding.differing for cause, finding in found.causes.items()}
     {'nan_bits': 2, 'nan': 14, 'zero': 14}
     """
     if a.block != b.block:
@@ -127,7 +126,7 @@ def decoded_pairs(rules: Decode) -> np.ndarray:
     return y.view(f"u{y.itemsize}").reshape(256, -1)
 
 
-def findings(a: np.ndarray, b: np.ndarray, to: FloatFormat) -> dict[Cause, DecodedFinding]:
+def findings(a: np.ndarray, b: np.ndarray, to: FloatFormat) -> dict[str, DecodedFinding]:
     """The differences between two results of all pairs, (256, number of codes) patterns each, by their cause."""
     magnitudes = a & to.magnitude_mask, b & to.magnitude_mask
     nan_a, nan_b = (magnitude > to.inf_field for magnitude in magnitudes)
@@ -135,16 +134,17 @@ def findings(a: np.ndarray, b: np.ndarray, to: FloatFormat) -> dict[Cause, Decod
     zero_a, zero_b = (magnitude == 0 for magnitude in magnitudes)
     left = a != b
     found = {}
-    for cause, holds in {
-        Cause.NAN_BITS: nan_a & nan_b,
-        Cause.NAN: nan_a | nan_b,
-        Cause.ZERO_SIGN: zero_a & zero_b,
-        Cause.INF: inf_a ^ inf_b,
-        Cause.ZERO: zero_a | zero_b,
-        Cause.VALUE: np.ones_like(left),
-    }.items():  # in this order: each cause is of what the ones before it leave
-        places = np.argwhere(left & holds)
-        left &= ~holds
+    holds = {
+        "nan_bits": nan_a & nan_b,
+        "nan": nan_a | nan_b,
+        "zero_sign": zero_a & zero_b,
+        "inf": inf_a ^ inf_b,
+        "zero": zero_a | zero_b,
+        "value": np.ones_like(left),
+    }
+    for cause in CAUSES:
+        places = np.argwhere(left & holds[cause])
+        left &= ~holds[cause]
         if len(places):
             byte, code = (int(index) for index in places[0])
             first = DecodedPair(byte=byte, code=code, a=int(a[byte, code]), b=int(b[byte, code]))
