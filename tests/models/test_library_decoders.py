@@ -4,6 +4,7 @@ import json
 from itertools import product
 
 import decoders
+import dequantize
 import numpy as np
 import pytest
 from library_decoders import LIBRARIES, version_of
@@ -70,6 +71,12 @@ def test_torchao_multiplies_in_fp16(format):
     is_nan = np.isnan(products)
     np.testing.assert_array_equal(np.isnan(theirs.view(np.float16)), is_nan)
     np.testing.assert_array_equal(theirs[~is_nan], products.view(np.uint16)[~is_nan])
+
+
+def test_what_is_timed_gives_the_same_bits():
+    """`measure` compares every decoder with ours before it times it."""
+    found = dequantize.measure(mib=1, rounds=1)["formats"]
+    assert len(found) == 6 and all({"numpy", "numpy_take"} <= set(row["parts"]["baselines"]) for row in found.values())
 
 
 def test_the_profiles_on_record_are_those_of_today():
