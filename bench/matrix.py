@@ -14,6 +14,7 @@ from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 
+import decoders
 from pages import table
 
 from mxcast.models.compare import certificate
@@ -105,8 +106,8 @@ def _format(results: dict, format: str) -> str:
     return f"\n## {format.upper()}\n\n" + table(["A", "B", *PARTS.values()], rows, texts=5)
 
 
-def rendered(results: dict) -> str:
-    """The page."""
+def rendered(results: dict, of_decoders: dict) -> str:
+    """The page, from the results here and from those of `decoders`."""
 
     def percent(format: str, a: str, b: str) -> str:
         found = finding(results, format, a, b, "scale")
@@ -119,12 +120,13 @@ def rendered(results: dict) -> str:
         first, last = (found[which]["a"]["values"] for which in ("first", "last"))
         known += f"| {format.upper()} | {found['differing']} | `{first}` | `{last}` |\n"
     same = "; ".join(", ".join(f"`{name}`" for name in [first, *others]) for first, others in results["same"].items())
-    return f"""# Where the profiles differ
+    return (
+        f"""# Where the profiles differ
 
 This page is written by `python bench/matrix.py` from [differences.json](../records/differences.json), which has the
 last counterexamples too; `mxcast compare A B` makes any other comparison. mxcast {results["mxcast"]}, NumPy {
-        results["numpy"]
-    }.
+            results["numpy"]
+        }.
 
 "MXFP8" names a format, not the bytes that a library writes. OCP MX v1.0 fixes the elements and the scale, recommends
 one way to choose the scale, and leaves NaN and Inf open. Libraries have chosen differently in three places:
@@ -134,8 +136,8 @@ one way to choose the scale, and leaves NaN and Inf open. Libraries have chosen 
   power of two; `torchao_even` rounds the largest magnitude to the element's precision first; `gorodecky_sousa`
   subtracts the bias of the element instead of its largest exponent. In E4M3 `ocp` and `nvidia` disagree about the byte
   of {percent("e4m3", "ocp", "nvidia")} of all FP32 largest magnitudes, `ocp` and `torchao_ceil` of {
-        percent("e4m3", "ocp", "torchao_ceil")
-    }. A byte that is one more doubles the step between the elements of the whole block; one that is
+            percent("e4m3", "ocp", "torchao_ceil")
+        }. A byte that is one more doubles the step between the elements of the whole block; one that is
   one less saturates its largest numbers.
 * **The elements.** Under the same byte all of them round to nearest even, but for `gorodecky_sousa`, which rounds half
   up on one bit and flushes: in E5M2, where it chooses the same bytes as `ocp`, {flushed:,} classes of elements differ.
@@ -171,7 +173,10 @@ A / B.
 
 ## Share of largest magnitudes with another byte, E4M3
 
-{_overview(results, "e4m3")}""" + "".join(_format(results, format) for format in FORMATS)
+{_overview(results, "e4m3")}"""
+        + "".join(_format(results, format) for format in FORMATS)
+        + decoders.section(of_decoders)
+    )
 
 
 def main() -> None:
@@ -179,7 +184,12 @@ def main() -> None:
     parser.add_argument("--render", action="store_true", help="do not compare")
     if not parser.parse_args().render:
         KEPT.write_text(json.dumps(measure(), indent=1) + "\n")
-    PAGE.write_text(rendered(json.loads(KEPT.read_text())))
+    write_page()
+
+
+def write_page() -> None:
+    kept, of_decoders = (json.loads(path.read_text()) for path in (KEPT, decoders.KEPT))
+    PAGE.write_text(rendered(kept, of_decoders))
 
 
 if __name__ == "__main__":

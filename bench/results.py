@@ -1,8 +1,8 @@
 """Measure everything that README.md and docs/results.md quote, keep it as records/results.json, and write the tables.
 
-    python bench/results.py            measure again, then write the tables
-    python bench/results.py --render   write the tables from the kept figures
-    python bench/results.py --synthesis   measure only what Yosys counts
+    python bench/results.py               measure again, then write the tables
+    python bench/results.py --render      write the tables from the kept figures
+    python bench/results.py --only PART   measure one part: quantize, dequantize, verilated, files, synth
 
 A table stands between two comments, `<!-- results: NAME -->` and `<!-- end -->`.
 """
@@ -21,9 +21,6 @@ PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md"]
 
 
 def measure() -> dict:
-    import quantize
-    import verilated
-
     from mxcast.hdl import converter_config
     from mxcast.sim import verify
     from mxcast.spec import BLOCKS
@@ -33,12 +30,25 @@ def measure() -> dict:
     for name in BLOCKS:
         result = verify(converter_config(name, target="xcu"), tensors=read_blocks(sample))
         assert result.passed, f"{name}: Verilog and model differ"
-    return {
-        "quantize": quantize.measure(mib=64, rounds=5, profile="ocp"),
-        "verilated": verilated.measure(blocks=1 << 20, rounds=5),
-        "files": [_file(tensors) for tensors in (100, 1600)],
-        "synth": synthesised(),
-    }
+    return {name: part() for name, part in PARTS.items()}
+
+
+def encoding() -> dict:
+    import quantize
+
+    return quantize.measure(mib=64, rounds=5, profile="ocp")
+
+
+def decoding() -> dict:
+    import dequantize
+
+    return dequantize.measure(mib=64, rounds=5)
+
+
+def verilating() -> dict:
+    import verilated
+
+    return verilated.measure(blocks=1 << 20, rounds=5)
 
 
 def synthesised() -> dict:
@@ -57,6 +67,16 @@ def _file(tensors: int) -> dict:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+PARTS = {
+    "quantize": encoding,
+    "dequantize": decoding,
+    "verilated": verilating,
+    "files": lambda: [_file(tensors) for tensors in (100, 1600)],
+    "synth": synthesised,
+}
+"""What is measured, by its name in the record."""
+
+
 def markdown(rows: list[dict]) -> str:
     return table(list(rows[0]), (list(row.values()) for row in rows))
 
@@ -67,8 +87,33 @@ VERSIONS = {
     "torch": "torch",
     "torchao": "torchao",
     "mx": "microxcaling",
+    "gguf": "gguf-py",
     "python": "Python",
 }
+
+
+def _decoding(speed: dict) -> str:
+    """The table of decoders: for each format the whole tensor, then parts of it."""
+    ways = {"whole": "whole tensor", "parts": "2 MiB at a time"}
+    others = list(dict.fromkeys(b for row in speed["formats"].values() for b in row["whole"]["baselines"]))
+    rows = [
+        {
+            "format": name,
+            "fed": text,
+            "mxcast": row[way]["mxcast"],
+            **{baseline: _rate(row[way], baseline) for baseline in others},
+            "against the best": f"{row[way]['ratio']:.2f} ({row[way]['best']})",
+        }
+        for name, row in speed["formats"].items()
+        for way, text in ways.items()
+    ]
+    return table(list(rows[0]), (list(row.values()) for row in rows), texts=2) + _conditions(speed)
+
+
+def _conditions(speed: dict) -> str:
+    versions = ", ".join(f"{name} {speed[key]}" for key, name in VERSIONS.items() if key in speed)
+    amount = f"{speed['unit'].capitalize()}; {speed['mib']} MiB of FP32, blocks of `ocp`"
+    return f"\n{amount}; {versions}; medians of {speed['rounds']} rounds in turn.\n"
 
 
 def _rate(row: dict, baseline: str) -> str | None:
@@ -143,6 +188,7 @@ def tables(results: dict) -> dict[str, str]:
         + f"\n{speed['unit'].capitalize()}; {speed['mib']} MiB of FP32, profile `{speed['profile']}`; "
         + ", ".join(f"{name} {speed[key]}" for key, name in VERSIONS.items() if key in speed)
         + f"; medians of {speed['rounds']} rounds in turn.\n",
+        "dequantize": _decoding(results["dequantize"]),
         "verilated": markdown(
             [
                 {"format": name, "Verilated design": row["verilated"], "golden model": row["model"]}
@@ -163,10 +209,11 @@ def rendered(page: str, results: dict) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--render", action="store_true", help="do not measure")
-    parser.add_argument("--synthesis", action="store_true", help="measure only what Yosys counts")
+    parser.add_argument("--only", choices=list(PARTS), help="measure only this part")
     options = parser.parse_args()
     if not options.render:
-        kept = json.loads(KEPT.read_text()) | {"synth": synthesised()} if options.synthesis else measure()
+        part = options.only
+        kept = json.loads(KEPT.read_text()) | {part: PARTS[part]()} if part else measure()
         KEPT.write_text(json.dumps(kept, indent=2) + "\n")
     for path in PAGES:
         path.write_text(rendered(path.read_text(), json.loads(KEPT.read_text())))

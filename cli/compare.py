@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ..hdl import ConverterConfig
-from ..spec import BLOCKS, Encode, block_format, numerics
+from ..hdl import CONFIGURATIONS, ConverterConfig, DecoderConfig
+from ..spec import BLOCKS, Decode, Encode, block_format, decoding, numerics
+from ..spec.catalogue import known_name
 from .errors import ExitCode
-from .options import ALL, Force, Json, Quiet, Set, Verbose, assignment, profile_and_fields
+from .options import ALL, Force, Json, Op, Quiet, Set, Verbose, assignment, profile_and_fields
 from .output import Output
+
+if TYPE_CHECKING:
+    from ..models import DecodeCertificate
 
 __all__ = ["compare"]
 
@@ -31,16 +35,20 @@ class Side:
     def numerics(self, block: str) -> Encode:
         return numerics(block, self.profile, **self.fields)
 
-    def explain(self, block: str, values: str) -> str:
-        """The command that shows a counterexample step by step."""
+    def decoding(self, block: str) -> Decode:
+        return decoding(block, self.profile, **self.fields)
+
+    def explain(self, block: str, what: str) -> str:
+        """The command that shows a counterexample step by step; ``what`` are the options that say which."""
         replaced = "".join(f" --set {key}={value}" for key, value in self.fields.items())
-        return f"mxcast explain {block} --profile {self.profile}{replaced} --values {values}"
+        return f"mxcast explain {block} --profile {self.profile}{replaced} {what}"
 
 
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", show_default=False, help=SIDE)],
     b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The other one, written alike.")],
     format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="e4m3, int8, ... or all six.")] = ALL,
+    op: Op = "encode",
     set: Set = None,
     expect_equal: Annotated[
         bool, typer.Option("--expect-equal", help="Differences are a failure: exit code 1.")
@@ -51,15 +59,23 @@ def compare(
     verbose: Verbose = False,
 ) -> None:
     """Compare two profiles on every largest magnitude, every element and every NaN and Inf: equal on all, or how many
-    differ.
+    differ. With --op decode, on every pair of a scale byte and a code.
 
-    Takes about a minute a format, once; results are kept. Differences are a finding, not a failure. --set replaces a
-    rule on both sides.
+    Takes about a minute a format for encoders, once; results are kept. Differences are a finding, not a failure. --set
+    replaces a rule on both sides.
     """
     output = Output(json, quiet, verbose)
     both = dict(map(assignment, set or ()))
     sides = [_side(text, both) for text in (a, b)]
     names = [block_format(name).short_name for name in (BLOCKS if format == ALL else [format])]
+    compared = {"encode": _encoders, "decode": _decoders}[known_name("operation", op, CONFIGURATIONS)]
+    results = compared(names, sides, force, output)
+    output.document(results if format == ALL else results[0])
+    if expect_equal and not all(result["equal"] for result in results):
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _encoders(names: list[str], sides: list[Side], force: bool, output: Output) -> list[dict]:
     pairs = [[side.numerics(name) for side in sides] for name in names]  # all errors before the first long run
     results = []
     for name, (first, second) in zip(names, pairs):
@@ -69,9 +85,21 @@ def compare(
             result = _certificate(first, second, force, progress)
         results.append(result)
         _show(name, sides, result, output)
-    output.document(results if format == ALL else results[0])
-    if expect_equal and not all(result["equal"] for result in results):
-        raise typer.Exit(ExitCode.FAILED)
+    return results
+
+
+def _decoders(names: list[str], sides: list[Side], force: bool, output: Output) -> list[dict]:
+    """Nothing is kept, as it takes less than a second a format."""
+    from ..models import compare_decoders
+
+    results = []
+    for name, rules in [(name, [side.decoding(name) for side in sides]) for name in names]:
+        for one in rules:
+            output.configuration(DecoderConfig(numerics=one))
+        certificate = compare_decoders(*rules)
+        results.append(certificate.to_dict())
+        _show_decoders(name, sides, certificate, output)
+    return results
 
 
 def _side(text: str, both: dict[str, str | int]) -> Side:
@@ -109,7 +137,8 @@ def _show(name: str, sides: list[Side], result: dict, output: Output) -> None:
         rows += [{"part": part, "differ": f"{finding['differing']:,}", **_cells("first", finding)}]
         if finding["differing"]:
             rows += [{"part": "", "differ": "", **_cells("last", finding)}]
-            commands += [side.explain(name, finding["first"][key]["values"]) for side, key in zip(sides, "ab")]
+            firsts = [finding["first"][key]["values"] for key in "ab"]
+            commands += [side.explain(name, f"--values {values}") for side, values in zip(sides, firsts)]
     output.table(rows)
     output.say("\n".join(f"  {command}" for command in commands))
 
@@ -122,3 +151,23 @@ def _cells(which: str, finding: dict) -> dict[str, str]:
     block = max((found[key]["values"] for key in "ab"), key=len)  # of two sources the wider
     bits = {key: f"{found[key]['byte']}: " + " ".join(f"{code:02X}" for code in found[key]["codes"]) for key in "ab"}
     return {"block": f"{which} {block}", "A": bits["a"], "B": bits["b"]}
+
+
+def _show_decoders(name: str, sides: list[Side], found: DecodeCertificate, output: Output) -> None:
+    from ..models.compare_decode import CAUSES
+
+    a, b, to = sides[0].text, sides[1].text, found.a.destination
+    pairs = f"{found.compared:,} pairs of a scale byte and a code, to {to.name}"
+    if found.equal:
+        output.say(f"{name}: equal on all {pairs}")
+        return
+    output.say(f"{name}: A, {a}, and B, {b}, differ on {found.differing:,} of {pairs}")
+    digits, rows, commands = to.bits // 4, [], []
+    for cause, finding in found.causes.items():
+        first = finding.first
+        byte, code = f"0x{first.byte:02X}", f"0x{first.code:02X}"
+        results = {"A": f"{first.a:0{digits}X}", "B": f"{first.b:0{digits}X}"}
+        rows.append({"cause": CAUSES[cause], "differ": f"{finding.differing:,}", "byte": byte, "code": code, **results})
+        commands += [side.explain(name, f"--op decode --scale {byte} --codes {code}") for side in sides]
+    output.table(rows)
+    output.say("\n".join(f"  {command}" for command in commands))

@@ -15,8 +15,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "explain": (
         'mxcast explain e4m3 --profile te --values "1.875, 0x3F880000, nan"',
         "mxcast explain e2m1 --values 0x04600001",
+        'mxcast explain e5m2 --op decode --profile te --scale 0 --codes "0x01, 0x7C"',
     ),
-    "compare": ("mxcast compare nvidia te --format e4m3", "mxcast compare ocp ocp:scale_rule=ceil --format e2m1"),
+    "compare": (
+        "mxcast compare nvidia te --format e4m3",
+        "mxcast compare ocp ocp:scale_rule=ceil --format e2m1",
+        "mxcast compare ocp ggml --op decode --format e2m1",
+    ),
     "emit": (
         "mxcast emit e4m3 --profile nvidia --target xcu -o build",
         "mxcast emit e4m3 --target ecp5 --set latency=4 --name my_converter -o build",

@@ -6,10 +6,19 @@ from typing import Annotated
 
 import typer
 
-from .options import Config, Json, Profile, Quiet, Set, Verbose, request
+from ..hdl import ConverterConfig
+from ..spec import Decode
+from .options import Config, Json, Op, Profile, Quiet, Set, Verbose, request
 from .output import Output
+from .values import read_byte, read_codes, read_random, read_values
 
 __all__ = ["explain"]
+
+USAGES = {
+    "encode": "explain {} --values '1.5, -0.3, 0x3F800000, 1e-3*8'",
+    "decode": "explain {} --op decode --scale 127 --codes '0x01, 2*3'",
+}
+"""By operation, an example for errors."""
 
 
 def explain(
@@ -28,6 +37,20 @@ def explain(
             help="The block: numbers, 0x patterns, nan, inf, each with *COUNT; or FILE:TENSOR[ROW, BLOCK].",
         ),
     ] = None,
+    op: Op = "encode",
+    scale: Annotated[
+        str | None,
+        typer.Option("--scale", metavar="BYTE", show_default=False, help="With --op decode: the scale byte."),
+    ] = None,
+    codes: Annotated[
+        str | None,
+        typer.Option(
+            "--codes",
+            metavar="LIST",
+            show_default=False,
+            help="With --op decode: the element codes, decimal or 0x, each with *COUNT.",
+        ),
+    ] = None,
     random: Annotated[
         str | None,
         typer.Option(
@@ -43,25 +66,51 @@ def explain(
     verbose: Verbose = False,
 ) -> None:
     """Convert one block and show every step: classes, largest magnitude, scale under every rule, bits and error of each
-    element.
+    element. With --op decode: what the scale byte means, and product, rounding and result of each code.
 
     Zeros complete the block. Numbers that the source format lacks are rounded to it. What verify, compare and failing
     tests print as a counterexample is taken as it is.
     """
     output = Output(json, quiet, verbose)
-    usage = "explain {} --values '1.5, -0.3, 0x3F800000, 1e-3*8'"
-    chosen = request(usage, format, profile, set, config, allow_all=False).encoders[0]
+    of_others: dict[str, dict[str, object]] = {
+        "encode": {"--scale": scale, "--codes": codes},
+        "decode": {"--values": values, "--all": everything},
+    }
+    for option, given in of_others.get(op, {}).items():
+        if given not in (None, False):
+            raise ValueError(f"{option} is not of --op {op}")
+    usage = USAGES.get(op, "explain {}")
+    asked = request(usage, format, profile, set, config, allow_all=False, op=op)
+    rules = asked.configs[0].numerics
+    command = f"mxcast {usage.format(rules.block.short_name)}"
+    output.configuration(asked.configs[0])
+    drawn = None if random is None else read_random(random)
+    if isinstance(rules, Decode):
+        if scale is None or codes is None:
+            raise ValueError(f"--scale or --codes is missing: {command}")
+        _decoder(rules, read_byte(scale), read_codes(codes), drawn, output)
+        return
     if values is None:
-        raise ValueError(f"values are missing: mxcast {usage.format(chosen.numerics.block.short_name)}")
-    output.configuration(chosen)
+        raise ValueError(f"values are missing: {command}")
+    _encoder(asked.encoders[0], values, drawn, everything, output)
+
+
+def _encoder(config: ConverterConfig, values: str, random: list[int] | None, everything: bool, output: Output) -> None:
     from dataclasses import replace
 
     from ..models import explain
     from .steps import show
-    from .values import read_random, read_values
 
-    block = read_values(values, chosen.numerics)
-    drawn = None if random is None else read_random(random)
-    explanation = replace(explain(block.block, chosen.numerics, random=drawn), profile=chosen.profile)
+    block = read_values(values, config.numerics)
+    explanation = replace(explain(block.block, config.numerics, random=random), profile=config.profile)
     show(explanation, output, block.remarks, everything)
     output.document(explanation.to_dict() | {"input": {"values": values, "remarks": list(block.remarks)}})
+
+
+def _decoder(rules: Decode, byte: int, codes: list[int], random: list[int] | None, output: Output) -> None:
+    from ..models import explain_decoder
+    from .decoded_steps import show
+
+    explanation = explain_decoder(byte, codes, rules, random=random)
+    show(explanation, output)
+    output.document(explanation.to_dict())

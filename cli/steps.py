@@ -9,10 +9,10 @@ from itertools import accumulate, pairwise
 from rich.text import Text
 
 from ..models.explanation import ElementStep, Explanation, ScaleStep
-from ..spec import Encode, NumberFormat, Rounding
+from ..spec import Decode, Encode, NumberFormat, Rounding
 from .output import Output
 
-__all__ = ["show"]
+__all__ = ["line", "number", "show", "title"]
 
 STYLES = {"exact": "green", "tie": "cyan", "saturated": "red", "flushed": "yellow", "specials": "magenta"}
 """Colours of what the rounding did, by the first word."""
@@ -24,31 +24,31 @@ WIDE = 150
 def show(explanation: Explanation, output: Output, remarks: Sequence[str], everything: bool) -> None:
     """Print an explanation; ``remarks`` are on where the values come from, ``everything`` shows zeros too."""
     numerics, scale, largest = explanation.numerics, explanation.scale, explanation.largest
-    output.say(_title(explanation))
+    output.say(title(numerics, Encode(block=numerics.block), ALWAYS, explanation.profile))
     missing = numerics.block_size - explanation.given
-    _line(
+    line(
         output,
         "values",
         *remarks,
         *([f"{explanation.given} given, {missing} zeros complete the block"] if missing else []),
     )
-    _line(
+    line(
         output,
         "classes",
         ", ".join(f"{count} {kind}" for kind, count in explanation.classes.items() if count),
         *explanation.remarks,
     )
     if largest is None:
-        _line(output, "largest", "a = 0: no finite number other than zero is left")
+        line(output, "largest", "a = 0: no finite number other than zero is left")
     else:
-        _line(
+        line(
             output,
             "largest",
             f"lane {largest.lane}, {explanation.patterns[largest.lane]}: a = {largest.value:.9g}, as FP32 "
             f"0x{largest.fp32:08X}, e = {largest.exponent_field}, m = 0x{largest.fraction:06X}",
         )
     x = "NaN" if scale.exponent is None else f"X = {scale.exponent}, 2^X = {2.0**scale.exponent:.9g}"
-    _line(output, "scale", f"{scale.rule}: {scale.arithmetic}", f"byte {scale.byte} = 0x{scale.byte:02X}, {x}")
+    line(output, "scale", f"{scale.rule}: {scale.arithmetic}", f"byte {scale.byte} = 0x{scale.byte:02X}, {x}")
     output.table([_rule(step, step is scale) for step in explanation.scale_rules])
     chosen = [step for step in explanation.elements if everything or step.kind != "zero"]
     if chosen:
@@ -61,14 +61,16 @@ ALWAYS = ("block_size", "source", "scale_rule", "rounding", "specials")
 """Rules that the title names in any case; the others where they are not the usual ones."""
 
 
-def _title(explanation: Explanation) -> str:
-    rules, usual = explanation.numerics.by_name(), Encode(block=explanation.numerics.block).by_name()
-    shown = [f"{key}={value}" for key, value in rules.items() if key in ALWAYS or value != usual.get(key)]
-    under = f" under {explanation.profile}" if explanation.profile else ""
-    return f"{rules['block']}{under}: {' '.join(shown)}"
+def title(rules: Encode | Decode, usual: Encode | Decode, always: Sequence[str], profile: str | None) -> str:
+    """The format, the profile, and of the rules those of ``always`` and those that are not the usual ones."""
+    fields, defaults = rules.by_name(), usual.by_name()
+    shown = [f"{key}={value}" for key, value in fields.items() if key in always or value != defaults.get(key)]
+    under = f" under {profile}" if profile else ""
+    return f"{fields['block']}{under}: {' '.join(shown)}"
 
 
-def _line(output: Output, label: str, *texts: str) -> None:
+def line(output: Output, label: str, *texts: str) -> None:
+    """Lines of text, the first behind a label."""
     for text in texts:
         output.say(f"{label:<9}{text}")
         label = ""
@@ -94,14 +96,14 @@ def _element(step: ElementStep, explanation: Explanation, stacked: bool) -> dict
     below, bits = _below(step, numerics)
     cells: list[tuple[tuple[str, ...], tuple[object, ...]]] = [
         (("lane",), (step.lane,)),
-        (("input", "V"), (explanation.patterns[step.lane], _number(step.value, digits))),
-        (("V / 2^X",), (_number(step.quotient, digits),)),
+        (("input", "V"), (explanation.patterns[step.lane], number(step.value, digits))),
+        (("V / 2^X",), (number(step.quotient, digits),)),
         (("cut off",), (_magnitude(step.cut, element),)),
         ((below,), (bits,)),
         (("rounding",), (Text(step.action, STYLES.get(step.action.split()[0], "")),)),
         (("code", "fields"), (code, step.fields)),
-        (("element", "decoded"), (_number(step.element, digits), _number(step.decoded, digits))),
-        (("error", "relative"), (_number(step.error, 4), relative)),
+        (("element", "decoded"), (number(step.element, digits), number(step.decoded, digits))),
+        (("error", "relative"), (number(step.error, 4), relative)),
     ]
     row: dict[str, object] = {}
     for names, values in cells:
@@ -128,5 +130,6 @@ def _magnitude(code: int | None, element: NumberFormat) -> str:
     return "|".join(digits[start:end] for start, end in pairwise(ends))
 
 
-def _number(value: float | None, digits: int) -> str:
+def number(value: float | None, digits: int) -> str:
+    """The cell of a number, empty where there is none."""
     return "" if value is None else f"{value:.{digits}g}"

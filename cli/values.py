@@ -16,7 +16,7 @@ from .options import MOST_DIGITS
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Values", "read_random", "read_values"]
+__all__ = ["Values", "read_byte", "read_codes", "read_random", "read_values"]
 
 ITEM = re.compile(r"(?P<value>[^*]+)(?:\*(?P<count>[0-9]+))?")
 PATTERN = re.compile(r"0x(?P<digits>[0-9a-f]+)", re.IGNORECASE)
@@ -26,6 +26,9 @@ BEYOND = 1000
 """Decimal exponents beyond this are zero or Inf in every format; spared the arithmetic."""
 FARTHEST = 10**9
 """An exponent beyond those of every number that a command line has place for."""
+
+MOST_CODES = 1024
+"""Codes of the largest block."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +72,32 @@ def read_values(text: str, numerics: Encode) -> Values:
 
 def read_random(text: str) -> list[int]:
     """Random numbers, decimal or hexadecimal after ``0x``, separated by commas or blanks."""
-    numbers = []
-    for item in _items(text, "--random"):
-        try:
-            numbers.append(int(item, 0))
-        except ValueError:
-            few = f" of at most {MOST_DIGITS} digits" if len(item) > MOST_DIGITS else ""
-            raise ValueError(f"--random takes whole numbers{few}, not {excerpt(item)}") from None
-    return numbers
+    return [_whole(item, "--random") for item in _items(text, "--random")]
+
+
+def read_byte(text: str) -> int:
+    """A scale byte, decimal or hexadecimal after ``0x``."""
+    return _whole(text.strip(), "--scale")
+
+
+def read_codes(text: str) -> list[int]:
+    """Element codes, decimal or hexadecimal after ``0x``, separated by commas or blanks, each with ``*COUNT``."""
+    codes: list[int] = []
+    for item in _items(text, "--codes"):
+        code, star, count = item.partition("*")
+        times = _whole(count, "--codes") if star else 1
+        if not 1 <= times <= MOST_CODES:
+            raise ValueError(f"--codes repeats a code 1 to {MOST_CODES} times, not {excerpt(item)}")
+        codes += [_whole(code, "--codes")] * times
+    return codes
+
+
+def _whole(text: str, option: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        few = f" of at most {MOST_DIGITS} digits" if len(text) > MOST_DIGITS else ""
+        raise ValueError(f"{option} takes whole numbers{few}, not {excerpt(text)}") from None
 
 
 def _count(digits: str) -> int:

@@ -4,21 +4,27 @@ from .block import quantize, quantize_blocks
 from .block_array import BlockArray, Quantized
 from .cast import cast, uncast
 from .compare import Certificate, compare
+from .compare_decode import DecodeCertificate, compare_decoders
 from .decode import dequantize
 from .explain import explain
+from .explain_decode import DecodeExplanation, explain_decoder
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
 
 __all__ = [
     "BlockArray",
     "Certificate",
+    "DecodeCertificate",
+    "DecodeExplanation",
     "Quantized",
     "Statistics",
     "cast",
     "compare",
+    "compare_decoders",
     "dequantize",
     "error_statistics",
     "explain",
+    "explain_decoder",
     "quantize",
     "quantize_blocks",
     "source_numbers",

@@ -25,12 +25,18 @@ from ..spec import (
 )
 from ..spec.catalogue import excerpt
 from .block import Random, random_bits
-from .block_array import BlockArray, as_blocks, check_codes, code_values
+from .block_array import BlockArray, as_blocks, axis_last, check_codes, code_values
 from .parallel import checked_jobs, in_order
-from .scratch_buffers import CHUNK
 from .source import DTYPES, require_subnormals
 
 __all__ = ["decode_blocks", "decoded", "dequantize"]
+
+CHUNK = 1 << 16
+"""Elements of a chunk. What a chunk reads and writes fits the second-level cache beside the table of pairs, 512 KiB."""
+
+Decoder = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None], None]
+"""From scale bytes (n,) and codes (n, block_size) to numbers, which it writes into the third array; the fourth are the
+random bits."""
 
 
 def dequantize(
@@ -78,12 +84,23 @@ def dequantize(
     if not isinstance(q, BlockArray):
         raise TypeError(f"dequantize takes a BlockArray, such as quantize returns, not {excerpt(q)}")
     _check_block(q.block)
-    check_codes(q)
     if q.block.scale != E8M0:
+        check_codes(q)
         if profile is not None or rules or random is not None:
             raise ValueError(f"{q.block.name} has the scale format {q.block.scale.name}: rules are for E8M0 scales")
         return _in_shape(_products(as_blocks(q.codes, q.axis, q.block.block_size), _flat(q), q.block), q)
-    return decoded(q, decoding(q.block, profile, **rules), partial(decode_blocks, jobs=jobs), random=random)
+    return decoded(q, _rules(q.block, profile, rules), partial(decode_blocks, jobs=jobs), random=random)
+
+
+def _rules(block: BlockFormat, profile: str | None, fields: DecodeFields) -> Decode:
+    """`decoding`, which takes as long as the decoding of ten thousand elements, once for the same arguments."""
+    try:
+        return _kept_rules(block, profile, **fields)
+    except TypeError:  # also where a value has no hash: then the sentence about it is wanted
+        return decoding(block, profile, **fields)
+
+
+_kept_rules = lru_cache(maxsize=64, typed=True)(decoding)
 
 
 def decoded(q: BlockArray, rules: Decode, decode: Callable[..., None], *, random: Random = None) -> np.ndarray:
@@ -107,8 +124,8 @@ def _flat(q: BlockArray) -> np.ndarray:
 
 def _in_shape(blocks: np.ndarray, q: BlockArray) -> np.ndarray:
     """Blocks (n, size) in the shape of the array, without what completed the last ones."""
-    shape = np.moveaxis(q.codes, q.axis, -1).shape
-    return np.moveaxis(blocks.reshape(shape)[..., : q.length], -1, q.axis)
+    rows = blocks.reshape(axis_last(q.codes.shape, q.axis))
+    return np.moveaxis(rows[..., : q.length], -1, q.axis)
 
 
 def _check_block(block: BlockFormat) -> None:
@@ -149,19 +166,24 @@ def decode_blocks(
     """
     rows = max(CHUNK // rules.block_size, 1)
     share = -(-len(codes) // (rows * checked_jobs(jobs))) * rows or rows
-    decode = _by_products if _is_product(rules) else _by_table if _has_table(rules) else _by_rules
+    decode = _decoder(rules)
 
     def work(start: int) -> None:
         require_subnormals()
         for first in range(start, min(start + share, len(codes)), rows):
             part = slice(first, min(first + rows, start + share))
-            decode(scales[part], codes[part], rules, y[part], None if random is None else random[part])
+            decode(scales[part], codes[part], y[part], None if random is None else random[part])
 
     for _ in in_order(work, range(0, len(codes), share), jobs):
         pass
 
 
-# Three implementations, each for what it can do: a product of float32, a table of all pairs, and arithmetic.
+@lru_cache(maxsize=16)
+def _decoder(rules: Decode) -> Decoder:
+    """One of three implementations: a product of float32, a table of all pairs, or arithmetic."""
+    if _is_product(rules):
+        return _by_products(rules)
+    return _by_table(rules) if rules.block.element.bits <= 8 and not rules.random_bits else _by_rules(rules)
 
 
 def _is_product(rules: Decode) -> bool:
@@ -183,10 +205,22 @@ def _is_product(rules: Decode) -> bool:
     )
 
 
-@lru_cache(maxsize=16)
-def _pairs(rules: Decode) -> np.ndarray:
+def _by_products(rules: Decode) -> Decoder:
+    pairs = _pairs(code_values(rules.block.element))
+    factors = np.repeat(code_values(rules.block.scale)[:, None], rules.block_size, axis=1)  # rows of full length:
+    # NumPy multiplies two arrays faster than an array by a column, even if the rows must be copied first
+
+    def decode(scales: np.ndarray, codes: np.ndarray, y: np.ndarray, random: np.ndarray | None) -> None:
+        places = np.ascontiguousarray(codes, np.uint8).view(np.uint16).astype(np.intp)
+        np.take(pairs, places, out=y.view(np.complex64), mode="clip")
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.multiply(y, np.take(factors, scales, axis=0), out=y)
+
+    return decode
+
+
+def _pairs(values: np.ndarray) -> np.ndarray:
     """The values of two codes side by side in memory, as one complex64: half as many places are looked up."""
-    values = code_values(rules.block.element)
     values = np.where(np.isnan(values), np.float32(np.nan), values)
     pairs = np.zeros((1 << 16, 2), np.float32)
     first, second = (0, 1) if np.little_endian else (1, 0)
@@ -196,48 +230,38 @@ def _pairs(rules: Decode) -> np.ndarray:
     return pairs.view(np.complex64).reshape(-1)
 
 
-def _by_products(
-    scales: np.ndarray, codes: np.ndarray, rules: Decode, y: np.ndarray, random: np.ndarray | None
-) -> None:
-    narrow = np.ascontiguousarray(codes, np.uint8).view(np.uint16)
-    np.take(_pairs(rules), narrow, out=y.view(np.complex64), mode="clip")
-    with np.errstate(over="ignore", invalid="ignore"):
-        np.multiply(y, np.take(code_values(rules.block.scale), scales)[:, None], out=y)
-
-
-def _has_table(rules: Decode) -> bool:
-    return rules.block.element.bits <= 8 and not rules.random_bits
-
-
-@lru_cache(maxsize=16)
-def _table(rules: Decode) -> np.ndarray:
-    """The result of every scale byte and code: (256 << bits,) numbers of the destination."""
+def _by_table(rules: Decode) -> Decoder:
     bits = rules.block.element.bits
     bytes_, codes = np.divmod(np.arange(256 << bits), 1 << bits)
-    y = np.empty((256 << bits, 1), DTYPES[rules.destination.name])
-    _by_rules(bytes_, codes[:, None], rules, y, None)
-    return y.reshape(-1)
+    table = np.empty((256 << bits, 1), DTYPES[rules.destination.name])
+    _by_rules(rules)(bytes_, codes[:, None], table, None)
+
+    def decode(scales: np.ndarray, codes: np.ndarray, y: np.ndarray, random: np.ndarray | None) -> None:
+        places = scales.astype(np.intp)[:, None] << bits | codes
+        np.take(table.reshape(-1), places, out=y, mode="clip")
+
+    return decode
 
 
-def _by_table(scales: np.ndarray, codes: np.ndarray, rules: Decode, y: np.ndarray, random: np.ndarray | None) -> None:
-    places = scales.astype(np.intp)[:, None] << rules.block.element.bits | codes
-    np.take(_table(rules), places, out=y, mode="clip")
-
-
-def _by_rules(scales: np.ndarray, codes: np.ndarray, rules: Decode, y: np.ndarray, random: np.ndarray | None) -> None:
+def _by_rules(rules: Decode) -> Decoder:
     """The rules one by one, in float64, in which every product is exact."""
     to, factors = rules.destination, READINGS[rules.scale_reading]()
-    elements = code_values(rules.block.element).astype(np.float64)[codes]
-    with np.errstate(invalid="ignore"):
-        products = elements * factors[scales][:, None]
-    sign = np.where(np.signbit(elements), to.sign_mask, 0)
-    if rules.zero is DecodedZero.POSITIVE:
-        sign[elements == 0] = 0
-    finite, is_nan = np.isfinite(products), np.isnan(products)
-    patterns = sign | _rounded(np.where(finite, np.abs(products), 0), rules, random)
-    patterns[~finite] = sign[~finite] | to.inf_field
-    patterns[is_nan] = NANS[rules.nan](np.broadcast_to(codes, patterns.shape)[is_nan], rules)
-    np.copyto(y.view(f"u{y.itemsize}"), patterns, casting="unsafe")
+    values = code_values(rules.block.element).astype(np.float64)
+
+    def decode(scales: np.ndarray, codes: np.ndarray, y: np.ndarray, random: np.ndarray | None) -> None:
+        elements = values[codes]
+        with np.errstate(invalid="ignore"):
+            products = elements * factors[scales][:, None]
+        sign = np.where(np.signbit(elements), to.sign_mask, 0)
+        if rules.zero is DecodedZero.POSITIVE:
+            sign[elements == 0] = 0
+        finite, is_nan = np.isfinite(products), np.isnan(products)
+        patterns = sign | _rounded(np.where(finite, np.abs(products), 0), rules, random)
+        patterns[~finite] = sign[~finite] | to.inf_field
+        patterns[is_nan] = NANS[rules.nan](np.broadcast_to(codes, patterns.shape)[is_nan], rules)
+        np.copyto(y.view(f"u{y.itemsize}"), patterns, casting="unsafe")
+
+    return decode
 
 
 def _signed_powers() -> np.ndarray:

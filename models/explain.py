@@ -36,7 +36,7 @@ from .exact import decode, quantize_block
 from .explanation import CLASSES, ElementStep, Explanation, Largest, ScaleStep
 from .source import DTYPES, as_numbers, widen
 
-__all__ = ["explain"]
+__all__ = ["code_fields", "explain"]
 
 TWO = Fraction(2)
 
@@ -222,7 +222,7 @@ def _element_step(
         action=trace.action,
         quotient=None if quotient is None else float(quotient) * signed,
         code=code,
-        fields=_fields(code, element),
+        fields=code_fields(code, element),
         element=float(code_values(element)[code]),
         decoded=decoded,
         error=error,
@@ -311,11 +311,11 @@ def _lanes(lanes: list[int]) -> str:
     return f"lane{'s' if len(lanes) > 1 else ''} {shown}"
 
 
-def _fields(code: int, element: NumberFormat) -> str:
+def code_fields(code: int, element: NumberFormat) -> str:
     """The binary code with bars between its fields.
 
     >>> from mxcast.spec import E4M3, INT8
-    >>> _fields(0xFC, E4M3), _fields(0x81, INT8)
+    >>> code_fields(0xFC, E4M3), code_fields(0x81, INT8)
     ('1|1111|100', '1|0000001')
     """
     digits = f"{code:0{element.bits}b}"

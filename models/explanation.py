@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..spec import E8M0, Encode
 
-__all__ = ["CLASSES", "ElementStep", "Explanation", "Largest", "ScaleStep"]
+__all__ = ["CLASSES", "ElementStep", "Explanation", "Largest", "ScaleStep", "finite_fields"]
 
 CLASSES = ("normal", "subnormal", "zero", "inf", "nan")
 """Classes of source numbers, by exponent field and fraction."""
@@ -61,7 +61,7 @@ class ScaleStep:
         return 0.0 - 20 * math.log10(self.relative_rms) if self.relative_rms else math.inf  # and no -0.0
 
     def to_dict(self) -> dict[str, object]:
-        return _finite({**vars(self), "exponent": self.exponent, "sqnr_db": self.sqnr_db})
+        return finite_fields({**vars(self), "exponent": self.exponent, "sqnr_db": self.sqnr_db})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class ElementStep:
     """``error`` over the magnitude of V; None for V = 0."""
 
     def to_dict(self) -> dict[str, object]:
-        return _finite(vars(self))
+        return finite_fields(vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,5 +147,6 @@ class Explanation:
         }
 
 
-def _finite(fields: dict[str, object]) -> dict[str, object]:
+def finite_fields(fields: dict[str, object]) -> dict[str, object]:
+    """Fields for JSON, which lacks infinities and NaN: they become None."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in fields.items()}

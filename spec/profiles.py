@@ -144,10 +144,11 @@ DECODERS: dict[str, Profile] = {
         ),
         Profile(
             name="torchao",
-            source="torchao, prototype/mx_formats, to_dtype, 0.19.0 source tree",
+            source="torchao, prototype/mx_formats, to_dtype, 0.18.0 and the 0.19.0 source tree",
             date="2026-08",
             rules=(("nan", "payload"),),
-            remark="FP32 and BF16; for FP16 the library first rounds the scale to FP16, which is Inf from 2**16 on",
+            remark="all numbers of FP32 and BF16, and NaN of FP32 but under byte 255; for FP16 the library first "
+            "rounds the scale to FP16, which is 0 up to 2**-25 and Inf from 2**16 on",
         ),
         Profile(
             name="te",
@@ -161,20 +162,22 @@ DECODERS: dict[str, Profile] = {
             source="openai/gpt-oss, gpt_oss/torch/weights.py, torch.ldexp",
             date="2026-07",
             rules=(("scale_reading", "power"), ("destination", "bf16")),
-            remark="torch takes 2**128 as Inf first: under byte 255 it gives Inf for 0.5 and 1, and NaN for 0",
+            remark="bit for bit with torch.ldexp of torch 2.13.0, which takes byte 255 for 2**128",
         ),
         Profile(
             name="ggml",
             source="ggml, dequantize_row_mxfp4 with GGML_E8M0_TO_FP32_HALF",
             date="2026-08",
             rules=(("scale_reading", "power"), ("zero", "positive")),
+            remark="bit for bit with gguf-py 0.19.0",
         ),
         Profile(
             name="idma",
-            source="PULP iDMA, src/backend/idma_otf_mxdequant.sv",
-            date="2026-11",
+            source="PULP iDMA v0.7.0, src/backend/idma_otf_mxdequant.sv",
+            date="2026-08",
             rules=(("scale_reading", "signed"), ("subnormals", "flush"), ("overflow", "saturate")),
-            remark="E5M2 only there",
+            remark="E5M2 to FP32; to FP16 with subnormals=exact and overflow=inf; later sources (commit 0f472e92) have "
+            "E4M3 too and the rules of ocp",
         ),
     )
 }

@@ -74,12 +74,14 @@ TABLES = {
     ScaleReading: {
         "models.exact_decode": "SCALE_READINGS",
         "models.decode": "READINGS",
+        "models.explain_decode": "MEANINGS",
         "hdl.element_decoder": "EXPONENTS FLAGS",
     },
     DecodedRounding: {"models.exact_decode": "ROUNDINGS", "models.decode": "ROUNDINGS"},
     DecodedOverflow: {
         "models.exact_decode": "OVERFLOWS",
         "models.decode": "OVERFLOWS",
+        "models.explain_decode": "BEYOND",
         "hdl.element_decoder": "OVERFLOWS",
     },
     DecodedNan: {"models.exact_decode": "NANS", "models.decode": "NANS", "hdl.element_decoder": "NANS"},

@@ -1,4 +1,4 @@
-"""`--op decode` of `emit`, `verify` and `synth`."""
+"""`--op decode` of `emit`, `verify`, `synth`, `compare` and `explain`."""
 
 import json
 from pathlib import Path
@@ -15,6 +15,30 @@ def test_emit_verify_and_synth(passes, tmp_path):
     assert found["passed"] and found["counts"] == {"pairs": 4096, "random": 1000}
     mapped = json.loads(passes("synth", "e2m1", "--op", "decode", "--set", "block_size=2", "--json"))
     assert mapped["whole"]["luts"] > 0 and set(mapped["stages"]) == {"factor", "element decoder"}
+
+
+def test_compare(passes):
+    text = passes("compare", "ocp", "te", "--op", "decode", "--format", "e2m1")
+    assert text.startswith("e2m1: A, ocp, and B, te, differ on 30 of 4,096 pairs of a scale byte and a code, to fp32\n")
+    commands = [line.split() for line in text.splitlines() if line.startswith("  mxcast explain")]
+    shown = [json.loads(passes(*command[1:], "--json"))["elements"][0]["pattern"] for command in commands[-2:]]
+    assert shown == [0x00200000, 0]
+    found = json.loads(passes("compare", "ocp", "ggml", "--op", "decode", "--format", "e2m1", "--json"))
+    assert {cause: one["differing"] for cause, one in found["causes"].items()} == {"nan": 16, "zero_sign": 255}
+    equal = passes("compare", "ocp", "ocp:zero=positive", "--op", "decode", "--format", "int8", "--expect-equal")
+    assert equal == "int8: equal on all 65,536 pairs of a scale byte and a code, to fp32\n"
+    assert len(json.loads(passes("compare", "ocp", "te", "--op", "decode", "--json"))) == 6
+
+
+def test_explain(passes):
+    asked = ["explain", "e5m2", "--op", "decode", "--profile", "idma", "--scale", "0x7F", "--codes", "0x7B, 1*2 125"]
+    text = passes(*asked)
+    assert "mxfp8_e5m2 under idma: destination=fp32 scale_reading=signed" in text
+    assert "byte 127 = 0x7F: 2^127, the byte in two's complement" in text and "saturated" in text
+    found = json.loads(passes(*asked, "--json"))
+    assert [step["pattern"] for step in found["elements"]] == [0x7F7FFFFF, 0x77000000, 0x77000000, 0x7FC00000]
+    random = passes(*asked, "--set", "rounding=sr", "--set", "destination=bf16", "--random", "0xFF")
+    assert "tail + random" in random
 
 
 def test_a_decoder_that_differs_fails(monkeypatch, fails, capsys):
@@ -38,6 +62,15 @@ def test_a_decoder_that_differs_fails(monkeypatch, fails, capsys):
         (["verify", "e4m3", "--op", "decode", "--stimuli", "corner"], "stimuli must be one of standard, pairs, random"),
         (["verify", "e4m3", "--op", "decode", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
         (["prove", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
+        (["explain", "e4m3", "--op", "decode", "--scale", "1"], "--scale or --codes is missing: mxcast explain e4m3"),
+        (["explain", "e4m3", "--op", "decode", "--values", "1"], "--values is not of --op decode"),
+        (["explain", "e4m3", "--scale", "1", "--values", "1"], "--scale is not of --op encode"),
+        (["explain", "e4m3", "--op", "decode", "--scale", "x", "--codes", "1"], "--scale takes whole numbers, not 'x'"),
+        (["explain", "e4m3", "--op", "decode", "--scale", "1", "--codes", "1*0"], "--codes repeats a code 1 to 1024"),
+        (["explain", "e4m3", "--op", "decode", "--scale", "1", "--codes", "-1"], "codes of e4m3 must be 0 to 255"),
+        (["compare", "ocp", "gpt_oss", "--op", "decode"], "both sides must have the same destination, not fp32 and"),
+        (["compare", "ocp", "nvidia", "--op", "decode"], "unknown profile 'nvidia'"),
+        (["compare", "ocp", "te", "--op", "decod"], "unknown operation 'decod': did you mean 'decode'?"),
         (["emit", "e4m3,e5m2", "--op", "decode"], "unknown format 'e4m3,e5m2'"),
     ],
 )
