@@ -93,7 +93,9 @@ def _casts() -> Rows:
             "source": p.source,
             "date": p.date,
             "rules": dict(p.rules),
-            "destinations": {name: dict(rules) for name, rules in p.by_destination},
+            "destinations": {
+                name: ", ".join(f"{key}={value}" for key, value in rules) for name, rules in p.by_destination
+            },
             "remark": p.remark,
         }
         for p in CASTS.values()

@@ -51,8 +51,8 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
     Of a decoder: ``input``; ``scale``; inside the element decoders ``sum``, the exponent, and ``shifted``, where there
     are subnormal results; and ``output``.
 
-    Of a cast: ``input``; ``exponent``, that of the result; ``shifted``, where the destination has subnormals; and
-    ``output``.
+    Of a cast: ``input``; ``exponent``, that of the result; ``shifted``, where the destination has subnormals;
+    ``rounded``; and ``output``.
     """
     return STAGES[config.numerics.name](config)
 
@@ -68,7 +68,7 @@ def _of_decoder(config: DecoderConfig) -> tuple[str, ...]:
 
 def cast_stages(config: CastConfig) -> tuple[str, ...]:
     """Stage boundaries inside a lane of a cast."""
-    return ("exponent", "shifted") if config.numerics.destination.subnormals else ("exponent",)
+    return ("exponent", *(["shifted"] if config.numerics.destination.subnormals else []), "rounded")
 
 
 def _of_cast(config: CastConfig) -> tuple[str, ...]:

@@ -161,11 +161,14 @@ class NumberCast(wiring.Component):
         number = Signal(signed(len(code)))
         m.d.comb += number.eq(code.as_signed() + up)
         is_gone = Signal()
-        is_over = Signal()
         m.d.comb += is_gone.eq(now.is_gone | number[-1])
+        told = {name: now.values[name] for name in told}
+        now = now.crossed("rounded", control=(), number=number[:-1], is_gone=is_gone, **told)
+
+        is_over = Signal()
         if (limits.most + 1) << to.man_bits > to.max_code:
-            m.d.comb += is_over.eq(~is_gone & (number[:-1] > to.max_code))
-        m.d.comb += self.y.eq(_result(number, is_gone, is_over, now, rules))
+            m.d.comb += is_over.eq(~now.is_gone & (now.number > to.max_code))
+        m.d.comb += self.y.eq(_result(is_over, now, rules))
         return m
 
 
@@ -237,19 +240,19 @@ def _down(significand: Value, places: int, rules: Cast) -> Value:
     return Cat(significand[: places + 1].any(), significand[places + 1 :], Const(0, places))[:size]
 
 
-def _result(number: Value, is_gone: Value, is_over: Value, now: Stage, rules: Cast) -> Value:
+def _result(is_over: Value, now: Stage, rules: Cast) -> Value:
     """The result, of a rounded magnitude and of what is known of the number."""
     to, none = rules.destination, Const(0, 1)
     is_nan, is_inf, is_zero = (now.values.get(name, none) for name in ("is_nan", "is_inf", "is_zero"))
     beyond, limit = is_over | is_inf, OVERFLOWS[rules.overflow](to)
     has_no_number = is_nan if limit is not None else is_nan | beyond
     if not to.subnormals:
-        has_no_number = has_no_number | UNDERFLOWS[rules.underflow](is_gone, is_zero)
+        has_no_number = has_no_number | UNDERFLOWS[rules.underflow](now.is_gone, is_zero)
     if not to.signed and NEGATIVES[rules.negative]:
         has_no_number = has_no_number | now.sign
     if to.nan_code is None:
         nan = SUBSTITUTES[rules.nan_substitute](now.sign, to)
     else:
         nan = NANS[rules.nan](now.sign, now.values.get("payload"), is_nan, to)
-    magnitude = Mux(beyond, limit or 0, Mux(is_gone, 0, number[: to.bits - to.signed]))[: to.bits - to.signed]
+    magnitude = Mux(beyond, limit or 0, Mux(now.is_gone, 0, now.number[: to.bits - to.signed]))[: to.bits - to.signed]
     return Mux(has_no_number, nan, Cat(magnitude, now.sign)[: to.bits])

@@ -12,10 +12,14 @@ from ..spec import Cast, Port, Role
 from .transactions import Transactions, data_ports, word
 
 __all__ = [
+    "boundary",
     "described",
+    "entering_port",
+    "everything",
     "few",
     "golden",
     "hard",
+    "leaving_port",
     "random",
     "regression",
     "sample",

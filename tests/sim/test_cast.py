@@ -126,10 +126,10 @@ def test_all_patterns_of_fp32(rules):
 
 WHOLE = [
     *((name, {}) for name in INSTRUCTIONS if "x4" in name or "ue8m0" in name),
-    ("e4m3", {"registered_after": "input,exponent,shifted,output"}),
-    ("e8m0", {"registered_after": "exponent", "lanes": 4, "source": "bf16"}),
+    ("e4m3", {"registered_after": "input,exponent,shifted,rounded,output"}),
+    ("e8m0", {"registered_after": "exponent,rounded", "lanes": 4, "source": "bf16"}),
     ("e5m2", {"registered_after": "shifted", "rounding": "sr", "source": "fp16", "lanes": 2}),
-    ("e8m0", {"registered_after": "exponent,shifted,output", "destination": "fp16"}),
+    ("e8m0", {"registered_after": "exponent,shifted,rounded", "destination": "fp16"}),
 ]
 
 
