@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .activity import Activity
-from .parts import Symbol
+from .parts import Part, Symbol
 
 __all__ = ["doubtful_edges"]
 
@@ -22,14 +22,15 @@ def doubtful_edges(
 
     ``inputs`` and ``outputs`` are those of the whole design, ``delayed`` the nets and variables that a delay is for.
     """
-    edges = _Edges(activities, set(inputs), delayed, set(outputs))
+    edges = _Edges(activities, set(inputs), set(outputs), delayed)
     for activity in activities:
         if activity.kind == "clocked":
-            for symbol in sorted(activity.listed, key=lambda symbol: symbol.path):
+            for part, _ in activity.reads:
                 try:
-                    edges.origins(symbol)
+                    if part.symbol in activity.listed:
+                        edges.origins(part)
                 except _Doubt as doubt:
-                    yield activity, f"a block starts at an edge of {symbol.text}: {doubt}"
+                    yield activity, f"a block starts at an edge of {part.symbol.text}: {doubt}"
 
 
 class _Doubt(Exception):
@@ -38,7 +39,7 @@ class _Doubt(Exception):
 
 class _Edges:
     def __init__(
-        self, activities: list[Activity], inputs: set[Symbol], delayed: set[Symbol], outputs: set[Symbol]
+        self, activities: list[Activity], inputs: set[Symbol], outputs: set[Symbol], delayed: set[Symbol]
     ) -> None:
         self.inputs, self.delayed = inputs, delayed
         self.writers: dict[Symbol, list[Activity]] = {}
@@ -48,32 +49,41 @@ class _Edges:
                     self.writers.setdefault(symbol, []).append(activity)
         self.data = self._data(outputs)
 
-    def _data(self, outputs: set[Symbol]) -> set[Symbol]:
-        """The inputs on which outputs depend, other than by the edges of clocks and resets."""
-        found, waiting = set(outputs), list(outputs)
-        while waiting:
-            for activity in self.writers.get(waiting.pop(), ()):
-                more = activity.reads.symbols - found
-                if activity.kind == "clocked":
-                    more -= activity.listed
-                found |= more
-                waiting += more
-        return found & self.inputs
+    def _writers(self, part: Part) -> list[Activity]:
+        return [
+            activity
+            for activity in self.writers.get(part.symbol, ())
+            if activity.blocking.meets(part) or activity.nonblocking.meets(part)
+        ]
 
-    def origins(self, symbol: Symbol, above: frozenset[Symbol] = frozenset()) -> frozenset[Symbol]:
-        """The inputs that a net comes from. Raises `_Doubt` where its edges may be others than theirs."""
-        if symbol in self.delayed:
-            raise _Doubt(f"{symbol.text} has a delay, so that values of after the edge may be taken over")
-        if symbol in above:
-            raise _Doubt(f"{symbol.text} is part of a loop")
-        found: set[Symbol] = {symbol} & self.inputs
-        for activity in self.writers.get(symbol, ()):
-            if activity.kind not in ("continuous", "connection"):
-                raise _Doubt(f"a block writes {symbol.text}, perhaps more than once in a moment")
-            names = activity.reads.symbols
-            for name in sorted(names, key=lambda name: name.path):
-                more = self.origins(name, above | {symbol})
-                if len(names) > 1 and (both := more & (found | self.data)):
-                    raise _Doubt(f"{min(both, key=lambda name: name.path).text} reaches it in two ways, or is data too")
-                found |= more
-        return frozenset(found)
+    def _data(self, outputs: set[Symbol]) -> list[Part]:
+        """The parts of inputs on which outputs depend, other than by the edges of clocks and resets."""
+        read: dict[Part, None] = {}
+        waiting = [activity for symbol in outputs for activity in self.writers.get(symbol, ())]
+        while waiting:
+            activity = waiting.pop()
+            for part, _ in activity.reads:
+                if part not in read and not (activity.kind == "clocked" and part.symbol in activity.listed):
+                    read[part] = None
+                    waiting += self._writers(part)
+        return [part for part in read if part.symbol in self.inputs]
+
+    def origins(self, part: Part, above: tuple[Part, ...] = ()) -> list[Part]:
+        """The parts of inputs that a part of a net comes from. Raises `_Doubt` where it may have edges of its own."""
+        name = part.symbol.text
+        if part.symbol in self.delayed:
+            raise _Doubt(f"{name} has a delay, so that values of after the edge may be taken over")
+        if any(part.meets(other) for other in above):
+            raise _Doubt(f"{name} is part of a loop")
+        writers = self._writers(part)
+        if any(activity.kind not in ("continuous", "connection") for activity in writers):
+            raise _Doubt(f"a block writes {name}, perhaps more than once in a moment")
+        ways = [read for activity in writers for read, _ in activity.reads]
+        found = [part] if part.symbol in self.inputs else []
+        for way in ways:
+            more = self.origins(way, (*above, part))
+            for one in more if len(ways) > 1 else ():
+                if any(one.meets(other) for other in (*found, *self.data)):
+                    raise _Doubt(f"{one.symbol.text} reaches it in two ways, or is data too")
+            found += more
+        return found

@@ -528,10 +528,12 @@ class Reader:
             sources |= self.sources(activity, node.left)
         self.target(activity, node.left, not node.isNonBlocking, sources)
         if node.isNonBlocking:
-            delay = "" if node.timingControl is None else str(self.constants.value(node.timingControl.expr))
+            delay = None if node.timingControl is None else self.constants.value(node.timingControl.expr)
+            if delay is None and node.timingControl is not None:
+                self.objects(node.sourceRange.start, "there is a delay that is no constant")
             for leaf in self._leaves(node.left):
                 if (part := part_of(leaf, self.constants)) is not None:
-                    activity.delays.setdefault(part, set()).add(delay)
+                    activity.delays.setdefault(part, set()).add(str(delay))
 
     def _at_once(self, activity: Activity, leaves: Iterable[Node]) -> None:
         """Object to names that are written together where their order matters: nothing says what it is."""
