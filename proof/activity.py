@@ -62,7 +62,10 @@ class Activity:
     assigned: Assigned = field(default_factory=Assigned)
     """What it has written where the walk over it is."""
     nonblocking: Parts = field(default_factory=Parts)
+    delays: dict[Part, set[str]] = field(default_factory=dict)
+    """The delays after which that is written with ``<=``, as text."""
     listed: set[Symbol] = field(default_factory=set)
+    """What stands in its sensitivity list: whole names, or those of which an edge starts it."""
     sources: dict[Symbol, Sources] = field(default_factory=dict)
     """Where that comes from which it writes."""
     held: set[Symbol] = field(default_factory=set)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 from .constants import Constants
@@ -18,6 +19,7 @@ __all__ = [
     "contents",
     "dpi_import",
     "foreign",
+    "has_two_states",
     "has_z",
     "indices_of",
     "instance_of",
@@ -26,6 +28,7 @@ __all__ = [
     "is_of_reals",
     "kind_of",
     "locals_of",
+    "loses_sign",
     "part_of",
     "root_of",
     "same_value",
@@ -118,6 +121,9 @@ OPERATORS = frozenset(
 
 WITHOUT_A_TYPE = frozenset(("DataType", "EmptyArgument", "Streaming", "ValueRange"))
 """Kinds of expressions that have no type of their own."""
+
+EVERYWHERE = re.compile(r"[\s'{]*(default\s*:[\s'{]*)*('[01]|0)[\s}]*")
+"""What makes the same of an element whether all of it gets it, or each of its parts."""
 
 REAL = frozenset(("$rtoi", "$itor", "$ceil", "$floor", "$clog2"))
 """System functions of real numbers that are exact."""
@@ -234,6 +240,33 @@ def is_bits(kind: Node) -> bool:
     return kind.isIntegral or kind.isUnpackedStruct
 
 
+def has_two_states(kind: Node) -> bool:
+    """Has a type bits that start as 0, and not as x?"""
+    if kind.isUnpackedArray:
+        return has_two_states(kind.arrayElementType)
+    if kind.isUnpackedStruct:
+        return any(has_two_states(member.type) for member in kind.canonicalType if member.kind.name == "Field")
+    return not kind.isFourState
+
+
+def _is_spread(pattern: Node) -> bool:
+    """Is the default of an assignment pattern given to parts of its elements, where it is not the same for all bits?
+    Dimensions of an unpacked array are no such parts.
+    """
+    default = pattern.defaultSetter
+    if default is None or EVERYWHERE.fullmatch(str(default.syntax)):
+        return False
+    spread = [element for element in pattern.elements if _is_given(element)]
+    while spread and pattern.type.isUnpackedArray and spread[0].type.isUnpackedArray and default.kind.name != "Invalid":
+        pattern, spread = spread[0], [element for element in spread[0].elements if _is_given(element)]
+    return bool(spread)
+
+
+def _is_given(element: Node) -> bool:
+    """Is an element of a pattern itself one that stands nowhere, but comes from a default?"""
+    return element.kind.name.endswith("Pattern") and element.syntax is None
+
+
 def foreign(expression: Node) -> str | None:
     """What a converter is not made of, in an expression without its parts; None where there is no such thing."""
     kind = expression.kind.name
@@ -241,6 +274,8 @@ def foreign(expression: Node) -> str | None:
         return f"there is an expression of another kind ({words(kind)})"
     if kind in ("UnaryOp", "BinaryOp") and expression.op.name not in OPERATORS:
         return f"there is an operator of another kind ({words(expression.op.name)})"
+    if kind == "StructuredAssignmentPattern" and _is_spread(expression):
+        return "there is a default for the parts of elements, which tools make of the whole element or of each part"
     if kind == "ConditionalOp" and any(condition.pattern is not None for condition in expression.conditions):
         return "there is a pattern"
     if kind == "Streaming" and any(stream.withExpr is not None for stream in expression.streams):
@@ -326,6 +361,17 @@ def same_value(expression: Node) -> Node:
             break
         expression = expression.operand
     return expression
+
+
+def loses_sign(expression: Node, constants: Constants) -> bool:
+    """Is a signed number, which may be negative, widened as if it were none?"""
+    if expression.kind.name != "Conversion":
+        return False
+    before, after = expression.operand.type, expression.type
+    if before.isIntegral and before.isSigned and not after.isSigned and after.bitWidth > before.bitWidth:
+        number = constants.number(expression.operand)
+        return number is None or number < 0
+    return loses_sign(expression.operand, constants)
 
 
 def value_of(expression: Node) -> Node:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from .activity import CONSTANT, Activity, Sources
 from .early_names import early_names
+from .edges import doubtful_edges
 from .elaboration import Elaboration
-from .expressions import body_of, is_bits, is_of_reals, whole, words
+from .expressions import body_of, has_two_states, is_bits, is_of_reals, whole, words
 from .parts import Part, Symbol
 from .readers import reliance
 from .slang import Node
@@ -63,6 +64,8 @@ class _Gate:
     """Variables that have a value from the start."""
     unvalued: list[Part] = field(default_factory=list)
     """The others and the nets, all of each."""
+    delayed: set[Symbol] = field(default_factory=set)
+    """Nets and variables that are written after a delay."""
     subroutines: list[Node] = field(default_factory=list)
     modules: set[str] = field(default_factory=set)
     """Names of the definitions below the top, and its own."""
@@ -78,7 +81,10 @@ class _Gate:
                 activity.location,
                 "no change is sure to start the block: what it reads is constant, or has a value from the start",
             )
+        for activity, reason in doubtful_edges(self.activities, self._inputs, self._outputs, self.delayed):
+            self.object(activity.location, reason)
         self._races()
+        self._initial_races()
         self._written_twice()
         self._early_names()
         self._syntax()
@@ -149,17 +155,24 @@ class _Gate:
             sources |= self.reader.sources(activity, connection)
         for output in outputs:
             self.reader.target(activity, output, True, sources)
-        self.activities.append(activity)
+        self._continuous(activity, gate)
 
     def _assign(self, assign: Node) -> None:
         activity = Activity("continuous", assign.location, body_of(assign))
         self.reader.expression(activity, assign.assignment, acts=True)
+        self._continuous(activity, assign)
+
+    def _continuous(self, activity: Activity, symbol: Node) -> None:
+        if symbol.delay is not None:
+            self.delayed |= activity.blocking.symbols
         self.activities.append(activity)
 
     def _net(self, net: Node) -> None:
         if net.netType.netKind.name not in NETS:
             self.object(net.location, f"{net.name} is a net {net.netType.name}")
         self.unvalued.append(whole(net))
+        if net.delay is not None:
+            self.delayed.add(Symbol.of(net))
         self._initialised(net, "continuous")
 
     def _parameter(self, parameter: Node) -> None:
@@ -173,9 +186,9 @@ class _Gate:
             self.activities.append(activity)
 
     def _variable(self, variable: Node) -> None:
-        if variable.initializer is not None or not variable.type.isFourState:
+        if variable.initializer is not None or has_two_states(variable.type):
             self.valued.add(Symbol.of(variable))
-        else:
+        if variable.initializer is None and variable.type.isFourState:
             self.unvalued.append(whole(variable))
         self._initialised(variable, "initial")
 
@@ -204,6 +217,10 @@ class _Gate:
         return [Symbol.of(port.internalSymbol) for port in self._ports if port.direction.name != "Out"]
 
     @property
+    def _outputs(self) -> set[Symbol]:
+        return {Symbol.of(port.internalSymbol) for port in self._ports if port.direction.name == "Out"}
+
+    @property
     def _ports(self) -> list[Node]:
         ports = [port for port in self.design.top.body.portList if port.kind.name == "Port"]
         return [port for port in ports if port.internalSymbol]
@@ -217,6 +234,10 @@ class _Gate:
                 self.object(place, f"an initial block writes {part.symbol.text} with <=")
             elif activity.blocking.meets(part):
                 self.object(place, f"{part.symbol.text} is written with = and with <= in one block")
+            if len(set().union(*(delays for other, delays in activity.delays.items() if other.meets(part)))) > 1:
+                self.object(
+                    place, f"{part.symbol.text} is written with <= after several delays: the last need not come last"
+                )
         for part, place in activity.reads:
             if combinational and activity.blocking.meets(part):
                 self.object(
@@ -243,11 +264,10 @@ class _Gate:
 
     def _races(self) -> None:
         """What one clocked block writes with = and something else reads: which comes first?"""
-        outputs = {Symbol.of(port.internalSymbol) for port in self._ports if port.direction.name == "Out"}
         for activity in self.activities:
             if activity.kind == "clocked":
                 for part, place in activity.blocking:
-                    if part.symbol in outputs:
+                    if part.symbol in self._outputs:
                         self.object(
                             place,
                             f"a clocked block writes {part.symbol.text} with =, which is an output: nothing says "
@@ -259,6 +279,19 @@ class _Gate:
                             f"a clocked block writes {part.symbol.text} with =, and it is read elsewhere: nothing "
                             "says which "
                             "comes first",
+                        )
+
+    def _initial_races(self) -> None:
+        """What an initial block writes, and a block that a change starts: at the start either may come last. One that
+        sees what functions read (``always_comb``) starts after all initial blocks.
+        """
+        for activity in self.activities:
+            if activity.kind == "listed" or (activity.kind == "combinational" and not activity.sees_functions):
+                for part, place in activity.blocking:
+                    if any(initial.blocking.meets(part) for initial in self.initial_blocks):
+                        self.object(
+                            place,
+                            f"{part.symbol.text} is written by an initial block too: nothing says which comes first",
                         )
 
     def _written_twice(self) -> None:

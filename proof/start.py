@@ -14,7 +14,7 @@ def not_started(activities: list[Activity], inputs: Iterable[Symbol], valued: se
     """Those that wait for a change of what may never change after the start of a simulation.
 
     ``inputs`` are those of the whole design, and ``valued`` the variables that have a value from the start: what such a
-    one is given then need not be another. A clocked block is taken to change its registers.
+    one is given then need not be another.
     """
     valued = valued.union(*(activity.blocking.symbols for activity in activities if activity.kind == "initial"))
     changing = set(inputs) - valued
@@ -22,8 +22,7 @@ def not_started(activities: list[Activity], inputs: Iterable[Symbol], valued: se
     while started := [activity for activity in waiting if _starts(activity, changing)]:
         waiting = [activity for activity in waiting if not _starts(activity, changing)]
         for activity in started:
-            written = activity.blocking.symbols | activity.nonblocking.symbols
-            changing |= written if activity.kind == "clocked" else written - valued
+            changing |= (activity.blocking.symbols | activity.nonblocking.symbols) - valued
     return [activity for activity in waiting if _waits(activity) and activity.blocking.symbols]
 
 

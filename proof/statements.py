@@ -23,6 +23,7 @@ from .expressions import (
     is_expression,
     kind_of,
     locals_of,
+    loses_sign,
     part_of,
     root_of,
     same_value,
@@ -94,7 +95,10 @@ class Reader:
         if edges <= {"PosEdge", "NegEdge"}:
             for event in events:
                 self.expression(activity, event.expr)
-                if root_of(event.expr).kind.name not in ("NamedValue", "HierarchicalValue"):
+                root = root_of(event.expr)
+                if root.kind.name in ("NamedValue", "HierarchicalValue"):
+                    activity.listed.add(Symbol.of(root.symbol))
+                else:
                     self.objects(
                         event.sourceRange.start, "a block starts at an edge of an expression, which is no name"
                     )
@@ -187,6 +191,11 @@ class Reader:
             statement.condition.name
         ]
         is_wild = word != "case"
+        for compared in (statement.expr, *(label for item in statement.items for label in item.expressions)):
+            if loses_sign(compared, self.constants):
+                self.objects(
+                    compared.sourceRange.start, f"a signed number is widened without its sign in a {word}: tools differ"
+                )
         self.expression(activity, statement.expr)
         self.compared(activity, statement.expr, f"the expression of a {word}", only_literals=not is_wild)
         for item in statement.items:
@@ -454,8 +463,8 @@ class Reader:
                     node.left.visit(look)
                     return ast.VisitAction.Skip
             elif kind == "Inside":
-                self.compared(activity, node.left, KNOWS_X)
                 for part in (node.left, *(value for value in node.rangeList if not self._is_pattern(value))):
+                    self.compared(activity, part, KNOWS_X)
                     part.visit(look)
                 return ast.VisitAction.Skip
             elif kind == "Call":
@@ -481,7 +490,9 @@ class Reader:
             for argument in given:
                 self.expression(activity, argument)
             self._call(activity, node)
-            self._at_once(activity, [leaf for argument in taken for leaf in self._leaves(argument)])
+            leaves = [leaf for argument in taken for leaf in self._leaves(argument)]
+            self._at_once(activity, leaves)
+            self._moved(activity, leaves, [node.subroutine])
             for formal, argument in zip(node.subroutine.arguments, node.arguments):
                 if argument in taken:  # written when the function ends
                     self.given(activity, argument.left, formal)
@@ -510,11 +521,19 @@ class Reader:
         if node.timingControl is not None and not (node.isNonBlocking and node.timingControl.kind.name == "Delay"):
             self.objects(node.sourceRange.start, "an assignment waits")
         self.expression(activity, node.right, acts=True)
+        self._moved(activity, self._leaves(node.left), self._called(node.right))
         sources = self.sources(activity, node.right)
         if node.isCompound:
             self.expression(activity, node.left)
             sources |= self.sources(activity, node.left)
         self.target(activity, node.left, not node.isNonBlocking, sources)
+        if node.isNonBlocking:
+            delay = None if node.timingControl is None else self.constants.value(node.timingControl.expr)
+            if delay is None and node.timingControl is not None:
+                self.objects(node.sourceRange.start, "there is a delay that is no constant")
+            for leaf in self._leaves(node.left):
+                if (part := part_of(leaf, self.constants)) is not None:
+                    activity.delays.setdefault(part, set()).add(str(delay))
 
     def _at_once(self, activity: Activity, leaves: Iterable[Node]) -> None:
         """Object to names that are written together where their order matters: nothing says what it is."""
@@ -527,6 +546,18 @@ class Reader:
             if index := next((other for other in others if other.symbol in indices), None):
                 self.objects(
                     leaf.sourceRange.start, f"{index.symbol.text} is written and is an index of what is written at once"
+                )
+
+    def _moved(self, activity: Activity, leaves: Iterable[Node], called: Iterable[Node]) -> None:
+        """Object to an index of what is written that a function changes on the way: nothing says which one counts."""
+        written = set[Symbol]()
+        for inner in filter(None, (self._function(function, activity) for function in called)):
+            written |= inner.blocking.symbols
+        for leaf in leaves if written else ():
+            indices = frozenset[Symbol]().union(*(self.sources(activity, i).names for i in indices_of(leaf)))
+            if index := next(iter(indices & written), None):
+                self.objects(
+                    leaf.sourceRange.start, f"{index.text} is an index of what is written, and a function changes it"
                 )
 
     def sources(self, activity: Activity, expression: Node) -> Sources:
@@ -659,6 +690,8 @@ class Reader:
             for written, own in ((inner.blocking, activity.blocking), (inner.nonblocking, activity.nonblocking)):
                 for part, _ in written:
                     own.add(part, place)
+            for part, delays in inner.delays.items():
+                activity.delays.setdefault(part, set()).update(delays)
             activity.assigned.include(inner.assigned)
         for formal, actual in zip(call.subroutine.arguments, call.arguments):
             activity.gives(Symbol.of(formal), self.sources(activity, actual))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..host.files import sha256
 from ..sim.preprocess import Trace, preprocessed, traced
+from .macros import disagreement
 from .slang import load_slang
 
 __all__ = ["Reading", "free_name", "plain", "readings"]
@@ -64,6 +65,10 @@ COMMANDS = re.compile(
 """What calls a program or C, which a simulator would run; or a string or an escaped name, where it does not."""
 
 
+CONTINUED = re.compile(rb"^[ \t]*`define\b(?:[^\n]*\\\r?\n)*?[^\n]*//[^\n]*\\\r?$", re.MULTILINE)
+"""A macro with a comment to the end of a line that goes on."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """A text as some tools read it. ``macros`` says which of those that it asks about they define; empty if it asks
@@ -109,6 +114,8 @@ def readings(
         asked = _few(asked + more)
     for choice in _choices(usual, asked):
         _check(text(choice), trace(choice))
+        if fault := disagreement(text(choice), paths, folders, define, {macro: macro in choice for macro in free}):
+            raise ValueError(fault)
     asked = [
         macro for macro in asked if any(differ(choice - {macro}, choice | {macro}) for choice in _choices(usual, asked))
     ]
@@ -147,6 +154,10 @@ def _check(text: str, trace: Trace) -> None:
     for file in trace.files:
         if re.search(rb"\r(?!\n)", file.read_bytes()):
             raise ValueError(f"{file} has a carriage return within a line, which some tools take for its end")
+        if CONTINUED.search(file.read_bytes()):
+            raise ValueError(
+                f"{file} has a macro with a // comment that ends in \\: tools differ in where the macro ends"
+            )
     if unreadable := re.search("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]", text):
         raise ValueError(
             f"the files have the character {unreadable[0]!a}, or bytes that are not UTF-8, outside of their comments"

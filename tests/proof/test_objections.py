@@ -31,6 +31,8 @@ CASEZ = f"{Y} always @* casez (s) 1'b0: y = p0; 1'b1: y = p0; default: y = bad; 
 EQUAL = "assign p = (s ^ s) === 1'b0 ? p0 : bad;"
 TABLE = "reg [3:0] u[0:1];"
 LOOKED_UP = "wire [3:0] w = u[rare]; assign p = w === 4'd0 ? p0 : bad;"
+SIGNED = f"{Y} wire signed [3:0] q = x[3:0];"
+STRUCTURE = "typedef struct packed { logic [3:0] m, n; } pair;"
 PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
 
 
@@ -102,8 +104,21 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         (STARTS, f"{Y} reg [3:0] t = 5; reg [3:0] k; always @(t) k = t; always @* y = p0 ^ k;"),
         (STARTS, f"{Y} bit [7:0] t; always @* t = p0; always @* y = ~t;"),
         (STARTS, f"{Y} always @* y = 8'd0;"),
+        (
+            STARTS,
+            f"{Y} reg k = 0; always @(posedge x[0]) k <= rare; reg n; always @* n = ~k; always @* y = {{8{{n}}}};",
+        ),
+        (STARTS, f"{Y} reg k; initial k = 0; always @(posedge x[0]) k <= rare; always @* y = {{8{{k}}}};"),
+        (STARTS, f"{Y} struct {{ bit a; logic b; }} s; assign s.a = 0; assign s.b = rare; always @* y = {{8{{s.a}}}};"),
+        (None, f"{Y} reg k = 0; always @(posedge x[0]) k <= rare; always_comb y = {{8{{k}}}};"),
+        (None, f"{Y} reg k; always @(posedge x[0]) k <= rare; always @* y = {{8{{k}}}};"),
         (None, f"{Y} reg [3:0] t = 5; reg [3:0] k; always_comb k = t; always @* y = p0 ^ k;"),
         (None, f"{Y} reg [7:0] t; always @* t = p0; always @* y = ~t;"),
+        # an initial block that may come after the first change
+        ("y is written by an initial block too", f"{Y} initial y = 0; always @* y = p0;"),
+        ("y is written by an initial block too", f"{Y} initial y = 0; always @(p0) y = p0;"),
+        (None, f"{Y} initial y = 0; always_comb y = p0;"),
+        (None, f"{Y} initial y = 0; always @(posedge x[0]) y <= p0;"),
         # x that no literal has made
         ("may be x, is in a comparison", "wire [7:0] q = 8'd5 / {7'd0, rare}; assign p = (q ^ q) === 8'd0 ? p0 : bad;"),
         ("may be x, is in a comparison", "wire s = p0[x[11:8]]; assign p = s === 1'b0 ? p0 : bad;"),
@@ -365,6 +380,53 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ),
         (None, f"{Y} always @* {{y[7:4], y[3:0]}} = p0;"),
         (None, f"{Y} reg [2:0] j; always @* begin y = p0; j = 0; y[j] = p0[0]; j = j + 1; end"),
+        (
+            "j is an index of what is written, and a function changes it",
+            f"{Y} reg [2:0] j; function g(input a); begin j = 1; g = a; end endfunction "
+            "always @* begin y = p0; j = 0; y[j] = g(p0[0]); end",
+        ),
+        (
+            "j is an index of what is written, and a function changes it",
+            f"{Y} reg [2:0] j; task k(output o, input a); begin j = 1; o = a; end endtask "
+            "always @* begin y = p0; j = 0; k(y[j], p0[0]); end",
+        ),
+        # a default of a pattern: of the whole element, or of each of its parts
+        *(
+            ("there is a default for the parts of elements", f"{STRUCTURE} {body} assign p = p0;")
+            for body in (
+                "pair q [2]; assign q = '{default: p0};",
+                "pair q [2][2]; assign q = '{default: p0};",
+                "logic [7:0] q [1][2]; assign q = '{default: '{default: p0}};",
+                "logic [1:0][1:0][3:0] q; assign q = '{default: p0};",
+                "struct packed { pair u, v; logic [7:0] w; } q; assign q = '{u: '{1, 2}, default: 3};",
+                "struct { logic [7:0] u [2]; logic [3:0] v; } q; assign q = '{default: p0};",
+            )
+        ),
+        *(
+            (None, f"{STRUCTURE} {body} assign p = p0;")
+            for body in (
+                "pair q; assign q = '{default: p0};",
+                "pair q [2]; assign q = '{default: '0};",
+                "pair q [2][2]; assign q = '{default: '1};",
+                "logic [7:0] q [1][2]; assign q = '{default: '{default: 0}};",
+                "logic [7:0] q [1][2]; assign q = '{default: p0};",
+                "logic [1:0][3:0] q; assign q = '{default: p0};",
+            )
+        ),
+        # signs of what a case compares
+        *(
+            ("a signed number is widened without its sign", f"{SIGNED} {body} default: y = bad; endcase")
+            for body in (
+                "always @* casez (q) 6'b11_1???: y = p0;",
+                "always @* case (q) 5'd3: y = p0;",
+                "always @* case (x[3:0]) 4'sd13: y = p0; 5'd3: y = p0;",
+            )
+        ),
+        (None, f"{SIGNED} always @* case (q) -3: y = p0; 0: y = p0; default: y = bad; endcase"),
+        (None, f"{SIGNED} always @* case (x[3:0]) 0: y = p0; 4'sd3: y = p0; default: y = bad; endcase"),
+        # wildcards that a value has
+        ("may be x, is in a comparison", f"{S} assign p = 1'b1 inside {{s}} ? bad : p0;"),
+        (None, "assign p = x[3:0] inside {x[7:4], 4'b1xx0} ? p0 : p0;"),
         # variables that the calls of a function share
         (
             "f calls itself, and not all",

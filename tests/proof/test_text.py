@@ -89,6 +89,23 @@ def test_texts_that_differ_are_two(body, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "`define A(v, w = v) v & \\\n w\nassign b = `A(a);",
+        "`define A a // the end\nassign b = `A; // \\\n",
+        "`define B(v) v``b\n`define A `B(a)\nwire ab = a; assign b = `A;",
+        '`include "inner.vh"\nassign b = a;',
+        '`ifdef C\nassign b = `C;\n`endif always @* if (a) $error("%s:%0d", `__FILE__, `__LINE__);',
+        "`ifdef SV_COV_START\nassign b = a;\n`endif\n`ifdef VERILATOR\nassign b = a;\n`endif",
+    ],
+)
+def test_preprocessors_agree(body, tmp_path):
+    (tmp_path / "inner.vh").write_text("`define D\n")
+    (tmp_path / "t.sv").write_text(MODULE.format(body))
+    assert readings([tmp_path / "t.sv"], [tmp_path], ["C=a"])
+
+
+@pytest.mark.parametrize(
     "body, sentence",
     [
         (b'localparam [7:0] S = "\xe9"; assign b = a;', "bytes that are not UTF-8"),
@@ -97,6 +114,16 @@ def test_texts_that_differ_are_two(body, tmp_path):
         (b"if (1) begin : \\k\x0b/*c\n assign b = a; end else begin : \\l\x0b*/ \n end", r"the character '\\x0b'"),
         (b"assign b = \x0c a;", r"the character '\\x0c'"),
         (b'assign b = `__FILE__ == "t.sv" ? a : !a;', "a tool that is given another path"),
+        (
+            b"`define A a // not the end \\\n assign b = 0;\nassign b = `A;",
+            "ends in .: tools differ in where the macro ends",
+        ),
+        (
+            b"`define A a & \\\n a // not the end \\\n assign b = 0;\nassign b = `A;",
+            "tools differ in where the macro ends",
+        ),
+        (b"`define A(v) v\nassign b = `A(\n`ifdef B\n1\n`else\na\n`endif\n);", "preprocessors differ .*: ; or a"),
+        (b"`define A(n) 4'bn & a\nassign b = `A(1);", "preprocessors differ .*: n or 1"),
     ],
 )
 def test_what_tools_read_differently_is_refused(body, sentence, tmp_path):
