@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 from .architecture import (
     CHOICES,
+    DECODER_CHOICES,
     Amax,
     AmaxKey,
+    DecoderArchitecture,
+    Lane,
     Microarchitecture,
     MicroarchitectureFields,
     Quantizer,
@@ -35,7 +38,7 @@ from .config import (
     converter_config,
     decoder_config,
 )
-from .goals import BEST, GENERIC, Goal, fields_of
+from .goals import BEST, BEST_DECODERS, GENERIC, Goal, fields_of
 
 if TYPE_CHECKING:
     from .amax import AmaxTree
@@ -50,8 +53,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BEST",
+    "BEST_DECODERS",
     "CHOICES",
     "CONFIGURATIONS",
+    "DECODER_CHOICES",
     "GENERIC",
     "Amax",
     "AmaxKey",
@@ -64,12 +69,14 @@ __all__ = [
     "Caster",
     "ConverterConfig",
     "ConverterFields",
+    "DecoderArchitecture",
     "DecoderConfig",
     "DecoderFields",
     "ElementQuantizer",
     "Format",
     "Goal",
     "HardwareConfig",
+    "Lane",
     "Microarchitecture",
     "MicroarchitectureFields",
     "Quantizer",

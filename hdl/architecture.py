@@ -5,20 +5,36 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from ..spec import Encode, Kind, Rounding, Rule, Specials
+from ..spec import (
+    FP32,
+    Decode,
+    DecodedNan,
+    DecodedOverflow,
+    Encode,
+    Kind,
+    Rounding,
+    Rule,
+    ScaleReading,
+    Specials,
+    Subnormals,
+)
 from ..spec.catalogue import excerpt
+from .factor import EXPONENTS
 from .threshold import OFFSETS
 
 __all__ = [
     "CHOICES",
+    "DECODER_CHOICES",
     "SUPPORTS",
     "Amax",
     "AmaxKey",
     "Architecture",
     "CastArchitecture",
     "DecoderArchitecture",
+    "DecoderArchitectureFields",
+    "Lane",
     "Microarchitecture",
     "MicroarchitectureFields",
     "Quantizer",
@@ -70,12 +86,33 @@ class Structure(Rule):
     KEPT = "kept", "functions of the size of a LUT6 are modules with keep_hierarchy, so that each stays one LUT"
 
 
+class Lane(Rule):
+    """How a lane of a decoder makes its number."""
+
+    SHIFT = "shift", "add the exponents, shift what is subnormal, then round: any rules"
+    TABLES = (
+        "tables",  # not "table": the keys of `SUPPORTS` are told apart by their names
+        (
+            "functions of a few bits, found from what is right for every scale byte and element code: elements of one "
+            "to three fraction bits whose results are not rounded, in FP32 and BF16"
+        ),
+    )
+
+
 class MicroarchitectureFields(TypedDict, total=False):
     """Fields of `Microarchitecture` by name."""
 
     amax: str
     amax_key: str
     quantizer: str
+    structure: str
+    registered_after: str | list[str] | tuple[str, ...]
+
+
+class DecoderArchitectureFields(TypedDict, total=False):
+    """Fields of `DecoderArchitecture` by name."""
+
+    lane: str
     structure: str
     registered_after: str | list[str] | tuple[str, ...]
 
@@ -103,7 +140,23 @@ class Architecture:
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderArchitecture(Architecture):
-    """That of a decoder, which has one form."""
+    """That of a decoder."""
+
+    lane: Lane = Lane.SHIFT
+    structure: Structure = Structure.FLAT
+
+    def __post_init__(self) -> None:
+        for name, choice in DECODER_CHOICES.items():
+            object.__setattr__(self, name, choice.named(name, getattr(self, name)))
+        super().__post_init__()
+
+    def to_dict(self) -> dict[str, object]:
+        """What differs from the first choices, which are older than the others."""
+        first = DecoderArchitecture()
+        chosen: dict[str, object] = {
+            name: str(getattr(self, name)) for name in DECODER_CHOICES if getattr(self, name) != getattr(first, name)
+        }
+        return chosen | super().to_dict()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,21 +208,50 @@ def _tables(modes: tuple[Encode, ...]) -> bool:
     return 1 <= element.man_bits <= 3 and element.exp_bits >= 2 and element.emax >= 0 and within
 
 
-SUPPORTS: dict[Rule, tuple[Callable[[tuple[Encode, ...]], bool], str]] = {
+def _decodes_by_tables(modes: tuple[Decode, ...]) -> bool:
+    rules = modes[0]
+    element, to = rules.block.element, rules.destination
+    if element.kind is not Kind.FLOAT or rules.random_bits:
+        return False
+    if not (element.subnormals and 1 <= element.man_bits <= 3 and 2 <= element.exp_bits <= 5):
+        return False
+    if (
+        to.exp_bits != FP32.exp_bits or rules.scale_reading is ScaleReading.FIELD
+    ):  # blocks could be small and large at once
+        return False
+    lowest = EXPONENTS[rules.scale_reading][0] + element.lowest_exponent
+    has_nan = element.max_code < element.magnitude_mask
+    return rules.subnormals is Subnormals.FLUSH or (
+        lowest >= to.lowest_exponent
+        and rules.overflow is DecodedOverflow.INF
+        and (rules.nan is DecodedNan.CANONICAL or (rules.nan is DecodedNan.PAYLOAD and not has_nan))
+    )
+
+
+SUPPORTS: dict[Rule, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
+    Lane.TABLES: (
+        _decodes_by_tables,
+        "tables decode elements of one to three fraction bits and two to five exponent bits to FP32 and BF16, without "
+        "random bits and scale_reading field; exact subnormal results where none is rounded, with overflow inf and nan "
+        "canonical",
+    ),
     Quantizer.TABLE: (
         _tables,
         "the table quantizer makes one format, with one to three fraction bits or fixed-point of six to eight bits, "
         "without random bits and run-time modes",
-    )
+    ),
 }
 """What an implementation can make: of the numerics of all modes, and in words. Those without an entry make everything,
 and stand in where another cannot."""
 
 
-def supports(choice: Rule, modes: tuple[Encode, ...]) -> bool:
+def supports(choice: Rule, modes: tuple[Encode, ...] | tuple[Decode, ...]) -> bool:
     """Can this implementation make a converter of these modes?"""
     return choice not in SUPPORTS or SUPPORTS[choice][0](modes)
 
 
 CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer": Quantizer, "structure": Structure}
 """Fields of `Microarchitecture` that are enumerations."""
+
+DECODER_CHOICES: dict[str, type[Rule]] = {"lane": Lane, "structure": Structure}
+"""Those of `DecoderArchitecture`."""

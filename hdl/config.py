@@ -34,12 +34,13 @@ from .architecture import (
     Architecture,
     CastArchitecture,
     DecoderArchitecture,
+    DecoderArchitectureFields,
     Microarchitecture,
     MicroarchitectureFields,
     supports,
 )
 from .boundaries import in_order
-from .goals import BEST, GENERIC, Goal, optimized
+from .goals import BEST, GENERIC, Goal, optimized, optimized_decoder
 
 __all__ = [
     "CONFIGURATIONS",
@@ -81,10 +82,9 @@ class ConverterFields(BuildFields, total=False):
     target: str
 
 
-class DecoderFields(DecodeFields, total=False):
+class DecoderFields(DecodeFields, DecoderArchitectureFields, total=False):
     """Those of `spec.Decode`, and of the hardware, which change no bit."""
 
-    registered_after: str | list[str] | tuple[str, ...]
     optimize: str
     target: str
 
@@ -240,6 +240,9 @@ class DecoderConfig(HardwareConfig[Decode]):
     def __post_init__(self) -> None:
         if self.alternatives:
             raise ValueError("a decoder has one mode")
+        chosen = self.microarchitecture.lane
+        if not supports(chosen, (self.numerics,)):
+            raise ValueError(f"{SUPPORTS[chosen][1]}: leave lane as shift")
         super().__post_init__()
 
     @property
@@ -367,8 +370,8 @@ def decoder_config(
     ----------
     block : a format by name or as an object, a `Decode`, or a `DecoderConfig`, which is returned as it is
     profile : the name of the decoder's profile that gives the rules; ``ocp`` unless given
-    fields : those that differ from the profile, and ``registered_after``; ``target`` and ``optimize`` are taken, and
-        the hardware is the same for all of them
+    fields : those that differ from the profile, and those of `DecoderArchitecture`; ``optimize`` is a `Goal` and
+        ``target`` what the decoder is built for (`BEST_DECODERS`), which together set those that are not given
 
     Raises
     ------
@@ -384,11 +387,11 @@ def decoder_config(
         if fields or profile is not None:
             raise TypeError("a DecoderConfig is complete: profile and fields cannot be given beside it")
         return block
-    given, micro = _of_one_form(fields, [*(f.name for f in dataclasses.fields(Decode)), "block_size"])
+    known = [*(f.name for f in dataclasses.fields(Decode)), "block_size"]
+    given, micro, goal, target = _taken_apart(fields, known, DecoderArchitecture)
     operation = decoding(block, profile, **given)
-    return DecoderConfig(
-        numerics=operation, microarchitecture=DecoderArchitecture(**micro), profile=profile_of(operation, profile)
-    )
+    chosen = optimized_decoder(goal, operation, target, **micro)
+    return DecoderConfig(numerics=operation, microarchitecture=chosen, profile=profile_of(operation, profile))
 
 
 def cast_config(
@@ -417,23 +420,26 @@ def cast_config(
         if fields or profile is not None:
             raise TypeError("a CastConfig is complete: profile and fields cannot be given beside it")
         return format
-    given, micro = _of_one_form(fields, [f.name for f in dataclasses.fields(Cast)])
+    given, micro, *_ = _taken_apart(fields, [f.name for f in dataclasses.fields(Cast)], CastArchitecture)
     operation = casting(format, profile, **given)
     return CastConfig(
         numerics=operation, microarchitecture=CastArchitecture(**micro), profile=profile_of(operation, profile)
     )
 
 
-def _of_one_form(fields: Mapping[str, Any], known: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields of an operation whose hardware has one form, and those of the hardware."""
+def _taken_apart(
+    fields: Mapping[str, Any], known: list[str], architecture: type[Architecture]
+) -> tuple[dict[str, Any], dict[str, Any], Goal, str]:
+    """The fields of an operation, those of its hardware, the goal and the target."""
     given = {**fields}
-    Goal.named("optimize", given.pop("optimize", Goal.AREA))
-    known_name("target", given.pop("target", GENERIC), BEST)
-    micro = {name: given.pop(name) for name in ["registered_after"] if name in given}
+    goal = Goal.named("optimize", given.pop("optimize", Goal.AREA))
+    target = known_name("target", given.pop("target", GENERIC), BEST)
+    of_hardware = {f.name for f in dataclasses.fields(architecture)}
+    micro = {name: given.pop(name) for name in list(given) if name in of_hardware}
     for name in given:
         if name not in known:
-            raise ValueError(unknown_name("field", name, [*known, "registered_after", "optimize", "target"]))
-    return given, micro
+            raise ValueError(unknown_name("field", name, [*known, *sorted(of_hardware), "optimize", "target"]))
+    return given, micro, goal, target
 
 
 CONFIGURATIONS: dict[str, Callable[..., ConverterConfig | DecoderConfig | CastConfig]] = {

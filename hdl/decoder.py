@@ -7,15 +7,25 @@ from typing import Unpack
 from amaranth.hdl import Module
 
 from ..spec import BlockFormat, Decode, NumberFormat
+from . import element_decoder, table_decoder, table_factor
+from .architecture import Lane
 from .boundaries import decoder_stages
 from .config import DecoderConfig, DecoderFields, decoder_config
-from .element_decoder import ElementDecoder, FactorUnit, factor_ports
 from .modules import instantiated
 from .operand import lane_name
 from .pipeline import Pipeline
 from .register import Stage
 
-__all__ = ["BlockDecoder"]
+__all__ = ["FORMS", "BlockDecoder"]
+
+Unit = type[element_decoder.FactorUnit] | type[table_factor.FactorUnit]
+Element = type[element_decoder.ElementDecoder] | type[table_decoder.ElementDecoder]
+
+FORMS: dict[Lane, tuple[Unit, Element]] = {
+    Lane.SHIFT: (element_decoder.FactorUnit, element_decoder.ElementDecoder),
+    Lane.TABLES: (table_factor.FactorUnit, table_decoder.ElementDecoder),
+}
+"""By the kind of lane, what makes of the scale byte what the lanes are told, and a lane."""
 
 
 class BlockDecoder(Pipeline[DecoderConfig]):
@@ -54,13 +64,14 @@ class BlockDecoder(Pipeline[DecoderConfig]):
         m = Module()
         config, rules = self.config, self.config.numerics
         lanes, width, bits = range(rules.block_size), rules.block.element.bits, rules.destination.bits
-        unit = FactorUnit(config)
+        unit_of, element_of = FORMS[config.microarchitecture.lane]
+        unit = unit_of(config)
         m.submodules.factor_unit = instantiated(unit, platform)
         now = Stage(m, self, control=("p", "scale", "random")).crossed("input")
         m.d.comb += unit.scale.eq(now.scale)
-        told = {name: getattr(unit, name) for name in factor_ports(config)}
+        told = {name: getattr(unit, name) for name in unit.signature.members if name != "scale"}
         now = now.crossed("scale", control=("p", "random"), **told)
-        elements = [ElementDecoder(config) for _ in lanes]
+        elements = [element_of(config) for _ in lanes]
         for lane, element in enumerate(elements):
             m.submodules[lane_name("element", lane, rules)] = instantiated(element, platform)
             self.tell(m, now, element)

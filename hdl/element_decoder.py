@@ -13,7 +13,6 @@ from amaranth.lib.wiring import In, Member, Out
 from ..spec import (
     Decode,
     DecodedNan,
-    DecodedOverflow,
     DecodedZero,
     FixedFormat,
     FloatFormat,
@@ -25,32 +24,12 @@ from ..spec import (
 )
 from .boundaries import decoder_stages
 from .config import DecoderConfig
+from .decoded_word import OVERFLOWS
+from .factor import EXPONENTS, FLAGS
 from .register import Stage, enable_port
 from .rounding import rounds_up
 
 __all__ = ["ElementDecoder", "FactorUnit", "factor_ports"]
-
-EXPONENTS: dict[ScaleReading, tuple[int, int]] = {
-    ScaleReading.E8M0: (-127, 127),
-    ScaleReading.POWER: (-127, 128),
-    ScaleReading.FIELD: (-126, 127),
-    ScaleReading.SIGNED: (-128, 127),
-}
-"""The least and the largest exponent of a factor that is a power of two."""
-
-FLAGS: dict[ScaleReading, dict[str, int]] = {
-    ScaleReading.E8M0: {"nan": 0xFF},
-    ScaleReading.POWER: {},
-    ScaleReading.FIELD: {"zero": 0x00, "inf": 0xFF},
-    ScaleReading.SIGNED: {},
-}
-"""What a factor can be that is no power of two, and the byte by which it is."""
-
-OVERFLOWS: dict[DecodedOverflow, Callable[[FloatFormat], int]] = {
-    DecodedOverflow.INF: lambda to: to.inf_field,
-    DecodedOverflow.SATURATE: lambda to: to.max_code,
-}
-"""The magnitude beyond the largest number."""
 
 
 def _reference(element: NumberFormat) -> int:

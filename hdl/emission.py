@@ -14,7 +14,7 @@ from amaranth.lib import wiring
 from ..host.files import claimed, regular, write_whole
 from ..spec import Role
 from ..spec.identifiers import identifier
-from .architecture import Microarchitecture, Quantizer
+from .architecture import DecoderArchitecture, Lane, Microarchitecture, Quantizer
 from .block import BlockConverter
 from .boundaries import TOGETHER
 from .caster import Caster
@@ -29,7 +29,9 @@ __all__ = ["default_name", "describe", "emit", "verilog"]
 
 SIGNALS = {
     "encode": frozenset(("x", "mode", "random", "scale", "p", "amax", "magnitude", "key", "nan", "inf", "wide")),
-    "decode": frozenset(("p", "scale", "random", "y", "base", "nan", "inf", "zero")),
+    "decode": frozenset(
+        ("p", "scale", "random", "y", "base", "nan", "inf", "zero", "carry", "reach", "beyond", "lowest", "near")
+    ),
     "cast": frozenset(("x", "p", "random", "y")),
 }
 """By operation, names of the top module's own signals, which a module of the same name would hide."""
@@ -222,9 +224,11 @@ def verilog(config: HardwareConfig, name: str | None = None) -> str:
 
 def _has_tables(config: HardwareConfig) -> bool:
     micro = config.microarchitecture
-    if not isinstance(micro, Microarchitecture):
-        return False
-    return micro.quantizer is Quantizer.TABLE or micro.amax not in TOGETHER
+    if isinstance(micro, DecoderArchitecture):
+        return micro.lane is Lane.TABLES
+    if isinstance(micro, Microarchitecture):
+        return micro.quantizer is Quantizer.TABLE or micro.amax not in TOGETHER
+    return False
 
 
 def random_source(config: HardwareConfig, name: str) -> str:

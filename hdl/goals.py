@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
-from ..spec import Encode, Rule
+from ..spec import Decode, Encode, Rule
 from ..spec.catalogue import known_name
 from .architecture import (
     CHOICES,
     Amax,
     AmaxKey,
+    DecoderArchitecture,
+    DecoderArchitectureFields,
+    Lane,
     Microarchitecture,
     MicroarchitectureFields,
     Quantizer,
@@ -18,7 +21,7 @@ from .architecture import (
     supports,
 )
 
-__all__ = ["BEST", "GENERIC", "Goal", "fields_of", "optimized"]
+__all__ = ["BEST", "BEST_DECODERS", "GENERIC", "Goal", "fields_of", "optimized", "optimized_decoder"]
 
 GENERIC = "generic"
 """The target of a converter that may be built for any."""
@@ -60,6 +63,19 @@ BEST: dict[str, dict[Goal, Choices]] = {
 }
 """For each target and goal what differs from the first choices. `bench/goals.py` says how they were chosen."""
 
+BEST_DECODERS: dict[str, dict[Goal, Choices]] = {
+    GENERIC: {},
+    "xcu": {
+        Goal.AREA: {"lane": Lane.TABLES, "structure": Structure.KEPT},
+        Goal.SPEED: {"lane": Lane.TABLES},
+        Goal.BALANCED: {"lane": Lane.TABLES},
+    },
+    "ecp5": {},
+    "ice40": {},
+    "asic": {},
+}
+"""The same of decoders (docs/results.md)."""
+
 
 def optimized(
     goal: str | Goal, modes: tuple[Encode, ...], target: str = GENERIC, **fields: Unpack[MicroarchitectureFields]
@@ -74,6 +90,18 @@ def optimized(
     if fields.get("amax_key", AmaxKey.REDUCED) == AmaxKey.MAGNITUDE:
         best.pop("amax", None)
     return Microarchitecture(**{**best, **fields})
+
+
+def optimized_decoder(
+    goal: str | Goal, rules: Decode, target: str = GENERIC, **fields: Unpack[DecoderArchitectureFields]
+) -> DecoderArchitecture:
+    """`optimized` of a decoder. Without the lane that is best all of its choices are left out."""
+    choices = BEST_DECODERS[known_name("target", target, BEST_DECODERS)].get(Goal.named("optimize", goal), {})
+    asked = fields.get("lane", choices.get("lane", Lane.SHIFT))
+    if not supports(Lane.named("lane", asked), (rules,)) or asked != choices.get("lane", Lane.SHIFT):
+        choices = {}
+    best: dict[str, Any] = {**choices, **fields}
+    return DecoderArchitecture(**best)
 
 
 def fields_of(

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .architecture import Structure
-from .config import ConverterConfig
+from .config import ConverterConfig, DecoderConfig
 from .modules import ModuleLibrary, instantiated
 
 __all__ = ["LUT_INPUTS", "Table", "fewest", "table", "truth_of", "without_zeros"]
@@ -37,7 +37,7 @@ class Table(wiring.Component):
 def table(
     m: Module,
     platform: object,
-    config: ConverterConfig,
+    config: ConverterConfig | DecoderConfig,
     name: str,
     function: Callable[..., object],
     *inputs: Value,

@@ -13,7 +13,7 @@ from importlib import import_module
 
 import pytest
 
-from mxcast.hdl import Quantizer
+from mxcast.hdl import Lane, Quantizer
 from mxcast.spec import (
     CAST_RULES,
     DECODE_RULES,
@@ -75,16 +75,21 @@ TABLES = {
         "models.exact_decode": "SCALE_READINGS",
         "models.decode": "READINGS",
         "models.explain_decode": "MEANINGS",
-        "hdl.element_decoder": "EXPONENTS FLAGS",
+        "hdl.factor": "EXPONENTS FLAGS",
     },
     DecodedRounding: {"models.exact_decode": "ROUNDINGS", "models.decode": "ROUNDINGS"},
     DecodedOverflow: {
         "models.exact_decode": "OVERFLOWS",
         "models.decode": "OVERFLOWS",
         "models.explain_decode": "BEYOND",
-        "hdl.element_decoder": "OVERFLOWS",
+        "hdl.decoded_word": "OVERFLOWS",
     },
-    DecodedNan: {"models.exact_decode": "NANS", "models.decode": "NANS", "hdl.element_decoder": "NANS"},
+    DecodedNan: {
+        "models.exact_decode": "NANS",
+        "models.decode": "NANS",
+        "hdl.element_decoder": "NANS",
+        "hdl.decoded_word": "NANS",
+    },
     DecodedZero: {"models.exact_decode": "ZEROS"},
     CastRounding: {"models.exact_cast": "ROUNDINGS", "models.cast": "ROUNDINGS", "hdl.number_cast": "ROUNDINGS"},
     CastOverflow: {"models.exact_cast": "OVERFLOWS", "models.cast": "OVERFLOWS", "hdl.number_cast": "OVERFLOWS"},
@@ -130,6 +135,12 @@ def test_every_quantizer_is_made_for_every_kind():
     from mxcast.hdl.block import QUANTIZERS
 
     assert set(QUANTIZERS) == {(quantizer, kind) for quantizer in Quantizer for kind in Kind}
+
+
+def test_every_lane_is_made():
+    from mxcast.hdl.decoder import FORMS
+
+    assert set(FORMS) == set(Lane)
 
 
 def test_a_planted_rule_is_missed_everywhere():

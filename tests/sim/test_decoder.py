@@ -6,13 +6,28 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 import mxcast
-from mxcast.hdl import BlockDecoder, DecoderConfig, decoder_config, element_decoder, emit, rounding, verilog
-from mxcast.hdl.emission import WAIVER
+from mxcast.hdl import (
+    BlockDecoder,
+    DecoderArchitecture,
+    Lane,
+    Structure,
+    decoded_word,
+    decoder_config,
+    element_decoder,
+    emit,
+    known,
+    rounding,
+    supports,
+    table_factor,
+    verilog,
+)
+from mxcast.hdl.emission import TABLE_WAIVER, WAIVER
 from mxcast.hdl.modules import convert_all
 from mxcast.models import quantize
 from mxcast.models.decode import decode_blocks
@@ -48,36 +63,86 @@ def rules_of(width: int, destination: str):
     return list(dict.fromkeys(found))
 
 
-def side_by_side(family) -> Driver:
+def by_tables(width: int, destination: str):
+    """The rules that tables support, of the formats of so many bits: those of `rules_of`, and every fifth of all
+    others, also of formats without a standard.
+    """
+    others = {4: (), 6: ("e4m1",), 8: ("e4m3_ieee",)}[width]
+    elements = [block.element.name for block in BLOCKS.values() if block.element.bits == width]
+    found = rules_of(width, destination)
+    for number, block in enumerate(block_format(name).resized(LANES) for name in (*elements, *others)):
+        rules = list(product(["e8m0", "power", "signed"], DecodedNan, ["inf", "saturate"], ["exact", "flush"]))
+        for turn, (reading, nan, overflow, subnormals) in list(enumerate(rules))[number % 5 :: 5]:
+            found.append(
+                decoding(
+                    block,
+                    destination=destination,
+                    scale_reading=reading,
+                    nan=nan,
+                    overflow=overflow,
+                    subnormals=subnormals,
+                    zero=["signed", "positive"][(turn + number) % 2],
+                )
+            )
+    return [rules for rules in dict.fromkeys(found) if supports(Lane.TABLES, (rules,))]
+
+
+def side_by_side(family, **hardware) -> Driver:
     """Decoders on one input, each with its own output, in one Verilated design."""
-    tops = {f"d{number}": DecoderConfig(numerics=rules) for number, rules in enumerate(family)}
+    tops = {f"d{number}": decoder_config(rules, **hardware) for number, rules in enumerate(family)}
     text = convert_all({top: BlockDecoder(config) for top, config in tops.items()})
     *entering, leaving = family[0].ports
     ports = [*entering, *(replace(leaving, name=f"y{number}") for number in range(len(family)))]
     declared = ", ".join(f"{port.direction} [{port.width - 1}:0] {port.name}" for port in ports)
     lines = [f"module side_by_side({declared});"]
     lines += [f"  {top} u{top} (.p(p), .scale(scale), .y(y{top[1:]}));" for top in tops]
-    whole = "\n".join([WAIVER, *lines, "endmodule", *text.values()])
+    whole = "\n".join([WAIVER, TABLE_WAIVER, *lines, "endmodule", *text.values()])
     return Driver(build(whole, "side_by_side", ports), ports)
 
 
-@pytest.mark.parametrize("destination", DESTINATIONS)
-@pytest.mark.parametrize("width", [4, 6, 8])
-def test_every_pair_of_every_profile(width, destination, record_property):
-    family, compared = rules_of(width, destination), 0
-    design = side_by_side(family)
+def pairs_compared(family, **hardware) -> int:
+    """Compare decoders with the model, for every pair of scale byte and code; how many numbers were compared."""
+    design, compared = side_by_side(family, **hardware), 0
     for blocks in pairs(family[0]):
         codes, scales = blocks[Role.CODES], blocks[Role.SCALE]
         shape = codes.shape
         made = {f"y{number}": np.empty(shape, f"u{family[0].destination.bits // 8}") for number in range(len(family))}
         design.fill({"p": codes, "scale": scales}, made)
         for number, rules in enumerate(family):
-            y = np.empty(shape, DTYPES[destination])
+            y = np.empty(shape, DTYPES[rules.destination.name])
             decode_blocks(scales[:, 0], codes, rules, y)
             np.testing.assert_array_equal(made[f"y{number}"], y.view(f"u{y.itemsize}"), str(rules.by_name()))
             compared += y.size
-    record_property("comparisons", compared)
+    return compared
+
+
+@pytest.mark.parametrize("destination", DESTINATIONS)
+@pytest.mark.parametrize("width", [4, 6, 8])
+def test_every_pair_of_every_profile(width, destination, record_property):
+    family = rules_of(width, destination)
+    record_property("comparisons", compared := pairs_compared(family))
     assert compared == len(family) * LANES * (256 << width)
+
+
+@pytest.mark.parametrize("destination, structure", [("fp32", "kept"), ("bf16", "flat")])
+@pytest.mark.parametrize("width", [4, 6, 8])
+def test_every_pair_by_tables(width, destination, structure, record_property):
+    family = by_tables(width, destination)
+    record_property("comparisons", compared := pairs_compared(family, lane="tables", structure=structure))
+    assert len(family) >= 10 and compared == len(family) * LANES * (256 << width)
+
+
+def test_where_tables_stand_in():
+    """The target chooses them where they can make the rules; elsewhere the shifted lane stands in."""
+    assert decoder_config("e4m3", target="xcu").microarchitecture == DecoderArchitecture(
+        lane=Lane.TABLES, structure=Structure.KEPT
+    )
+    for fields in ({"destination": "fp16"}, {"rounding": "sr"}, {"profile": "te"}, {"overflow": "saturate"}):
+        profile = fields.pop("profile", None)
+        assert decoder_config("e4m3", profile, target="xcu", **fields).microarchitecture == DecoderArchitecture()
+        with pytest.raises(ValueError, match="^tables decode elements of one to three fraction bits .*leave lane as"):
+            decoder_config("e4m3", profile, lane="tables", **fields)
+    assert decoder_config("int8", target="xcu").microarchitecture.lane is Lane.SHIFT
 
 
 WHOLE = [
@@ -89,6 +154,9 @@ WHOLE = [
     ("int8", "torchao", {"registered_after": "input,scale,sum,shifted,output"}),
     ("e5m2", "idma", {"registered_after": "scale,sum"}),
     ("e2m3", "ocp", {"registered_after": "shifted", "rounding": "sr", "destination": "fp16"}),
+    ("e4m3", "ocp", {"registered_after": "input,scale,sum,shifted,output", "target": "xcu"}),
+    ("e2m3", "ocp", {"registered_after": "shifted", "lane": "tables"}),
+    ("e5m2", "idma", {"registered_after": "sum", "target": "xcu"}),
 ]
 
 
@@ -121,6 +189,20 @@ def changed_reader(kind, change):
     return plant
 
 
+def wrong_entry(monkeypatch):
+    right = known.Tables.of
+
+    def of(tables, name, function):
+        entry = 5 if name == "fraction20" else None
+        return right(tables, name, function if entry is None else replace(function, table=function.table ^ 1 << entry))
+
+    monkeypatch.setattr(known.Tables, "of", of)
+
+
+def other_nan(monkeypatch):
+    monkeypatch.setitem(decoded_word.NANS, DecodedNan.CANONICAL, decoded_word.NANS[DecodedNan.ALL_ONES])
+
+
 def without_scale_nan(monkeypatch):
     monkeypatch.setitem(element_decoder.FLAGS, ScaleReading.E8M0, {})
 
@@ -138,15 +220,31 @@ BUGS = {
 }
 
 
-@pytest.mark.parametrize("bug", BUGS)
+BUGS_OF_TABLES = {
+    "one entry of a table is wrong": ("e4m3", wrong_entry),
+    "NaN has another fraction": ("e5m2", other_nan),
+}
+
+
+@pytest.mark.parametrize("bug", [*BUGS, *BUGS_OF_TABLES])
 def test_a_planted_bug_is_found(bug, monkeypatch):
-    name, plant = BUGS[bug]
+    name, plant = {**BUGS, **BUGS_OF_TABLES}[bug]
     plant(monkeypatch)
-    result = verify(decoder_config(name, block_size=2), stimuli="pairs")
+    result = verify(
+        decoder_config(name, block_size=2, lane="tables" if bug in BUGS_OF_TABLES else "shift"), stimuli="pairs"
+    )
     assert not result.passed and result.mismatched_blocks
     assert re.search(
         r"pairs block \d+: scale 0x..\n    element \d: code 0x\w+, expected 0x\w{8}, got 0x", result.report
     )
+
+
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+def test_tables_that_contradict_the_sums_are_refused(monkeypatch):
+    right = table_factor.FactorPlan.first_beyond
+    monkeypatch.setattr(table_factor.FactorPlan, "first_beyond", lambda plan, byte: right(plan, byte) + 1)
+    with pytest.raises(ValueError, match="^the inputs of a table do not decide it$"):
+        verilog(decoder_config("e4m3", lane="tables"))
 
 
 def test_the_tie_is_rounded_to_even_and_a_carry_goes_on(monkeypatch):

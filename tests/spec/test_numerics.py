@@ -17,6 +17,7 @@ import pytest
 
 from mxcast.hdl import (
     CHOICES,
+    DECODER_CHOICES,
     AmaxKey,
     ConverterConfig,
     ConverterFields,
@@ -76,6 +77,7 @@ def test_the_rules_are_all_here():
         "DecodedRounding",
         "DecodedZero",
         "Goal",
+        "Lane",
         "NanSubstitute",
         "Negatives",
         "Overflow",
@@ -90,7 +92,8 @@ def test_the_rules_are_all_here():
         "Subnormals",
     }
     others = {Convention, Goal, Negatives, Role, SpecialCodes}
-    assert {*RULES.values(), *DECODE_RULES.values(), *CAST_RULES.values(), *CHOICES.values()} == set(rules()) - others
+    tables = RULES, DECODE_RULES, CAST_RULES, CHOICES, DECODER_CHOICES
+    assert {rule for table in tables for rule in table.values()} == set(rules()) - others
 
 
 @pytest.mark.parametrize("member", [m for rule in rules() for m in rule], ids=lambda m: f"{type(m).__name__}-{m}")
