@@ -31,6 +31,7 @@ class Function:
     table: int
 
     def __call__(self, *bits: int) -> int:
+        """Its value where the inputs are these."""
         return self.table >> sum(bit << place for place, bit in enumerate(bits)) & 1
 
     @property

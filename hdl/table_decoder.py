@@ -57,6 +57,7 @@ class ElementDecoder(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        m._MustUse__used = True  # tables that are refused leave nothing that Amaranth should warn of
         self.m, self.tables = m, Tables(m, platform, self.config)
         codes = range(self.element.sign_mask)
         self.pairs = [(byte, code) for byte in range(1 << self.rules.block.scale.bits) for code in codes]

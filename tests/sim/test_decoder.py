@@ -239,7 +239,6 @@ def test_a_planted_bug_is_found(bug, monkeypatch):
     )
 
 
-@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 def test_tables_that_contradict_the_sums_are_refused(monkeypatch):
     right = table_factor.FactorPlan.first_beyond
     monkeypatch.setattr(table_factor.FactorPlan, "first_beyond", lambda plan, byte: right(plan, byte) + 1)
