@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from ..hdl import BEST, CHOICES, Goal, converter_config, stages
+from ..hdl import BEST, BEST_DECODERS, CHOICES, DECODER_CHOICES, Goal, converter_config, stages
 from ..spec import (
     BLOCK_SIZES,
     CAST_RULES,
@@ -17,6 +18,7 @@ from ..spec import (
     PROFILES_OF,
     RULES,
     SOURCES,
+    Rule,
     casting,
 )
 from ..spec.catalogue import known_name
@@ -77,7 +79,7 @@ def _decoders() -> Rows:
 def _decoder_rules() -> Rows:
     listed: Rows = [
         {"key": key, "value": str(rule), "meaning": rule.__doc__}
-        for key, rules in DECODE_RULES.items()
+        for key, rules in {**DECODE_RULES, **DECODER_CHOICES}.items()
         for rule in rules
     ]
     return listed + [
@@ -169,10 +171,16 @@ def _targets() -> Rows:
         {
             "name": name,
             "description": target.description,
-            "optimize=area": " ".join(f"{k}={v}" for k, v in BEST[target.optimized_as][Goal.AREA].items()) or "plain",
+            "optimize=area": _chosen(BEST, target.optimized_as) or "plain",
+            "decoders": _chosen(BEST_DECODERS, target.optimized_as) or "plain",
         }
         for name, target in TARGETS.items()
     ]
+
+
+def _chosen(best: Mapping[str, Mapping[Goal, Mapping[str, Rule]]], target: str) -> str:
+    """What is best for area on a target."""
+    return " ".join(f"{key}={value}" for key, value in best[target].get(Goal.AREA, {}).items())
 
 
 def _sweeps() -> Rows:

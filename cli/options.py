@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ..hdl import BEST, CONFIGURATIONS, ConverterConfig, HardwareConfig
+from ..hdl import BEST, CONFIGURATIONS, DECODER_CHOICES, ConverterConfig, HardwareConfig
 from ..spec import BLOCKS, CAST_RULES, DECODE_RULES, PROFILES_OF, SCALARS
 from ..spec.catalogue import excerpt, known_name, unknown_name
 from ..spec.ptx import is_instruction
@@ -100,7 +100,10 @@ ALL = "all"
 
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
-    "decode": ["destination", *DECODE_RULES, "random_bits", "block_size", "registered_after", "optimize", "target"],
+    "decode": [
+        *("destination", *DECODE_RULES, "random_bits", "block_size"),
+        *(*DECODER_CHOICES, "registered_after", "optimize", "target"),
+    ],
     "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", "registered_after", "optimize", "target"],
 }
 """By operation, what --set takes."""
