@@ -16,6 +16,8 @@ from mxcast.models.cast import cast_patterns
 from mxcast.models.exact_cast import cast_number
 from mxcast.spec import CAST_RULES, CASTS, INSTRUCTIONS, SCALARS, SOURCES, Cast, casting, operation_of
 
+from ..configurations import in_turn
+
 PATTERN = {"fp32": np.uint32, "bf16": np.uint16, "fp16": np.uint16}
 OUTSIDE = {
     "e5m2": ml_dtypes.float8_e5m2,
@@ -85,8 +87,7 @@ def test_the_model_is_the_exact_definition(seed, record_property):
     assert compared > 20_000
 
 
-@pytest.mark.parametrize("source", ["bf16", "fp16"])
-@pytest.mark.parametrize("name", SCALARS)
+@pytest.mark.parametrize("name, source", in_turn(list(SCALARS), ["bf16", "fp16"]))
 def test_all_patterns_of_16_bits_are_the_exact_definition(name, source):
     rules = casting(name, source=source)
     exact = [cast_number(pattern, rules) for pattern in range(1 << 16)]
@@ -133,8 +134,7 @@ def test_ml_dtypes_back(name, destination):
     assert len(different(casting(name, "ml_dtypes", destination=destination), codes, theirs)) == 0
 
 
-@pytest.mark.parametrize("source", ["bf16", "fp16"])
-@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("name, source", in_turn(list(OUTSIDE), ["bf16", "fp16"]))
 def test_gfloat(name, source):
     """The library saturates -Inf to E8M0, where other negative numbers are NaN, and raises for NaN to FP6 and FP4."""
     info, patterns = getattr(formats, f"format_info_ocp_{name}"), patterns_of(source)

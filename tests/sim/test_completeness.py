@@ -41,7 +41,7 @@ def equal(families, record_property, blocks: int, exact_blocks: int) -> int:
 
 
 @pytest.mark.parametrize(
-    "family", share(SHARE["rules"], 4), ids=lambda f: f"{f[0].source.name}-{f[0].block.element.name}-{f[0].random_bits}"
+    "family", share(SHARE["rules"], 8), ids=lambda f: f"{f[0].source.name}-{f[0].block.element.name}-{f[0].random_bits}"
 )
 def test_every_combination_of_rules(family, record_property):
     assert equal([family], record_property, blocks=2000, exact_blocks=40) == len(family) >= 2
