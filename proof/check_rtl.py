@@ -16,7 +16,7 @@ from ..sim.comparison import Comparison, Divergence, divergence
 from ..sim.icarus import on_icarus
 from ..sim.operations import Cause, golden, of
 from ..sim.scoreboard import Scoreboard
-from ..sim.stream import StreamedDriver
+from ..sim.stream import StreamedDriver, clocked_ports
 from ..sim.transactions import Transactions
 from ..spec import Role
 from ..synth.yosys import yosys_version
@@ -193,9 +193,9 @@ def check_rtl(
     if known. With ``nan_codes_free`` codes under the scale byte 255 may be anything, as readers of OCP's formats do not
     look at them.
 
-    Without a clock it is also simulated on Icarus, where that is installed. Where the text depends on macros by which
-    tools make themselves known, every text is checked; the outcome is that of the first that fails, or else of the
-    usual one.
+    One that takes a block at every edge, or has no clock, is also simulated on Icarus, where that is installed. Where
+    the text depends on macros by which tools make themselves known, every text is checked; the outcome is that of the
+    first that fails, or else of the usual one.
 
     PASS: proved, as each reader of Yosys has it that can read it. FAIL: a block differs. UNKNOWN or TIMEOUT: nothing
     was found, or on Icarus only, and nothing proved.
@@ -296,12 +296,14 @@ def _on_icarus(
     """What is wrong with the first of the blocks, with their random bits, that Icarus converts otherwise than the
     model: empty if none is, None where Icarus cannot be asked.
     """
-    if adapter.asked.clk is not None or adapter.elaboration.has_array_ports:
+    asked = adapter.asked
+    if asked.interval > 1 or adapter.elaboration.has_array_ports:
         return None
     say("simulating on Icarus")
     rules = check.config.numerics
     expected = golden(rules, blocks)
-    actual = on_icarus(adapter.verilog, adapter.wrapper_name, rules.ports, blocks, expected)
+    ports = rules.ports if asked.clk is None else clocked_ports(rules, asked.rst is not None)
+    actual = on_icarus(adapter.verilog, adapter.wrapper_name, ports, blocks, expected, asked.latency)
     if actual is None:
         return None
     differing = comparison.causes(blocks, expected, actual) >= 0

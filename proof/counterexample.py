@@ -18,7 +18,7 @@ from ..sim.handshake import HandshakeError
 from ..sim.icarus import on_icarus
 from ..sim.operations import drawn, golden, of
 from ..sim.scoreboard import Scoreboard
-from ..sim.stream import streamed
+from ..sim.stream import clocked_ports, streamed
 from ..sim.transactions import Transactions
 from ..sim.verilated import driver_of
 from ..spec import BlockOperation, Role
@@ -76,8 +76,8 @@ def replayed(
     registers.
     """
     found = _on_verilator(config, mode, blocks, text, top, folder, latency)
-    if found is None and not latency and icarus:
-        found = _on_icarus(config, mode, blocks, text, top, folder)
+    if found is None and icarus:
+        found = _on_icarus(config, mode, blocks, text, top, folder, latency)
     return found
 
 
@@ -91,17 +91,17 @@ def simulated(
     more: Transactions | None = None,
 ) -> Counterexample | None:
     """The first of some directed and random blocks, of blocks that differ in one bit, and of ``more`` blocks, that a
-    simulator converts otherwise than the model, if there is one: Verilator, and for a design without registers
-    ``icarus`` too, where it is installed.
+    simulator converts otherwise than the model, if there is one: Verilator, and ``icarus`` too, where it is
+    installed.
     """
     for mode, rules in enumerate(config.modes):
         know = of(rules)
         given = [] if more is None else [more]
         every = Transactions.joined([know.hard(rules, 0, SIMULATED), know.single(rules, 0), *given])
         found = _on_verilator(config, mode, drawn(rules, every, 0), text, top, folder, latency)
-        if found is None and not latency and icarus:
+        if found is None and icarus:
             few = Transactions.joined([know.few(rules, FEW, FEW), *(part.rows(slice(SOME)) for part in given)])
-            found = _on_icarus(config, mode, drawn(rules, few, 0), text, top, folder)
+            found = _on_icarus(config, mode, drawn(rules, few, 0), text, top, folder, latency)
         if found:
             return found
     return None
@@ -140,11 +140,13 @@ def _on_verilator(
 
 
 def _on_icarus(
-    config: HardwareConfig, mode: int, blocks: Transactions, text: str, top: str, folder: Path
+    config: HardwareConfig, mode: int, blocks: Transactions, text: str, top: str, folder: Path, latency: int
 ) -> Counterexample | None:
     """The same on Icarus; None also where Icarus is missing or cannot read the design."""
-    expected = golden(config.modes[mode], blocks)
-    actual = on_icarus(text, top, config.ports, blocks.in_mode(mode), expected)
+    rules = config.modes[mode]
+    expected = golden(rules, blocks)
+    ports = clocked_ports(rules) if latency and not config.latency else config.ports
+    actual = on_icarus(text, top, ports, blocks.in_mode(mode), expected, latency)
     if actual is None:
         return None
     found = _first(config, mode, blocks, expected, actual, folder)

@@ -12,7 +12,7 @@ import numpy as np
 from ..host.cache import scratch
 from ..host.errors import ToolError
 from ..host.processes import TookTooLong, run
-from ..spec import Port
+from ..spec import Port, Role
 from . import tools
 from .transactions import Transactions, data_ports, fields, packed
 
@@ -21,13 +21,21 @@ __all__ = ["on_icarus"]
 BENCH = """
 module {bench};
   reg [{input_bits}-1:0] blocks [0:{count}-1], block;
+  reg clock, reset;
 {wires}
   integer i;
   {top} dut ({pins});
+  task tick;
+    begin #1000000000 clock = 1; #1000000000 clock = 0; end
+  endtask
   initial begin
     $readmemh("blocks.hex", blocks);
+    clock = 0; reset = 1;
+    repeat ({start}) tick;
+    reset = 0;
     for (i = 0; i < {count}; i = i + 1) begin
       block = blocks[i];
+      repeat ({edges}) tick;
       #1000000000 $display("mxcast {digits}", {outputs});
     end
     $finish;
@@ -41,11 +49,19 @@ PATIENCE = 30
 """Seconds for the simulation."""
 
 
+START = 8
+"""Edges of a clock before the first block, in reset if there is one."""
+
+CONTROL = {(Role.CLOCK, "input"): "clock", (Role.RESET, "input"): "reset", (Role.VALID, "input"): "1'b1"}
+CONTROL[Role.READY, "input"] = "1'b1"
+"""What drives the inputs that are no data."""
+
+
 def on_icarus(
-    text: str, top: str, ports: Sequence[Port], given: Transactions, expected: Transactions
+    text: str, top: str, ports: Sequence[Port], given: Transactions, expected: Transactions, edges: int = 0
 ) -> Transactions | None:
-    """What the module ``top`` with these ports and no clock makes of transactions, one after the other; None where
-    Icarus is not installed, cannot read the text, or takes too long.
+    """What the module ``top`` with these ports makes of transactions, one after the other, each held for so many rising
+    ``edges`` of its clock; None where Icarus is not installed, cannot read the text, or takes too long.
 
     A bit that is unknown there is returned as the one that is not ``expected``.
     """
@@ -55,6 +71,8 @@ def on_icarus(
         pins.append(f".{port.name}(block[{input_bits} +: {port.width}])")
         words = [word | packed(row, port.bits) << input_bits for word, row in zip(words, given[port.role])]
         input_bits += port.width
+    control = {port.name: CONTROL.get((port.role, port.direction)) for port in ports if not port.role.is_data}
+    pins += [f".{name}({driver})" for name, driver in control.items() if driver]
     try:
         icarus = Path(tools.icarus())
     except ToolError:
@@ -70,6 +88,8 @@ def on_icarus(
                 bench=bench,
                 input_bits=input_bits,
                 count=len(words),
+                start=START if any(port.role is Role.CLOCK for port in ports) else 0,
+                edges=edges,
                 wires="\n".join(f"  wire [{port.width}-1:0] {port.name};" for port in leaving),
                 top=top,
                 pins=", ".join([*pins, *(f".{port.name}({port.name})" for port in leaving)]),

@@ -11,7 +11,7 @@ import numpy as np
 from ..spec import Operation, Port, Role
 from .driver import Driver, build
 
-__all__ = ["StreamedDriver", "streamed"]
+__all__ = ["StreamedDriver", "clocked_ports", "streamed"]
 
 
 class StreamedDriver(Driver):
@@ -35,12 +35,17 @@ class StreamedDriver(Driver):
         self._call("mxcast_stream", inputs, outputs, self.latency, self.interval)
 
 
+def clocked_ports(operation: Operation, reset: bool = False) -> tuple[Port, ...]:
+    """The ports of an operation, behind a clock ``clk`` and, with ``reset``, a reset ``rst``."""
+    control = [("clk", Role.CLOCK), *([("rst", Role.RESET)] if reset else [])]
+    return (*(Port(name=name, role=role, direction="input") for name, role in control), *operation.ports)
+
+
 def streamed(
     text: str, top: str, operation: Operation, latency: int, interval: int = 1, reset: bool = False
 ) -> StreamedDriver:
     """The Verilated design of a Verilog text whose module ``top`` has, beside the ports of the operation, a clock
     ``clk`` and, with ``reset``, a reset ``rst`` that is active high.
     """
-    control = [("clk", Role.CLOCK), *([("rst", Role.RESET)] if reset else [])]
-    ports = (*(Port(name=name, role=role, direction="input") for name, role in control), *operation.ports)
+    ports = clocked_ports(operation, reset)
     return StreamedDriver(build(text, top, ports, lint=False), ports, latency, interval)

@@ -477,18 +477,6 @@ def test_after_how_many_edges_it_holds_is_said(chain, tmp_path):
         assert check.edges == chain and json.loads((check.folder / "report.json").read_text())["after_edges"] == chain
 
 
-@pytest.mark.parametrize("top", ["mxcast_check", "mxcast_bench", "mxcast_moving", "dut"])
-def test_a_design_may_be_called_like_something_of_ours(top, tmp_path):
-    check = checked(
-        tmp_path, "reg [7:0] s1, p1; always @(posedge clk) begin s1 <= s0; p1 <= p0; scale <= s1; p <= p1; end", top
-    )
-    assert check.status is PASS
-    (tmp_path / "base.v").write_text(
-        CORE + BASE.replace("base", top, 1).replace("{body}", "assign p = p0;").replace("{more}", "")
-    )
-    assert check_rtl([tmp_path / "base.v"], top, CONFIG, {}, out=tmp_path, blocks=1000).status is PASS
-
-
 UNPACKED = """
 module arrays #(parameter N = 2) (input logic [31:0] a [N], output logic [7:0] scale, output logic [3:0] q [1:N]);
   logic [7:0] p0; core c(.x({a[1], a[0]}), .scale(scale), .p(p0));
@@ -662,3 +650,18 @@ def test_a_file_without_verilog_is_a_sentence(tmp_path):
     (tmp_path / "base.v").write_text("// nothing\n")
     with pytest.raises(ValueError, match=r"base\.v: there is no Verilog in it"):
         prove(CONFIG, rtl=tmp_path / "base.v")
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is optional: apt-get install iverilog")
+@pytest.mark.parametrize("condition, verdict", [("(s ^ s) == 0", UNKNOWN), ("1'b1", PASS)])
+def test_x_in_a_condition_of_a_design_with_registers(condition, verdict, tmp_path):
+    """A netlist folds s ^ s to 0, and a simulator takes the ``else`` where s is x, which an index may be."""
+    (tmp_path / "base.v").write_text(
+        f"{CORE} module base(input clk, input [63:0] x, output reg [7:0] scale, output reg [7:0] p);\n"
+        "wire [7:0] p0, s0; core core(.x(x), .scale(s0), .p(p0)); wire s = p0[s0[3:0]];\n"
+        f"always @(posedge clk) begin scale <= s0; if ({condition}) p <= p0; else p <= ~p0; end endmodule\n"
+    )
+    proof = prove(CONFIG, rtl=tmp_path / "base.v", latency=1)
+    assert proof.status is verdict, proof.remark
+    asked = {"clk": "clk", "latency": 1}
+    assert check_rtl([tmp_path / "base.v"], "base", CONFIG, asked, out=tmp_path, blocks=1000).status is verdict

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mxcast.hdl import converter_config
+from mxcast.hdl import converter_config, verilog
 from mxcast.proof.check_rtl import check_rtl
 
-from .foreign import FIELDS, PIPE, PORTS, emitted
+from ..configurations import share
+from .foreign import CONFIG, FIELDS, PIPE, PORTS, emitted
 
 SLOW = pytest.mark.slow
 
@@ -72,3 +73,21 @@ def test_sources_and_random_bits(tmp_path, source, rounding):
     result = check_rtl([path], "ours", converter_config(wrong), out=tmp_path, blocks=20_000)
     assert result.status == "FAIL" and result.smallest
     assert result.matches[0].numerics == config.numerics
+
+
+NAMED = """
+module {top}(input clk, input [127:0] x, output reg [7:0] scale, output reg [15:0] p);
+  wire [7:0] s0; wire [15:0] p0; core core(.x(x), .scale(s0), .p(p0));
+  {body}
+endmodule
+"""
+BODIES = {0: "always @* begin scale = s0; p = p0; end", 1: "always @(posedge clk) begin scale <= s0; p <= p0; end"}
+
+
+@pytest.mark.parametrize("top", share(["mxcast_check", "mxcast_moving", "mxcast_bench", "dut"], 2))
+def test_a_design_may_be_called_like_something_of_ours(top, tmp_path):
+    for latency, body in BODIES.items():
+        path = tmp_path / f"{latency}.sv"
+        path.write_text(verilog(CONFIG, "core") + NAMED.format(top=top, body=body))
+        check = check_rtl([path], top, CONFIG, {"clk": "clk", "latency": latency}, out=tmp_path, blocks=1000)
+        assert check.passed, check.remarks

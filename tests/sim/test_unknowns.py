@@ -122,7 +122,7 @@ def test_the_unused_constant_reaches_no_output(element, source, tmp_path):
         ("e4m3", {"specials": "drop", "source": "bf16", "scale_rule": "rceil"}),
         pytest.param("e4m3", {"specials": "te", "amax_key": "magnitude", "source": "fp16"}, marks=pytest.mark.slow),
         pytest.param("int8", {"specials": "te"}, marks=pytest.mark.slow),
-        ("e2m1,int4", {"scale_rule": "floor,even"}),
+        pytest.param("e2m1,int4", {"scale_rule": "floor,even"}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
