@@ -21,6 +21,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast compare nvidia te --format e4m3",
         "mxcast compare ocp ocp:scale_rule=ceil --format e2m1",
         "mxcast compare ocp ggml --op decode --format e2m1",
+        "mxcast compare ptx ml_dtypes --op cast --format ue8m0 --set source=bf16",
     ),
     "emit": (
         "mxcast emit e4m3 --profile nvidia --target xcu -o build",

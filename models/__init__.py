@@ -4,6 +4,7 @@ from .block import quantize, quantize_blocks
 from .block_array import BlockArray, Quantized
 from .cast import cast, uncast
 from .compare import Certificate, compare
+from .compare_cast import CastCertificate, compare_casts
 from .compare_decode import DecodeCertificate, compare_decoders
 from .decode import dequantize
 from .explain import explain
@@ -13,6 +14,7 @@ from .statistics import Statistics, error_statistics
 
 __all__ = [
     "BlockArray",
+    "CastCertificate",
     "Certificate",
     "DecodeCertificate",
     "DecodeExplanation",
@@ -20,6 +22,7 @@ __all__ = [
     "Statistics",
     "cast",
     "compare",
+    "compare_casts",
     "compare_decoders",
     "dequantize",
     "error_statistics",

@@ -47,6 +47,24 @@ def test_a_cast_that_differs_fails(monkeypatch, capsys):
     assert "FAILED\n" in said and "mxcast verify e4m3 --op cast --profile ocp --set source=bf16 " in said
 
 
+def test_compare(passes):
+    text = passes("compare", "ocp", "ml_dtypes", "--op", "cast", "--format", "e4m3")
+    assert text.startswith(
+        "e4m3: A, ocp, and B, ml_dtypes, differ on 2,008,023,039 of 4,294,967,296 patterns of fp32, to e4m3\n"
+    )
+    back = passes("compare", "ocp", "torch", "--op", "cast", "--format", "e8m0", "--set", "destination=bf16")
+    assert back == "e8m0: equal on all 256 codes of e8m0, to bf16\n"
+    asked = ("compare", "ocp", "ocp:rounding=rtz", "--op", "cast", "--format", "e2m1", "--set", "source=fp16", "--json")
+    found = json.loads(passes(*asked))
+    assert {cause: one["first"]["pattern"] for cause, one in found["causes"].items()} == {
+        "underflow": 0x3401,
+        "tie": 0x3A00,
+        "value": 0x3A01,
+    }
+    every = json.loads(passes("compare", "ocp", "ptx", "--op", "cast", "--json"))
+    assert [one["equal"] for one in every] == [True] * 5 + [False]
+
+
 def test_the_lists(passes):
     assert [row["name"] for row in json.loads(passes("list", "casts", "--json"))["casts"]] == list(CASTS)
     assert len(json.loads(passes("list", "instructions", "--json"))["instructions"]) == len(INSTRUCTIONS)
@@ -67,6 +85,10 @@ def test_the_lists(passes):
             ["emit", "cvt.rp.ue8m0x2.f32", "--op", "cast", "--profile", "ocp"],
             "an instruction is one of the profile ptx",
         ),
+        (["compare", "ocp", "torch", "--op", "cast"], "torch has no cast to e3m2: it has e4m3, e5m2, e8m0"),
+        (["compare", "ocp", "nvidia", "--op", "cast"], "unknown profile 'nvidia'"),
+        (["compare", "ocp", "ptx", "--op", "cast", "--format", "int8"], "unknown format 'int8'"),
+        (["compare", "ocp", "ptx:rounding=sr", "--op", "cast"], "stochastic rounding (sr) cannot be compared"),
         (["verify", "e4m3", "--op", "cast", "--stimuli", "corner"], "stimuli must be one of standard, all, boundary"),
         (["verify", "e4m3", "--op", "cast", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
     ],
