@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from rich.text import Text
 
 from ..models.explanation import ElementStep, Explanation, ScaleStep
-from ..spec import Decode, Encode, NumberFormat, Rounding
+from ..spec import Encode, NumberFormat, Operation, Rounding
 from .output import Output
 
 __all__ = ["line", "number", "show", "title"]
@@ -61,12 +61,12 @@ ALWAYS = ("block_size", "source", "scale_rule", "rounding", "specials")
 """Rules that the title names in any case; the others where they are not the usual ones."""
 
 
-def title(rules: Encode | Decode, usual: Encode | Decode, always: Sequence[str], profile: str | None) -> str:
-    """The format, the profile, and of the rules those of ``always`` and those that are not the usual ones."""
+def title(rules: Operation, usual: Operation, always: Sequence[str], profile: str | None) -> str:
+    """What is converted, the profile, and of the rules those of ``always`` and those that are not the usual ones."""
     fields, defaults = rules.by_name(), usual.by_name()
     shown = [f"{key}={value}" for key, value in fields.items() if key in always or value != defaults.get(key)]
     under = f" under {profile}" if profile else ""
-    return f"{fields['block']}{under}: {' '.join(shown)}"
+    return f"{rules.subject}{under}: {' '.join(shown)}"
 
 
 def line(output: Output, label: str, *texts: str) -> None:

@@ -8,6 +8,7 @@ from .compare_cast import CastCertificate, compare_casts
 from .compare_decode import DecodeCertificate, compare_decoders
 from .decode import dequantize
 from .explain import explain
+from .explain_cast import CastExplanation, explain_cast
 from .explain_decode import DecodeExplanation, explain_decoder
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
@@ -15,6 +16,7 @@ from .statistics import Statistics, error_statistics
 __all__ = [
     "BlockArray",
     "CastCertificate",
+    "CastExplanation",
     "Certificate",
     "DecodeCertificate",
     "DecodeExplanation",
@@ -27,6 +29,7 @@ __all__ = [
     "dequantize",
     "error_statistics",
     "explain",
+    "explain_cast",
     "explain_decoder",
     "quantize",
     "quantize_blocks",
