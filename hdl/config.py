@@ -104,7 +104,7 @@ class CastHardwareFields(CastFields, total=False):
     target: str
 
 
-class AnyBuildFields(BuildFields, DecodeFields, CastFields, total=False):
+class AnyBuildFields(BuildFields, DecodeFields, DecoderArchitectureFields, CastFields, total=False):
     """Fields of any operation, and of its hardware but ``target``."""
 
 

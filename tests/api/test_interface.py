@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.hdl import cast_config, converter_config, decoder_config
+from mxcast.hdl import AnyBuildFields, AnyFields, cast_config, converter_config, decoder_config
 from mxcast.models import quantize
 
 SMALL = {"block_size": 2}
@@ -54,6 +54,12 @@ def test_the_hardware(tmp_path):
     assert mxcast.verify("e2m1", blocks=100, **SMALL).passed
     assert mxcast.prove("e2m1", out=tmp_path, **SMALL).passed
     assert mxcast.synth("e2m1", stages=False, **SMALL).config == converter_config("e2m1", target="xcu", **SMALL)
+
+
+def test_a_type_checker_knows_the_fields_of_every_operation():
+    fields = [set(one.__annotations__) for one in (mxcast.Rules, mxcast.DecodingRules, mxcast.CastingRules)]
+    assert set(AnyFields.__annotations__) == set().union(*fields)
+    assert set(AnyBuildFields.__annotations__) == set(AnyFields.__annotations__) - {"target"}
 
 
 @pytest.mark.parametrize(
