@@ -26,7 +26,10 @@ def explain(
     format: Annotated[
         str | None,
         typer.Argument(
-            metavar="FORMAT", show_default=False, help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats)."
+            metavar="FORMAT",
+            show_default=False,
+            help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats). Of a cast e4m3, ue8m0, ..., or an "
+            "instruction of PTX.",
         ),
     ] = None,
     values: Annotated[
