@@ -10,7 +10,7 @@ from ..models.explain_cast import CastExplanation, CastStep
 from ..models.explanation import as_float
 from ..spec import Cast, CastRounding
 from .output import Output
-from .steps import STYLES, line, number, title
+from .steps import STYLES, WIDE, line, number, row, title
 
 __all__ = ["show"]
 
@@ -23,7 +23,8 @@ def show(explanation: CastExplanation, output: Output, remarks: Sequence[str]) -
     usual = Cast(source=rules.source, destination=rules.destination)
     output.say(title(rules, usual, _always(rules), explanation.profile))
     line(output, "values", *remarks)
-    output.table([_number(step, rules) for step in explanation.numbers])
+    stacked = (output.width or WIDE) < WIDE
+    output.table([_number(step, rules, stacked) for step in explanation.numbers])
 
 
 def _always(rules: Cast) -> list[str]:
@@ -33,29 +34,32 @@ def _always(rules: Cast) -> list[str]:
     return ["rounding", "overflow", nan, *([] if to.signed else ["negative", "underflow"])]
 
 
-def _number(step: CastStep, rules: Cast) -> dict[str, object]:
+def _number(step: CastStep, rules: Cast, stacked: bool) -> dict[str, object]:
     source, to = rules.source, rules.destination
-    between = (None if code is None else _code(code, rules) for code in (step.below, step.above))
-    if rules.rounding is CastRounding.SR:
-        below = {"tail + random": "" if step.tail is None else f"0x{step.tail:X} + 0x{step.random:X}"}
-    else:
-        below = {"G S": "" if step.guard is None else f"{step.guard} {step.sticky}"}
+    pattern, code = f"0x{step.pattern:0{-(-source.bits // 4)}X}", f"0x{step.code:0{-(-to.bits // 4)}X}"
     action = step.action + (", sign dropped" if step.sign_dropped else "")
-    return {
-        "input": f"0x{step.pattern:0{-(-source.bits // 4)}X}",
-        "class": step.kind,
-        "value": number(step.value, DIGITS),
-        "between": ", ".join(filter(None, between)),
-        **below,
-        "rounding": Text(action, STYLES.get(step.action.split()[0], "")),
-        "code": f"0x{step.code:0{-(-to.bits // 4)}X}",
-        **({} if rules.is_back else {"fields": step.fields}),
-        "result": number(step.result, DIGITS),
-        "error": number(step.error, 4),
-    }
+    cells: list[tuple[tuple[str, ...], tuple[object, ...]]] = [
+        (("input", "value"), (pattern, number(step.value, DIGITS))),
+        (("class",), (step.kind,)),
+        (("below", "above"), (_code(step.below, rules), _code(step.above, rules))),
+        _cut_off(step, rules),
+        (("rounding",), (Text(action, STYLES.get(step.action.split()[0], "")),)),
+        (("code",), (code,)) if rules.is_back else (("code", "fields"), (code, step.fields)),
+        (("result", "error"), (number(step.result, DIGITS), number(step.error, 4))),
+    ]
+    return row(cells, stacked)
 
 
-def _code(code: int, rules: Cast) -> str:
-    """A code of the destination and its value."""
+def _cut_off(step: CastStep, rules: Cast) -> tuple[tuple[str, ...], tuple[object, ...]]:
+    """Heading and cell for the bits that were cut off."""
+    if rules.rounding is CastRounding.SR:
+        return ("tail + random",), ("" if step.tail is None else f"0x{step.tail:X} + 0x{step.random:X}",)
+    return ("G S",), ("" if step.guard is None else f"{step.guard} {step.sticky}",)
+
+
+def _code(code: int | None, rules: Cast) -> str:
+    """A code of the destination and its value, empty where there is none."""
+    if code is None:
+        return ""
     to = rules.destination
     return f"0x{code:0{-(-to.bits // 4)}X} = {number(as_float(to.decode(code)), DIGITS)}"
