@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from .hdl import CONFIGURATIONS, BuildFields, CastConfig, DecoderConfig, cast_config, converter_config, decoder_config
+from .hdl import (
+    CONFIGURATIONS,
+    AnyBuildFields,
+    AnyFields,
+    CastConfig,
+    DecoderConfig,
+    cast_config,
+    configuration,
+    converter_config,
+    decoder_config,
+)
 from .hdl import CastHardwareFields as CastingRules
 from .hdl import ConverterFields as Rules
 from .hdl import DecoderFields as DecodingRules
@@ -29,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from .explore import Explored, Lists
-    from .hdl import Format
+    from .hdl import AnyFormat, Format
     from .proof import Proof
     from .sim import Verification, Verilated, VerilatedCast, VerilatedDecoder
     from .synth import Synthesis
@@ -167,19 +177,21 @@ def verilate(
 
 
 def emit(
-    format: Format,
+    format: AnyFormat,
     profile: str | None = None,
     *,
+    op: str = "encode",
     out: Path | str = "build",
     name: str | None = None,
     force: bool = False,
-    **rules: Unpack[Rules],
+    **rules: Unpack[AnyFields],
 ) -> dict[str, Path]:
     """Write the Verilog of a converter and what belongs to it, below ``out``.
 
     Parameters
     ----------
     format, profile, rules : the converter
+    op : its operation, ``encode``, ``decode`` or ``cast``, of which profile and rules are
     out : the folder for ``<name>/rtl/``
     name : the top module's name; one that says format and profile unless given
     force : replace files that somebody has edited
@@ -197,32 +209,35 @@ def emit(
     from .hdl import default_name, emit
     from .sim.self_checking import bench
 
-    config = converter_config(format, profile, **rules)
+    config = configuration(op, format, profile, **rules)
     top = default_name(config) if name is None else name
     return emit(config, out, top, bench=bench(config, top), force=force)
 
 
 def verify(
-    format: Format,
+    format: AnyFormat,
     profile: str | None = None,
     *,
+    op: str = "encode",
     stimuli: str = "standard",
     blocks: int = 1_000_000,
     seed: int = 0,
     tensors: Iterable[tuple[str, np.ndarray]] | None = None,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
-    **rules: Unpack[Rules],
+    **rules: Unpack[AnyFields],
 ) -> Verification:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit.
 
     Parameters
     ----------
     format, profile, rules : the converter
-    stimuli : ``standard``, ``corner``, ``boundary``, ``random``, ``stratified`` or ``exhaustive``
+    op : its operation, ``encode``, ``decode`` or ``cast``, of which profile and rules are
+    stimuli : ``standard``, or another kind of the operation; of ``encode`` ``corner``, ``boundary``, ``random``,
+        ``stratified`` and ``exhaustive``
     blocks : how many random blocks
     seed : of the random blocks
-    tensors : pairs of a name and (n, block_size) float32 blocks, instead of the stimuli
+    tensors : pairs of a name and (n, block_size) float32 blocks, instead of the stimuli; of ``encode`` only
     force : whatever is kept
     progress : is called with the blocks done and the blocks in all
 
@@ -241,7 +256,7 @@ def verify(
     from .sim import verify
 
     return verify(
-        converter_config(format, profile, **rules),
+        configuration(op, format, profile, **rules),
         stimuli=stimuli,
         blocks=blocks,
         seed=seed,
@@ -252,9 +267,10 @@ def verify(
 
 
 def prove(
-    format: Format,
+    format: AnyFormat,
     profile: str | None = None,
     *,
+    op: str = "encode",
     rtl: Path | str | None = None,
     name: str | None = None,
     out: Path | str = "build",
@@ -262,13 +278,14 @@ def prove(
     solver: str = "bitwuzla",
     timeout: float = 900,
     force: bool = False,
-    **rules: Unpack[Rules],
+    **rules: Unpack[AnyFields],
 ) -> Proof:
     """Prove that the emitted file, or a file of one's own, is right for every block.
 
     Parameters
     ----------
     format, profile, rules : the converter
+    op : its operation, ``encode``, ``decode`` or ``cast``, of which profile and rules are
     rtl, name : a file, and the module in it, instead of the emitted one
     out : the folder for the file, the questions and the outcome
     netlist : ``xcu`` or ``ecp5``: what synthesis makes of the file is proved
@@ -292,7 +309,7 @@ def prove(
     from .proof import prove
 
     return prove(
-        converter_config(format, profile, **rules),
+        configuration(op, format, profile, **rules),
         rtl=rtl,
         name=name,
         out=out,
@@ -304,14 +321,15 @@ def prove(
 
 
 def synth(
-    format: Format,
+    format: AnyFormat,
     target: str = "xcu",
     *,
     profile: str | None = None,
+    op: str = "encode",
     liberty: Path | str | None = None,
     stages: bool = True,
     force: bool = False,
-    **rules: Unpack[BuildFields],
+    **rules: Unpack[AnyBuildFields],
 ) -> Synthesis:
     """Synthesise a converter with Yosys for a target and count what it costs, as a whole and, with ``stages``, part by
     part.
@@ -319,6 +337,7 @@ def synth(
     Parameters
     ----------
     format, profile, rules : the converter, built for the target
+    op : its operation, ``encode``, ``decode`` or ``cast``, of which profile and rules are
     target : ``xcu``, ``ecp5``, ``ice40``, ... (``mxcast list targets``)
     liberty : a file of standard cells, for the target ``asic``
     stages : count each part alone, too
@@ -338,7 +357,7 @@ def synth(
     """
     from .synth import synthesis
 
-    return synthesis.synth(format, target, profile=profile, liberty=liberty, stages=stages, force=force, **rules)
+    return synthesis.synth(format, target, profile=profile, op=op, liberty=liberty, stages=stages, force=force, **rules)
 
 
 def explore(

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ..hdl import CONFIGURATIONS, ConverterConfig, DecoderConfig
-from ..spec import BLOCKS, Decode, Encode, block_format, decoding, numerics
+from ..hdl import CONFIGURATIONS, CastConfig, ConverterConfig, DecoderConfig
+from ..spec import SCALARS, Cast, Decode, Encode, block_format, casting, decoding, numerics
 from ..spec.catalogue import known_name
+from ..spec.names import scalar_format
 from .errors import ExitCode
-from .options import ALL, Force, Json, Op, Quiet, Set, Verbose, assignment, profile_and_fields
+from .options import ALL, FORMATS, Force, Json, Op, Quiet, Set, Verbose, assignment, profile_and_fields
 from .output import Output
 
 if TYPE_CHECKING:
-    from ..models import DecodeCertificate
+    from ..models import CastCertificate, DecodeCertificate
 
 __all__ = ["compare"]
 
@@ -38,6 +39,9 @@ class Side:
     def decoding(self, block: str) -> Decode:
         return decoding(block, self.profile, **self.fields)
 
+    def casting(self, scalar: str) -> Cast:
+        return casting(scalar, self.profile, **self.fields)
+
     def explain(self, block: str, what: str) -> str:
         """The command that shows a counterexample step by step; ``what`` are the options that say which."""
         replaced = "".join(f" --set {key}={value}" for key, value in self.fields.items())
@@ -47,7 +51,9 @@ class Side:
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", show_default=False, help=SIDE)],
     b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The other one, written alike.")],
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="e4m3, int8, ... or all six.")] = ALL,
+    format: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="e4m3, int8, ..., of casts ue8m0 too, or all six.")
+    ] = ALL,
     op: Op = "encode",
     set: Set = None,
     expect_equal: Annotated[
@@ -59,20 +65,25 @@ def compare(
     verbose: Verbose = False,
 ) -> None:
     """Compare two profiles on every largest magnitude, every element and every NaN and Inf: equal on all, or how many
-    differ. With --op decode, on every pair of a scale byte and a code.
+    differ. With --op decode, on every pair of a scale byte and a code; with --op cast, on every number of the source,
+    or on every code with --set destination=fp32.
 
-    Takes about a minute a format for encoders, once; results are kept. Differences are a finding, not a failure. --set
-    replaces a rule on both sides.
+    Encoders take about a minute a format, once; their results are kept. Differences are a finding, not a failure.
+    --set replaces a rule on both sides.
     """
     output = Output(json, quiet, verbose)
     both = dict(map(assignment, set or ()))
     sides = [_side(text, both) for text in (a, b)]
-    names = [block_format(name).short_name for name in (BLOCKS if format == ALL else [format])]
-    compared = {"encode": _encoders, "decode": _decoders}[known_name("operation", op, CONFIGURATIONS)]
-    results = compared(names, sides, force, output)
+    op = known_name("operation", op, CONFIGURATIONS)
+    compared = {"encode": _encoders, "decode": _decoders, "cast": _casts}[op]
+    results = compared([_name(name, op) for name in (FORMATS[op] if format == ALL else [format])], sides, force, output)
     output.document(results if format == ALL else results[0])
     if expect_equal and not all(result["equal"] for result in results):
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _name(format: str, op: str) -> str:
+    return scalar_format(format, "format", SCALARS).name if op == Cast.name else block_format(format).short_name
 
 
 def _encoders(names: list[str], sides: list[Side], force: bool, output: Output) -> list[dict]:
@@ -99,6 +110,20 @@ def _decoders(names: list[str], sides: list[Side], force: bool, output: Output) 
         certificate = compare_decoders(*rules)
         results.append(certificate.to_dict())
         _show_decoders(name, sides, certificate, output)
+    return results
+
+
+def _casts(names: list[str], sides: list[Side], force: bool, output: Output) -> list[dict]:
+    """Nothing is kept, as it takes less than a second a format."""
+    from ..models import compare_casts
+
+    results = []
+    for name, rules in [(name, [side.casting(name) for side in sides]) for name in names]:
+        for one in rules:
+            output.configuration(CastConfig(numerics=one))
+        certificate = compare_casts(*rules)
+        results.append(certificate.to_dict())
+        _show_casts(name, sides, certificate, output)
     return results
 
 
@@ -169,5 +194,26 @@ def _show_decoders(name: str, sides: list[Side], found: DecodeCertificate, outpu
         results = {"A": f"{first.a:0{digits}X}", "B": f"{first.b:0{digits}X}"}
         rows.append({"cause": CAUSES[cause], "differ": f"{finding.differing:,}", "byte": byte, "code": code, **results})
         commands += [side.explain(name, f"--op decode --scale {byte} --codes {code}") for side in sides]
+    output.table(rows)
+    output.say("\n".join(f"  {command}" for command in commands))
+
+
+def _show_casts(name: str, sides: list[Side], found: CastCertificate, output: Output) -> None:
+    from ..models.compare_cast import CAUSES
+
+    a, b, rules = sides[0].text, sides[1].text, found.a
+    what, option = ("codes", "--codes") if rules.is_back else ("patterns", "--values")
+    patterns = f"{found.compared:,} {what} of {rules.source.name}, to {rules.destination.name}"
+    if found.equal:
+        output.say(f"{name}: equal on all {patterns}")
+        return
+    output.say(f"{name}: A, {a}, and B, {b}, differ on {found.differing:,} of {patterns}")
+    rows, commands = [], []
+    for cause, finding in found.causes.items():
+        first = finding.first
+        pattern = f"0x{first.pattern:0{-(-rules.source.bits // 4)}X}"
+        results = {key: f"{code:0{-(-rules.destination.bits // 4)}X}" for key, code in (("A", first.a), ("B", first.b))}
+        rows.append({"cause": CAUSES[cause], "differ": f"{finding.differing:,}", "first": pattern, **results})
+        commands += [side.explain(name, f"--op cast {option} {pattern}") for side in sides]
     output.table(rows)
     output.say("\n".join(f"  {command}" for command in commands))

@@ -16,11 +16,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'mxcast explain e4m3 --profile te --values "1.875, 0x3F880000, nan"',
         "mxcast explain e2m1 --values 0x04600001",
         'mxcast explain e5m2 --op decode --profile te --scale 0 --codes "0x01, 0x7C"',
+        'mxcast explain e4m3 --op cast --values "1.5, 0x3F800001, nan"',
     ),
     "compare": (
         "mxcast compare nvidia te --format e4m3",
         "mxcast compare ocp ocp:scale_rule=ceil --format e2m1",
         "mxcast compare ocp ggml --op decode --format e2m1",
+        "mxcast compare ptx ml_dtypes --op cast --format ue8m0 --set source=bf16",
     ),
     "emit": (
         "mxcast emit e4m3 --profile nvidia --target xcu -o build",

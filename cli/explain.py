@@ -1,4 +1,4 @@
-"""`mxcast explain`: one block, step by step."""
+"""`mxcast explain`: one block, or numbers that are cast, step by step."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import Annotated
 
 import typer
 
-from ..hdl import ConverterConfig
-from ..spec import Decode
+from ..hdl import CastConfig, ConverterConfig
+from ..spec import Cast, Decode
 from .options import Config, Json, Op, Profile, Quiet, Set, Verbose, request
 from .output import Output
-from .values import read_byte, read_codes, read_random, read_values
+from .values import read_byte, read_codes, read_numbers, read_random, read_values
 
 __all__ = ["explain"]
 
 USAGES = {
     "encode": "explain {} --values '1.5, -0.3, 0x3F800000, 1e-3*8'",
     "decode": "explain {} --op decode --scale 127 --codes '0x01, 2*3'",
+    "cast": "explain {} --op cast --values '1.5, 0x3F800001, nan'",
 }
 """By operation, an example for errors."""
 
@@ -25,7 +26,10 @@ def explain(
     format: Annotated[
         str | None,
         typer.Argument(
-            metavar="FORMAT", show_default=False, help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats)."
+            metavar="FORMAT",
+            show_default=False,
+            help="e4m3, mxfp8_e4m3, int8, e3m3, ... (mxcast list formats). Of a cast e4m3, ue8m0, ..., or an "
+            "instruction of PTX.",
         ),
     ] = None,
     values: Annotated[
@@ -34,7 +38,8 @@ def explain(
             "--values",
             metavar="LIST",
             show_default=False,
-            help="The block: numbers, 0x patterns, nan, inf, each with *COUNT; or FILE:TENSOR[ROW, BLOCK].",
+            help="The block, or what is cast: numbers, 0x patterns, nan, inf, each with *COUNT; a block also as "
+            "FILE:TENSOR[ROW, BLOCK].",
         ),
     ] = None,
     op: Op = "encode",
@@ -48,13 +53,13 @@ def explain(
             "--codes",
             metavar="LIST",
             show_default=False,
-            help="With --op decode: the element codes, decimal or 0x, each with *COUNT.",
+            help="With --op decode, and of casts back to numbers: the codes, decimal or 0x, each with *COUNT.",
         ),
     ] = None,
     random: Annotated[
         str | None,
         typer.Option(
-            "--random", metavar="LIST", show_default=False, help="Random bits of each element, for the rounding sr."
+            "--random", metavar="LIST", show_default=False, help="Random bits of each number, for the rounding sr."
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show the elements that are zero too.")] = False,
@@ -66,7 +71,9 @@ def explain(
     verbose: Verbose = False,
 ) -> None:
     """Convert one block and show every step: classes, largest magnitude, scale under every rule, bits and error of each
-    element. With --op decode: what the scale byte means, and product, rounding and result of each code.
+    element. With --op decode: what the scale byte means, and product, rounding and result of each code. With --op cast,
+    of each number, or of each code with --set destination=fp32: between which results it lies, its rounding, overflow,
+    underflow and sign.
 
     Zeros complete the block. Numbers that the source format lacks are rounded to it. What verify, compare and failing
     tests print as a counterexample is taken as it is.
@@ -75,6 +82,7 @@ def explain(
     of_others: dict[str, dict[str, object]] = {
         "encode": {"--scale": scale, "--codes": codes},
         "decode": {"--values": values, "--all": everything},
+        "cast": {"--scale": scale, "--all": everything},
     }
     for option, given in of_others.get(op, {}).items():
         if given not in (None, False):
@@ -82,9 +90,12 @@ def explain(
     usage = USAGES.get(op, "explain {}")
     asked = request(usage, format, profile, set, config, allow_all=False, op=op)
     rules = asked.configs[0].numerics
-    command = f"mxcast {usage.format(rules.block.short_name)}"
     output.configuration(asked.configs[0])
     drawn = None if random is None else read_random(random)
+    if isinstance(asked.configs[0], CastConfig):
+        _cast(asked.configs[0], values, codes, drawn, output)
+        return
+    command = f"mxcast {usage.format(rules.block.short_name)}"
     if isinstance(rules, Decode):
         if scale is None or codes is None:
             raise ValueError(f"--scale or --codes is missing: {command}")
@@ -114,3 +125,27 @@ def _decoder(rules: Decode, byte: int, codes: list[int], random: list[int] | Non
     explanation = explain_decoder(byte, codes, rules, random=random)
     show(explanation, output)
     output.document(explanation.to_dict())
+
+
+def _cast(config: CastConfig, values: str | None, codes: str | None, random: list[int] | None, output: Output) -> None:
+    from dataclasses import replace
+
+    from ..models import explain_cast
+    from .cast_steps import show
+
+    rules = config.numerics
+    patterns, remarks = _enters(rules, values, codes)
+    explanation = replace(explain_cast(patterns, rules, random=random), profile=config.profile)
+    show(explanation, output, remarks)
+    output.document(explanation.to_dict() | {"input": {"values": values, "codes": codes, "remarks": list(remarks)}})
+
+
+def _enters(rules: Cast, values: str | None, codes: str | None) -> tuple[list[int], tuple[str, ...]]:
+    """The patterns that are cast, and what was done to them."""
+    what, option = ("codes", "--codes") if rules.is_back else ("numbers", "--values")
+    given, other = (codes, values) if rules.is_back else (values, codes)
+    if given is None or other is not None:
+        raise ValueError(
+            f"a cast from {rules.source.name} to {rules.destination.name} takes {what}: give {option} alone"
+        )
+    return (read_codes(given), ()) if rules.is_back else read_numbers(given, rules.source)

@@ -9,16 +9,16 @@ from itertools import accumulate, pairwise
 from rich.text import Text
 
 from ..models.explanation import ElementStep, Explanation, ScaleStep
-from ..spec import Decode, Encode, NumberFormat, Rounding
+from ..spec import Encode, NumberFormat, Operation, Rounding
 from .output import Output
 
-__all__ = ["line", "number", "show", "title"]
+__all__ = ["WIDE", "line", "number", "row", "show", "title"]
 
 STYLES = {"exact": "green", "tie": "cyan", "saturated": "red", "flushed": "yellow", "specials": "magenta"}
 """Colours of what the rounding did, by the first word."""
 
 WIDE = 150
-"""Columns from which an element takes one line; below, two quantities share a column."""
+"""Columns from which an element or a number takes one line; below, two quantities share a column."""
 
 
 def show(explanation: Explanation, output: Output, remarks: Sequence[str], everything: bool) -> None:
@@ -61,12 +61,12 @@ ALWAYS = ("block_size", "source", "scale_rule", "rounding", "specials")
 """Rules that the title names in any case; the others where they are not the usual ones."""
 
 
-def title(rules: Encode | Decode, usual: Encode | Decode, always: Sequence[str], profile: str | None) -> str:
-    """The format, the profile, and of the rules those of ``always`` and those that are not the usual ones."""
+def title(rules: Operation, usual: Operation, always: Sequence[str], profile: str | None) -> str:
+    """What is converted, the profile, and of the rules those of ``always`` and those that are not the usual ones."""
     fields, defaults = rules.by_name(), usual.by_name()
     shown = [f"{key}={value}" for key, value in fields.items() if key in always or value != defaults.get(key)]
     under = f" under {profile}" if profile else ""
-    return f"{fields['block']}{under}: {' '.join(shown)}"
+    return f"{rules.subject}{under}: {' '.join(shown)}"
 
 
 def line(output: Output, label: str, *texts: str) -> None:
@@ -105,13 +105,20 @@ def _element(step: ElementStep, explanation: Explanation, stacked: bool) -> dict
         (("element", "decoded"), (number(step.element, digits), number(step.decoded, digits))),
         (("error", "relative"), (number(step.error, 4), relative)),
     ]
-    row: dict[str, object] = {}
+    return row(cells, stacked)
+
+
+def row(cells: Sequence[tuple[tuple[str, ...], tuple[object, ...]]], stacked: bool) -> dict[str, object]:
+    """A row of a table from names and values that belong together, which are ``stacked`` in one column or beside each
+    other.
+    """
+    columns: dict[str, object] = {}
     for names, values in cells:
         if stacked and len(names) > 1:
-            row["\n".join(names)] = "\n".join(map(str, values))
+            columns["\n".join(names)] = "\n".join(map(str, values))
         else:
-            row |= zip(names, values)
-    return row
+            columns |= zip(names, values)
+    return columns
 
 
 def _below(step: ElementStep, numerics: Encode) -> tuple[str, str]:

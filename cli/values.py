@@ -1,4 +1,4 @@
-"""The values of one block as a person writes them: decimal numbers, bit patterns, or a slice of a tensor file."""
+"""Values as a person writes them: decimal numbers, bit patterns, or a slice of a tensor file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .options import MOST_DIGITS
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Values", "read_byte", "read_codes", "read_random", "read_values"]
+__all__ = ["Values", "read_byte", "read_codes", "read_numbers", "read_random", "read_values"]
 
 ITEM = re.compile(r"(?P<value>[^*]+)(?:\*(?P<count>[0-9]+))?")
 PATTERN = re.compile(r"0x(?P<digits>[0-9a-f]+)", re.IGNORECASE)
@@ -28,7 +28,7 @@ FARTHEST = 10**9
 """An exponent beyond those of every number that a command line has place for."""
 
 MOST_CODES = 1024
-"""Codes of the largest block."""
+"""Codes of the largest block; casts take as many codes or numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,15 +40,23 @@ class Values:
 
 
 def read_values(text: str, numerics: Encode) -> Values:
-    """The values that a text stands for, at most a block of them.
-
-    Separated by commas or blanks: decimal numbers, rounded to the source format; patterns of all of its hexadecimal
-    digits after ``0x``; ``nan`` and ``inf`` with or without sign; each with ``*COUNT`` to repeat it. Or
+    """The values that a text stands for, at most a block of them: numbers (`read_numbers`), or
     ``FILE:TENSOR[ROW, BLOCK]`` (`read_slice`). Raises ValueError for anything else.
     """
     if is_slice(text):
         block, where = read_slice(text, numerics)
         return Values(block=block, remarks=(where,))
+    patterns, remarks = read_numbers(text, numerics.source, numerics.block_size)
+    return Values(block=patterns, remarks=remarks)
+
+
+def read_numbers(text: str, source: FloatFormat, most: int = MOST_CODES) -> tuple[list[int], tuple[str, ...]]:
+    """Patterns of a source, and what was done to the numbers.
+
+    Separated by commas or blanks: decimal numbers, rounded to the source format; patterns of all of its hexadecimal
+    digits after ``0x``; ``nan`` and ``inf`` with or without sign; each with ``*COUNT`` to repeat it. Raises ValueError
+    for anything else, and for more than ``most``.
+    """
     patterns: list[int] = []
     rounded: list[tuple[str, int]] = []
     for item in _items(text, "--values"):
@@ -58,16 +66,16 @@ def read_values(text: str, numerics: Encode) -> Values:
             raise ValueError(
                 f"--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not {excerpt(item)}"
             )
-        pattern, exact = _pattern(match["value"], numerics.source)
-        if len(patterns) + count > numerics.block_size:
-            raise ValueError(f"a block has {numerics.block_size} elements, and --values has more")
+        pattern, exact = _pattern(match["value"], source)
+        if len(patterns) + count > most:
+            raise ValueError(f"--values takes at most {most} numbers")
         patterns += [pattern] * count
         if not exact:
             rounded.append((match["value"], pattern))
-    digits, name = numerics.source.bits // 4, numerics.source.name
+    digits = source.bits // 4
     shown = ", ".join(f"{number} to 0x{pattern:0{digits}X}" for number, pattern in rounded[:3])
     more = f" and {len(rounded) - 3} more" if len(rounded) > 3 else ""
-    return Values(block=patterns, remarks=(f"rounded to {name}: {shown}{more}",) if rounded else ())
+    return patterns, (f"rounded to {source.name}: {shown}{more}",) if rounded else ()
 
 
 def read_random(text: str) -> list[int]:

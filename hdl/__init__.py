@@ -24,6 +24,9 @@ from .architecture import (
 from .boundaries import stages
 from .config import (
     CONFIGURATIONS,
+    AnyBuildFields,
+    AnyFields,
+    AnyFormat,
     BuildFields,
     CastConfig,
     CastHardwareFields,
@@ -35,6 +38,7 @@ from .config import (
     HardwareConfig,
     cast_config,
     config_of,
+    configuration,
     converter_config,
     decoder_config,
 )
@@ -61,6 +65,9 @@ __all__ = [
     "Amax",
     "AmaxKey",
     "AmaxTree",
+    "AnyBuildFields",
+    "AnyFields",
+    "AnyFormat",
     "BlockConverter",
     "BlockDecoder",
     "BuildFields",
@@ -86,6 +93,7 @@ __all__ = [
     "Structure",
     "cast_config",
     "config_of",
+    "configuration",
     "converter_config",
     "decoder_config",
     "default_name",

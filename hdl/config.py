@@ -44,6 +44,9 @@ from .goals import BEST, GENERIC, Goal, optimized, optimized_decoder
 
 __all__ = [
     "CONFIGURATIONS",
+    "AnyBuildFields",
+    "AnyFields",
+    "AnyFormat",
     "BuildFields",
     "CastConfig",
     "CastHardwareFields",
@@ -55,12 +58,16 @@ __all__ = [
     "HardwareConfig",
     "cast_config",
     "config_of",
+    "configuration",
     "converter_config",
     "decoder_config",
 ]
 
 Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig"
 """What names a converter's output, or says all of a converter."""
+
+AnyFormat: TypeAlias = "Format | Decode | DecoderConfig | Cast | CastConfig"
+"""What names a format of any operation, or says all of one."""
 
 
 Op = TypeVar("Op", bound=Operation)
@@ -94,6 +101,16 @@ class CastHardwareFields(CastFields, total=False):
 
     registered_after: str | list[str] | tuple[str, ...]
     optimize: str
+    target: str
+
+
+class AnyBuildFields(BuildFields, DecodeFields, DecoderArchitectureFields, CastFields, total=False):
+    """Fields of any operation, and of its hardware but ``target``."""
+
+
+class AnyFields(AnyBuildFields, total=False):
+    """Those of `AnyBuildFields`, and ``target``, one of `BEST`."""
+
     target: str
 
 
@@ -448,6 +465,22 @@ CONFIGURATIONS: dict[str, Callable[..., ConverterConfig | DecoderConfig | CastCo
     Cast.name: cast_config,
 }
 """By the name of the operation, what makes a configuration of a format, a profile and fields."""
+
+
+def configuration(
+    op: str, format: AnyFormat, profile: str | None = None, **fields: Unpack[AnyFields]
+) -> ConverterConfig | DecoderConfig | CastConfig:
+    """A configuration of an operation by name, from what its own function takes (`CONFIGURATIONS`).
+
+    Raises ValueError for an unknown operation and for a configuration of another one, and what that function raises.
+
+    >>> configuration("cast", "ue8m0", "ptx").numerics.subject
+    'fp32_to_e8m0'
+    """
+    op = known_name("operation", op, CONFIGURATIONS)
+    if isinstance(format, HardwareConfig) and format.numerics.name != op:
+        raise ValueError(f"a {type(format).__name__} is of the operation {format.numerics.name}, not {op}")
+    return CONFIGURATIONS[op](format, profile, **fields)
 
 
 def _several(names: object) -> list[Any]:

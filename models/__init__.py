@@ -4,15 +4,19 @@ from .block import quantize, quantize_blocks
 from .block_array import BlockArray, Quantized
 from .cast import cast, uncast
 from .compare import Certificate, compare
+from .compare_cast import CastCertificate, compare_casts
 from .compare_decode import DecodeCertificate, compare_decoders
 from .decode import dequantize
 from .explain import explain
+from .explain_cast import CastExplanation, explain_cast
 from .explain_decode import DecodeExplanation, explain_decoder
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
 
 __all__ = [
     "BlockArray",
+    "CastCertificate",
+    "CastExplanation",
     "Certificate",
     "DecodeCertificate",
     "DecodeExplanation",
@@ -20,10 +24,12 @@ __all__ = [
     "Statistics",
     "cast",
     "compare",
+    "compare_casts",
     "compare_decoders",
     "dequantize",
     "error_statistics",
     "explain",
+    "explain_cast",
     "explain_decoder",
     "quantize",
     "quantize_blocks",

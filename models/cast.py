@@ -29,7 +29,16 @@ from .parallel import checked_jobs, in_order
 from .scratch_buffers import CHUNK
 from .source import DTYPES, as_numbers, require_subnormals, rounded_to, widen
 
-__all__ = ["PatternFunction", "cast", "cast_array", "cast_patterns", "uncast", "uncast_array"]
+__all__ = [
+    "PatternFunction",
+    "cast",
+    "cast_array",
+    "cast_patterns",
+    "pattern_values",
+    "representatives",
+    "uncast",
+    "uncast_array",
+]
 
 
 def cast(
@@ -183,15 +192,27 @@ def _places(patterns: np.ndarray, rules: Cast) -> np.ndarray:
     return np.bitwise_or(places, (patterns & np.uint32((1 << rest) - 1)) != 0, out=places)
 
 
+def representatives(source: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest pattern of each class of patterns that have the same place in every table of results, ascending, and
+    the number of patterns in its class, (n,) int64 both. Of a source of at most 16 bits every pattern is a class of its
+    own; of FP32 the patterns with the same first 16 bits and the same OR of the others are one.
+
+    >>> from mxcast.spec import FP32
+    >>> patterns, counts = representatives(FP32)
+    >>> patterns[:3].tolist(), counts[:3].tolist(), int(counts.sum()) == 2**32
+    ([0, 1, 65536], [1, 65535, 1], True)
+    """
+    rest = source.bits - SHORT
+    if rest <= 0:
+        return np.arange(1 << source.bits), np.ones(1 << source.bits, np.int64)
+    patterns = (np.arange(1 << SHORT)[:, None] << rest | [0, 1]).reshape(-1)
+    return patterns, np.tile([1, (1 << rest) - 1], 1 << SHORT)
+
+
 @lru_cache(maxsize=32)
 def _table(rules: Cast) -> np.ndarray:
-    """The result of every pattern of a source of at most 16 bits; of the longer FP32 one for the first 16 bits with all
-    others 0, and one with others that are not.
-    """
-    rest = rules.source.bits - SHORT
-    patterns = np.arange(1 << min(rules.source.bits, SHORT))
-    if rest > 0:
-        patterns = (patterns[:, None] << rest | [0, 1]).reshape(-1)
+    """The result of every class of patterns (`representatives`)."""
+    patterns, _ = representatives(rules.source)
     return _by_rules(patterns, rules, None).astype(f"u{-(-rules.destination.bits // 8)}")
 
 
@@ -205,7 +226,7 @@ MOST_PLACES = 62
 def _by_rules(patterns: np.ndarray, rules: Cast, random: np.ndarray | None) -> np.ndarray:
     """Patterns (n,) of the source to patterns (n,) int64 of the destination."""
     source, to = rules.source, rules.destination
-    values = _values(patterns, source)
+    values = pattern_values(patterns, source)
     negative = (patterns & patterns.dtype.type(source.sign_mask)) != 0
     magnitudes = np.abs(values)
     is_zero, is_nan, is_inf = magnitudes == 0, np.isnan(values), np.isinf(values)
@@ -228,8 +249,8 @@ def _by_rules(patterns: np.ndarray, rules: Cast, random: np.ndarray | None) -> n
     return codes
 
 
-def _values(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
-    """(n,) float64, exact."""
+def pattern_values(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
+    """The values of patterns of a source, or of codes that are cast back: (n,) float64, exact."""
     if source.name in SCALARS:
         return code_values(source).astype(np.float64)[patterns]
     numbers = patterns.astype(f"u{source.bits // 8}").view(DTYPES[source.name])

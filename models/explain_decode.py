@@ -20,7 +20,6 @@ from ..spec import (
     DecodedOverflow,
     DecodedRounding,
     DecodeFields,
-    FloatFormat,
     Number,
     NumberFormat,
     Rounding,
@@ -35,7 +34,7 @@ from .decode import decode_blocks
 from .exact import TWO, floor_log2, product
 from .exact_decode import OVERFLOWS, SCALE_READINGS, ZEROS, decode_block
 from .explain import code_fields
-from .explanation import finite_fields
+from .explanation import as_float, class_of, finite_fields
 from .source import DTYPES
 
 __all__ = ["DecodeExplanation", "DecodedStep", "explain_decoder"]
@@ -148,7 +147,7 @@ def explain_decoder(
         profile=profile_of(chosen, profile),
         byte=scale,
         meaning=MEANINGS[chosen.scale_reading](scale),
-        factor=_value(factor),
+        factor=as_float(factor),
         elements=tuple(
             _step(lane, code, factor, pattern, drawn, chosen)
             for lane, (code, pattern, drawn) in enumerate(zip(codes, patterns, bits))
@@ -218,13 +217,13 @@ def _step(lane: int, code: int, factor: Number, pattern: int, random: int, rules
         if trace.magnitude | (to.sign_mask if negative else 0) != pattern:
             raise AssertionError(f"the steps shown for element {lane} do not lead to {pattern:#x}: {trace}")
     result = to.decode(pattern)
-    both = _value(exact), _value(result)
+    both = as_float(exact), as_float(result)
     return DecodedStep(
         lane=lane,
         code=code,
         fields=code_fields(code, element),
-        kind=_kind(number, code, element),
-        element=_value(number),
+        kind=class_of(number, code, element),
+        element=as_float(number),
         product=both[0],
         cut=trace.cut,
         guard=trace.guard,
@@ -234,7 +233,7 @@ def _step(lane: int, code: int, factor: Number, pattern: int, random: int, rules
         action=trace.action,
         pattern=pattern,
         result=both[1],
-        result_kind=_kind(result, pattern, to),
+        result_kind=class_of(result, pattern, to),
         error=both[1] - both[0] if all(map(math.isfinite, both)) else None,
     )
 
@@ -277,18 +276,3 @@ def _rounding(value: Fraction, random: int, rules: Decode) -> _Trace:
     if rules.rounding is DecodedRounding.SR:
         return _Trace(action=action, magnitude=magnitude, cut=cut, tail=tail, random=random)
     return _Trace(action=action, magnitude=magnitude, cut=cut, guard=guard, sticky=sticky)
-
-
-def _value(number: Number) -> float:
-    magnitude = float(number.magnitude) if number.kind == "finite" else float(number.kind)
-    return -magnitude if number.negative else magnitude
-
-
-def _kind(number: Number, code: int, format: NumberFormat) -> str:
-    """The class of a number."""
-    if number.kind != "finite":
-        return number.kind
-    if number.magnitude == 0:
-        return "zero"
-    is_subnormal = isinstance(format, FloatFormat) and format.is_subnormal(code & format.magnitude_mask)
-    return "subnormal" if is_subnormal else "normal"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..spec import E8M0, Encode
+from ..spec import E8M0, Encode, FloatFormat, Number, NumberFormat
 
-__all__ = ["CLASSES", "ElementStep", "Explanation", "Largest", "ScaleStep", "finite_fields"]
+__all__ = ["CLASSES", "ElementStep", "Explanation", "Largest", "ScaleStep", "as_float", "class_of", "finite_fields"]
 
 CLASSES = ("normal", "subnormal", "zero", "inf", "nan")
 """Classes of source numbers, by exponent field and fraction."""
@@ -150,3 +150,19 @@ class Explanation:
 def finite_fields(fields: dict[str, object]) -> dict[str, object]:
     """Fields for JSON, which lacks infinities and NaN: they become None."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in fields.items()}
+
+
+def as_float(number: Number) -> float:
+    """The value of a number, inf and nan among them."""
+    magnitude = float(number.magnitude) if number.kind == "finite" else float(number.kind)
+    return -magnitude if number.negative else magnitude
+
+
+def class_of(number: Number, code: int, format: NumberFormat) -> str:
+    """Which of `CLASSES` a number of a code is."""
+    if number.kind != "finite":
+        return number.kind
+    if number.magnitude == 0:
+        return "zero"
+    is_subnormal = isinstance(format, FloatFormat) and format.is_subnormal(code & format.magnitude_mask)
+    return "subnormal" if is_subnormal else "normal"

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from ..hdl import BuildFields, ConverterFields, Format, HardwareConfig, converter_config, verilog
+from ..hdl import AnyBuildFields, AnyFields, AnyFormat, HardwareConfig, configuration, verilog
 from ..hdl.modules import body
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError
@@ -64,14 +64,15 @@ class Synthesis:
 
 
 def synth(
-    config: Format | HardwareConfig,
+    config: AnyFormat | HardwareConfig,
     target: str = "xcu",
     *,
     profile: str | None = None,
+    op: str = "encode",
     liberty: Path | str | None = None,
     stages: bool = True,
     force: bool = False,
-    **fields: Unpack[BuildFields],
+    **fields: Unpack[AnyBuildFields],
 ) -> Synthesis:
     """Synthesise the emitted Verilog, as a whole and, if asked, each stage alone.
 
@@ -80,9 +81,10 @@ def synth(
 
     Parameters
     ----------
-    config, profile, fields : the converter, as for `hdl.converter_config`; built for the target, unless it is a
-        `ConverterConfig`
+    config, profile, fields : the converter, as for `hdl.configuration`; built for the target, unless it is a
+        `HardwareConfig`
     target : one of `TARGETS`
+    op : the operation of the converter
     liberty : a Liberty file whose cells are taken, for the target ``asic``
     stages : synthesise each stage alone, too
     force : whatever is kept
@@ -103,11 +105,9 @@ def synth(
     if liberty is not None and target != "asic":
         raise ValueError(f"a Liberty file is for the target asic, not {target}")
     chosen = TARGETS[target] if liberty is None else asic_cells(Path(liberty))
-    asked: ConverterFields = {**fields}
     if not isinstance(config, HardwareConfig):
-        asked["target"] = chosen.optimized_as
-    if not isinstance(config, HardwareConfig):
-        config = converter_config(config, profile, **asked)
+        asked: AnyFields = {**fields, "target": chosen.optimized_as}
+        config = configuration(op, config, profile, **asked)
     elif fields or profile is not None:
         raise TypeError(f"a {type(config).__name__} is complete: profile and fields cannot be given beside it")
     text = modules_of(config)

@@ -158,6 +158,8 @@ import mxcast.spec
 
 q = mxcast.quantize(np.ones(32, np.float32), "e4m3", profile="nvidia", scale_rule="ceil")
 y: np.ndarray = mxcast.dequantize(q)
+mxcast.emit("e4m3", op="decode", destination="bf16")
+mxcast.synth("ue8m0", op="cast", negative="nan")
 print(mxcast.prove("e2m1", rounding="rne").passed, mxcast.__version__, mxcast.formats["mxint8"].block_size)
 {more}
 """
@@ -169,6 +171,7 @@ print(mxcast.prove("e2m1", rounding="rne").passed, mxcast.__version__, mxcast.fo
         ("", None),
         ('mxcast.quantize(y, "e4m3", roundng="rne")', 'Unexpected keyword argument "roundng" for "quantize"'),
         ('mxcast.verify("e4m3", blocks="many")', 'Argument "blocks" to "verify" has incompatible type "str"'),
+        ('mxcast.emit("e4m3", op="cast", lane=2)', 'Unexpected keyword argument "lane" for "emit"'),
         ('mxcast.explore("rounding", roundng="rne")', 'Unexpected keyword argument "roundng" for "explore"'),
         (
             "mxcast.spec.numerics(random_bits='3', block='e2m1')",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.hdl import converter_config
+from mxcast.hdl import AnyBuildFields, AnyFields, cast_config, converter_config, decoder_config
 from mxcast.models import quantize
 
 SMALL = {"block_size": 2}
@@ -56,9 +56,44 @@ def test_the_hardware(tmp_path):
     assert mxcast.synth("e2m1", stages=False, **SMALL).config == converter_config("e2m1", target="xcu", **SMALL)
 
 
+def test_a_type_checker_knows_the_fields_of_every_operation():
+    fields = [set(one.__annotations__) for one in (mxcast.Rules, mxcast.DecodingRules, mxcast.CastingRules)]
+    assert set(AnyFields.__annotations__) == set().union(*fields)
+    assert set(AnyBuildFields.__annotations__) == set(AnyFields.__annotations__) - {"target"}
+
+
+@pytest.mark.parametrize(
+    "op, rules, make",
+    [
+        ("cast", {"source": "bf16"}, cast_config),
+        pytest.param("decode", {"block_size": 2, "destination": "bf16"}, decoder_config, marks=pytest.mark.slow),
+    ],
+)
+def test_the_hardware_of_other_operations(op, rules, make, tmp_path):
+    files = mxcast.emit("e2m1", op=op, out=tmp_path, name="top", **rules)
+    assert "module top(" in files["verilog"].read_text()
+    assert mxcast.verify("e2m1", op=op, blocks=100, **rules).passed
+    config = make("e2m1", target="xcu", **rules)
+    assert mxcast.prove(config, op=op, out=tmp_path).passed
+    assert mxcast.synth("e2m1", op=op, stages=False, **rules).config == config
+
+
 @pytest.mark.parametrize(
     "call, sentence",
     [
+        *(
+            (lambda verb=verb: verb("e4m3", op="cst"), "unknown operation 'cst': did you mean 'cast'?")
+            for verb in (mxcast.emit, mxcast.verify, mxcast.prove, mxcast.synth, mxcast.verilate)
+        ),
+        (
+            lambda: mxcast.emit("e4m3", op="decode", scale_rule="ceil"),
+            "unknown field 'scale_rule': did you mean 'scale_reading'?",
+        ),
+        (
+            lambda: mxcast.synth("e2m1", op="cast", profile="torch"),
+            "torch has no cast to e2m1: it has e4m3, e5m2, e8m0, fp32, fp16, bf16",
+        ),
+        (lambda: mxcast.prove(decoder_config("e4m3")), "a DecoderConfig is of the operation decode, not encode"),
         (lambda: mxcast.emit("f4m3"), "unknown format 'f4m3': did you mean 'e4m3'?"),
         (lambda: mxcast.verify("e4m3", profile="ocpp"), "unknown profile 'ocpp': did you mean 'ocp'?"),
         (lambda: mxcast.prove("e4m3", roundng="rne"), "unknown field 'roundng': did you mean 'rounding'?"),

@@ -47,6 +47,54 @@ def test_a_cast_that_differs_fails(monkeypatch, capsys):
     assert "FAILED\n" in said and "mxcast verify e4m3 --op cast --profile ocp --set source=bf16 " in said
 
 
+def test_compare(passes):
+    text = passes("compare", "ocp", "ml_dtypes", "--op", "cast", "--format", "e4m3")
+    assert text.startswith(
+        "e4m3: A, ocp, and B, ml_dtypes, differ on 2,008,023,039 of 4,294,967,296 patterns of fp32, to e4m3\n"
+    )
+    back = passes("compare", "ocp", "torch", "--op", "cast", "--format", "e8m0", "--set", "destination=bf16")
+    assert back == "e8m0: equal on all 256 codes of e8m0, to bf16\n"
+    asked = ("compare", "ocp", "ocp:rounding=rtz", "--op", "cast", "--format", "e2m1", "--set", "source=fp16", "--json")
+    found = json.loads(passes(*asked))
+    assert {cause: one["first"]["pattern"] for cause, one in found["causes"].items()} == {
+        "underflow": 0x3401,
+        "tie": 0x3A00,
+        "value": 0x3A01,
+    }
+    every = json.loads(passes("compare", "ocp", "ptx", "--op", "cast", "--json"))
+    assert [one["equal"] for one in every] == [True] * 5 + [False]
+
+
+def test_the_commands_of_a_comparison_show_its_results(passes):
+    for fields in ("source=bf16", "destination=fp16"):
+        asked = ("compare", "ocp", "ml_dtypes", "--op", "cast", "--format", "e8m0", "--set", fields)
+        commands = [line.split() for line in passes(*asked).splitlines() if line.startswith("  mxcast explain")]
+        firsts = [one["first"] for one in json.loads(passes(*asked, "--json"))["causes"].values()]
+        shown = [json.loads(passes(*command[1:], "--json"))["numbers"][0] for command in commands]
+        assert [step["code"] for step in shown] == [one[side] for one in firsts for side in "ab"]
+        assert [step["pattern"] for step in shown[::2]] == [one["pattern"] for one in firsts]
+
+
+def test_explain(passes):
+    asked = ("explain", "e4m3", "--op", "cast", "--values", "1.5625, 0xC3E90000, nan*2 0.1")
+    text = passes(*asked)
+    assert text.startswith("fp32_to_e4m3 under ocp: rounding=rne overflow=saturate nan=all_ones\n")
+    assert (
+        "0x3C = 1.5 " in text
+        and "0x3D = 1.625 " in text
+        and "tie down" in text
+        and "rounded to fp32: 0.1 to 0x3DCCCCCD" in text
+    )
+    found = json.loads(passes(*asked, "--json"))
+    assert [step["code"] for step in found["numbers"]] == [0x3C, 0xFE, 0x7F, 0x7F, 0x1D]
+    back = ("explain", "ue8m0", "--op", "cast", "--set", "destination=fp16", "--codes", "127, 0x90, 103")
+    assert [step["code"] for step in json.loads(passes(*back, "--json"))["numbers"]] == [0x3C00, 0x7C00, 1]
+    random = ("explain", "e2m1", "--op", "cast", "--set", "rounding=sr", "--values", "1.25", "--random", "0x80")
+    assert "0x80 + 0x80" in passes(*random) and "sign dropped" in passes(
+        "explain", "cvt.rp.satfinite.ue8m0x2.f32", "--op", "cast", "--values", "-3"
+    )
+
+
 def test_the_lists(passes):
     assert [row["name"] for row in json.loads(passes("list", "casts", "--json"))["casts"]] == list(CASTS)
     assert len(json.loads(passes("list", "instructions", "--json"))["instructions"]) == len(INSTRUCTIONS)
@@ -66,6 +114,23 @@ def test_the_lists(passes):
         (
             ["emit", "cvt.rp.ue8m0x2.f32", "--op", "cast", "--profile", "ocp"],
             "an instruction is one of the profile ptx",
+        ),
+        (["compare", "ocp", "torch", "--op", "cast"], "torch has no cast to e3m2: it has e4m3, e5m2, e8m0"),
+        (["compare", "ocp", "nvidia", "--op", "cast"], "unknown profile 'nvidia'"),
+        (["compare", "ocp", "ptx", "--op", "cast", "--format", "int8"], "unknown format 'int8'"),
+        (["compare", "ocp", "ptx:rounding=sr", "--op", "cast"], "stochastic rounding (sr) cannot be compared"),
+        (["explain", "e4m3", "--op", "cast"], "a cast from fp32 to e4m3 takes numbers: give --values alone"),
+        (["explain", "e4m3", "--op", "cast", "--codes", "1"], "a cast from fp32 to e4m3 takes numbers: give --values"),
+        (
+            ["explain", "e4m3", "--op", "cast", "--set", "destination=bf16", "--values", "1"],
+            "a cast from e4m3 to bf16 takes codes: give --codes alone",
+        ),
+        (["explain", "e4m3", "--op", "cast", "--values", "1", "--scale", "1"], "--scale is not of --op cast"),
+        (["explain", "e4m3", "--op", "cast", "--values", "1*1025"], "--values takes at most 1024 numbers"),
+        (["explain", "e4m3", "--op", "cast", "--values", "1", "--random", "1"], "random bits are for the rounding sr"),
+        (
+            ["explain", "e2m1", "--op", "cast", "--set", "destination=fp32", "--codes", "16"],
+            "patterns of e2m1 must be 0 to 15, not 16",
         ),
         (["verify", "e4m3", "--op", "cast", "--stimuli", "corner"], "stimuli must be one of standard, all, boundary"),
         (["verify", "e4m3", "--op", "cast", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
