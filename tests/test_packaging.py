@@ -171,7 +171,7 @@ print(mxcast.prove("e2m1", rounding="rne").passed, mxcast.__version__, mxcast.fo
         ("", None),
         ('mxcast.quantize(y, "e4m3", roundng="rne")', 'Unexpected keyword argument "roundng" for "quantize"'),
         ('mxcast.verify("e4m3", blocks="many")', 'Argument "blocks" to "verify" has incompatible type "str"'),
-        ('mxcast.emit("e4m3", op="cast", lane=2)', 'Unexpected keyword argument "lane" for "emit"'),
+        ('mxcast.emit("e4m3", op="cast", laness=2)', 'Unexpected keyword argument "laness" for "emit"'),
         ('mxcast.explore("rounding", roundng="rne")', 'Unexpected keyword argument "roundng" for "explore"'),
         (
             "mxcast.spec.numerics(random_bits='3', block='e2m1')",
