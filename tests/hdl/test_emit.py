@@ -244,7 +244,12 @@ def here(tmp_path_factory) -> dict[str, bytes]:
     "folder, arguments, environment",
     [
         ("another/much/deeper/folder with a space", [], {"PYTHONHASHSEED": "1"}),
-        ("b", [], {"PYTHONHASHSEED": "2", "LC_ALL": "C", "USER": "somebody", "HOSTNAME": "elsewhere"}),
+        pytest.param(
+            "b",
+            [],
+            {"PYTHONHASHSEED": "2", "LC_ALL": "C", "USER": "somebody", "HOSTNAME": "elsewhere"},
+            marks=pytest.mark.slow,
+        ),
         ("c", ["later"], {"PYTHONHASHSEED": "3", "TZ": "Pacific/Auckland", "SOURCE_DATE_EPOCH": "4102444800"}),
     ],
 )

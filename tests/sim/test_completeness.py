@@ -100,7 +100,7 @@ def test_the_share_of_sizes_has_every_format_from_every_source():
     assert {(f[0].source.name, f[0].block.element.name) for f in SHARE["sizes"] if f} == set(product(SOURCES, ELEMENTS))
 
 
-@pytest.mark.parametrize("families", share([SHARE["formats"][number::8] for number in range(8)], 8), ids=range(8))
+@pytest.mark.parametrize("families", share([SHARE["formats"][number::16] for number in range(16)], 16), ids=range(16))
 def test_every_element_format(families, record_property):
     equal(families, record_property, blocks=1000, exact_blocks=20)
 

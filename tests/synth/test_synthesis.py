@@ -198,7 +198,7 @@ def test_published():
 @pytest.mark.parametrize(
     "formats, rules",
     [
-        ("e2m1", {"block_size": 16}),
+        pytest.param("e2m1", {"block_size": 16}, marks=pytest.mark.slow),
         (
             "e2m1,int4",
             {"block_size": 4, "source": "fp16", "scale_rule": "floor,ceil", "rounding": "sr", "random_bits": 3},
