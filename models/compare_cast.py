@@ -5,15 +5,15 @@ A number is cast by itself, so this is everything. A difference has a cause, whi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..spec import Cast, CastNegative, CastRounding, FloatFormat
 from .cast import cast_patterns, pattern_values, representatives
+from .certificate import ElementCertificate, ElementFinding
 
-__all__ = ["CAUSES", "CastCertificate", "CastFinding", "CastResult", "compare_casts"]
+__all__ = ["CAUSES", "CastCertificate", "CastResult", "compare_casts"]
 
 CAUSES = {
     "nan": "NaN",
@@ -38,40 +38,8 @@ class CastResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CastFinding:
-    """How many patterns differ from one cause, and the smallest of them."""
-
-    differing: int
-    first: CastResult
-
-
-@dataclass(frozen=True, kw_only=True)
-class CastCertificate:
+class CastCertificate(ElementCertificate[Cast, CastResult]):
     """What is equal and what is not between two casts, over all patterns of the source."""
-
-    a: Cast
-    b: Cast
-    compared: int
-    causes: Mapping[str, CastFinding]
-    """By the name of a cause; without those from which nothing differs."""
-
-    @property
-    def differing(self) -> int:
-        return sum(finding.differing for finding in self.causes.values())
-
-    @property
-    def equal(self) -> bool:
-        return not self.causes
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "a": self.a.to_dict(),
-            "b": self.b.to_dict(),
-            "compared": self.compared,
-            "differing": self.differing,
-            "equal": self.equal,
-            "causes": {cause: asdict(finding) for cause, finding in self.causes.items()},
-        }
 
 
 def compare_casts(a: Cast, b: Cast) -> CastCertificate:
@@ -102,7 +70,7 @@ def compare_casts(a: Cast, b: Cast) -> CastCertificate:
         if len(places):
             pattern, by_a, by_b = (int(of[places[0]]) for of in (patterns, of_a, of_b))
             first = CastResult(pattern=pattern, a=by_a, b=by_b)
-            found[cause] = CastFinding(differing=int(counts[places].sum()), first=first)
+            found[cause] = ElementFinding(differing=int(counts[places].sum()), first=first)
     return CastCertificate(a=a, b=b, compared=int(counts.sum()), causes=found)
 
 

@@ -5,25 +5,17 @@ One lane of a decoder sees nothing else, so this is everything. A difference has
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..spec import Decode, DecodedRounding, FloatFormat
 from .block_array import code_dtype
+from .certificate import ElementCertificate, ElementFinding
 from .decode import decode_blocks
 from .source import DTYPES
 
-__all__ = [
-    "CAUSES",
-    "DecodeCertificate",
-    "DecodedFinding",
-    "DecodedPair",
-    "compare_decoders",
-    "decoded_pairs",
-    "findings",
-]
+__all__ = ["CAUSES", "DecodeCertificate", "DecodedPair", "compare_decoders", "decoded_pairs", "findings"]
 
 WIDEST = 1024
 """Elements of the largest block that is decoded."""
@@ -51,40 +43,10 @@ class DecodedPair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecodedFinding:
-    """How many pairs differ from one cause, and the first, by byte and then by code."""
-
-    differing: int
-    first: DecodedPair
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecodeCertificate:
-    """What is equal and what is not between two decoders, over all pairs of a scale byte and an element code."""
-
-    a: Decode
-    b: Decode
-    compared: int
-    causes: Mapping[str, DecodedFinding]
-    """By the name of a cause; without those from which nothing differs."""
-
-    @property
-    def differing(self) -> int:
-        return sum(finding.differing for finding in self.causes.values())
-
-    @property
-    def equal(self) -> bool:
-        return not self.causes
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "a": self.a.to_dict(),
-            "b": self.b.to_dict(),
-            "compared": self.compared,
-            "differing": self.differing,
-            "equal": self.equal,
-            "causes": {cause: asdict(finding) for cause, finding in self.causes.items()},
-        }
+class DecodeCertificate(ElementCertificate[Decode, DecodedPair]):
+    """What is equal and what is not between two decoders, over all pairs of a scale byte and an element code, in the
+    order of bytes and then of codes.
+    """
 
 
 def compare_decoders(a: Decode, b: Decode) -> DecodeCertificate:
@@ -126,7 +88,7 @@ def decoded_pairs(rules: Decode) -> np.ndarray:
     return y.view(f"u{y.itemsize}").reshape(256, -1)
 
 
-def findings(a: np.ndarray, b: np.ndarray, to: FloatFormat) -> dict[str, DecodedFinding]:
+def findings(a: np.ndarray, b: np.ndarray, to: FloatFormat) -> dict[str, ElementFinding[DecodedPair]]:
     """The differences between two results of all pairs, (256, number of codes) patterns each, by their cause."""
     magnitudes = a & to.magnitude_mask, b & to.magnitude_mask
     nan_a, nan_b = (magnitude > to.inf_field for magnitude in magnitudes)
@@ -148,5 +110,5 @@ def findings(a: np.ndarray, b: np.ndarray, to: FloatFormat) -> dict[str, Decoded
         if len(places):
             byte, code = (int(index) for index in places[0])
             first = DecodedPair(byte=byte, code=code, a=int(a[byte, code]), b=int(b[byte, code]))
-            found[cause] = DecodedFinding(differing=len(places), first=first)
+            found[cause] = ElementFinding(differing=len(places), first=first)
     return found

@@ -14,11 +14,10 @@ from ..host.errors import DesignError
 from ..host.files import claimed, sha256, write_whole
 from ..sim.comparison import Comparison, Divergence, divergence
 from ..sim.icarus import on_icarus
-from ..sim.operations import Cause, golden, of
+from ..sim.operations import Cause, element_role, golden, of
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import StreamedDriver, clocked_ports
 from ..sim.transactions import Transactions
-from ..spec import Role
 from ..synth.yosys import yosys_version
 from .adapter import Adapter
 from .argument import Argument, Status, answered, doubtful, worst
@@ -119,7 +118,7 @@ class Check:
 
     def elements_of(self, found: Minimised) -> np.ndarray:
         """What enters for each element of a counterexample, (block_size,)."""
-        return found.block[_elements(self.config)][0]
+        return found.block[element_role(self.config.numerics)][0]
 
     @property
     def matches(self) -> list[Candidate]:
@@ -285,11 +284,6 @@ def _check(
     _name(check, comparison, normal)
 
 
-def _elements(config: HardwareConfig) -> Role:
-    """The role of what enters for each element."""
-    return config.numerics.ports[0].role
-
-
 def _on_icarus(
     check: Check, adapter: Adapter, comparison: Comparison, blocks: Transactions, say: Callable[[str], None]
 ) -> str | None:
@@ -433,7 +427,7 @@ def _smaller(
     comparison: Comparison,
 ) -> Transactions:
     """A block with smaller elements, by `minimise`, of which the cause is still one that is kept; all else stays."""
-    role = _elements(check.config)
+    role = element_role(check.config.numerics)
 
     def differs(elements: np.ndarray) -> np.ndarray:
         return is_kept(comparison.why(block.rows(np.zeros(len(elements), int)).with_arrays({role: elements})))

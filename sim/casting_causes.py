@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..spec import Cast
 from .casting import entering_port, leaving_port
+from .element_causes import Cause, in_common, of_elements
 from .transactions import Transactions
 
-__all__ = ["CAUSES", "Cause", "causes", "only"]
-
-
-@dataclass(frozen=True)
-class Cause:
-    """In which words, by the numbers that differ."""
-
-    kind: str
-    text: str
+__all__ = ["CAUSES", "causes", "only"]
 
 
 CAUSES = tuple(
@@ -46,7 +37,6 @@ def causes(
     source, to, role = rules.source, rules.destination, leaving_port(rules).role
     patterns, right = given[entering_port(rules).role], expected[role]
     wrong = right != actual[role]
-    found = np.full(len(given), -1, np.int8)
     magnitude = patterns & patterns.dtype.type(source.magnitude_mask)
     result = right & right.dtype.type(to.magnitude_mask)
     kinds = {
@@ -57,10 +47,7 @@ def causes(
         "zeros": (magnitude == 0) & source.subnormals,
         "specials": magnitude > source.max_code,
     }
-    differs = wrong.any(axis=1)
-    for number, cause in enumerate(CAUSES):  # later kinds go before earlier ones
-        found[differs & (kinds[cause.kind] | ~wrong).all(axis=1)] = number
-    return found
+    return of_elements(CAUSES, kinds, wrong)
 
 
 ONLY = (
@@ -74,5 +61,4 @@ ONLY = (
 
 def only(found: list[Cause]) -> str | None:
     """What the causes have in common, in a sentence, if they are few."""
-    kinds = {cause.kind for cause in found}
-    return next((sentence for several, sentence in ONLY if kinds and kinds <= several), None)
+    return in_common(found, ONLY)

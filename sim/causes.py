@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..spec import Encode, Role
+from .element_causes import in_common
 from .transactions import Transactions
 
 __all__ = ["CAUSES", "Cause", "causes", "only"]
@@ -100,5 +101,4 @@ ONLY = (
 
 def only(found: list[Cause]) -> str | None:
     """What the causes have in common, in a sentence, if they are few."""
-    kinds = {cause.kind for cause in found}
-    return next((sentence for several, sentence in ONLY if kinds and kinds <= several), None)
+    return in_common(found, ONLY)

@@ -11,7 +11,7 @@ import numpy as np
 from ..hdl import HardwareConfig
 from ..spec import Role
 from .driver import Driver
-from .operations import Cause, drawn, golden, of
+from .operations import Cause, drawn, element_role, golden, of
 from .transactions import Transactions
 
 __all__ = ["Comparison", "Divergence", "Example", "divergence"]
@@ -74,8 +74,7 @@ class Comparison:
 
     def __post_init__(self) -> None:
         self.rules, self.of = self.config.numerics, of(self.config.numerics)
-        self.elements = next(port.role for port in self.rules.ports if port.lanes == self.rules.block_size)
-        """The role of what enters for each element."""
+        self.elements = element_role(self.rules)
 
     def drawn(self, given: Transactions, seed: int = 0) -> Transactions:
         """Blocks with random bits, where the rounding takes some."""

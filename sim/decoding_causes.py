@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..models.block_array import code_values
 from ..spec import Decode, Role
+from .element_causes import Cause, in_common, of_elements
 from .transactions import Transactions
 
-__all__ = ["CAUSES", "Cause", "causes", "only"]
-
-
-@dataclass(frozen=True)
-class Cause:
-    """In which blocks, by the elements that differ."""
-
-    kind: str
-    text: str
+__all__ = ["CAUSES", "causes", "only"]
 
 
 CAUSES = tuple(
@@ -46,9 +37,6 @@ def causes(
         raise ValueError("codes enter a decoder: they cannot be free")
     right, element, to = expected[Role.NUMBERS], rules.block.element, rules.destination
     wrong = right != actual[Role.NUMBERS]
-    found = np.full(len(given), -1, np.int8)
-    if not wrong.any():
-        return found
     values = code_values(element)[given[Role.CODES]]
     magnitude = right & right.dtype.type(to.magnitude_mask)
     byte = given[Role.SCALE]
@@ -61,10 +49,7 @@ def causes(
         "byte_0": np.broadcast_to(byte == 0, wrong.shape),
         "byte_255": np.broadcast_to(byte == 255, wrong.shape),
     }
-    differs = wrong.any(axis=1)
-    for number, cause in enumerate(CAUSES):  # later kinds go before earlier ones
-        found[differs & (kinds[cause.kind] | ~wrong).all(axis=1)] = number
-    return found
+    return of_elements(CAUSES, kinds, wrong)
 
 
 ONLY = (
@@ -79,5 +64,4 @@ ONLY = (
 
 def only(found: list[Cause]) -> str | None:
     """What the causes have in common, in a sentence, if they are few."""
-    kinds = {cause.kind for cause in found}
-    return next((sentence for several, sentence in ONLY if kinds and kinds <= several), None)
+    return in_common(found, ONLY)

@@ -13,7 +13,7 @@ from . import casting, casting_causes, causes, decoding, decoding_causes, encodi
 from .stimuli import random_bits
 from .transactions import Transactions
 
-__all__ = ["OPERATIONS", "Cause", "Simulated", "drawn", "golden", "of"]
+__all__ = ["OPERATIONS", "Cause", "Simulated", "drawn", "element_role", "golden", "of"]
 
 
 class Cause(Protocol):
@@ -124,6 +124,11 @@ OPERATIONS: dict[str, Simulated] = {
 def of(operation: Operation) -> Simulated:
     """The entry of an operation."""
     return OPERATIONS[operation.name]
+
+
+def element_role(operation: Operation) -> Role:
+    """The role of what enters for each element."""
+    return operation.ports[0].role
 
 
 def golden(operation: Operation, entering: Transactions) -> Transactions:
