@@ -43,7 +43,7 @@ def verify(
             "--stimuli",
             metavar="KIND",
             help="standard (the next three), corner, boundary, random or exhaustive; of a decoder standard (both), "
-            "pairs or random.",
+            "pairs or random; of a cast standard, all, boundary or random.",
         ),
     ] = "standard",
     exhaustive: Annotated[
