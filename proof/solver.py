@@ -25,7 +25,14 @@ SOLVERS = {
 import sys, bitwuzla
 options = bitwuzla.Options()
 options.set(bitwuzla.Option.PRODUCE_MODELS, True)
-bitwuzla.Parser(bitwuzla.TermManager(), options, base=2).parse(sys.argv[1], False, True)
+parser = bitwuzla.Parser(bitwuzla.TermManager(), options, base=2)
+parser.parse(sys.argv[1], True, True)
+solver = parser.bitwuzla()
+result = solver.check_sat()
+print(result)
+if result == bitwuzla.Result.SAT:
+    for name in sys.argv[2:]:
+        print(f"({name} {solver.get_value(parser.parse_term(name))})")
 """,
     ),
     "z3": (
@@ -33,11 +40,16 @@ bitwuzla.Parser(bitwuzla.TermManager(), options, base=2).parse(sys.argv[1], Fals
         "pip install z3-solver",
         """
 import sys, z3
-print(z3.Z3_eval_smtlib2_string(z3.main_ctx().ref(), open(sys.argv[1]).read()))
+context = z3.main_ctx().ref()
+result = z3.Z3_eval_smtlib2_string(context, open(sys.argv[1]).read() + "(check-sat)")
+print(result)
+if result.strip() == "sat":
+    print(z3.Z3_eval_smtlib2_string(context, f"(get-value ({' '.join(sys.argv[2:])}))"))
 """,
     ),
 }
-"""Solvers by name: their package, how to get it, and a program that answers a file of SMT-LIB."""
+"""Solvers by name: their package, how to get it, and a program that answers a file of SMT-LIB, and says what the
+constants that are named after it are where the answer is ``sat``."""
 
 LONGEST = 1_000_000
 """Seconds that a solver may be given."""
@@ -82,16 +94,7 @@ def solve(
 
     def compute(folder: Path) -> dict[str, object]:
         start = _used()
-        result = _ask(folder / "question.smt2", text + "(check-sat)\n", solver, timeout)
-        assert isinstance(result, str)  # no values are asked for
-        values: dict[str, int] = {}
-        if result == "sat":
-            found = _ask(
-                folder / "question.smt2", f"{text}(check-sat)\n(get-value ({' '.join(names)}))\n", solver, 2 * timeout
-            )
-            if isinstance(found, str) or set(found) != set(names):
-                raise ToolError(f"{solver} found an answer but gave no values for it")
-            values = found
+        result, values = _ask(folder / "question.smt2", text, names, solver, timeout)
         (folder / "question.smt2").unlink()
         answer = Answer(result=result, seconds=round(_used() - start, 2), values=values)
         if result in ("timeout", "unknown"):
@@ -120,21 +123,22 @@ def _used() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _ask(path: Path, text: str, solver: str, timeout: float) -> str | dict[str, int]:
-    """``unsat``, ``unknown`` or ``timeout``; ``sat``, or the values if the text asks for them."""
+def _ask(path: Path, text: str, names: tuple[str, ...], solver: str, timeout: float) -> tuple[str, dict[str, int]]:
+    """``sat`` and the values of ``names``; or ``unsat``, ``unknown`` or ``timeout``, and none."""
     path.write_text(text)
+    program = [sys.executable, "-P", "-c", SOLVERS[solver][2]]
     try:
-        done = run([sys.executable, "-P", "-c", SOLVERS[solver][2], path.name], cwd=path.parent, timeout=timeout)
+        done = run([*program, path.name, *names], cwd=path.parent, timeout=timeout)
     except TookTooLong:
-        return "timeout"
-    lines = done.output.split("\n", 1)
-    result = lines[0].strip()
+        return "timeout", {}
+    result, _, rest = done.output.partition("\n")
     if done.status or result not in ("sat", "unsat", "unknown"):
         said = (done.errors + done.output).strip().splitlines()
         raise ToolError(f"{solver} failed: {said[-1] if said else f'exit status {done.status}'}")
-    if result == "sat" and "(get-value" in text:
-        return {
-            name: int(value[2:], 2 if value[1] == "b" else 16) if value[0] == "#" else int(value == "true")
-            for name, value in VALUE.findall(lines[1])
-        }
-    return result
+    values = {
+        name: int(value[2:], 2 if value[1] == "b" else 16) if value[0] == "#" else int(value == "true")
+        for name, value in VALUE.findall(rest)
+    }
+    if set(values) != (set(names) if result == "sat" else set()):
+        raise ToolError(f"{solver} found an answer but gave no values for it")
+    return result, values

