@@ -21,7 +21,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from .errors import ToolError
-from .files import PLAIN, regular, sha256, temporary_folder, write_whole
+from .files import PLAIN, locked, regular, sha256, temporary_folder, write_whole
 from .signals import uninterrupted
 
 __all__ = [
@@ -150,12 +150,26 @@ def kept_folder(
     """The folder of results for ``key``. If it is missing or damaged, ``make`` fills it, under a temporary name.
 
     If two processes make the same folder at once, both succeed, and one result is kept. Nobody may write to the folder
-    later. What is not ``renewable`` stays under `refreshed`: what a tool has compiled of itself, which is no result.
+    later. What is not ``renewable`` is what a tool has compiled of itself, which is no result: it stays under
+    `refreshed`, and a process waits while another one makes it.
     """
     folder = cache_folder(kind) / sha256(*key)[:32]
-    renewed = _refreshed.get() if renewable else None
+    if not renewable:
+        if not _is_whole(folder):
+            with locked(folder.parent / "lock"):
+                if not _is_whole(folder):
+                    _make(folder, make)
+        return folder
+    renewed = _refreshed.get()
     if (renewed is None or folder in renewed) and _is_whole(folder):
         return folder
+    _make(folder, make)
+    if renewed is not None:
+        renewed.add(folder)
+    return folder
+
+
+def _make(folder: Path, make: Callable[[Path], object]) -> None:
     with temporary_folder(folder.parent) as temporary:
         with _full_disk_named(folder):
             make(temporary)
@@ -169,9 +183,6 @@ def kept_folder(
             except OSError:
                 if not _is_whole(folder):  # otherwise another process was first
                     raise
-    if renewed is not None:
-        renewed.add(folder)
-    return folder
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

@@ -8,6 +8,8 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -309,3 +311,17 @@ print((kept_folder("kind", ["key"], make) / "a").read_text())
 def test_digests_are_of_the_content(own):
     folder = kept_folder("kind", ["key"], counting()[1])
     assert list(json.loads((folder / cache.MARKER).read_text())) == ["inner/a"]
+
+
+def test_what_a_tool_compiles_of_itself_is_compiled_once(own):
+    """Also by two that need it at the same time, as the first two workers of a run do."""
+    made = []
+
+    def make(folder: Path) -> None:
+        made.append(folder)
+        time.sleep(0.2)
+        (folder / "code").write_text("made")
+
+    with ThreadPoolExecutor() as pool:
+        found = list(pool.map(lambda _: kept_folder("kind", ["key"], make, renewable=False), range(2)))
+    assert len(made) == 1 and found[0] == found[1]
