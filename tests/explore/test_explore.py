@@ -151,7 +151,7 @@ def test_jobs_are_of_this_package(cache, monkeypatch, tmp_path):
     assert {row.status for row in explore(SWEEP, tensors=TENSORS)} == {"done"}
 
 
-def test_kill_in_the_middle(cache, tmp_path):
+def test_kill_in_the_middle(cache, new_cache, tmp_path):
     """kill -9 after the first result; the second run computes the others only, and its files are those of a run in one
     go.
     """
@@ -174,7 +174,7 @@ def test_kill_in_the_middle(cache, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in kept} == kept, "computed again"
     again = tmp_path / "again"
     write(found, tmp_path / "first")
-    os.environ["MXCAST_CACHE"] = str(tmp_path / "empty")  # the fixture takes it back
+    os.environ["MXCAST_CACHE"] = str(new_cache(tmp_path / "empty"))  # the fixture takes it back
     write(exploration(sweep, tensors=given(TENSORS)), again)
     assert {p.name: p.read_bytes() for p in again.iterdir()} == {
         p.name: p.read_bytes() for p in (tmp_path / "first").iterdir()
@@ -269,11 +269,11 @@ def test_proofs_come_from_the_record(kept, tmp_path):
     assert [row.proof for row in rows] == ["proved", "not on record", "not on record"]
 
 
-def test_a_cluster_gives_the_same_and_survives_a_worker(kept, monkeypatch, tmp_path):
+def test_a_cluster_gives_the_same_and_survives_a_worker(kept, monkeypatch, new_cache, tmp_path):
     """Two worker processes, of which one is killed as soon as both have something to do."""
     distributed = pytest.importorskip("distributed")
     local = explore(SWEEP, tensors=TENSORS)
-    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("MXCAST_CACHE", str(new_cache(tmp_path / "elsewhere")))
     killed = []
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         pids = [worker.process.pid for worker in cluster.workers.values()]
