@@ -29,7 +29,9 @@ from .models.block import Random
 from .models.block import quantize as _quantize
 from .models.block_array import Quantized
 from .models.decode import dequantize
+from .models.two_level import TensorAmax, quantize_two_level
 from .spec import PROFILES as profiles
+from .spec import TwoLevelEncode, TwoLevelFields, is_two_level
 from .spec.catalogue import known_name
 from .spec.names import named_blocks
 from .tensors.saved import load, save
@@ -65,28 +67,38 @@ __all__ = [
     "verilate",
 ]
 
+
+class QuantizingRules(Rules, TwoLevelFields, total=False):
+    """Those of `Rules`, and of formats with a scale of the tensor (`spec.TwoLevelFields`)."""
+
+
 formats = named_blocks()
 """The block formats of the catalogue by name. Names spell many more: ``e3m3``, ``int4``."""
 
 
 def quantize(
     x: object,
-    format: Format,
+    format: Format | TwoLevelEncode,
     profile: str | None = None,
     *,
+    tensor_amax: TensorAmax = None,
+    row_scaled: bool = False,
     axis: int = -1,
     pad: bool = False,
     random: Random = None,
     dtype: DTypeLike | None = None,
     jobs: int = 1,
-    **rules: Unpack[Rules],
+    **rules: Unpack[QuantizingRules],
 ) -> Quantized:
     """Quantize an array into blocks along an axis, by the golden model.
 
     Parameters
     ----------
     x : array of float32, float16 or bfloat16, or anything on the CPU that gives one by DLPack or ``__array__``
-    format, profile, rules : the converter; the profile is ``ocp`` unless given
+    format, profile, rules : the converter; the profile is ``ocp`` unless given, and of ``nvfp4`` ``nvfp4_te``
+    tensor_amax : of ``nvfp4``, the largest magnitude of the tensor, or a function that gives it of that of ``x``; that
+        of ``x`` unless given
+    row_scaled : of ``nvfp4``, whether every line along the axis has a scale in place of the tensor
     axis : the axis that is cut into blocks, a multiple of the block size long unless ``pad``
     pad : complete the last block of each row with zeros
     random : random bits for each element under the rounding ``sr``, or a generator, of NumPy or PyTorch, that draws
@@ -97,15 +109,16 @@ def quantize(
     Returns
     -------
     Quantized
-        ``scales`` (..., n / block_size) uint8 and ``codes`` (..., n) uint8, or uint16 above eight bits
+        ``scales`` (..., n / block_size) uint8 and ``codes`` (..., n) uint8, or uint16 above eight bits; of ``nvfp4``
+        also ``tensor_scale`` float32
 
     Raises
     ------
     TypeError
         for other dtypes, masked arrays, and tensors on a GPU or with a gradient
     ValueError
-        for an incomplete block, an unknown name, a converter with modes, and random bits that the rounding does not
-        take
+        for an incomplete block, an unknown name, a converter with modes, random bits that the rounding does not take,
+        and a largest magnitude of the tensor that is none or has no use
     RuntimeError
         where this thread flushes subnormal numbers to zero
 
@@ -114,9 +127,27 @@ def quantize(
     >>> q.scales.tolist(), q.codes[:4].tolist()
     ([126], [14, 14, 13, 13])
     """
-    config = converter_config(format, profile, **rules)
+    given: Any = rules  # of the one or the other; an unknown one is refused
+    if is_two_level(format):
+        chosen: Any = format
+        return quantize_two_level(
+            x,
+            chosen,
+            profile,
+            tensor_amax=tensor_amax,
+            row_scaled=row_scaled,
+            axis=axis,
+            pad=pad,
+            random=random,
+            dtype=dtype,
+            jobs=jobs,
+            **given,
+        )
+    config = converter_config(format, profile, **given)  # type: ignore[arg-type]  # no TwoLevelEncode
     if config.alternatives:
         raise ValueError("quantize takes one format and one scale rule")
+    if tensor_amax is not None or row_scaled:
+        raise ValueError(f"{config.numerics.block.name} has no scale of the tensor: it takes no tensor_amax")
     return _quantize(x, config.numerics, axis=axis, pad=pad, random=random, dtype=dtype, jobs=jobs)
 
 

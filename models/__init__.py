@@ -12,6 +12,7 @@ from .explain_cast import CastExplanation, explain_cast
 from .explain_decode import DecodeExplanation, explain_decoder
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
+from .two_level import quantize_two_level, tensor_amax
 
 __all__ = [
     "BlockArray",
@@ -33,6 +34,8 @@ __all__ = [
     "explain_decoder",
     "quantize",
     "quantize_blocks",
+    "quantize_two_level",
     "source_numbers",
+    "tensor_amax",
     "uncast",
 ]

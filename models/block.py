@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..spec import FP16, FP32, BlockFormat, Encode, EncodeFields, NumberFormat, Rule, Specials, Subnormals
+from ..spec import FP16, FP32, BlockFormat, Encode, EncodeFields, FloatFormat, NumberFormat, Rule, Specials, Subnormals
 from ..spec import numerics as numerics_of
 from ..spec.catalogue import excerpt
 from .amax import block_amax
@@ -26,7 +26,7 @@ from .scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
 from .source import INFINITY, MAGNITUDE, SMALLEST_NORMAL, as_array, as_numbers, require_subnormals, rounded_to, widen
 from .special import special_blocks
 
-__all__ = ["Random", "quantize", "quantize_blocks", "quantized", "random_bits"]
+__all__ = ["Random", "quantize", "quantize_blocks", "quantized", "random_bits", "source_numbers"]
 
 BlockFunction = Callable[[np.ndarray, Encode, np.ndarray, np.ndarray, np.ndarray | None], None]
 Random: TypeAlias = "np.ndarray | np.random.Generator | Any | None"
@@ -102,9 +102,7 @@ def quantized(
 
     ``convert`` has the arguments of `quantize_blocks`; errors are those of `quantize`.
     """
-    given = x if dtype is None else rounded_to(x, dtype)
-    rounded = {FP32: "float32", FP16: "float16"}.get(numerics.source)
-    numbers = as_numbers(given, numerics.source, hint=f": dtype='{rounded}' rounds it first" if rounded else "")
+    numbers = source_numbers(x, numerics.source, dtype)
     bits = random_bits(random, numbers.shape, numerics.random_bits, numerics.rounding)
     if numbers.ndim == 0:
         raise ValueError("x must have at least one axis, not be a scalar")
@@ -129,6 +127,13 @@ def quantized(
         axis=axis,
         length=length,
     )
+
+
+def source_numbers(x: object, source: FloatFormat, dtype: DTypeLike | None) -> np.ndarray:
+    """``x`` as an array of numbers of the source; errors are those of `quantize`."""
+    given = x if dtype is None else rounded_to(x, dtype)
+    rounded = {FP32: "float32", FP16: "float16"}.get(source)
+    return as_numbers(given, source, hint=f": dtype='{rounded}' rounds it first" if rounded else "")
 
 
 def random_bits(random: Random, shape: tuple[int, ...], bits: int, rounding: Rule) -> np.ndarray | None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..spec import BlockFormat, Encode, NumberFormat
+from ..spec import BlockFormat, Encode, NumberFormat, TwoLevelEncode
 from ..spec.catalogue import excerpt
 
 __all__ = [
@@ -48,6 +48,8 @@ class BlockArray:
     """The axis that is cut into blocks."""
     length: int | None = None
     """Length of this axis before its last block was completed with zeros; None where nothing was added."""
+    tensor_scale: np.ndarray | None = None
+    """The scale of the tensor, float32 (), or that of each line along the axis, (..., 1, ...); None without one."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -72,8 +74,9 @@ class BlockArray:
         if type(other) is not type(self):
             return NotImplemented
         mine, others = (vars(one) | {"axis": one.axis % (one.codes.ndim or 1)} for one in (self, other))
-        return all(np.array_equal(mine[name], others[name]) for name in ("codes", "scales")) and all(
-            mine[name] == others[name] for name in mine if name not in ("codes", "scales")
+        arrays = ("codes", "scales", "tensor_scale")
+        return all(np.array_equal(mine[name], others[name]) for name in arrays) and all(
+            mine[name] == others[name] for name in mine if name not in arrays
         )
 
     def __hash__(self) -> int:
@@ -88,11 +91,11 @@ class Quantized(BlockArray):
     """A `BlockArray` with the numerics that made it, whose block format is that of the array."""
 
     block: BlockFormat = field(init=False)
-    numerics: Encode
+    numerics: Encode | TwoLevelEncode
 
     def __post_init__(self) -> None:
-        if not isinstance(self.numerics, Encode):
-            raise TypeError(f"numerics must be of the class Encode, not {excerpt(self.numerics)}")
+        if not isinstance(self.numerics, Encode | TwoLevelEncode):
+            raise TypeError(f"numerics must be of the class Encode or TwoLevelEncode, not {excerpt(self.numerics)}")
         object.__setattr__(self, "block", self.numerics.block)
 
 
@@ -141,7 +144,7 @@ def check_codes(q: BlockArray) -> None:
     """Raise TypeError or ValueError unless codes and scales are those of the block format, and their shapes and the
     length agree.
     """
-    element, size = q.block.element, q.block.block_size
+    element, size = q.block.element, q.block.shape[-1]
     require_range("codes", q.codes, element.bits, f"codes of {element.name}")
     require_range("scales", q.scales, q.block.scale.bits, "scales")
     require_whole("axis", q.axis)

@@ -422,7 +422,9 @@ def dequantize_block(
                 "bits"
             )
     factor = block.scale.decode(scale)
-    common = tensor_scale if block.tensor_scale is None else CONVENTIONS[block.tensor_scale.convention](tensor_scale)
+    common = tensor_scale
+    if block.tensor_scale is not None:
+        common = CONVENTIONS[block.tensor_scale.convention](tensor_scale, block)
     return [product(block.element.decode(code), factor, common / TWO**shift) for code, shift in zip(codes, shifts)]
 
 
@@ -440,7 +442,9 @@ def product(number: Number, factor: Number, common: Fraction) -> Number:
     return Number(negative, number.magnitude * factor.magnitude * common)
 
 
-CONVENTIONS: dict[Convention, Callable[[Fraction], Fraction]] = {
-    Convention.MULTIPLIER: lambda scale: scale,
-    Convention.DIVISOR: lambda scale: 1 / scale,
+CONVENTIONS: dict[Convention, Callable[[Fraction, BlockFormat], Fraction]] = {
+    Convention.MULTIPLIER: lambda scale, block: scale,
+    Convention.DIVISOR: lambda scale, block: 1 / scale,
+    Convention.AMAX: lambda scale, block: scale / (block.scale.max_value * block.element.max_value),
 }
+"""What elements and block scales are multiplied with, of a tensor scale."""

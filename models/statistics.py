@@ -89,6 +89,8 @@ def error_statistics(x: object, q: Quantized) -> Statistics:
     """
     if not isinstance(q, Quantized):
         raise TypeError(f"statistics are of Quantized blocks, with their numerics, not of {excerpt(q)}")
+    if not isinstance(q.numerics, Encode):
+        raise TypeError(f"statistics are of blocks under E8M0 scales, not of {q.block.name}")
     check_codes(q)
     numbers, size = as_numbers(x, FP32, patterns=True), q.numerics.block_size
     blocks, codes, scales = (

@@ -57,8 +57,22 @@ from .formats import (
 from .names import block_format, element_format, source_format
 from .operation import OPERATIONS, Operation, operation_of, short_id
 from .ports import Port, Role
-from .profiles import CASTS, DECODERS, PROFILES, PROFILES_OF, Profile, casting, decoding, numerics, profile_of
+from .profiles import (
+    CASTS,
+    DECODERS,
+    PROFILES,
+    PROFILES_OF,
+    TWO_LEVEL,
+    Profile,
+    casting,
+    decoding,
+    encoding,
+    numerics,
+    profile_of,
+    two_level,
+)
 from .ptx import INSTRUCTIONS
+from .two_level import TENSOR_SCALES, TWO_LEVEL_RULES, FourOverSix, Order, TwoLevelEncode, TwoLevelFields, is_two_level
 
 __all__ = [
     "BF16",
@@ -87,7 +101,10 @@ __all__ = [
     "SCALARS",
     "SCALES",
     "SOURCES",
+    "TENSOR_SCALES",
     "TF32",
+    "TWO_LEVEL",
+    "TWO_LEVEL_RULES",
     "UE4M3",
     "UE5M3",
     "BlockFormat",
@@ -110,12 +127,14 @@ __all__ = [
     "EncodeFields",
     "FixedFormat",
     "FloatFormat",
+    "FourOverSix",
     "Kind",
     "NanSubstitute",
     "Negatives",
     "Number",
     "NumberFormat",
     "Operation",
+    "Order",
     "Overflow",
     "Port",
     "Profile",
@@ -129,16 +148,21 @@ __all__ = [
     "SubScale",
     "Subnormals",
     "TensorScale",
+    "TwoLevelEncode",
+    "TwoLevelFields",
     "block_format",
     "casting",
     "decoding",
     "element_format",
+    "encoding",
+    "is_two_level",
     "numerics",
     "operation_of",
     "profile_of",
     "short_id",
     "signal_codes",
     "source_format",
+    "two_level",
 ]
 
 FORMERLY = {"Numerics": "Encode"}

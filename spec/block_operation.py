@@ -19,7 +19,8 @@ __all__ = ["BlockOperation"]
 
 
 class BlockOperation(Operation):
-    """An operation between blocks of numbers and blocks of codes under E8M0 scales; a frozen dataclass.
+    """An operation between blocks of numbers and blocks of codes under scales, E8M0 unless it says otherwise; a frozen
+    dataclass.
 
     Formats and rules are accepted by name. Under the rounding ``sr`` there are 1 to 16 random bits, 8 unless given.
     """

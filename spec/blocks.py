@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from .catalogue import Rule, excerpt
-from .formats import E2M1, E8M0, ELEMENTS, FP32, UE4M3, UE5M3, FixedFormat, Kind, Negatives, NumberFormat
+from .formats import E2M1, E4M3, E8M0, ELEMENTS, FP32, UE5M3, FixedFormat, Kind, Negatives, NumberFormat
 
 __all__ = [
     "BLOCKS",
@@ -26,11 +26,13 @@ __all__ = [
 class Convention(Rule):
     """What a tensor scale is to the numbers of its tensor."""
 
-    MULTIPLIER = (
-        "multiplier",
-        "number = tensor scale * block scale * element (ModelOpt's weight_scale_2, torchao, Transformer Engine)",
-    )
+    MULTIPLIER = ("multiplier", "number = tensor scale * block scale * element (ModelOpt's weight_scale_2, torchao)")
     DIVISOR = "divisor", "number = block scale * element / tensor scale (compressed-tensors' weight_global_scale)"
+    AMAX = (
+        "amax",
+        "number = tensor scale * block scale * element / (largest block scale * largest element): the tensor scale is "
+        "the largest magnitude of the tensor (Transformer Engine, MLX)",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,11 +130,12 @@ def _microexponents(name: str, magnitude_bits: int) -> BlockFormat:
 OTHER_BLOCKS: dict[str, BlockFormat] = {
     block.name: block
     for block in (
-        BlockFormat(name="nvfp4", element=E2M1, scale=UE4M3, shape=(16,), tensor_scale=FP32_MULTIPLIER),
-        BlockFormat(name="nvfp4_32", element=E2M1, scale=UE4M3, shape=(32,), tensor_scale=FP32_MULTIPLIER),
+        BlockFormat(name="nvfp4", element=E2M1, scale=E4M3, shape=(16,), tensor_scale=FP32_MULTIPLIER),
+        BlockFormat(name="nvfp4_32", element=E2M1, scale=E4M3, shape=(32,), tensor_scale=FP32_MULTIPLIER),
+        BlockFormat(name="nvfp4_2d", element=E2M1, scale=E4M3, shape=(16, 16), tensor_scale=FP32_MULTIPLIER),
         BlockFormat(name="fp4_ue5m3", element=E2M1, scale=UE5M3, shape=(16,)),
         _microexponents("mx6", 4),
         _microexponents("mx9", 7),
     )
 }
-"""Block formats that are described here and decoded by `models.exact`, and that no converter makes yet."""
+"""Block formats beside those of OCP. The scale of NVFP4 is stored as E4M3; its sign is never set, but in a NaN."""

@@ -15,6 +15,10 @@ class Role(Rule):
 
     NUMBERS = "numbers", "the numbers of a block"
     MODE = "mode", "which of its numerics a converter follows"
+    SCALE_CONSTANT = "scale_constant", "the constant of the tensor with which the scale of a block is found"
+    ELEMENT_CONSTANT = "element_constant", "the constant of the tensor with which elements are scaled"
+    TENSOR_AMAX = "tensor_amax", "the largest magnitude of the tensor"
+    TENSOR_SCALE = "tensor_scale", "the scale of the tensor"
     RANDOM = "random", "the random bits of a block"
     SCALE = "scale", "the scale of a block"
     CODES = "codes", "the codes of a block"

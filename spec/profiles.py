@@ -16,18 +16,22 @@ from .formats import SOURCES, FloatFormat, NumberFormat
 from .names import block_format, scalar_format
 from .operation import Operation
 from .ptx import INSTRUCTIONS, is_instruction
+from .two_level import TwoLevelEncode, TwoLevelFields, is_two_level
 
 __all__ = [
     "CASTS",
     "DECODERS",
     "PROFILES",
     "PROFILES_OF",
+    "TWO_LEVEL",
     "Profile",
     "casting",
     "decoding",
+    "encoding",
     "like",
     "numerics",
     "profile_of",
+    "two_level",
     "under",
 ]
 
@@ -266,8 +270,62 @@ CASTS: dict[str, Profile] = {
 }
 """Profiles of casting by name."""
 
-PROFILES_OF = {Encode.name: PROFILES, Decode.name: DECODERS, Cast.name: CASTS}
-"""By the name of the operation."""
+TWO_LEVEL: dict[str, Profile] = {
+    p.name: p
+    for p in (
+        Profile(
+            name="nvfp4_te",
+            source="Transformer Engine 2.20.0.dev0, NVFP4 quantization, without fast math",
+            date="2026-08",
+            rules=(("order", "te"),),
+            remark="since 2.15; the PyTorch reference gives -0 the code of +0 and lets NaN reach the scale",
+        ),
+        Profile(
+            name="nvfp4_paper",
+            source="Pretraining Large Language Models with NVFP4, appendix C; Transformer Engine up to 2.14",
+            date="2025-09",
+            rules=(("order", "paper"),),
+        ),
+        Profile(
+            name="nvfp4_te_4over6",
+            source="Transformer Engine 2.20.0.dev0, nvfp4_4over6 with the mean absolute error, without fast math",
+            date="2026-08",
+            rules=(("order", "paper"), ("four_over_six", "mae")),
+            remark="four_over_six=mse and scale_max=256 are options of the recipe",
+        ),
+        Profile(
+            name="nvfp4_ao",
+            source="torchao 0.18.0, prototype/mx_formats, nvfp4_quantize with per_tensor_scale",
+            date="2026-08",
+            rules=(("order", "ao"),),
+            remark="bit for bit on x86; the sign of a NaN that an invalid operation makes is that of x86",
+        ),
+        Profile(
+            name="nvfp4_ao_single",
+            source="torchao 0.18.0, prototype/mx_formats, nvfp4_quantize without per_tensor_scale",
+            date="2026-08",
+            rules=(("order", "ao_single"),),
+            remark="no scale of the tensor",
+        ),
+        Profile(
+            name="nvfp4_modelopt",
+            source="NVIDIA ModelOpt 0.47.0, NVFP4QTensor.quantize",
+            date="2026-11",
+            rules=(("order", "modelopt"),),
+        ),
+        Profile(
+            name="nvfp4_compressed_tensors",
+            source="compressed-tensors 0.20.0, nvfp4-pack-quantized: generate_gparam, calculate_qparams, quantize",
+            date="2026-11",
+            rules=(("order", "compressed_tensors"),),
+            remark="of weights in FP32; in BF16 the library rounds b / 6 to BF16",
+        ),
+    )
+}
+"""Profiles of encoding by two levels of scales, by name."""
+
+PROFILES_OF = {Encode.name: PROFILES, Decode.name: DECODERS, Cast.name: CASTS, TwoLevelEncode.name: TWO_LEVEL}
+"""By the name of the operation. The first profile is the one that is taken unless another is given."""
 
 
 def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fields: Unpack[CastFields]) -> Cast:
@@ -333,6 +391,34 @@ def numerics(
     return under(Encode, block, profile, fields)
 
 
+def two_level(
+    block: str | BlockFormat | NumberFormat | TwoLevelEncode,
+    profile: str | None = None,
+    **fields: Unpack[TwoLevelFields],
+) -> TwoLevelEncode:
+    """The operation `TwoLevelEncode` of a block format under a profile (``nvfp4_te`` unless given), with any field
+    replaced.
+
+    A `TwoLevelEncode` may stand in place of the format, without a profile. Raises ValueError for an unknown format,
+    profile, field or rule, TypeError for a profile beside a `TwoLevelEncode`.
+
+    >>> two_level("nvfp4", "nvfp4_ao").order.value
+    'ao'
+    """
+    return under(TwoLevelEncode, block, profile, fields)
+
+
+def encoding(block: Any, profile: str | None = None, **fields: Any) -> Encode | TwoLevelEncode:
+    """The operation that encodes to a block format, under a profile of its own: `numerics` or `two_level`.
+
+    >>> encoding("nvfp4").name, encoding("e4m3").name
+    ('two_level_encode', 'encode')
+    """
+    if is_two_level(block):
+        return two_level(block, profile, **fields)
+    return numerics(block, profile, **fields)
+
+
 def under(operation: type[Made], block: Any, profile: str | None, fields: Mapping[str, Any]) -> Made:
     """The operation of a block format under a profile, with these fields replaced."""
     if isinstance(block, operation):
@@ -340,7 +426,7 @@ def under(operation: type[Made], block: Any, profile: str | None, fields: Mappin
             raise TypeError("an operation says all its rules: a profile cannot be given beside it")
         return block.replaced(**fields)
     known = PROFILES_OF[operation.name]
-    profile = known_name("profile", "ocp" if profile is None else profile, known)
+    profile = known_name("profile", next(iter(known)) if profile is None else profile, known)
     rules: dict[str, Any] = dict(known[profile].rules)
     return operation.of_block(block_format(block)).replaced(**rules).replaced(**fields)
 

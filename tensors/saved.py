@@ -8,7 +8,7 @@ import numpy as np
 
 from ..models import Quantized
 from ..models.block_array import check_codes
-from ..spec import profile_of
+from ..spec import Encode, profile_of
 from ..spec.catalogue import excerpt
 from .containers import DTYPES, read, written
 from .metadata import about, code_name, codes_and_scales, described, layout_of, stored_parts
@@ -46,6 +46,8 @@ def save(q: Quantized, path: Path | str, /, *, name: str = "tensor") -> Path:
         raise TypeError(f"save takes what quantize returns, not {excerpt(q)}")
     if not isinstance(name, str):
         raise TypeError(f"name must be a text, not {excerpt(name)}")
+    if not isinstance(q.numerics, Encode):
+        raise TypeError(f"save takes blocks under E8M0 scales, not {q.block.name}")
     path = _checked(path)
     check_codes(q)
     if q.axis % q.codes.ndim != q.codes.ndim - 1:

@@ -17,6 +17,7 @@ from mxcast.hdl import Lane, Quantizer
 from mxcast.spec import (
     CAST_RULES,
     DECODE_RULES,
+    TWO_LEVEL_RULES,
     CastNan,
     CastNegative,
     CastOverflow,
@@ -27,8 +28,10 @@ from mxcast.spec import (
     DecodedOverflow,
     DecodedRounding,
     DecodedZero,
+    FourOverSix,
     Kind,
     NanSubstitute,
+    Order,
     Overflow,
     Rounding,
     ScaleReading,
@@ -70,7 +73,9 @@ TABLES = {
         "spec.block_operation": "ELEMENT_CHECKS",
         "hdl.element_decoder": "READERS",
     },
-    Convention: {"models.exact": "CONVENTIONS"},
+    Convention: {"models.exact": "CONVENTIONS", "models.two_level": "STORED"},
+    Order: {"spec.two_level": "TENSOR_SCALES", "models.exact_two_level": "ORDERS", "models.two_level": "ORDERS"},
+    FourOverSix: {"models.exact_two_level": "POWERS", "models.two_level": "POWERS"},
     ScaleReading: {
         "models.exact_decode": "SCALE_READINGS",
         "models.decode": "READINGS",
@@ -110,7 +115,11 @@ TABLES = {
 }
 """By enumeration, the tables of each package."""
 
-REASONS = {("models.rounding.CORRECTIONS", "guard_half_up"): "is no correction of nearest even: a function of its own"}
+REASONS = {
+    ("models.rounding.CORRECTIONS", "guard_half_up"): "is no correction of nearest even: a function of its own",
+    ("models.exact_two_level.POWERS", "off"): "has no error",
+    ("models.two_level.POWERS", "off"): "has no error",
+}
 """Members that a table leaves out."""
 
 ALONE = {Subnormals: "two members: a package asks whether it is FLUSH", Overflow: "one member"}
@@ -176,7 +185,10 @@ def test_a_removed_entry_is_missed():
 def test_every_rule_of_the_numerics_is_here():
     from mxcast.spec import RULES
 
-    assert {*RULES.values(), *DECODE_RULES.values(), *CAST_RULES.values()} <= {*TABLES, *ALONE}
+    assert {*RULES.values(), *DECODE_RULES.values(), *CAST_RULES.values(), *TWO_LEVEL_RULES.values()} <= {
+        *TABLES,
+        *ALONE,
+    }
 
 
 def test_reasons_are_of_members_that_are_left_out():

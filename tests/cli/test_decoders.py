@@ -58,7 +58,7 @@ def test_a_decoder_that_differs_fails(monkeypatch, fails, capsys):
         (["emit", "e4m3", "--op", "decode", "--profile", "nvidia"], "unknown profile 'nvidia'"),
         (["emit", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
         (["emit", "idma", "--op", "decode"], "'idma' is a profile: mxcast emit e4m3 --op decode --profile idma"),
-        (["emit", "nvfp4", "--op", "decode"], "nvfp4 has the scale format ue4m3"),
+        (["emit", "nvfp4", "--op", "decode"], "nvfp4 has the scale format e4m3"),
         (["verify", "e4m3", "--op", "decode", "--stimuli", "corner"], "stimuli must be one of standard, pairs, random"),
         (["verify", "e4m3", "--op", "decode", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
         (["prove", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),

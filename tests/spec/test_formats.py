@@ -227,8 +227,9 @@ def test_blocks(name, short, element):
 @pytest.mark.parametrize(
     "name, element_bits, scale, shape, bits_each",
     [
-        ("nvfp4", 4, UE4M3, (16,), F(4) + F(7, 16)),  # seven bits; stored in a byte
-        ("nvfp4_32", 4, UE4M3, (32,), F(4) + F(7, 32)),
+        ("nvfp4", 4, E4M3, (16,), F(9, 2)),
+        ("nvfp4_32", 4, E4M3, (32,), F(17, 4)),
+        ("nvfp4_2d", 4, E4M3, (16, 16), F(4) + F(1, 32)),
         ("fp4_ue5m3", 4, UE5M3, (16,), F(9, 2)),
         ("mx6", 5, E8M0, (16,), F(6)),  # the names count the bits of a number: 5 + 8/16 + 1/2
         ("mx9", 8, E8M0, (16,), F(9)),

@@ -39,6 +39,7 @@ from mxcast.spec import (
     RULES,
     SOURCES,
     TF32,
+    TWO_LEVEL_RULES,
     Convention,
     Encode,
     EncodeFields,
@@ -76,10 +77,12 @@ def test_the_rules_are_all_here():
         "DecodedOverflow",
         "DecodedRounding",
         "DecodedZero",
+        "FourOverSix",
         "Goal",
         "Lane",
         "NanSubstitute",
         "Negatives",
+        "Order",
         "Overflow",
         "Quantizer",
         "Role",
@@ -92,7 +95,7 @@ def test_the_rules_are_all_here():
         "Subnormals",
     }
     others = {Convention, Goal, Negatives, Role, SpecialCodes}
-    tables = RULES, DECODE_RULES, CAST_RULES, CHOICES, DECODER_CHOICES
+    tables = RULES, DECODE_RULES, CAST_RULES, TWO_LEVEL_RULES, CHOICES, DECODER_CHOICES
     assert {rule for table in tables for rule in table.values()} == set(rules()) - others
 
 
@@ -187,7 +190,7 @@ def with_element(fields: dict):
         ({"source": "fp23"}, "unknown source 'fp23': did you mean 'fp32'?"),
         ({"source": TF32}, "source must be fp32, bf16 or fp16, not tf32"),
         ({"source": "tf32"}, "unknown source 'tf32': did you mean 'fp32'?"),
-        ({"block": "nvfp4"}, "nvfp4 has the scale format ue4m3: only E8M0 scales, and these alone, are converted to"),
+        ({"block": "nvfp4"}, "nvfp4 has the scale format e4m3: only E8M0 scales, and these alone, are converted to"),
         (
             {"block": "fp4_ue5m3"},
             "fp4_ue5m3 has the scale format ue5m3: only E8M0 scales, and these alone, are converted to",
