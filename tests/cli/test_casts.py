@@ -16,7 +16,9 @@ def test_emit_verify_and_synth(passes, tmp_path):
     assert found["passed"] and found["counts"] == {"boundary": 49152, "random": 1000}
     back = json.loads(passes("verify", "e2m1", "--op", "cast", "--set", "destination=bf16", "--json"))
     assert back["passed"] and back["counts"] == {"all": 16}
-    mapped = json.loads(passes("synth", "e2m1", "--op", "cast", "--set", "destination=fp16", "--json"))
+    mapped = json.loads(
+        passes("synth", "e2m1", "--op", "cast", "--set", "destination=fp16", "--target", "lut4", "--json")
+    )
     assert mapped["whole"]["luts"] > 0 and set(mapped["stages"]) == {"number"}
 
 

@@ -13,7 +13,9 @@ def test_emit_verify_and_synth(passes, tmp_path):
     assert "output y[511:0]  32 bf16 numbers, element 0 in the low bits" in text
     found = json.loads(passes("verify", "e2m1", "--op", "decode", "--blocks", 1000, "--json"))
     assert found["passed"] and found["counts"] == {"pairs": 4096, "random": 1000}
-    mapped = json.loads(passes("synth", "e2m1", "--op", "decode", "--set", "block_size=2", "--json"))
+    mapped = json.loads(
+        passes("synth", "e2m1", "--op", "decode", "--set", "block_size=2", "--target", "lut4", "--json")
+    )
     assert mapped["whole"]["luts"] > 0 and set(mapped["stages"]) == {"factor", "element decoder"}
 
 

@@ -64,7 +64,7 @@ def test_a_compiler_may_have_words_before_it(tmp_path, monkeypatch, passes, with
     assert "passed" in passes("verify", *SMALL, "--blocks", 100)
     assert set((tmp_path / "called").read_text().split()) == {"g++"}
     monkeypatch.setenv("CXX", "no-such-compiler -x")
-    monkeypatch.setenv("MXCAST_CACHE", str(tmp_path / "another"))
+    without_simulators(tmp_path / "another")
     assert main(["verify", *SMALL]) == 3
 
 
@@ -320,9 +320,11 @@ def _others_may_run(program: Path) -> bool:
     return all(path.stat().st_mode & 0o001 for path in [program.resolve(), *program.resolve().parents])
 
 
-def test_a_home_that_cannot_be_written(tmp_path):
+def test_a_home_that_cannot_be_written(tmp_path, new_cache):
     """For root nothing is read-only but a file system that is."""
     (tmp_path / "home").write_text("")
+    private = new_cache(tmp_path / f"mxcast-{os.getuid()}", of_tools=("wasmtime",))
+    private.chmod(0o700)
     environment = {**os.environ, "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)}
     for name in ("MXCAST_CACHE", "XDG_CACHE_HOME"):
         environment.pop(name, None)
@@ -330,8 +332,7 @@ def test_a_home_that_cannot_be_written(tmp_path):
         [*COMMAND, "emit", "e2m1", "-o", str(tmp_path / "out")], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0 and done.stderr == "", done.stderr
-    assert (tmp_path / f"mxcast-{os.getuid()}").is_dir()
-    shutil.rmtree(tmp_path / f"mxcast-{os.getuid()}")
+    assert (private / "scratch").is_dir()
 
 
 @pytest.mark.parametrize(
