@@ -7,10 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..hdl import CONFIGURATIONS, ConverterConfig, HardwareConfig, fields_of
-from ..spec import Cast, Operation
+from ..spec import OTHER_BLOCKS, Cast, Encode, Operation, TwoLevelEncode
 from ..spec.profiles import PROFILES_OF, like
 
 __all__ = ["command_line"]
+
+ENCODERS = (Encode.name, TwoLevelEncode.name)
+"""Operations that the format says."""
 
 
 def command_line(config: HardwareConfig | Operation) -> str:
@@ -38,14 +41,14 @@ def _command(config: HardwareConfig, hardware: dict[str, str]) -> str:
         usual = _usual(first, profile)
         return {key: value for key, value in wanted.items() if key != "block" and value != usual.get(key)}
 
-    profile = min([config.profile or "ocp", *known], key=lambda name: len(departures(name)))
+    profile = min([*filter(None, [config.profile]), *known], key=lambda name: len(departures(name)))
     fields = departures(profile)
     if (
         "scale_rule" in wanted
         and len(rules := list(dict.fromkeys(mode.by_name()["scale_rule"] for mode in config.modes))) > 1
     ):
         fields["scale_rule"] = ",".join(map(str, rules))
-    operation = "" if first.name == "encode" else f" --op {first.name}"
+    operation = "" if first.name in ENCODERS else f" --op {first.name}"
     chosen = [f"--set {key}={value}" for key, value in {**fields, **hardware}.items()]
     format = first.scalar.name if isinstance(first, Cast) else config.formats
     return " ".join([f"{format}{operation} --profile {profile}", *chosen])
@@ -57,7 +60,8 @@ def _usual(operation: Operation, profile: str) -> dict[str, object]:
     if found is None:
         return {}
     if not isinstance(operation, Cast):
-        return found.by_name() | {"block_size": 32}
+        named = OTHER_BLOCKS.get(found.by_name()["block"])
+        return found.by_name() | {"block_size": 32 if named is None else named.block_size}
     return found.by_name() | {"lanes": 1} | ({"destination": None} if operation.is_back else {"source": "fp32"})
 
 
@@ -79,5 +83,6 @@ HARDWARE: dict[str, Callable[..., dict[str, str]]] = {
     "encode": _of_encoder,
     "decode": _of_one_form,
     "cast": _of_one_form,
+    "two_level_encode": _of_one_form,
 }
 """By the name of the operation, the fewest fields that say the hardware of a configuration."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..spec import Operation, Role
-from . import casting, casting_causes, causes, decoding, decoding_causes, encoding
+from . import casting, casting_causes, causes, decoding, decoding_causes, encoding, two_level, two_level_causes
 from .stimuli import random_bits
 from .transactions import Transactions
 
@@ -63,6 +63,8 @@ class Simulated:
     """A title and what differs in the first of some transactions, of which is given what entered, what is expected and
     what left, in words.
     """
+    of_tensor: Callable[[Any, np.ndarray], Transactions] | None = None
+    """Blocks of a tensor, of (n, block_size) patterns; None where no numbers enter."""
 
 
 OPERATIONS: dict[str, Simulated] = {
@@ -82,6 +84,7 @@ OPERATIONS: dict[str, Simulated] = {
         why=causes.causes,
         only=causes.only,
         described=encoding.described,
+        of_tensor=lambda rules, patterns: encoding.blocks_of(patterns),
     ),
     "decode": Simulated(
         golden=decoding.golden,
@@ -116,6 +119,24 @@ OPERATIONS: dict[str, Simulated] = {
         why=casting_causes.causes,
         only=casting_causes.only,
         described=casting.described,
+    ),
+    "two_level_encode": Simulated(
+        golden=two_level.golden,
+        kinds=("standard", "corner", "boundary", "random"),
+        stimuli=two_level.stimuli,
+        random=two_level.random,
+        regression=two_level.regression,
+        sample=two_level.sample,
+        few=two_level.few,
+        usual=two_level.usual,
+        single=two_level.single_bits,
+        hard=two_level.hard,
+        swept=two_level.swept,
+        causes=two_level_causes.CAUSES,
+        why=two_level_causes.causes,
+        only=two_level_causes.only,
+        described=two_level.described,
+        of_tensor=two_level.of_tensor,
     ),
 }
 """By the name of the operation."""
