@@ -47,10 +47,12 @@ from .architecture import (
     Microarchitecture,
     MicroarchitectureFields,
     TwoLevelArchitecture,
+    TwoLevelForm,
     supports,
 )
 from .boundaries import in_order
 from .goals import BEST, GENERIC, Goal, optimized, optimized_decoder
+from .threshold_row import row_ports
 
 __all__ = [
     "CONFIGURATIONS",
@@ -176,7 +178,7 @@ class HardwareConfig(ABC, Generic[Op]):
         def control(*ports: tuple[str, Role, str]) -> list[Port]:
             return [Port(name=name, role=role, direction=to) for name, role, to in ports if self.latency]
 
-        entering = [port for port in self.numerics.ports if port.direction == "input"]
+        entering = [port for port in self.operation_ports if port.direction == "input"]
         mode = Port(name="mode", role=Role.MODE, direction="input", bits=self.mode_bits)
         return (
             *control(("clk", Role.CLOCK, "input"), ("rst", Role.RESET, "input")),
@@ -184,9 +186,14 @@ class HardwareConfig(ABC, Generic[Op]):
             *([mode] if self.alternatives else []),
             *(port for port in entering if port.role is Role.RANDOM),
             *control(("i_valid", Role.VALID, "input"), ("i_ready", Role.READY, "output")),
-            *(port for port in self.numerics.ports if port.direction == "output"),
+            *(port for port in self.operation_ports if port.direction == "output"),
             *control(("o_valid", Role.VALID, "output"), ("o_ready", Role.READY, "input")),
         )
+
+    @property
+    def operation_ports(self) -> tuple[Port, ...]:
+        """The ports of the operation as this hardware has them."""
+        return self.numerics.ports
 
     @property
     def formats(self) -> str:
@@ -354,10 +361,26 @@ class TwoLevelConfig(HardwareConfig[TwoLevelEncode]):
             f"hardware makes scales {E4M3.name}, not {rules.block.scale.name}": rules.block.scale != E4M3,
             f"hardware converts blocks along one axis, not {rules.block.name}": len(rules.block.shape) > 1,
         }
+        micro = self.microarchitecture
+        refused["the form table has no registers: leave out registered_after"] = (
+            micro.form is TwoLevelForm.TABLE and bool(micro.registered_after)
+        )
         for sentence, is_refused in refused.items():
             if is_refused:
                 raise ValueError(sentence)
         super().__post_init__()
+
+    @property
+    def operation_ports(self) -> tuple[Port, ...]:
+        """Those of the operation; in the form `TwoLevelForm.TABLE` a row of thresholds in place of the constant d, which
+        is that of the scale byte on the output ``scale`` in the same cycle.
+        """
+        own = self.numerics.ports
+        if self.microarchitecture.form is not TwoLevelForm.TABLE:
+            return own
+        kept = [port for port in own if port.role is not Role.ELEMENT_CONSTANT]
+        entering = sum(port.direction == "input" for port in kept)
+        return (*kept[:entering], *row_ports(self.numerics.source), *kept[entering:])
 
     @property
     def is_usual(self) -> bool:

@@ -140,6 +140,9 @@ def _cast(config: CastConfig) -> tuple[str, dict[str, str]]:
     return f"{rules.source.name} to {rules.destination.name} cast", {**words, "random": random}
 
 
+ROW = (Role.ROW_START, Role.ROW_CELLS, Role.ROW_THRESHOLDS)
+
+
 def _two_level(config: TwoLevelConfig) -> tuple[str, dict[str, str]]:
     """The same of an encoder under two levels of scales."""
     rules, block = config.numerics, config.numerics.block
@@ -147,6 +150,11 @@ def _two_level(config: TwoLevelConfig) -> tuple[str, dict[str, str]]:
         "x": f"{rules.block_size} {rules.source.name} numbers, element 0 in the low bits",
         "k": "constant of the tensor for the scale, fp32",
         "d": "constant of the tensor for the elements, fp32",
+        **{
+            port.name: f"{port.role.__doc__}, in the table at the byte scale"
+            for port in config.operation_ports
+            if port.role in ROW
+        },
         "scale": f"block scale, {block.scale.name}",
         "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, element 0 in the low bits",
     }

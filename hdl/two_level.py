@@ -21,13 +21,17 @@ from .register import Stage
 from .two_level_element import ProductElement
 from .two_level_factor import FACTOR_UNITS
 from .two_level_scale import SCALE_UNITS
+from .two_level_thresholds import TableUnit, ThresholdElement
 
 __all__ = ["FORMS", "TwoLevelConverter", "TwoLevelMaximum"]
 
 IGNORES_NAN = {Order.TE: True, Order.PAPER: True, Order.AO: False, Order.AO_SINGLE: False}
 """Is NaN left out of the largest magnitude? Otherwise it is the largest of all."""
 
-FORMS: dict[TwoLevelForm, tuple[Any, Any]] = {TwoLevelForm.PRODUCT: (FACTOR_UNITS, ProductElement)}
+FORMS: dict[TwoLevelForm, tuple[Any, Any]] = {
+    TwoLevelForm.PRODUCT: (FACTOR_UNITS, ProductElement),
+    TwoLevelForm.TABLE: (dict.fromkeys(FACTOR_UNITS, TableUnit), ThresholdElement),
+}
 """By form, what makes of the scale what the lanes are told, by order, and a lane."""
 
 
@@ -86,6 +90,7 @@ class TwoLevelConverter(Pipeline[TwoLevelConfig]):
     -----
     x : in, ``block_size`` numbers of the source, element 0 in the low bits
     k, d : in, the constants of the tensor, where the order has some
+    row_start, row_cells, row_thresholds : in, in place of d, the row of the table of thresholds that `scale` chooses
     scale : out, the scale byte
     p : out, ``block_size`` codes, element 0 in the low bits
     i_valid, o_ready : in; with registers
@@ -114,15 +119,16 @@ class TwoLevelConverter(Pipeline[TwoLevelConfig]):
         m.submodules.scale_unit = instantiated(unit, platform)
         m.submodules.factor_unit = instantiated(factor, platform)
 
-        now = Stage(m, self, control=("x", "k", "d")).crossed("input")
+        constants = [port.name for port in config.operation_ports if port.direction == "input" and port.name != "x"]
+        now = Stage(m, self, control=("x", *constants)).crossed("input")
         m.d.comb += maximum.x.eq(now.x)
         now = now.crossed("amax", amax=maximum.amax)
         m.d.comb += unit.amax.eq(now.amax)
         self.constants(m, unit, now)
-        now = now.crossed("scale", control=("x", "d"), scale=unit.scale)
+        now = now.crossed("scale", control=[name for name in now.control if name != "k"], scale=unit.scale)
         m.d.comb += factor.scale.eq(now.scale)
         self.constants(m, factor, now)
-        told = {name: getattr(factor, name) for name in factor.signature.members if name not in ("scale", "d")}
+        told = {name: getattr(factor, name) for name, member in factor.signature.members.items() if member.flow is Out}
         if "nan_sign" in elements[0].signature.members:
             told["nan_sign"] = now.scale[-1]
         now = now.crossed("factor", control=("x",), scale=now.scale, **told)
@@ -141,5 +147,6 @@ class TwoLevelConverter(Pipeline[TwoLevelConfig]):
 
     def constants(self, m: Module, part: wiring.Component, now: Stage) -> None:
         """Connect the constant of the tensor that a part has; it is one where the order has none."""
-        for name in {"k", "d"} & set(part.signature.members):
-            m.d.comb += getattr(part, name).eq(now.control.get(name, FP32.bias << FP32.man_bits))
+        for name, member in part.signature.members.items():
+            if member.flow is In and name not in ("amax", "scale"):
+                m.d.comb += getattr(part, name).eq(now.control.get(name, FP32.bias << FP32.man_bits))

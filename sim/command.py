@@ -60,7 +60,7 @@ def _usual(operation: Operation, profile: str) -> dict[str, object]:
     if found is None:
         return {}
     if not isinstance(operation, Cast):
-        named = OTHER_BLOCKS.get(found.by_name()["block"])
+        named = OTHER_BLOCKS.get(str(found.by_name()["block"]))
         return found.by_name() | {"block_size": 32 if named is None else named.block_size}
     return found.by_name() | {"lanes": 1} | ({"destination": None} if operation.is_back else {"source": "fp32"})
 

@@ -8,12 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..hdl import HardwareConfig
 from ..spec import Operation, Role
 from . import casting, casting_causes, causes, decoding, decoding_causes, encoding, two_level, two_level_causes
 from .stimuli import random_bits
+from .table_driver import with_rows
 from .transactions import Transactions
 
-__all__ = ["OPERATIONS", "Cause", "Simulated", "drawn", "element_role", "golden", "of"]
+__all__ = ["OPERATIONS", "Cause", "Simulated", "drawn", "element_role", "golden", "of", "supplied"]
 
 
 class Cause(Protocol):
@@ -155,6 +157,13 @@ def element_role(operation: Operation) -> Role:
 def golden(operation: Operation, entering: Transactions) -> Transactions:
     """What the golden model makes of what enters."""
     return of(operation).golden(operation, entering)
+
+
+def supplied(config: HardwareConfig, entering: Transactions) -> Transactions:
+    """The same with what software supplies to hardware that reads a table: the rows of the right scales."""
+    if any(port.role is Role.ROW_START for port in config.ports):
+        return with_rows(config.numerics, entering, golden(config.numerics, entering)[Role.SCALE])
+    return entering
 
 
 def drawn(operation: Operation, entering: Transactions, seed: int) -> Transactions:

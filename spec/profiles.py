@@ -443,7 +443,7 @@ def profile_of(rules: Operation, preferred: str | None = None) -> str | None:
 
 
 def like(rules: Operation, profile: str) -> Operation | None:
-    """The operation of the same formats under a profile; None where its definition has no such cast, or no such blocks."""
+    """The operation of the same formats under a profile; None where its definition has no such cast or blocks."""
     if isinstance(rules, BlockOperation):
         try:
             return under(type(rules), rules.block, profile, {})
