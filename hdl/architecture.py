@@ -107,7 +107,7 @@ class TwoLevelForm(Rule):
     PRODUCT = "product", "a binary32 multiplier in every lane, then the rounding to the element"
     TABLE = (
         "table",
-        "comparisons with a row of thresholds, which the scale byte chooses from a table that software writes for a tensor",
+        "comparisons with a row of thresholds, which the scale chooses from a table that software writes for a tensor",
     )
 
 

@@ -12,7 +12,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 
 from ..spec import FP32, FloatFormat
 
-__all__ = ["SIGNIFICAND", "Number", "divided_by_constant", "normalised", "packed", "product", "rounded"]
+__all__ = ["SIGNIFICAND", "Number", "divided_by_constant", "normalised", "packed", "product", "rounded", "with_field"]
 
 SIGNIFICAND = FP32.man_bits + 1
 """Bits of a significand of binary32."""
@@ -31,25 +31,36 @@ class Number:
 
 
 def normalised(m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None) -> Number:
-    """A finite number of a format, without its sign. Subnormal ones with ``places`` leading zeros or more are zero;
-    all others are as they are, which is every one unless ``places`` are given.
+    """A finite number of a format, without its sign, as `with_field` has it."""
+    significand, field = with_field(m, name, magnitude, format, places)
+    exponent = Signal(signed(format.exp_bits + 2), name=f"{name}_exponent")
+    m.d.comb += exponent.eq(field - format.bias)
+    return Number(significand, exponent)
+
+
+def with_field(
+    m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None
+) -> tuple[Value, Value]:
+    """Significand and exponent field of a finite number of a format, without its sign; that of a subnormal one is below
+    1. Subnormal ones with ``places`` leading zeros or more are zero; all others are as they are, which is every one
+    unless ``places`` are given.
     """
     size = format.man_bits
     fraction, field = magnitude[:size], magnitude[size:]
     is_subnormal = Signal(name=f"{name}_is_subnormal")
     moved = Signal(size + 1, name=f"{name}_moved")
-    zeros = Signal(range(size + 2), name=f"{name}_zeros")
+    below = Signal(signed(size.bit_length() + 1), name=f"{name}_below")
     m.d.comb += is_subnormal.eq(~field.any())
     for count in reversed(range(size if places is None else min(places, size))):
         with m.If(fraction[size - 1 - count]):  # the last that holds counts: that of the leading one
-            m.d.comb += [moved.eq(Cat(Const(0, count + 1), fraction[: size - count])), zeros.eq(count)]
+            m.d.comb += [moved.eq(Cat(Const(0, count + 1), fraction[: size - count])), below.eq(-count)]
     significand = Signal(size + 1, name=f"{name}_significand")
-    exponent = Signal(signed(format.exp_bits + 2), name=f"{name}_exponent")
+    found = Signal(signed(format.exp_bits + 1), name=f"{name}_field")
     m.d.comb += [
         significand.eq(Mux(is_subnormal, moved, Cat(fraction, Const(1, 1)))),
-        exponent.eq(Mux(is_subnormal, format.emin - 1 - zeros, field.as_unsigned() - format.bias)),
+        found.eq(Mux(is_subnormal, below, field)),
     ]
-    return Number(significand, exponent)
+    return significand, found
 
 
 def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0) -> Number:

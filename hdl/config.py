@@ -372,8 +372,8 @@ class TwoLevelConfig(HardwareConfig[TwoLevelEncode]):
 
     @property
     def operation_ports(self) -> tuple[Port, ...]:
-        """Those of the operation; in the form `TwoLevelForm.TABLE` a row of thresholds in place of the constant d, which
-        is that of the scale byte on the output ``scale`` in the same cycle.
+        """Those of the operation; in the form `TwoLevelForm.TABLE` in place of the constant d a row of thresholds,
+        which is that of the scale byte on the output ``scale`` in the same cycle.
         """
         own = self.numerics.ports
         if self.microarchitecture.form is not TwoLevelForm.TABLE:

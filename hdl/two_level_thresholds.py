@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..spec import E2M1, E4M3, FP32, Role
-from .binary32 import normalised
+from ..spec import E2M1, E4M3, Role
+from .binary32 import with_field
 from .config import TwoLevelConfig
 from .threshold_row import ALWAYS, CELL_BITS, CELLS, CODES, MARKS, START_BITS, row_ports
 from .two_level_element import SUBNORMAL_PLACES, flags_of, with_specials
@@ -90,7 +90,7 @@ class ThresholdElement(wiring.Component):
         m = Module()
         source = self.config.numerics.source
         low = source.man_bits - 3
-        x = normalised(m, "x", self.x[:-1], source, places=SUBNORMAL_PLACES)
+        significand, field = with_field(m, "x", self.x[:-1], source, places=SUBNORMAL_PLACES)
         entry = Signal(CELL_BITS)  # of the cell that the number is in
         threshold = Signal(low)
         is_passed = Signal()
@@ -98,13 +98,13 @@ class ThresholdElement(wiring.Component):
         passed = Signal(range(4 * (ABOVE + BELOW) + CELLS + 1))
         magnitude = Signal(E2M1.bits - 1)
         m.d.comb += [
-            entry.eq(chosen(self.cells, x.significand[low:-1])),
+            entry.eq(chosen(self.cells, significand[low:-1])),
             threshold.eq(chosen(self.thresholds, entry[:2])),
-            is_passed.eq(entry[3] & (x.significand[:low] >= threshold)),
-            binades.eq(x.exponent + FP32.bias - self.start),
+            is_passed.eq(entry[3] & (significand[:low] >= threshold)),
+            binades.eq(field - self.start),
             passed.eq(Cat(Const(0, 2), (binades + BELOW)[:3]) + entry[:3] + is_passed),
         ]
-        is_small = x.is_zero | (binades < -BELOW)
+        is_small = ~significand[-1] | (binades < -BELOW)
         is_large = binades > ABOVE
         if flags_of(self.config):
             is_large = is_large | self.is_infinite
