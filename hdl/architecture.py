@@ -105,6 +105,10 @@ class TwoLevelForm(Rule):
     """How elements are found under two levels of scales."""
 
     PRODUCT = "product", "a binary32 multiplier in every lane, then the rounding to the element"
+    THRESHOLDS = (
+        "thresholds",
+        "comparisons with a row of thresholds, which is made once for a block of the factor and its reciprocal",
+    )
     TABLE = (
         "table",
         "comparisons with a row of thresholds, which the scale chooses from a table that software writes for a tensor",

@@ -2,10 +2,10 @@
 
 For one factor, fl(x * factor) does not fall as x grows. So the numbers that are rounded to an element or above are
 those from a threshold on, and both roundings are in the threshold. Elements of E2M1 change at 0.25, 0.75, 1.25, 1.75,
-2.5, 3.5 and 5, which are 1, 1.25, 1.5 and 1.75 times powers of two: four *marks* in every binade of products, from 0.25 on. So
-four thresholds with significands of 24 bits, without a limit of their exponents, give all, and a code follows from how
-many marks the number has passed (`CODES`). No two of them are in the same eighth of a binade, a *cell*: a lane compares
-the last bits of its number with those of the one mark that its cell has.
+2.5, 3.5 and 5, which are 1, 1.25, 1.5 and 1.75 times powers of two: four *marks* in every binade of products, from
+0.25 on. So four thresholds with significands of 24 bits, without a limit of their exponents, give all, and a code
+follows from how many marks the number has passed (`CODES`). No two of them are in the same eighth of a binade, a
+*cell*: a lane compares the last bits of its number with those of the one mark that its cell has.
 
 This file is the format of what lanes are told, a row, and makes the table of rows that software writes for a tensor.
 """
