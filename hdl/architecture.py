@@ -184,7 +184,7 @@ class CastArchitecture(Architecture):
 class TwoLevelArchitecture(Architecture):
     """That of an encoder under two levels of scales."""
 
-    form: TwoLevelForm = TwoLevelForm.PRODUCT
+    form: TwoLevelForm = TwoLevelForm.THRESHOLDS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "form", TwoLevelForm.named("form", self.form))

@@ -44,7 +44,7 @@ class Number:
 def normalised(m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None) -> Number:
     """A finite number of a format, without its sign, as `with_field` has it."""
     significand, field = with_field(m, name, magnitude, format, places)
-    exponent = Signal(signed(format.exp_bits + 2), name=f"{name}_exponent")
+    exponent = Signal(signed(format.exp_bits + 1), name=f"{name}_exponent")
     m.d.comb += exponent.eq(field - format.bias)
     return Number(significand, exponent)
 

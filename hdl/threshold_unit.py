@@ -74,12 +74,12 @@ class ThresholdUnit(wiring.Component):
     ) -> tuple[Value, Value]:
         """Of a mark the fraction of its threshold, and whether it is in the upper of two binades."""
         name = f"mark{quarters}"
-        left: Value = Signal(signed(SIGNIFICAND + 6), name=f"{name}_left")
+        left: Value = Signal(signed(SIGNIFICAND + 4), name=f"{name}_left")
         limit = HALF_PLACE if is_beyond else -HALF_PLACE - 1
         m.d.comb += left.eq(limit - quarters * error)
         digits = []
         for place in reversed(range(STEPS)):
-            after = Signal(signed(SIGNIFICAND + 6), name=f"{name}_left{place}")
+            after = Signal(signed(SIGNIFICAND + 4), name=f"{name}_left{place}")
             step = Cat(Const(0, place), factor)
             m.d.comb += after.eq(reduced(left, step))
             digits.append(~left[-1])
