@@ -1,7 +1,8 @@
 """Blocks that take the branches of a design, found by a solver.
 
-Random blocks hardly ever meet a condition on many bits. So a solver finds, for each bit of a condition, a block that
-makes it 1 and a block that makes it 0, and a simulator is given these blocks.
+Random blocks hardly ever meet a condition on many bits, or have a carry through a long sum. So a solver finds, for each
+bit of each wire that random blocks leave 0 or leave 1, a block that makes it the other, and a simulator is given these
+blocks.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 from ..hdl import HardwareConfig
 from ..host.errors import ToolError
 from ..host.processes import run
-from ..sim.transactions import Transactions, fields, word
+from ..sim.operations import of
+from ..sim.transactions import Transactions, fields, packed, word
 from ..spec import BlockOperation, Encode, Port, Role
 from .design import Cut, Design
 from .solver import solver_version
@@ -25,22 +27,14 @@ from .structure import StructureError
 __all__ = ["branch_blocks"]
 
 SECONDS = 20
-"""That the solver is given for all conditions of a design."""
+"""That the solver is given for all wires of a design."""
+USUAL = 48
+"""How many random blocks tell which bits are rare."""
 VARIANTS = 16
 """How many variants of each of two kinds (`_flipped`, `JOINED`) are made of a block that the solver found. A block
 that takes a branch may still give the same codes; of its variants some do not."""
 CHANGED = 1 / 48
 """The share of bits that `_flipped` inverts."""
-
-CONDITIONS = " ".join(
-    (
-        "t:$mux t:$pmux %u %ci1:+[S] w:* %i",
-        "t:$eq t:$ne %u t:$eqx %u t:$nex %u t:$lt %u t:$le %u t:$gt %u t:$ge %u t:$logic_and %u t:$logic_or %u "
-        "t:$logic_not %u t:$reduce_and %u t:$reduce_or %u t:$reduce_xor %u t:$reduce_bool %u %co1:+[Y] w:* %i",
-        "%u t:$and t:$or %u t:$xor %u r:Y_WIDTH=1 %i %co1:+[Y] w:* %i %u",
-    )
-)
-"""Yosys' selection of the wires that choose, and of the results of comparisons and of gates of one bit."""
 
 WIRE = re.compile(r"^\(define-fun \|\S+_n ([^|]+)\| \(\(state \|[^|]+\|\)\) (Bool|\(_ BitVec (\d+)\))", re.MULTILINE)
 """A wire that a part has, and its bits."""
@@ -55,55 +49,79 @@ parser = bitwuzla.Parser(manager, options, base=10)
 parser.parse(asked["text"], True, False)
 solver = bitwuzla.Bitwuzla(manager, options)
 inputs = parser.parse_term(asked["inputs"])
-wires = [parser.parse_term(wire) for wire in asked["wires"]]
+wires = list({solver.simplify_term(parser.parse_term(wire)): None for wire in asked["wires"]})
 widths = [0 if wire.sort().is_bool() else wire.sort().bv_size() for wire in wires]
 goals = [(i, bit, value) for i, width in enumerate(widths) for bit in range(max(width, 1)) for value in (0, 1)]
 random.Random(0).shuffle(goals)
+goals.sort(key=lambda goal: widths[goal[0]] <= 1)  # the last are the first: conditions
 
-def formula(i, bit, value):
-    wire = wires[i]
-    if widths[i]:
+def bits(wire, bit, value):
+    if not wire.sort().is_bool():
         wire = manager.mk_term(bitwuzla.Kind.BV_EXTRACT, [wire], [bit, bit])
         wire = manager.mk_term(bitwuzla.Kind.EQUAL, [wire, manager.mk_bv_value(manager.mk_bv_sort(1), 1)])
     return wire if value else manager.mk_term(bitwuzla.Kind.NOT, [wire])
 
-end = time.monotonic() + asked["seconds"]
-while goals and time.monotonic() < end:
+def left(goals):
+    found = {i: solver.get_value(wires[i]) for i in dict.fromkeys(i for i, _, _ in goals)}
+    values = {i: int(found[i].value(2), 2) if widths[i] else int(found[i].value()) for i in found}
+    return [(i, bit, value) for i, bit, value in goals if values[i] >> bit & 1 != value]
+
+def met(formula, goals):
     solver.push()
-    solver.assert_formula(formula(*goals.pop()))
-    if solver.check_sat() == bitwuzla.Result.SAT:
-        print(solver.get_value(inputs).value(16), flush=True)
-        found = {i: solver.get_value(wires[i]) for i in dict.fromkeys(i for i, _, _ in goals)}
-        values = {i: int(found[i].value(2), 2) if widths[i] else int(found[i].value()) for i in found}
-        goals = [(i, bit, value) for i, bit, value in goals if values[i] >> bit & 1 != value]
+    solver.assert_formula(formula)
+    is_met = solver.check_sat() == bitwuzla.Result.SAT
+    block, goals = (solver.get_value(inputs).value(16), left(goals)) if is_met else (None, goals)
     solver.pop()
+    return block, goals
+
+end = time.monotonic() + asked["seconds"]
+for block in asked["usual"]:
+    usual = manager.mk_bv_value(inputs.sort(), block, 16)
+    _, goals = met(manager.mk_term(bitwuzla.Kind.EQUAL, [inputs, usual]), goals)
+while goals and time.monotonic() < end:
+    i, bit, value = goals.pop()
+    block, goals = met(bits(wires[i], bit, value), goals)
+    if block:
+        print(block, flush=True)
 """
 """Prints the inputs of blocks that meet goals, as hexadecimal, until all are met or the time is over."""
 
 
 def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], None]) -> Transactions:
-    """Blocks, without random bits, with which a combinational design takes its branches, as far as the
-    solver finds them in `SECONDS`, then variants of each; none where a wire has a name that SMT-LIB cannot have.
+    """Blocks, without random bits, with which the wires of a combinational design take both values, as far as random
+    blocks do not and the solver finds them in `SECONDS`, then variants of each; none where a wire has a name that
+    SMT-LIB cannot have.
     """
     solver_version("bitwuzla")
     say("looking for blocks that take every branch")
-    entering = [port for port in config.numerics.ports if port.direction == "input" and port.role is not Role.RANDOM]
+    rules = config.numerics
+    entering = [port for port in rules.ports if port.direction == "input" and port.role is not Role.RANDOM]
     try:
-        (part,) = design.parts(Cut(design.top, kept=CONDITIONS))
+        (part,) = design.parts(Cut(design.top, kept="w:*"))
     except StructureError:  # the proof did without the names of these wires
-        return _with_variants([], config.numerics, entering)
+        return _with_variants([], rules, entering)
     names = {port.name for port in entering}
     wires = [part.wire(name, "s") for name, _, _ in WIRE.findall(part.text) if name not in names]
     file = design.folder / "branches.json"
     text = "(set-logic ALL)\n" + part.text + part.state("s")
     given = [part.wire(port.name, "s") for port in entering]
     inputs = given[0] if len(given) == 1 else f"(concat {' '.join(given)})"
-    file.write_text(json.dumps({"text": text, "inputs": inputs, "wires": wires, "seconds": SECONDS}))
+    usual = _packed(of(rules).random(rules, USUAL, 0), entering)
+    asked = {"text": text, "inputs": inputs, "wires": wires, "usual": usual, "seconds": SECONDS}
+    file.write_text(json.dumps(asked))
     done = run([sys.executable, "-P", "-c", PROGRAM, file.name], cwd=design.folder)
     file.unlink()
     if done.status:
         raise ToolError(f"bitwuzla failed: {(done.errors.strip().splitlines() or ['no reason given'])[-1]}")
-    return _with_variants([int(line, 16) for line in done.output.split()], config.numerics, entering)
+    return _with_variants([int(line, 16) for line in done.output.split()], rules, entering)
+
+
+def _packed(blocks: Transactions, entering: list[Port]) -> list[str]:
+    """Each block as a hexadecimal number, in which the last port has the low bits."""
+    words = [0] * len(blocks)
+    for port in entering:
+        words = [word << port.width | packed(row, port.bits) for word, row in zip(words, blocks[port.role])]
+    return [f"{word:x}" for word in words]
 
 
 def _with_variants(found: list[int], rules: BlockOperation, entering: list[Port]) -> Transactions:

@@ -528,12 +528,24 @@ class Reader:
             sources |= self.sources(activity, node.left)
         self.target(activity, node.left, not node.isNonBlocking, sources)
         if node.isNonBlocking:
-            delay = None if node.timingControl is None else self.constants.value(node.timingControl.expr)
-            if delay is None and node.timingControl is not None:
-                self.objects(node.sourceRange.start, "there is a delay that is no constant")
+            delay = 0 if node.timingControl is None else self._delay(node.timingControl)
             for leaf in self._leaves(node.left):
                 if (part := part_of(leaf, self.constants)) is not None:
-                    activity.delays.setdefault(part, set()).add(str(delay))
+                    activity.delays.setdefault(part, set()).add(delay)
+
+    def _delay(self, control: Node) -> float | None:
+        """Units of time after which ``<=`` writes; an objection to more than one, as a clock moves at whole units, so
+        that there are at least two from one edge to the next.
+        """
+        value = self.constants.value(control.expr)
+        delay = value if isinstance(value, float) else self.constants.number(control.expr)
+        if delay is None:
+            self.objects(control.sourceRange.start, "there is a delay that is no constant")
+        elif not 0 <= delay <= 1:
+            self.objects(
+                control.sourceRange.start, f"<= writes {delay} units of time later, perhaps after the next edge"
+            )
+        return delay
 
     def _at_once(self, activity: Activity, leaves: Iterable[Node]) -> None:
         """Object to names that are written together where their order matters: nothing says what it is."""

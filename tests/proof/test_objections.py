@@ -104,6 +104,11 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         (STARTS, f"{Y} reg [3:0] t = 5; reg [3:0] k; always @(t) k = t; always @* y = p0 ^ k;"),
         (STARTS, f"{Y} bit [7:0] t; always @* t = p0; always @* y = ~t;"),
         (STARTS, f"{Y} always @* y = 8'd0;"),
+        (STARTS, f"{Y} wire [3:0] t = 5; always @* y = t;"),
+        (STARTS, f"{Y} wire [3:0] t; assign t = 5; reg [3:0] k; always @(t) k = t; always @* y = p0 ^ k;"),
+        (STARTS, "sub u(2'd1, p); endmodule module sub(input [1:0] i, output reg [7:0] o); always @* o = i;"),
+        (None, f"{Y} wire [3:0] t = 5; always @* y = p0 ^ t;"),
+        (None, "sub u(2'd1, p); endmodule module sub(input [1:0] i, output reg [7:0] o); always_comb o = i;"),
         (
             STARTS,
             f"{Y} reg k = 0; always @(posedge x[0]) k <= rare; reg n; always @* n = ~k; always @* y = {{8{{n}}}};",
