@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 
 import numpy as np
 
 from ..hdl import HardwareConfig
 from ..host.errors import ToolError
-from ..host.processes import run
+from ..host.processes import python, run
 from ..sim.operations import of
 from ..sim.transactions import Transactions, fields, packed, word
 from ..spec import BlockOperation, Encode, Port, Role
@@ -109,7 +108,7 @@ def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], N
     usual = _packed(of(rules).random(rules, USUAL, 0), entering)
     asked = {"text": text, "inputs": inputs, "wires": wires, "usual": usual, "seconds": SECONDS}
     file.write_text(json.dumps(asked))
-    done = run([sys.executable, "-P", "-c", PROGRAM, file.name], cwd=design.folder)
+    done = run(python(PROGRAM, file.name), cwd=design.folder)
     file.unlink()
     if done.status:
         raise ToolError(f"bitwuzla failed: {(done.errors.strip().splitlines() or ['no reason given'])[-1]}")
