@@ -98,13 +98,13 @@ Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print the comple
 
 ALL = "all"
 
+BUILT = ("registered_after", "optimize", "target", *CONSTRAINTS)
+"""Keys of the hardware of any operation."""
+
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
-    "decode": [
-        *("destination", *DECODE_RULES, "random_bits", "block_size"),
-        *(*DECODER_CHOICES, "registered_after", "optimize", "target"),
-    ],
-    "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", "registered_after", "optimize", "target"],
+    "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BUILT)],
+    "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
 }
 """By operation, what --set takes."""
 
@@ -179,9 +179,7 @@ def request(
     configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op](block, profile, **fields) for block in blocks)
     if constraints:
         with output.progress("choosing the stage boundaries") if output else nullcontext():
-            configs = tuple(
-                constrained(one, constraints) if isinstance(one, ConverterConfig) else one for one in configs
-            )
+            configs = tuple(constrained(one, constraints) for one in configs)
     if not allow_all and configs[0].alternatives:
         raise ValueError(
             f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..hdl.command import command_line
 from ..models.cast import cast_patterns
 from ..models.source import narrow
 from ..spec import Cast, Port, Role
@@ -213,7 +214,7 @@ def few(rules: Cast, corners: int, singles: int) -> Transactions:
 
 
 def described(rules: Cast, title: str, given: Transactions, expected: Transactions, actual: Transactions) -> str:
-    """What differs in the first of some transactions, in words."""
+    """What differs in the first of some transactions, in words, with the command that explains it."""
     enters, leaves = entering_port(rules), leaving_port(rules)
     numbers, want, got = given[enters.role][0], expected[leaves.role][0], actual[leaves.role][0]
     bits, wrong = given.get(Role.RANDOM), np.flatnonzero(want != got)
@@ -224,6 +225,10 @@ def described(rules: Cast, title: str, given: Transactions, expected: Transactio
             f"    number {lane}: {_hex(numbers[lane], enters)}{drawn}, expected {_hex(want[lane], leaves)}, got "
             f"{_hex(got[lane], leaves)}"
         )
+    option = "--codes" if rules.is_back else "--values"
+    drawn = "" if bits is None else " --random " + ",".join(map(str, bits[0]))
+    word = ",".join(_hex(number, enters) for number in numbers)
+    lines.append(f"    to explain: mxcast explain {command_line(rules)} {option} {word}{drawn}")
     return "\n".join(lines)
 
 

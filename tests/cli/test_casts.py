@@ -38,7 +38,7 @@ def test_the_regression(passes, tmp_path):
     assert found["passed"] and found["comparisons"] > 6000
 
 
-def test_a_cast_that_differs_fails(monkeypatch, capsys):
+def test_a_cast_that_differs_fails(monkeypatch, passes, capsys):
     from mxcast.cli import main
     from mxcast.hdl import number_cast
     from mxcast.spec import CastRounding
@@ -47,6 +47,10 @@ def test_a_cast_that_differs_fails(monkeypatch, capsys):
     assert main(["verify", "e4m3", "--op", "cast", "--set", "source=bf16"]) == 1
     said = capsys.readouterr().out
     assert "FAILED\n" in said and "mxcast verify e4m3 --op cast --profile ocp --set source=bf16 " in said
+    command = said.partition("to explain: mxcast ")[2].partition("\n")[0].split()
+    assert command[:8] == "explain e4m3 --op cast --profile ocp --set source=bf16".split()
+    expected = int(said.partition(", expected 0x")[2][:2], 16)
+    assert [step["code"] for step in json.loads(passes(*command, "--json"))["numbers"]] == [expected]
 
 
 def test_compare(passes):

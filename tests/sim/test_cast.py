@@ -13,11 +13,11 @@ import pytest
 
 import mxcast
 from mxcast.hdl import CastConfig, Caster, cast_config, config_of, emit, number_cast, verilog
+from mxcast.hdl.command import command_line
 from mxcast.hdl.emission import WAIVER
 from mxcast.hdl.modules import convert_all
 from mxcast.models.cast import cast_patterns
 from mxcast.sim.casting import entering_port, everything, leaving_port, stimuli
-from mxcast.sim.command import command_line
 from mxcast.sim.driver import Driver, build
 from mxcast.sim.self_checking import bench
 from mxcast.sim.transactions import Transactions

@@ -153,10 +153,11 @@ WHOLE = [
     ("e2m1", "gpt_oss", {"rounding": "sr", "destination": "fp16"}),
     ("e5m10", "ocp", {"destination": "bf16", "block_size": 3}),
     ("int16", "ocp", {"destination": "bf16", "rounding": "sr", "random_bits": 16, "block_size": 4}),
-    ("int8", "torchao", {"registered_after": "input,scale,sum,shifted,output"}),
+    ("int8", "torchao", {"registered_after": "input,scale,read,sum,shifted,output"}),
     ("e5m2", "idma", {"registered_after": "scale,sum"}),
     ("e2m3", "ocp", {"registered_after": "shifted", "rounding": "sr", "destination": "fp16"}),
-    ("e4m3", "ocp", {"registered_after": "input,scale,sum,shifted,output", "target": "xcu"}),
+    ("e4m3", "ocp", {"registered_after": "input,scale,read,sum,shifted,output", "target": "xcu"}),
+    ("e5m2", "ocp", {"registered_after": "scale,read,sum,shifted", "lane": "tables"}),
     ("e2m3", "ocp", {"registered_after": "shifted", "lane": "tables"}),
     ("e5m2", "idma", {"registered_after": "sum", "target": "xcu"}),
 ]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from typing import Any
 
-from ..hdl import CONFIGURATIONS, ConverterConfig, HardwareConfig, fields_of
 from ..spec import Cast, Operation
 from ..spec.profiles import PROFILES_OF, like
+from .config import CONFIGURATIONS, CastConfig, ConverterConfig, DecoderConfig, HardwareConfig
+from .goals import BEST, decoder_fields_of, fields_of
 
 __all__ = ["command_line"]
 
 
-def command_line(config: HardwareConfig | Operation) -> str:
+def command_line(config: HardwareConfig | Operation, target: str | None = None) -> str:
     """The arguments by which the command line means this configuration: the profile from which it departs least, and
-    its departures. For rules alone nothing is said of the hardware.
+    its departures. For rules alone nothing is said of the hardware. Where a ``target`` is given beside them, they say
+    how the hardware departs from what is best for it.
 
     >>> from mxcast.hdl import cast_config, converter_config, decoder_config
     >>> command_line(converter_config("e4m3,e5m2", rounding="rtz"))
@@ -27,7 +27,8 @@ def command_line(config: HardwareConfig | Operation) -> str:
     """
     if isinstance(config, Operation):
         return _command(CONFIGURATIONS[config.name](config), {})
-    return _command(config, HARDWARE[config.numerics.name](config))
+    hardware = HARDWARE[config.numerics.name](config, tuple(BEST) if target is None else (target,))
+    return _command(config, {name: value for name, value in hardware.items() if target is None or name != "target"})
 
 
 def _command(config: HardwareConfig, hardware: dict[str, str]) -> str:
@@ -61,23 +62,19 @@ def _usual(operation: Operation, profile: str) -> dict[str, object]:
     return found.by_name() | {"lanes": 1} | ({"destination": None} if operation.is_back else {"source": "fp32"})
 
 
-def _of_encoder(config: ConverterConfig) -> dict[str, str]:
-    return fields_of(config.microarchitecture, config.modes)
+def _of_encoder(config: ConverterConfig, targets: tuple[str, ...]) -> dict[str, str]:
+    return fields_of(config.microarchitecture, config.modes, targets)
 
 
-def _of_one_form(config: HardwareConfig) -> dict[str, str]:
-    chosen, usual = config.microarchitecture, type(config.microarchitecture)()
-    fields: dict[str, Any] = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(chosen)}
-    return {
-        name: ",".join(value) if isinstance(value, tuple) else str(value)
-        for name, value in fields.items()
-        if value != getattr(usual, name)
-    }
+def _of_decoder(config: DecoderConfig, targets: tuple[str, ...]) -> dict[str, str]:
+    return decoder_fields_of(config.microarchitecture, config.numerics, targets)
 
 
-HARDWARE: dict[str, Callable[..., dict[str, str]]] = {
-    "encode": _of_encoder,
-    "decode": _of_one_form,
-    "cast": _of_one_form,
-}
-"""By the name of the operation, the fewest fields that say the hardware of a configuration."""
+def _of_cast(config: CastConfig, targets: tuple[str, ...]) -> dict[str, str]:
+    return {"registered_after": ",".join(config.microarchitecture.registered_after)} if config.latency else {}
+
+
+HARDWARE: dict[str, Callable[..., dict[str, str]]] = {"encode": _of_encoder, "decode": _of_decoder, "cast": _of_cast}
+"""By the name of the operation, the fewest fields that say the hardware of a configuration that may be built for some
+targets.
+"""
