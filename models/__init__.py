@@ -13,6 +13,7 @@ from .explain_decode import DecodeExplanation, explain_decoder
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
 from .two_level import quantize_two_level, tensor_amax
+from .two_level_decode import dequantize_two_level
 
 __all__ = [
     "BlockArray",
@@ -28,6 +29,7 @@ __all__ = [
     "compare_casts",
     "compare_decoders",
     "dequantize",
+    "dequantize_two_level",
     "error_statistics",
     "explain",
     "explain_cast",

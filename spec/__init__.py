@@ -63,6 +63,7 @@ from .profiles import (
     PROFILES,
     PROFILES_OF,
     TWO_LEVEL,
+    TWO_LEVEL_DECODERS,
     Profile,
     casting,
     decoding,
@@ -70,9 +71,12 @@ from .profiles import (
     numerics,
     profile_of,
     two_level,
+    two_level_decoding,
 )
 from .ptx import INSTRUCTIONS
-from .two_level import TENSOR_SCALES, TWO_LEVEL_RULES, FourOverSix, Order, TwoLevelEncode, TwoLevelFields, is_two_level
+from .two_level import TENSOR_SCALES, TWO_LEVEL_RULES, FourOverSix, Order, TwoLevelEncode, TwoLevelFields
+from .two_level_decode import TWO_LEVEL_DECODE_RULES, TwoLevelDecode, TwoLevelDecodeFields
+from .two_level_operation import is_two_level
 
 __all__ = [
     "BF16",
@@ -104,6 +108,8 @@ __all__ = [
     "TENSOR_SCALES",
     "TF32",
     "TWO_LEVEL",
+    "TWO_LEVEL_DECODERS",
+    "TWO_LEVEL_DECODE_RULES",
     "TWO_LEVEL_RULES",
     "UE4M3",
     "UE5M3",
@@ -148,6 +154,8 @@ __all__ = [
     "SubScale",
     "Subnormals",
     "TensorScale",
+    "TwoLevelDecode",
+    "TwoLevelDecodeFields",
     "TwoLevelEncode",
     "TwoLevelFields",
     "block_format",
@@ -163,6 +171,7 @@ __all__ = [
     "signal_codes",
     "source_format",
     "two_level",
+    "two_level_decoding",
 ]
 
 FORMERLY = {"Numerics": "Encode"}
