@@ -10,6 +10,8 @@ from .decode import dequantize
 from .explain import explain
 from .explain_cast import CastExplanation, explain_cast
 from .explain_decode import DecodeExplanation, explain_decoder
+from .hadamard import rotate
+from .philox import philox_random
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
 from .two_level import quantize_two_level, tensor_amax
@@ -34,9 +36,11 @@ __all__ = [
     "explain",
     "explain_cast",
     "explain_decoder",
+    "philox_random",
     "quantize",
     "quantize_blocks",
     "quantize_two_level",
+    "rotate",
     "source_numbers",
     "tensor_amax",
     "uncast",

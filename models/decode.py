@@ -32,7 +32,7 @@ from .parallel import checked_jobs, in_order
 from .source import DTYPES, require_subnormals
 from .two_level_decode import dequantize_two_level
 
-__all__ = ["decode_blocks", "decoded", "dequantize"]
+__all__ = ["decode_blocks", "decoded", "dequantize", "rounded_patterns"]
 
 CHUNK = 1 << 16
 """Elements of a chunk. What a chunk reads and writes fits the second-level cache beside the table of pairs, 512 KiB."""
@@ -273,7 +273,7 @@ def _by_rules(rules: Decode) -> Decoder:
         if rules.zero is DecodedZero.POSITIVE:
             sign[elements == 0] = 0
         finite, is_nan = np.isfinite(products), np.isnan(products)
-        patterns = sign | _rounded(np.where(finite, np.abs(products), 0), rules, random)
+        patterns = sign | rounded_patterns(np.where(finite, np.abs(products), 0), rules, random)
         patterns[~finite] = sign[~finite] | to.inf_field
         patterns[is_nan] = NANS[rules.nan](np.broadcast_to(codes, patterns.shape)[is_nan], rules)
         np.copyto(y.view(f"u{y.itemsize}"), patterns, casting="unsafe")
@@ -308,8 +308,8 @@ OVERFLOWS: dict[DecodedOverflow, Callable[[FloatFormat], int]] = {
 """The magnitude pattern beyond the largest number."""
 
 
-def _rounded(magnitudes: np.ndarray, rules: Decode, random: np.ndarray | None) -> np.ndarray:
-    """Magnitude patterns of finite magnitudes."""
+def rounded_patterns(magnitudes: np.ndarray, rules: Decode, random: np.ndarray | None = None) -> np.ndarray:
+    """Magnitude patterns of finite float64 magnitudes, rounded to the destination."""
     to = rules.destination
     exponents = np.maximum(np.frexp(magnitudes)[1].astype(np.int64) - 1, to.emin)
     steps = np.ldexp(magnitudes, to.man_bits - exponents)

@@ -54,6 +54,7 @@ from .formats import (
     NumberFormat,
     SpecialCodes,
 )
+from .hadamard import TRANSFORMER_ENGINE_SIGNS, Hadamard
 from .names import block_format, element_format, source_format
 from .operation import OPERATIONS, Operation, operation_of, short_id
 from .ports import Port, Role
@@ -107,6 +108,7 @@ __all__ = [
     "SOURCES",
     "TENSOR_SCALES",
     "TF32",
+    "TRANSFORMER_ENGINE_SIGNS",
     "TWO_LEVEL",
     "TWO_LEVEL_DECODERS",
     "TWO_LEVEL_DECODE_RULES",
@@ -134,6 +136,7 @@ __all__ = [
     "FixedFormat",
     "FloatFormat",
     "FourOverSix",
+    "Hadamard",
     "Kind",
     "NanSubstitute",
     "Negatives",

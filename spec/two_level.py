@@ -9,7 +9,7 @@ prose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypedDict, Unpack
 
@@ -108,6 +108,8 @@ class TwoLevelEncode(TwoLevelOperation):
     name: ClassVar[str] = "two_level_encode"
     NUMBERS: ClassVar[str] = "source"
     DONE: ClassVar[str] = "converted to by two levels of scales"
+    SIZES: ClassVar[Container[int]] = (16, 32)
+    SIZES_IN_WORDS: ClassVar[str] = "16 or 32, or 16 x 16"
 
     block: BlockFormat
     source: FloatFormat = FP32

@@ -7,7 +7,7 @@ the destination.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypedDict, Unpack
 
@@ -47,6 +47,8 @@ class TwoLevelDecode(TwoLevelOperation):
     name: ClassVar[str] = "two_level_decode"
     NUMBERS: ClassVar[str] = "destination"
     DONE: ClassVar[str] = "decoded by two levels of scales"
+    SIZES: ClassVar[Container[int]] = range(1, 1025)
+    SIZES_IN_WORDS: ClassVar[str] = "1 to 1024, or 16 x 16"
 
     block: BlockFormat
     destination: FloatFormat = FP32

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Container, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 from .block_operation import BlockOperation
 from .blocks import OTHER_BLOCKS, BlockFormat, Convention
@@ -17,8 +17,8 @@ __all__ = ["TwoLevelOperation", "is_two_level"]
 SCALE_MAXIMA: dict[NumberFormat, tuple[int, ...]] = {E4M3: (448, 256), UE5M3: (114688,)}
 """By scale format, the scales that the largest block of a tensor can have, the usual one first."""
 
-SHAPES = ((16,), (32,), (16, 16))
-"""Blocks that are converted."""
+TILE = (16, 16)
+"""The blocks of two axes that are converted."""
 
 
 def is_two_level(format: object) -> bool:
@@ -34,9 +34,6 @@ class TwoLevelOperation(BlockOperation):
 
     The block format gets the scale of the tensor that the rules have.
     """
-
-    SIZES: ClassVar[Container[int]] = (16, 32)
-    SIZES_IN_WORDS: ClassVar[str] = "16 or 32, or 16 x 16"
 
     scale_max: int
 
@@ -61,7 +58,7 @@ class TwoLevelOperation(BlockOperation):
                 f"{block.name} has elements {block.element.name} under scales {block.scale.name}: only "
                 f"{E2M1.name} under {' or '.join(one.name for one in SCALE_MAXIMA)} are {self.DONE}"
             )
-        if block.shape not in SHAPES:
+        if block.shape != TILE and (len(block.shape) > 1 or block.block_size not in self.SIZES):
             raise ValueError(self._size_sentence(block.shape if len(block.shape) > 1 else block.block_size))
 
     @property
