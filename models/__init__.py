@@ -2,6 +2,7 @@
 
 from .block import quantize, quantize_blocks
 from .block_array import BlockArray, Quantized
+from .both_ways import BothWays, quantize_both_ways
 from .cast import cast, uncast
 from .compare import Certificate, compare
 from .compare_cast import CastCertificate, compare_casts
@@ -19,6 +20,7 @@ from .two_level_decode import dequantize_two_level
 
 __all__ = [
     "BlockArray",
+    "BothWays",
     "CastCertificate",
     "CastExplanation",
     "Certificate",
@@ -39,6 +41,7 @@ __all__ = [
     "philox_random",
     "quantize",
     "quantize_blocks",
+    "quantize_both_ways",
     "quantize_two_level",
     "rotate",
     "source_numbers",

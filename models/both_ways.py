@@ -44,8 +44,8 @@ def quantize_both_ways(
     format, profile, rules : the operation; with ``nvfp4_2d`` both results stand for the same numbers
     rotation : transforms each 16 neighbouring numbers of a column before the columns are quantized; x is then bfloat16
     tensor_amax : the largest magnitude of the matrix, as `quantize_two_level` takes it
-    columnwise_amax : the same of what the columns are quantized from: of the transformed matrix, where it is transformed,
-        and ``tensor_amax`` where it is not and nothing is given
+    columnwise_amax : the same of what the columns are quantized from, the transformed matrix where there is a rotation;
+        without one ``tensor_amax`` unless given
     random : under the rounding ``sr``, the random bits of either result, in its shape
     jobs : number of threads that share the blocks
 
@@ -68,11 +68,20 @@ def quantize_both_ways(
     numbers = source_numbers(x, numerics.source if rotation is None else BF16, None)
     if numbers.ndim != 2:
         raise ValueError(f"x must be a matrix, not of the shape {numbers.shape}")
-    rowwise = quantize_two_level(_as_given(numbers), numerics, tensor_amax=tensor_amax, random=random[0], jobs=jobs)
+    rows = _of_source(numbers, numerics)
+    rowwise = quantize_two_level(rows, numerics, tensor_amax=tensor_amax, random=random[0], jobs=jobs)
     columns, a = np.ascontiguousarray(numbers.T), columnwise_amax
     if rotation is not None:
         columns = rotate(columns, rotation)
     elif a is None and rowwise.tensor_scale is not None:
         a = tensor_amax
-    columnwise = quantize_two_level(_as_given(columns), numerics, tensor_amax=a, random=random[1], jobs=jobs)
+    lines = _of_source(columns, numerics)
+    columnwise = quantize_two_level(lines, numerics, tensor_amax=a, random=random[1], jobs=jobs)
     return BothWays(rowwise=rowwise, columnwise=columnwise)
+
+
+def _of_source(numbers: np.ndarray, numerics: TwoLevelEncode) -> np.ndarray:
+    """Patterns of bfloat16 as float32, unless they are what the operation takes."""
+    if numbers.dtype != np.uint16 or numerics.source == BF16:
+        return numbers
+    return (numbers.astype(np.uint32) << np.uint32(16)).view(np.float32)
