@@ -2,6 +2,7 @@
 
 from .block import quantize, quantize_blocks
 from .block_array import BlockArray, Quantized
+from .both_ways import BothWays, quantize_both_ways
 from .cast import cast, uncast
 from .compare import Certificate, compare
 from .compare_cast import CastCertificate, compare_casts
@@ -10,12 +11,16 @@ from .decode import dequantize
 from .explain import explain
 from .explain_cast import CastExplanation, explain_cast
 from .explain_decode import DecodeExplanation, explain_decoder
+from .hadamard import rotate
+from .philox import philox_random
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
 from .two_level import quantize_two_level, tensor_amax
+from .two_level_decode import dequantize_two_level
 
 __all__ = [
     "BlockArray",
+    "BothWays",
     "CastCertificate",
     "CastExplanation",
     "Certificate",
@@ -28,13 +33,17 @@ __all__ = [
     "compare_casts",
     "compare_decoders",
     "dequantize",
+    "dequantize_two_level",
     "error_statistics",
     "explain",
     "explain_cast",
     "explain_decoder",
+    "philox_random",
     "quantize",
     "quantize_blocks",
+    "quantize_both_ways",
     "quantize_two_level",
+    "rotate",
     "source_numbers",
     "tensor_amax",
     "uncast",

@@ -136,7 +136,7 @@ def _modelopt_ratio(b: np.ndarray, k: np.ndarray, scale: FloatFormat) -> np.ndar
 
 
 def _compressed_tensors_constants(a: np.ndarray, c: np.float32) -> tuple[np.ndarray, np.ndarray]:
-    g = c / np.maximum(a, np.finfo(np.float32).tiny)
+    g = c * (ONE / np.maximum(a, np.finfo(np.float32).tiny))
     g = np.where(np.isfinite(g), g, ONE)
     return g, g
 
@@ -270,7 +270,7 @@ def two_level_array(
         numerics=numerics,
         axis=axis,
         length=numbers.shape[axis],
-        tensor_scale=_stored_scale(constants, numerics),
+        tensor_scale=STORED[numerics.block.convention](constants),
     )
 
 
@@ -346,17 +346,13 @@ def _largest_product(numerics: TwoLevelEncode) -> np.float32:
     return np.float32(numerics.scale_max * int(E2M1.max_value))
 
 
-STORED: dict[Convention, Callable[[Constants], np.ndarray]] = {
+STORED: dict[Convention, Callable[[Constants], np.ndarray | None]] = {
     Convention.AMAX: lambda constants: constants.a,
     Convention.MULTIPLIER: lambda constants: constants.k,
     Convention.DIVISOR: lambda constants: constants.k,
+    Convention.NONE: lambda constants: None,
 }
 """What is stored as the scale of the tensor."""
-
-
-def _stored_scale(constants: Constants, numerics: TwoLevelEncode) -> np.ndarray | None:
-    tensor_scale = numerics.block.tensor_scale
-    return None if tensor_scale is None else STORED[tensor_scale.convention](constants)
 
 
 def encode_blocks(

@@ -19,6 +19,7 @@ class Role(Rule):
     ELEMENT_CONSTANT = "element_constant", "the constant of the tensor with which elements are scaled"
     TENSOR_AMAX = "tensor_amax", "the largest magnitude of the tensor"
     TENSOR_SCALE = "tensor_scale", "the scale of the tensor"
+    ROTATED = "rotated", "the numbers of a block after a Hadamard transform"
     RANDOM = "random", "the random bits of a block"
     SCALE = "scale", "the scale of a block"
     CODES = "codes", "the codes of a block"

@@ -182,7 +182,7 @@ def test_the_tensor_scale_is_what_libraries_store():
         "nvfp4_ao": float(np.float32(float(a / 2688))),
         "nvfp4_ao_single": None,
         "nvfp4_modelopt": float(np.float32(float(a / 2688))),
-        "nvfp4_compressed_tensors": float(np.float32(float(2688 / a))),
+        "nvfp4_compressed_tensors": float(np.float32(2688) * np.float32(float(1 / a))),
     }
 
 
