@@ -193,7 +193,7 @@ def _elements(pair: _Compared, largest: np.ndarray) -> np.ndarray:
 def _edges() -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks with zeros, subnormals, Inf and NaN, each in tensors of several largest magnitudes."""
     nan, inf, most = np.float32(np.nan), np.float32(np.inf), np.finfo(np.float32).max
-    heads = [
+    heads: list[list[float | np.floating]] = [
         [0.0, -0.0],
         [nan, 1, -1],
         [inf, 1, -0.0],
