@@ -25,6 +25,8 @@ from mxcast.sim.verification import verify
 from mxcast.sim.verilated import driver_of
 from mxcast.spec import CAST_RULES, CASTS, INSTRUCTIONS, SCALARS, SOURCES, Cast, CastRounding, Role, casting
 
+from ..configurations import share
+
 RANDOM = Role.RANDOM
 
 
@@ -129,7 +131,7 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize("name, fields", WHOLE)
+@pytest.mark.parametrize("name, fields", share(WHOLE, 3))
 def test_whole_casts(name, fields):
     """Several lanes, random bits, and registers with gaps on both sides."""
     result = verify(cast_config(name, **fields), blocks=5000, seed=3)
