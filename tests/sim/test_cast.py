@@ -131,9 +131,10 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize("name, fields", share(WHOLE, 3))
-def test_whole_casts(name, fields):
+@pytest.mark.parametrize("rules", share(WHOLE, 3), ids=str)
+def test_whole_casts(rules):
     """Several lanes, random bits, and registers with gaps on both sides."""
+    name, fields = rules
     result = verify(cast_config(name, **fields), blocks=5000, seed=3)
     assert result.passed, result.report
     assert result.blocks >= 256

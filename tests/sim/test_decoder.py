@@ -163,9 +163,10 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize("name, profile, fields", share(WHOLE, 3))
-def test_whole_decoders(name, profile, fields):
+@pytest.mark.parametrize("rules", share(WHOLE, 3), ids=str)
+def test_whole_decoders(rules):
     """Of 32 lanes, wide elements, random bits, and registers with gaps on both sides."""
+    name, profile, fields = rules
     result = verify(decoder_config(name, profile, **fields), blocks=5000, seed=3)
     assert result.passed, result.report
     assert result.counts["pairs"] >= 4096 and result.counts["random"] == 5000
