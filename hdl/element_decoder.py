@@ -151,7 +151,8 @@ class ElementDecoder(wiring.Component):
         m.d.comb += exponent_field.eq(exponent if flushes else Mux(is_small, 0, exponent))
         later = {name: now.values[name] for name in ("sign", *kinds, *carried)}
         if not flushes:
-            now = now.crossed("shifted", field=exponent_field, wide=wide, is_small=is_small, is_large=is_large, **later)
+            moved = {"field": exponent_field, "wide": wide, "is_small": is_small, "is_large": is_large}
+            now = now.crossed("shifted", store_inverted=("field", "wide"), **moved, **later)
             exponent_field, wide, is_small, is_large = now.field, now.wide, now.is_small, now.is_large
 
         number = Cat(wide[below:], exponent_field)
