@@ -6,12 +6,22 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..hdl import BEST, CONFIGURATIONS, DECODER_CHOICES, ConverterConfig, HardwareConfig
-from ..spec import BLOCKS, CAST_RULES, DECODE_RULES, PROFILES_OF, SCALARS
+from ..spec import (
+    BLOCKS,
+    CAST_RULES,
+    DECODE_RULES,
+    PROFILES_OF,
+    SCALARS,
+    TWO_LEVEL,
+    TWO_LEVEL_RULES,
+    TwoLevelEncode,
+    two_level,
+)
 from ..spec.catalogue import excerpt, known_name, unknown_name
 from ..spec.ptx import is_instruction
 from .output import Output
@@ -36,6 +46,7 @@ __all__ = [
     "assignment",
     "profile_and_fields",
     "request",
+    "two_level_rules",
 ]
 
 Format = Annotated[
@@ -107,6 +118,9 @@ KEYS = {
     "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
 }
 """By operation, what --set takes."""
+
+TWO_LEVEL_KEYS = ["source", "block_size", *TWO_LEVEL_RULES, "scale_max", "random_bits"]
+"""What --set takes of formats with two levels of scales."""
 
 FORMATS: dict[str, Iterable[str]] = {"encode": BLOCKS, "decode": BLOCKS, "cast": SCALARS}
 """By operation, what ``all`` formats are."""
@@ -185,6 +199,21 @@ def request(
             f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"
         )
     return Request(configs=configs, many=many, name=name)
+
+
+def two_level_rules(
+    format: str, profile: str | None, assignments: list[str] | None, config: Path | None = None
+) -> tuple[TwoLevelEncode, str]:
+    """The operation that the options mean for a format with two levels of scales, and its profile."""
+    if config:
+        raise ValueError(f"a configuration file is of a converter to MX formats, not to {format}")
+    usual = next(iter(TWO_LEVEL))
+    name, replaced = profile_and_fields(usual if profile is None else profile)
+    fields: dict[str, Any] = replaced | dict(map(assignment, assignments or ()))
+    for key in fields:
+        if key not in TWO_LEVEL_KEYS:
+            raise ValueError(unknown_name("field", key, TWO_LEVEL_KEYS))
+    return two_level(format, name, **fields), name
 
 
 def profile_and_fields(text: str) -> tuple[str, dict[str, str | int]]:

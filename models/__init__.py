@@ -7,10 +7,12 @@ from .cast import cast, uncast
 from .compare import Certificate, compare
 from .compare_cast import CastCertificate, compare_casts
 from .compare_decode import DecodeCertificate, compare_decoders
+from .compare_two_level import TwoLevelCertificate, compare_two_levels
 from .decode import dequantize
 from .explain import explain
 from .explain_cast import CastExplanation, explain_cast
 from .explain_decode import DecodeExplanation, explain_decoder
+from .explain_two_level import TwoLevelExplanation, explain_two_levels
 from .hadamard import rotate
 from .philox import philox_random
 from .random_source import source_numbers
@@ -28,16 +30,20 @@ __all__ = [
     "DecodeExplanation",
     "Quantized",
     "Statistics",
+    "TwoLevelCertificate",
+    "TwoLevelExplanation",
     "cast",
     "compare",
     "compare_casts",
     "compare_decoders",
+    "compare_two_levels",
     "dequantize",
     "dequantize_two_level",
     "error_statistics",
     "explain",
     "explain_cast",
     "explain_decoder",
+    "explain_two_levels",
     "philox_random",
     "quantize",
     "quantize_blocks",

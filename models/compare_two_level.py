@@ -17,7 +17,15 @@ from ..spec import Rounding, TwoLevelEncode
 from .source import require_subnormals
 from .two_level import encode_blocks, tensor_constants
 
-__all__ = ["TwoLevelCertificate", "TwoLevelFinding", "TwoLevelWitness", "compare_two_level"]
+__all__ = ["TwoLevelCertificate", "TwoLevelFinding", "TwoLevelWitness", "compare_two_levels"]
+
+COMPARED = {
+    "scales": "pairs of BF16 numbers a and b",
+    "elements": "BF16 numbers under a scale that both have",
+    "edges": "blocks with zeros, Inf, NaN and subnormal numbers",
+    "samples": "random FP32 blocks",
+}
+"""What is compared, by the name of its finding."""
 
 BINADES = 17
 """Of b, from that of a on down."""
@@ -81,13 +89,13 @@ class TwoLevelCertificate:
         }
 
 
-def compare_two_level(a: TwoLevelEncode, b: TwoLevelEncode, seed: int = 0) -> TwoLevelCertificate:
+def compare_two_levels(a: TwoLevelEncode, b: TwoLevelEncode, seed: int = 0) -> TwoLevelCertificate:
     """Compare two operations on every pair of BF16 numbers, on edge cases, and on random FP32 blocks of a seed.
 
     Raises ValueError for operations on other block formats, and under stochastic rounding.
 
     >>> from mxcast.spec import two_level
-    >>> found = compare_two_level(two_level("nvfp4", "nvfp4_te"), two_level("nvfp4", "nvfp4_paper"))
+    >>> found = compare_two_levels(two_level("nvfp4", "nvfp4_te"), two_level("nvfp4", "nvfp4_paper"))
     >>> found.findings["scales"].compared, found.findings["scales"].differing, found.findings["elements"].differing
     (270400, 269, 0)
     """
@@ -192,8 +200,8 @@ def _elements(pair: _Compared, largest: np.ndarray) -> np.ndarray:
 
 def _edges() -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks with zeros, subnormals, Inf and NaN, each in tensors of several largest magnitudes."""
-    nan, inf, most = np.float32(np.nan), np.float32(np.inf), np.finfo(np.float32).max
-    heads: list[list[float | np.floating]] = [
+    nan, inf, most = np.nan, np.inf, float(np.finfo(np.float32).max)
+    heads: list[list[float]] = [
         [0.0, -0.0],
         [nan, 1, -1],
         [inf, 1, -0.0],

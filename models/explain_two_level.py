@@ -29,7 +29,7 @@ from ..spec import (
 )
 from .exact import decode, element_value
 from .exact_binary32 import LARGEST, Special, Value, divide, is_nan, minimum, multiply, value_of
-from .exact_two_level import ORDERS, Constants, encode_block, encoded, error, largest, tensor_constants
+from .exact_two_level import ORDERS, Constants, block_scale, encode_block, encoded, error, largest, tensor_constants
 from .exact_two_level_decode import decode_block
 from .explain import code_fields
 from .explanation import CLASSES, as_float, class_of, finite_fields
@@ -37,7 +37,7 @@ from .source import DTYPES
 from .two_level import Constants as ArrayConstants
 from .two_level import encode_blocks
 
-__all__ = ["Binary32Step", "CandidateStep", "TwoLevelElement", "TwoLevelExplanation", "explain_two_level"]
+__all__ = ["Binary32Step", "CandidateStep", "TwoLevelElement", "TwoLevelExplanation", "explain_two_levels"]
 
 ONE, SIX = Fraction(1), Fraction(6)
 
@@ -193,7 +193,7 @@ TRACES: dict[Order, tuple[tuple[Formula, ...], tuple[Formula, ...], tuple[Formul
 """The operations of each order: of the tensor, of t before it is clamped, and of what numbers are scaled with."""
 
 
-def explain_two_level(
+def explain_two_levels(
     block: Sequence[int],
     format: str | BlockFormat | NumberFormat | TwoLevelEncode,
     profile: str | None = None,
@@ -224,7 +224,7 @@ def explain_two_level(
     AssertionError
         where the fast model or the steps shown disagree with the exact definition, which is a defect of mxcast
 
-    >>> why = explain_two_level([0x40533333], "nvfp4", tensor_amax=10)  # 3.3
+    >>> why = explain_two_levels([0x40533333], "nvfp4", tensor_amax=10)  # 3.3
     >>> [(step.name, hex(step.pattern)) for step in why.tensor]
     [('a', '0x41200000'), ('C / a', '0x43866666'), ('S', '0x43866666'), ('k', '0x42333333'), ('d', '0x3b73cf3e')]
     >>> hex(why.scale), why.elements[0].y_pattern == 0x40C51EB7, why.elements[0].action
@@ -340,8 +340,6 @@ def _candidates(
 ) -> tuple[CandidateStep, ...]:
     if numerics.four_over_six is FourOverSix.OFF:
         return ()
-    from .exact_two_level import block_scale
-
     numbers = [decode(pattern, numerics.source) for pattern in patterns]
     t = ORDERS[numerics.order].ratio(b, constants.k, numerics.scale_format)
     found = []

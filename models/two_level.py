@@ -413,13 +413,14 @@ class Chunk:
 
     def encode(self, scales: np.ndarray, codes: np.ndarray) -> None:
         """Write (n,) scales and (n * block_size,) codes."""
-        t, is_special = self._ratio()
+        magnitudes = self._magnitudes()
+        t, is_special = self._ratio(magnitudes)
         np.copyto(scales, self._scale_codes(t))
-        self._encode_under(scales, is_special, codes)
+        self._encode_under(scales, is_special, magnitudes, codes)
         if self.numerics.four_over_six is FourOverSix.OFF:
             return
         larger, others = self._scale_codes(t * np.float32(1.5)), np.empty_like(codes)
-        self._encode_under(larger, is_special, others)
+        self._encode_under(larger, is_special, self._magnitudes(), others)
         better = self._is_better(self._error(larger, others), self._error(scales, codes))
         scales[better] = larger[better]
         codes.reshape(len(scales), -1)[better] = others.reshape(len(scales), -1)[better]
@@ -427,10 +428,10 @@ class Chunk:
     def _magnitudes(self) -> np.ndarray:
         return np.bitwise_and(self.bits, MAGNITUDE, out=self.buffers.magnitudes[: self.bits.size])
 
-    def _ratio(self) -> tuple[np.ndarray, bool]:
+    def _ratio(self, magnitudes: np.ndarray) -> tuple[np.ndarray, bool]:
         """t of each block, and whether there is NaN or Inf in any."""
         order, size = ORDERS[self.numerics.order], self.numerics.block_size
-        amax = block_amax(magnitudes := self._magnitudes(), size)
+        amax = block_amax(magnitudes, size)
         is_special = bool((amax >= INFINITY).any())
         has_nan = np.flatnonzero(amax > INFINITY)
         if has_nan.size and order.ignores_nan:
@@ -443,13 +444,14 @@ class Chunk:
         codes = nearest_codes(t, scale)
         return np.where(codes == 0, nearest_codes(np.array([zero], np.float32), scale), codes) if zero else codes
 
-    def _encode_under(self, scales: np.ndarray, is_special: bool, codes: np.ndarray) -> None:
-        """Write the codes of all blocks under these scales."""
+    def _encode_under(self, scales: np.ndarray, is_special: bool, magnitudes: np.ndarray, codes: np.ndarray) -> None:
+        """Write the codes of all blocks under these scales; ``magnitudes`` are overwritten."""
         order, size = ORDERS[self.numerics.order], self.numerics.block_size
         factors = order.factor(np.take(code_values(self.numerics.block.scale), scales), self.constants.d)
-        y = self._magnitudes().view(np.float32)
+        y = magnitudes.view(np.float32)
         order.scaled(y, broadcast(factors, size, self.buffers.factors[: y.size]), out=y)
-        is_nan = np.isnan(y) if is_special or not np.isfinite(factors).all() else None
+        makes_nan = is_special or not (np.isfinite(factors) & (factors > 0)).all()
+        is_nan = np.isnan(y) if makes_nan else None
         is_zero = None if order.signed_zero else y == 0
         encode(y, self.bits, _element_rules(self.numerics), self.buffers, codes, self.random)
         if is_zero is not None:
