@@ -16,10 +16,9 @@ import numpy as np
 from ..hdl import HardwareConfig
 from ..host.errors import ToolError
 from ..host.processes import python, run
-from ..sim.operations import of
-from ..sim.transactions import Transactions, fields, packed, word
+from ..sim.transactions import Transactions, fields, word
 from ..spec import BlockOperation, Encode, Port, Role
-from .design import Cut, Design
+from .design import Cut, Design, Part
 from .solver import solver_version
 from .structure import StructureError
 
@@ -27,59 +26,62 @@ __all__ = ["branch_blocks"]
 
 SECONDS = 20
 """That the solver is given for all wires of a design."""
-USUAL = 48
-"""How many random blocks tell which bits are rare."""
+RANDOM = 16
+"""How many random blocks at most tell which bits are rare, in a quarter of the time."""
 VARIANTS = 16
 """How many variants of each of two kinds (`_flipped`, `JOINED`) are made of a block that the solver found. A block
 that takes a branch may still give the same codes; of its variants some do not."""
 CHANGED = 1 / 48
 """The share of bits that `_flipped` inverts."""
 
-WIRE = re.compile(r"^\(define-fun \|\S+_n ([^|]+)\| \(\(state \|[^|]+\|\)\) (Bool|\(_ BitVec (\d+)\))", re.MULTILINE)
-"""A wire that a part has, and its bits."""
-
 PROGRAM = """
-import json, random, sys, time, bitwuzla
+import json, random, sys, time
+from bitwuzla import Bitwuzla, Kind, Option, Options, Parser, Result, TermManager
 asked = json.load(open(sys.argv[1]))
-manager, options = bitwuzla.TermManager(), bitwuzla.Options()
-options.set(bitwuzla.Option.PRODUCE_MODELS, True)
-options.set(bitwuzla.Option.TIME_LIMIT_PER, 1000)
-parser = bitwuzla.Parser(manager, options, base=10)
+manager, options, chance = TermManager(), Options(), random.Random(0)
+options.set(Option.PRODUCE_MODELS, True)
+options.set(Option.TIME_LIMIT_PER, 1000)
+parser = Parser(manager, options, base=10)
 parser.parse(asked["text"], True, False)
-solver = bitwuzla.Bitwuzla(manager, options)
+solver = Bitwuzla(manager, options)
 inputs = parser.parse_term(asked["inputs"])
-wires = list({solver.simplify_term(parser.parse_term(wire)): None for wire in asked["wires"]})
+wires = list(dict.fromkeys(solver.simplify_term(parser.parse_term(wire)) for wire in asked["wires"]))
 widths = [0 if wire.sort().is_bool() else wire.sort().bv_size() for wire in wires]
 goals = [(i, bit, value) for i, width in enumerate(widths) for bit in range(max(width, 1)) for value in (0, 1)]
-random.Random(0).shuffle(goals)
-goals.sort(key=lambda goal: widths[goal[0]] <= 1)  # the last are the first: conditions
+chance.shuffle(goals)
+goals.sort(key=lambda goal: widths[goal[0]] <= 1)  # the last are asked for first: conditions
 
-def bits(wire, bit, value):
-    if not wire.sort().is_bool():
-        wire = manager.mk_term(bitwuzla.Kind.BV_EXTRACT, [wire], [bit, bit])
-        wire = manager.mk_term(bitwuzla.Kind.EQUAL, [wire, manager.mk_bv_value(manager.mk_bv_sort(1), 1)])
-    return wire if value else manager.mk_term(bitwuzla.Kind.NOT, [wire])
+def goal(i, bit, value):
+    wire = wires[i]
+    if widths[i]:
+        wire = manager.mk_term(Kind.BV_EXTRACT, [wire], [bit, bit])
+        wire = manager.mk_term(Kind.EQUAL, [wire, manager.mk_bv_value(manager.mk_bv_sort(1), 1)])
+    return wire if value else manager.mk_term(Kind.NOT, [wire])
 
-def left(goals):
-    found = {i: solver.get_value(wires[i]) for i in dict.fromkeys(i for i, _, _ in goals)}
-    values = {i: int(found[i].value(2), 2) if widths[i] else int(found[i].value()) for i in found}
-    return [(i, bit, value) for i, bit, value in goals if values[i] >> bit & 1 != value]
+def drawn():
+    width = inputs.sort().bv_size()
+    block = manager.mk_bv_value(inputs.sort(), f"{chance.getrandbits(width):x}", 16)
+    return manager.mk_term(Kind.EQUAL, [inputs, block])
 
 def met(formula, goals):
     solver.push()
     solver.assert_formula(formula)
-    is_met = solver.check_sat() == bitwuzla.Result.SAT
-    block, goals = (solver.get_value(inputs).value(16), left(goals)) if is_met else (None, goals)
+    block = None
+    if solver.check_sat() == Result.SAT:
+        block = solver.get_value(inputs).value(16)
+        found = {i: solver.get_value(wires[i]) for i in dict.fromkeys(i for i, _, _ in goals)}
+        values = {i: int(found[i].value(2), 2) if widths[i] else int(found[i].value()) for i in found}
+        goals = [(i, bit, value) for i, bit, value in goals if values[i] >> bit & 1 != value]
     solver.pop()
     return block, goals
 
-end = time.monotonic() + asked["seconds"]
-for block in asked["usual"]:
-    usual = manager.mk_bv_value(inputs.sort(), block, 16)
-    _, goals = met(manager.mk_term(bitwuzla.Kind.EQUAL, [inputs, usual]), goals)
-while goals and time.monotonic() < end:
-    i, bit, value = goals.pop()
-    block, goals = met(bits(wires[i], bit, value), goals)
+start = time.monotonic()
+for _ in range(asked["random"]):
+    if time.monotonic() < start + asked["seconds"] / 4:
+        _, goals = met(drawn(), goals)
+while goals and time.monotonic() < start + asked["seconds"]:
+    formula = goal(*goals.pop())
+    block, goals = met(formula, goals)
     if block:
         print(block, flush=True)
 """
@@ -99,14 +101,17 @@ def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], N
         (part,) = design.parts(Cut(design.top, kept="w:*"))
     except StructureError:  # the proof did without the names of these wires
         return _with_variants([], rules, entering)
-    names = {port.name for port in entering}
-    wires = [part.wire(name, "s") for name, _, _ in WIRE.findall(part.text) if name not in names]
+    text = _in_one_state(part)
+    given = [f"|{part.name}_n {port.name}|" for port in entering]
+    wires = re.findall(rf"^\(define-fun (\|{re.escape(part.name)}_n [^|]+\|) ", text, re.M)
+    asked = {
+        "text": text,
+        "inputs": given[0] if len(given) == 1 else f"(concat {' '.join(given)})",
+        "wires": [wire for wire in wires if wire not in given],
+        "random": RANDOM,
+        "seconds": SECONDS,
+    }
     file = design.folder / "branches.json"
-    text = "(set-logic ALL)\n" + part.text + part.state("s")
-    given = [part.wire(port.name, "s") for port in entering]
-    inputs = given[0] if len(given) == 1 else f"(concat {' '.join(given)})"
-    usual = _packed(of(rules).random(rules, USUAL, 0), entering)
-    asked = {"text": text, "inputs": inputs, "wires": wires, "usual": usual, "seconds": SECONDS}
     file.write_text(json.dumps(asked))
     done = run(python(PROGRAM, file.name), cwd=design.folder)
     file.unlink()
@@ -115,12 +120,13 @@ def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], N
     return _with_variants([int(line, 16) for line in done.output.split()], rules, entering)
 
 
-def _packed(blocks: Transactions, entering: list[Port]) -> list[str]:
-    """Each block as a hexadecimal number, in which the last port has the low bits."""
-    words = [0] * len(blocks)
-    for port in entering:
-        words = [word << port.width | packed(row, port.bits) for word, row in zip(words, blocks[port.role])]
-    return [f"{word:x}" for word in words]
+def _in_one_state(part: Part) -> str:
+    """The functions of a part as names for what they are in one state, ``s``: a solver computes each of these once."""
+    name = re.escape(part.name)
+    (sort,) = re.findall(rf"^\(define-sort \|{name}_s\| \(\) (.*)\)$", part.text, re.M)
+    text = re.sub(rf"^\(define-fun \|{name}_t\| .*$", "", part.text, flags=re.M)  # of two states
+    text = re.sub(r"\((\|[^|]+\|) state\)", r"\1", text.replace(f"((state |{part.name}_s|))", "()"))
+    return f"(set-logic ALL)\n(declare-const s {sort})\n" + re.sub(r"\bstate\)", "s)", text)
 
 
 def _with_variants(found: list[int], rules: BlockOperation, entering: list[Port]) -> Transactions:
