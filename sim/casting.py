@@ -103,7 +103,7 @@ def everything(rules: Cast) -> Iterator[Transactions]:
 
 def boundary(rules: Cast) -> Transactions:
     """Every sign and exponent of the source, with each fraction that the destination has with one bit more, and the
-    ones beside it: there every rounding changes. All patterns, where these are not more.
+    ones beside it: there every rounding changes; and `_sticky`. All patterns, where these are not more.
     """
     source, bits = rules.source, rules.destination.man_bits + 2
     if source.man_bits <= bits:
@@ -111,6 +111,22 @@ def boundary(rules: Cast) -> Transactions:
     steps = np.arange(1 << bits) << (source.man_bits - bits)
     fractions = np.unique((steps[:, None] + np.arange(-1, 2)) % (1 << source.man_bits))
     patterns = (np.arange(1 << (source.bits - source.man_bits))[:, None] << source.man_bits | fractions).reshape(-1)
+    around = _words(rules, patterns[_apart(rules, np.arange(len(patterns)), len(patterns))])
+    return Transactions.joined([around, _sticky(rules)])
+
+
+def _sticky(rules: Cast) -> Transactions:
+    """In every binade in the range of the destination its number 2**e, and the one half a place above, with each bit
+    of the fraction alone: random numbers have several bits there, which hide one that is not looked at.
+    """
+    source, to = rules.source, rules.destination
+    low, high = _fields_in_range(rules)
+    exponents = np.arange(low, high + 1) - source.bias
+    half = np.maximum(exponents, to.emin) - to.man_bits - 1 - exponents + source.man_bits  # its bit of the fraction
+    halves = np.where((half >= 0) & (half < source.man_bits), 1 << np.clip(half, 0, source.man_bits), 0)
+    bits = np.append(0, 1 << np.arange(source.man_bits))
+    fractions = np.stack([np.zeros_like(halves), halves], axis=1)[:, :, None] | bits
+    patterns = np.unique(np.arange(low, high + 1)[:, None, None] << source.man_bits | fractions)
     return _words(rules, patterns[_apart(rules, np.arange(len(patterns)), len(patterns))])
 
 
@@ -198,7 +214,7 @@ def regression(rules: Cast, blocks: int, seed: int) -> dict[str, Transactions]:
     ]
     return {
         "boundary": Transactions.joined(chosen),
-        "single bits": _alone(rules),
+        "single bits": Transactions.joined([_alone(rules), _spread(_sticky(rules), COVERED)]),
         "random": random(rules, blocks, seed),
     }
 

@@ -168,6 +168,12 @@ def changed_reader(change):
     return plant
 
 
+def without_a_bit(monkeypatch):
+    right = number_cast._cut
+    left_out = 1 << 9
+    monkeypatch.setattr(number_cast, "_cut", lambda fraction, rules: right((fraction & ~left_out)[:23], rules))
+
+
 def changed_rounding(rounding, decide):
     return lambda monkeypatch: monkeypatch.setitem(number_cast.ROUNDINGS, rounding, decide)
 
@@ -177,6 +183,7 @@ BUGS = {
     "a subnormal result is not shifted": ("e5m2", "fp32", unshifted_subnormals),
     "-0 is lost": ("e2m1", "bf16", changed_reader(lambda s, f, m, k: (s & ~k["is_zero"], f, m, k))),
     "NaN is a number": ("e3m2", "fp16", changed_reader(lambda s, f, m, k: (s, f, m, {**k, "is_nan": s & ~s}))),
+    "one bit of the fraction is not looked at": ("e5m2", "fp32", without_a_bit),
     "a tie goes up": ("e4m3", "bf16", changed_rounding(CastRounding.RNE, lambda last, below, *rest: below)),
     "what is below the guard bit does not go up": (
         "cvt.rp.satfinite.ue8m0x2.f32",
