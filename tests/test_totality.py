@@ -80,7 +80,12 @@ TABLES = {
         "models.exact_two_level_decode": "FACTORS",
         "models.two_level_decode": "FACTORS",
     },
-    Order: {"spec.two_level": "TENSOR_SCALES", "models.exact_two_level": "ORDERS", "models.two_level": "ORDERS"},
+    Order: {
+        "spec.two_level": "TENSOR_SCALES",
+        "models.exact_two_level": "ORDERS",
+        "models.two_level": "ORDERS",
+        "models.explain_two_level": "TRACES",
+    },
     FourOverSix: {"models.exact_two_level": "POWERS", "models.two_level": "POWERS"},
     ScaleReading: {
         "models.exact_decode": "SCALE_READINGS",

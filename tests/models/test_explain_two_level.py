@@ -36,8 +36,8 @@ def test_the_worked_example():
 @pytest.mark.parametrize("profile", TWO_LEVEL)
 def test_every_order_is_explained(profile):
     """An explanation whose steps do not lead to the bits is an error."""
-    for a in (None, 0.0, 1.0, 2688.0, np.inf):
-        for block in np.concatenate([edges(), ties(), random_blocks(4, 14)]):
+    for a in (None, 0.0, 2688.0):
+        for block in np.concatenate([edges(), ties(), random_blocks(2, 14)]):
             why = explain_two_levels(block.view(np.uint32).tolist(), "nvfp4", profile, tensor_amax=a)
             assert why.to_dict()["scale"] == why.scale and len(why.elements) == 16
 
