@@ -66,12 +66,8 @@ def test_an_operation_is_written_and_read(format, order):
 
 
 def test_ids_are_of_the_rules():
-    kinds = [
-        two_level(format, profile)
-        for format in FORMATS
-        for profile in TWO_LEVEL
-        if "32" not in format or "6" not in profile
-    ]
+    kinds = [two_level(format, order=order) for format in FORMATS for order in Order]
+    kinds += [two_level("nvfp4", "nvfp4_te_4over6"), two_level("nvfp4", rounding="sr")]
     kinds += [two_level("nvfp4", source=source) for source in ("bf16", "fp16")]
     kinds += [two_level_decoding("nvfp4", profile) for profile in ("nvfp4_te", "nvfp4_ao", "nvfp4_compressed_tensors")]
     assert len({rules.id for rules in kinds}) == len(kinds)
@@ -87,19 +83,12 @@ def test_ports():
         "p": (Role.CODES, "output", 64),
     }
     names = {profile: [port.name for port in two_level("nvfp4", profile).ports] for profile in TWO_LEVEL}
-    assert names["nvfp4_ao_single"] == ["x", "scale", "p"] and names["nvfp4_te_4over6"] == [
-        "x",
-        "k",
-        "d",
-        "a",
-        "scale",
-        "p",
-    ]
+    assert names["nvfp4_ao_single"] == ["x", "scale", "p"]
+    assert names["nvfp4_te_4over6"] == ["x", "k", "d", "a", "scale", "p"]
     assert [port.name for port in two_level("nvfp4", rounding="sr").ports] == ["x", "k", "d", "random", "scale", "p"]
     assert [port.name for port in two_level_decoding("nvfp4", "nvfp4_ao_single").ports] == ["p", "scale", "y"]
-    assert all(
-        len({port.role for port in rules.ports}) == len(rules.ports) for rules in (two_level("nvfp4"), Hadamard())
-    )
+    for rules in (two_level("nvfp4"), two_level_decoding("nvfp4"), Hadamard()):
+        assert len({port.role for port in rules.ports}) == len(rules.ports)
 
 
 def test_profiles():
@@ -124,7 +113,7 @@ def test_the_usual_scale_of_another_format():
 @pytest.mark.parametrize(
     "fields, sentence",
     [
-        ({"order": "ae"}, "unknown order 'ae': did you mean 'te'?"),
+        ({"order": "model"}, "unknown order 'model': did you mean 'modelopt'?"),
         ({"four_over_six": "max"}, "unknown four_over_six 'max': did you mean 'mae'?"),
         ({"ordr": "te"}, "unknown field of TwoLevelEncode 'ordr': did you mean 'order'?"),
         ({"source": TF32}, "source must be fp32, bf16 or fp16, not tf32"),
@@ -149,25 +138,16 @@ def test_what_is_refused(fields, sentence):
     assert str(refused.value) == sentence
 
 
+NVFP4 = OTHER_BLOCKS["nvfp4"]
+
+
 @pytest.mark.parametrize(
     "block, sentence",
     [
-        (
-            "e2m1",
-            "mxfp4_e2m1 has elements e2m1 under scales e8m0: only e2m1 under e4m3 or ue5m3 are converted to by two",
-        ),
-        (
-            dataclasses.replace(OTHER_BLOCKS["nvfp4"], element=E4M3),
-            "nvfp4 has elements e4m3 under scales e4m3: only e2m1",
-        ),
-        (
-            dataclasses.replace(OTHER_BLOCKS["nvfp4"], scale=UE4M3),
-            "nvfp4 has elements e2m1 under scales ue4m3: only e2m1",
-        ),
-        (
-            dataclasses.replace(OTHER_BLOCKS["nvfp4"], shape=(8, 16)),
-            "block_size must be 16 or 32, or 16 x 16, not (8, 16)",
-        ),
+        ("e2m1", "mxfp4_e2m1 has elements e2m1 under scales e8m0: only e2m1 under e4m3 or ue5m3 are converted to"),
+        (dataclasses.replace(NVFP4, element=E4M3), "nvfp4 has elements e4m3 under scales e4m3: only e2m1"),
+        (dataclasses.replace(NVFP4, scale=UE4M3), "nvfp4 has elements e2m1 under scales ue4m3: only e2m1"),
+        (dataclasses.replace(NVFP4, shape=(8, 16)), "block_size must be 16 or 32, or 16 x 16, not (8, 16)"),
     ],
 )
 def test_blocks_that_are_refused(block, sentence):
@@ -197,9 +177,9 @@ def test_what_no_operation_wrote(kind):
 
 
 def test_no_tensor_scale_is_of_no_convention():
-    assert OTHER_BLOCKS["nvfp4"].scaled_by(Convention.NONE).tensor_scale is None
+    assert NVFP4.scaled_by(Convention.NONE).tensor_scale is None
     with pytest.raises(ValueError, match="^a tensor scale has the convention multiplier, divisor or amax, not none$"):
-        TensorScale(format=OTHER_BLOCKS["nvfp4"].tensor_scale.format, convention="none")
+        TensorScale(format=NVFP4.tensor_scale.format, convention="none")
 
 
 def test_a_transform_is_refused():
