@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-JOBS   ?= 2
+# for two processors: some tests wait for signals, and for one child after the other
+JOBS   ?= 3
 
 .PHONY: demo check test test-all table bench results qor docs clean
 
