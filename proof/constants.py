@@ -55,11 +55,20 @@ class Constants:
         value = self.value(expression)
         return int(value) if isinstance(value, SVInt) and not value.hasUnknown else None
 
+    def has_unknown(self, expression: Node) -> bool:
+        """Is an expression a constant with x or z?"""
+        from pyslang import SVInt
+
+        value = self.value(expression)
+        return isinstance(value, SVInt) and value.hasUnknown
+
     def is_exact(self, operation: Node) -> bool:
-        """Is the value of an operation on constants the one that it would have without widths? True where it has none,
-        and of other operations.
+        """Is the value of an operation on constants known, and the one that it would have without widths? True where it
+        has none, and of other operations.
         """
         name, value = operation.op.name, self.number(operation)
+        if self.has_unknown(operation):
+            return False
         operands = [operation.operand] if operation.kind.name == "UnaryOp" else [operation.left, operation.right]
         numbers = [self.number(operand) for operand in operands]
         if name not in EXACT or value is None or None in numbers:

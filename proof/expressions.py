@@ -390,8 +390,8 @@ def loses_sign(expression: Node, constants: Constants, is_widened: bool = True) 
 
 
 def depends_on_width(expression: Node, constants: Constants) -> Node | None:
-    """The first part of a constant that would have another value in more bits, or with another sign: tools differ in
-    what they give to a constant. What is assigned or cast in the end is none.
+    """The first part of a constant that would have another value in more bits, or with another sign, or is computed
+    from x: tools differ in what they give to a constant. What is assigned or cast in the end is none.
     """
     from pyslang import ast
 
@@ -401,6 +401,8 @@ def depends_on_width(expression: Node, constants: Constants) -> Node | None:
         nonlocal found
         kind = kind_of(node)
         if kind in ("UnaryOp", "BinaryOp") and is_expression(node) and not constants.is_exact(node):
+            found = found or node
+        elif kind in ("ElementSelect", "RangeSelect") and may_miss(node, constants):
             found = found or node
         elif kind == "Conversion" and node.conversionKind.name == "Propagated":
             before, after = constants.number(node.operand), constants.number(node)

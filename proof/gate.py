@@ -106,6 +106,8 @@ class _Gate:
         if kind == "GenerateBlock":
             for expression in filter(None, [symbol.conditionExpression, *symbol.caseItemExpressions]):
                 self._constant(expression)
+                if self.reader.constants.has_unknown(expression):
+                    self.object(expression.sourceRange.start, "there is x or z in what chooses a generate block")
             if symbol.isUninstantiated:
                 return ast.VisitAction.Skip
         if check := _CHECKS.get(kind):

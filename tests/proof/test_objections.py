@@ -195,6 +195,10 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
                 "assign b = a + K;",
             )
         ),
+        ("a constant has another value", "if (4'b1x0z == 4'b1000) assign p = p0; else assign p = bad;"),
+        ("x or z in what chooses a generate block", "if (4'b1x0z) assign p = p0; else assign p = bad;"),
+        (None, "localparam real F = 0.1; if (F * 3 > 0.2) assign p = p0; else assign p = bad;"),
+        (None, "localparam [7:0] K = 8'hA5; for (genvar g = 0; g < 8; g++) if (K[g]) assign p[g] = p0[g];"),
         (None, "localparam [7:0] K = ~0; localparam N = 5; if (K > N && (1 << N) - 1 == 31) assign p = p0 - K;"),
         ("no size in a concatenation", "localparam K = {2{16}}; assign p = p0 + K;"),
         ("there is a string with an escape", 'if ("\\x41" == "A") assign p = p0; else assign p = bad;'),
