@@ -508,9 +508,12 @@ def profile_of(rules: Operation, preferred: str | None = None) -> str | None:
 
 
 def like(rules: Operation, profile: str) -> Operation | None:
-    """The operation of the same formats under a profile; None where its definition has no such cast."""
+    """The operation of the same formats under a profile; None where its definition has no such cast or block."""
     if isinstance(rules, BlockOperation):
-        return under(type(rules), rules.block, profile, {})
+        try:
+            return under(type(rules), rules.block, profile, {})
+        except ValueError:
+            return None
     if not isinstance(rules, Cast) or rules.destination.name not in dict(CASTS[profile].by_destination):
         return None
     numbers: CastFields = {"destination": rules.destination} if rules.is_back else {"source": rules.source}

@@ -93,6 +93,7 @@ def test_ports():
 
 def test_profiles():
     assert [profile_of(two_level("nvfp4", name)) for name in TWO_LEVEL] == list(TWO_LEVEL)
+    assert profile_of(two_level("nvfp4_32", "nvfp4_modelopt")) == "nvfp4_modelopt"  # though 4 over 6 has no such blocks
     assert profile_of(two_level_decoding("nvfp4", "nvfp4_modelopt"), "nvfp4_modelopt") == "nvfp4_modelopt"
     for profile in (*TWO_LEVEL.values(), *TWO_LEVEL_DECODERS.values()):
         assert profile.name.startswith("nvfp4_") and profile.source and profile.date.startswith("202")
