@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-JOBS   ?= 2
+# for two processors: some tests wait for signals, and for one child after the other
+JOBS   ?= 3
 
 .PHONY: demo check test test-all table bench results qor docs clean
 
@@ -39,7 +40,8 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "mxcast: this Python has no venv: apt-get install python3-venv"; exit 1; }
 	@command -v $${CXX:-g++} >/dev/null || { echo "mxcast: a C++ compiler is needed: apt-get install g++"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@# not compiled here, but module by module when first imported: most never are
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[all]'
 	@touch $@
 
 # Measures what README.md and docs/results.md quote, and writes their tables.

@@ -392,8 +392,9 @@ def synth(
 
 
 def explore(
-    sweep: str | Path = "rounding",
+    sweep: str | Path | None = None,
     *,
+    op: str | None = None,
     tensors: Mapping[str, np.ndarray] | None = None,
     jobs: int = 2,
     force: bool = False,
@@ -403,7 +404,8 @@ def explore(
 
     Parameters
     ----------
-    sweep : one by name (``mxcast list sweeps``), or a TOML file of one
+    sweep : one by name (``mxcast list sweeps``), or a TOML file of one; the usual one of the operation unless given
+    op : the operation of the sweep; that which it has, unless given
     tensors : arrays by name, in place of the weights and distributions that ship with the package
     jobs : processes that work at a time
     force : whatever is kept
@@ -425,4 +427,4 @@ def explore(
     """
     from .explore import explore
 
-    return explore(sweep, tensors=tensors, jobs=jobs, force=force, **lists)
+    return explore(sweep, op=op, tensors=tensors, jobs=jobs, force=force, **lists)

@@ -1,9 +1,12 @@
 """Everything that docs/verification.md and README.md say is proved, mutated and exhausted, in one command.
 
-python bench/verification.py             do what is not on record for today's Verilog (hours, if nothing is), write the
-tables python bench/verification.py --render    only write the tables, from records/proofs.json, mutants.json and
-exhaustive.json
+python bench/verification.py                    do what is not on record for today's Verilog (hours, if nothing is),
+                                                write the tables
+python bench/verification.py --only 'cast ocp'  only what has all of these words
+python bench/verification.py --render           only write the tables
 """
+
+from __future__ import annotations
 
 import argparse
 import json
@@ -12,111 +15,115 @@ from pathlib import Path
 import exhaustive
 import mutants
 import proofs
+from evidence import Subject, subjects, wanted
 from pages import filled, table
 
+from mxcast.host.files import write_whole
+
 ROOT = Path(__file__).parent.parent
+RECORDS = ROOT / "records"
 PAGES = (ROOT / "docs" / "verification.md", ROOT / "README.md")
 
-
-def records(path: Path) -> list[dict]:
-    return json.loads(path.read_text()) if path.exists() else []
-
-
-def rows() -> list[dict[str, str]]:
-    """A row for each format and profile: how it was proved, and in how many seconds; mutants; all inputs."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    for r in records(proofs.KEPT):
-        column = {"netlist": f"netlist {r['netlist']}", "z3": "by z3", "monolithic": "at once", "composed": "proved"}[
-            r["method"]
-        ]
-        row = found.setdefault((r["profile"], r["format"]), {})
-        row[column] = f"{r['seconds']:.0f} s" if r["status"] == "PASS" else r["status"]
-    for r in records(mutants.KEPT):
-        row = found.setdefault((r["profile"], r["format"]), {})
-        row["faults killed"] = f"{r['killed']} of {r['faults']}"
-        row["by the regression"] = str(r["killed_by_suite"])
-        row["proved harmless"] = str(r["equivalent"])
-        row["mistakes refuted"] = f"{r['refuted']} of {r['mistakes']}"
-    for r in records(exhaustive.KEPT):
-        row = found.setdefault((r["profile"], r["format"]), {})
-        row["blocks of all inputs"] = f"{r['blocks']:,}" + (
-            "" if not r["mismatched_blocks"] else f", {r['mismatched_blocks']:,} differ"
-        )
-    order = {profile: number for number, profile in enumerate(proofs.PROFILES)}
-    return [
-        {"profile": profile, "format": format, **row}
-        for (profile, format), row in sorted(found.items(), key=lambda item: order[item[0][0]])
-    ]
-
-
+CHECKS = {**proofs.CHECKS, **mutants.CHECKS, **exhaustive.CHECKS}
+FILES = tuple(dict.fromkeys(check.kept for check in CHECKS.values()))
+LABELS = ("operation", "target", "profile", "format")
 COLUMNS = (
-    "profile",
-    "format",
-    "proved",
-    "netlist xcu",
-    "netlist ecp5",
-    "at once",
-    "by z3",
+    *LABELS,
+    *proofs.CHECKS,
     "faults killed",
     "by the regression",
     "proved harmless",
     "mistakes refuted",
-    "blocks of all inputs",
+    "all inputs",
 )
 
 
-def markdown(found: list[dict[str, str]], columns: tuple[str, ...]) -> str:
-    return table(columns, ([row.get(name, "-") for name in columns] for row in found), texts=2)
+def records(kept: str) -> list[dict]:
+    path = RECORDS / f"{kept}.json"
+    return json.loads(path.read_text()) if path.exists() else []
 
 
-def summary(found: list[dict[str, str]]) -> str:
-    """The README's table: the ranges of each profile for which faults were planted, and the others in a sentence."""
-    lines, others = [], {}
-    for profile in dict.fromkeys(row["profile"] for row in found):
-        mine = [row for row in found if row["profile"] == profile]
-        passed = [float(row["proved"].split()[0]) for row in mine if row.get("proved", "").endswith(" s")]
-        killed = [list(map(int, row["faults killed"].split(" of "))) for row in mine if "faults killed" in row]
-        if not killed:
-            others[f"`{profile}`"] = f"{len(passed)} of {len(mine)}"
-            continue
-        lines.append(
-            {
-                "profile": profile,
-                "formats proved": f"{len(passed)} of {len(mine)}",
-                "solver time": f"{min(passed):.0f} to {max(passed):.0f} s" if passed else "-",
-                "faults killed": f"{sum(k for k, _ in killed):,} of {sum(n for _, n in killed):,}",
-                "all inputs": f"{sum('blocks of all inputs' in row for row in mine)} of {len(mine)}",
-            }
+def labelled(check: str, subject: Subject) -> dict[str, str]:
+    return {**subject.label, "config_id": subject.config.config_id, "check": check}
+
+
+def on_record(check: str, subject: Subject) -> dict | None:
+    """The record of what this would be today, if there is one; that of another subject with the same Verilog too."""
+    today = {"check": check, **CHECKS[check].identity(subject)}
+    found = (r for r in records(CHECKS[check].kept) if all(r.get(name) == value for name, value in today.items()))
+    return next(({**r, **labelled(check, subject)} for r in found), None)
+
+
+def keep(kept: str, found: list[dict]) -> None:
+    write_whole(RECORDS / f"{kept}.json", json.dumps(found, indent=1) + "\n")
+
+
+def complete(words: set[str]) -> None:
+    """Do what is not on record, of what has all of these words; each outcome is kept as soon as it is there."""
+    for name, subject in wanted():
+        check = CHECKS[name]
+        if words <= {*str(subject).split(), *name.split()} and on_record(name, subject) is None:
+            made = {**labelled(name, subject), **check.identity(subject), **check.outcome(subject)}
+            print(f"{name}: {subject}: {check.cells(made)}", flush=True)
+            keep(check.kept, [*records(check.kept), made])
+
+
+def sort() -> None:
+    """Keep the records in the order of the tables, and those of today only."""
+    for kept in FILES:
+        today = (on_record(name, subject) for name, subject in wanted() if CHECKS[name].kept == kept)
+        keep(kept, [r for r in today if r is not None])
+
+
+def rows() -> list[dict[str, str]]:
+    """A row for each subject, by column."""
+    found = {tuple(subject.label.values()): subject.label for subject in subjects()}
+    for kept in FILES:
+        for r in records(kept):
+            found[tuple(r[name] for name in LABELS)] |= CHECKS[r["check"]].cells(r)
+    return list(found.values())
+
+
+def summary() -> str:
+    """The README's table: a row for each operation and target."""
+    lines = []
+    for chosen in dict.fromkeys((subject.operation, subject.target) for subject in subjects()):
+        proved, mutated, exhausted = (
+            [r for r in records(kept) if (r["operation"], r["target"]) == chosen] for kept in FILES
         )
-    counts = " and ".join(dict.fromkeys(others.values()))
-    return markdown(lines, tuple(lines[0])) + (f"\nProved too: {', '.join(others)} ({counts}).\n" if others else "")
+        seconds = [r["seconds"] for r in proved if (r["check"], r["status"]) == ("proved", "PASS")]
+        killed, faults = (sum(r[name] for r in mutated) for name in ("killed", "faults"))
+        alike = sum(not r["mismatched_blocks"] for r in exhausted)
+        span = " to ".join(proofs.rounded(bound(seconds, default=0)) for bound in (min, max))
+        lines.append([*chosen, len(seconds), span, f"{killed:,} of {faults:,}" if mutated else None, alike or None])
+    return table(["operation", "target", "proved", "solver time", "faults killed", "all inputs"], lines, texts=2)
 
 
 def versions() -> str:
-    kept, mutated = records(proofs.KEPT), records(mutants.KEPT)
-    tools = dict.fromkeys(f"{r['solver']} {r['solver_version']}" for r in kept)
+    proved, mutated = records("proofs"), records("mutants")
+    tools = dict.fromkeys(f"{r['solver']} {r['solver_version']}" for r in proved)
     return (
-        f"\n{', '.join(tools)}; Yosys {', '.join(dict.fromkeys(r['yosys'] for r in kept))}; "
-        f"{mutated[0]['mutants'] if mutated else 0} mutants each, seed {mutated[0]['seed'] if mutated else 0}.\n"
+        f"\n{', '.join(tools)}; Yosys {', '.join(dict.fromkeys(r['yosys'] for r in proved))}; "
+        f"{mutated[0]['mutants']} mutants each, seed {mutated[0]['seed']}.\n"
     )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--render", action="store_true")
-    if not parser.parse_args().render:
-        proofs.main([])
-        mutants.main()
-        exhaustive.main()
-    for page in PAGES:
-        page.write_text(rendered(page.read_text()))
 
 
 def rendered(page: str) -> str:
     """A page with its tables."""
-    found = rows()
-    texts = {"verification": markdown(found, COLUMNS) + versions(), "proofs": summary(found) + versions()}
-    return filled(page, texts)
+    every = table(COLUMNS, ([row.get(name, "-") for name in COLUMNS] for row in rows()), texts=len(LABELS))
+    return filled(page, {"verification": every + versions(), "proofs": summary() + versions()})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--only", metavar="WORDS", default="", help="what has all of these words")
+    parser.add_argument("--render", action="store_true", help="only write the tables")
+    options = parser.parse_args()
+    if not options.render:
+        complete(set(options.only.split()))
+        sort()
+    for page in PAGES:
+        page.write_text(rendered(page.read_text()))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ..hdl import CONFIGURATIONS, CastConfig, ConverterConfig, DecoderConfig
-from ..spec import SCALARS, Cast, Decode, Encode, block_format, casting, decoding, numerics
+from ..spec import (
+    SCALARS,
+    TWO_LEVEL,
+    Cast,
+    Decode,
+    Encode,
+    block_format,
+    casting,
+    decoding,
+    is_two_level,
+    numerics,
+    two_level,
+)
 from ..spec.catalogue import known_name
 from ..spec.names import scalar_format
 from .errors import ExitCode
@@ -75,6 +87,12 @@ def compare(
     both = dict(map(assignment, set or ()))
     sides = [_side(text, both) for text in (a, b)]
     op = known_name("operation", op, CONFIGURATIONS)
+    if op == "encode" and (is_two_level(format) or all(side.profile in TWO_LEVEL for side in sides)):
+        result = _two_level("nvfp4" if format == ALL else format, sides, output)
+        output.document(result)
+        if expect_equal and not result["equal"]:
+            raise typer.Exit(ExitCode.FAILED)
+        return
     compared = {"encode": _encoders, "decode": _decoders, "cast": _casts}[op]
     results = compared([_name(name, op) for name in (FORMATS[op] if format == ALL else [format])], sides, force, output)
     output.document(results if format == ALL else results[0])
@@ -125,6 +143,34 @@ def _casts(names: list[str], sides: list[Side], force: bool, output: Output) -> 
         results.append(certificate.to_dict())
         _show_casts(name, sides, certificate, output)
     return results
+
+
+def _two_level(name: str, sides: list[Side], output: Output) -> dict[str, Any]:
+    from ..models import compare_two_levels
+    from ..models.compare_two_level import COMPARED
+
+    first, second = (two_level(name, side.profile, **side.fields) for side in sides)
+    found = compare_two_levels(first, second)
+    a, b = (side.text for side in sides)
+    counts = ", ".join(f"{finding.compared:,} {COMPARED[part]}" for part, finding in found.findings.items())
+    if found.equal:
+        output.say(f"{name}: equal on all {counts}")
+        return found.to_dict()
+    output.say(f"{name}: A, {a}, and B, {b}, differ; compared were {counts}")
+    rows, commands = [], []
+    for part, finding in found.findings.items():
+        witness = finding.first
+        cells = {"a": "", "block": "", "A": "", "B": ""}
+        if witness is not None:
+            amax = f"{witness.tensor_amax:.9g}"
+            cells = {"a": amax, "block": witness.values}
+            for side, scale, codes in zip("AB", witness.scales, witness.codes):
+                cells[side] = f"{scale:02X}: " + "".join(f"{code:X}" for code in codes)
+            commands += [side.explain(name, f"--amax {amax} --values {witness.values}") for side in sides]
+        rows.append({"part": part, "differ": f"{finding.differing:,}", **cells})
+    output.table(rows)
+    output.say("\n".join(f"  {command}" for command in commands))
+    return found.to_dict()
 
 
 def _side(text: str, both: dict[str, str | int]) -> Side:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Config, Json, Pad, Profile, Quiet, Set, Verbose, request
+from ..spec import Encode, TwoLevelEncode, is_two_level
+from .options import Config, Json, Pad, Profile, Quiet, Set, Verbose, request, two_level_rules
 from .output import Output
 from .text import one_line
 
@@ -33,7 +34,7 @@ def quantize(
             "--format",
             metavar="FORMAT",
             show_default=False,
-            help="e4m3, mxfp8_e4m3, int8, ... (mxcast list formats).",
+            help="e4m3, mxfp8_e4m3, int8, nvfp4, ... (mxcast list formats).",
         ),
     ] = None,
     profile: Profile = None,
@@ -63,20 +64,20 @@ def quantize(
 ) -> None:
     """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy.
 
-    F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied.
+    F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied. Of
+    nvfp4 the scale of a tensor is NAME.tensor_scale, and its largest magnitude is found first.
     """
     output = Output(json, quiet, verbose)
     usage = f"quantize {source} {target} --format {{}}"
-    chosen = request(usage, format, profile, set, config, allow_all=False).encoders[0]
-    output.configuration(chosen)
+    numerics, named = _rules(usage, format, profile, set, config, output)
     from ..tensors.files import quantize_file
 
     with output.progress(f"quantizing {source.name}") as progress:
         report = quantize_file(
             source,
             target,
-            chosen.numerics,
-            chosen.profile,
+            numerics,
+            named,
             pad=pad,
             jobs=jobs,
             seed=seed,
@@ -92,6 +93,17 @@ def quantize(
         output.say(f"copied unchanged: {', '.join(map(one_line, report.copied))}")
     output.say(f"wrote {target}")
     output.document(report.to_dict())
+
+
+def _rules(
+    usage: str, format: str | None, profile: str | None, set: list[str] | None, config: Path | None, output: Output
+) -> tuple[Encode | TwoLevelEncode, str | None]:
+    """The operation that the options mean, and its profile."""
+    if format is not None and is_two_level(format):
+        return two_level_rules(format, profile, set, config)
+    chosen = request(usage, format, profile, set, config, allow_all=False).encoders[0]
+    output.configuration(chosen)
+    return chosen.numerics, chosen.profile
 
 
 def _row(name: str, shape: str, statistics: Statistics) -> dict[str, object]:

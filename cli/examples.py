@@ -17,12 +17,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast explain e2m1 --values 0x04600001",
         'mxcast explain e5m2 --op decode --profile te --scale 0 --codes "0x01, 0x7C"',
         'mxcast explain e4m3 --op cast --values "1.5, 0x3F800001, nan"',
+        'mxcast explain nvfp4 --profile nvfp4_te --amax 10 --values "0.1, -0.25, 3.3"',
     ),
     "compare": (
         "mxcast compare nvidia te --format e4m3",
         "mxcast compare ocp ocp:scale_rule=ceil --format e2m1",
         "mxcast compare ocp ggml --op decode --format e2m1",
         "mxcast compare ptx ml_dtypes --op cast --format ue8m0 --set source=bf16",
+        "mxcast compare nvfp4_te nvfp4_ao --format nvfp4",
     ),
     "emit": (
         "mxcast emit e4m3 --profile nvidia --target xcu -o build",

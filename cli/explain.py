@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ..hdl import CastConfig, ConverterConfig
-from ..spec import Cast, Decode
-from .options import Config, Json, Op, Profile, Quiet, Set, Verbose, request
+from ..spec import Cast, Decode, TwoLevelEncode, is_two_level, profile_of
+from .options import Config, Json, Op, Profile, Quiet, Set, Verbose, request, two_level_rules
 from .output import Output
 from .values import read_byte, read_codes, read_numbers, read_random, read_values
 
@@ -62,6 +62,15 @@ def explain(
             "--random", metavar="LIST", show_default=False, help="Random bits of each number, for the rounding sr."
         ),
     ] = None,
+    amax: Annotated[
+        float | None,
+        typer.Option(
+            "--amax",
+            metavar="NUMBER",
+            show_default=False,
+            help="Of nvfp4 and its relatives: the largest magnitude of the tensor, that of the block unless given.",
+        ),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show the elements that are zero too.")] = False,
     profile: Profile = None,
     set: Set = None,
@@ -87,6 +96,11 @@ def explain(
     for option, given in of_others.get(op, {}).items():
         if given not in (None, False):
             raise ValueError(f"{option} is not of --op {op}")
+    if op == "encode" and is_two_level(format):
+        _two_level(*two_level_rules(str(format), profile, set, config), values, amax, random, everything, output)
+        return
+    if amax is not None:
+        raise ValueError(f"--amax is of formats with a scale of the tensor, such as nvfp4, not of {format}")
     usage = USAGES.get(op, "explain {}")
     asked = request(usage, format, profile, set, config, allow_all=False, op=op)
     rules = asked.configs[0].numerics
@@ -116,6 +130,31 @@ def _encoder(config: ConverterConfig, values: str, random: list[int] | None, eve
     explanation = replace(explain(block.block, config.numerics, random=random), profile=config.profile)
     show(explanation, output, block.remarks, everything)
     output.document(explanation.to_dict() | {"input": {"values": values, "remarks": list(block.remarks)}})
+
+
+def _two_level(
+    rules: TwoLevelEncode,
+    profile: str,
+    values: str | None,
+    amax: float | None,
+    random: str | None,
+    everything: bool,
+    output: Output,
+) -> None:
+    from dataclasses import replace
+
+    from ..models import explain_two_levels
+    from .two_level_steps import show
+
+    if values is None:
+        raise ValueError("values are missing: mxcast explain nvfp4 --amax 10 --values '1.5, -0.3, 0x3F800000'")
+    patterns, remarks = read_numbers(values, rules.source, rules.block_size)
+    drawn = None if random is None else read_random(random)
+    made = explain_two_levels(patterns, rules, tensor_amax=amax, random=drawn)
+    explanation = replace(made, profile=profile_of(rules, profile))
+    show(explanation, output, remarks, everything)
+    given = {"values": values, "amax": amax, "remarks": list(remarks)}
+    output.document(explanation.to_dict() | {"input": given})
 
 
 def _decoder(rules: Decode, byte: int, codes: list[int], random: list[int] | None, output: Output) -> None:

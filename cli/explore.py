@@ -1,4 +1,4 @@
-"""`mxcast explore`: what each rounding rule costs, and what it loses."""
+"""`mxcast explore`: what each rule costs, and what it loses."""
 
 from __future__ import annotations
 
@@ -30,8 +30,16 @@ Several = list[str] | None
 
 def explore(
     sweep: Annotated[
-        str, typer.Argument(metavar="SWEEP", help="A sweep by name (mxcast list sweeps), or a TOML file of one.")
-    ] = "rounding",
+        str | None,
+        typer.Argument(
+            metavar="SWEEP",
+            show_default="rounding; decoders, casts",
+            help="A sweep by name (mxcast list sweeps), or a TOML file of one.",
+        ),
+    ] = None,
+    op: Annotated[
+        str | None, typer.Option("--op", metavar="NAME", show_default="the sweep's", help="The operation of the sweep.")
+    ] = None,
     format: Annotated[
         Several,
         typer.Option("-f", "--format", metavar="NAME", show_default="the sweep's", help="Repeatable, as all these."),
@@ -69,7 +77,7 @@ def explore(
         typer.Option(
             "--objective",
             metavar="COLUMN",
-            show_default="luts, levels, sqnr_db",
+            show_default="luts, levels, sqnr_db; of decoders differing, of casts max_relative_error",
             help="What the Pareto front is made of.",
         ),
     ] = None,
@@ -109,7 +117,7 @@ def explore(
         raise ValueError("--emit-jobs - prints commands, which are no JSON: name a file, or leave out --json")
     from ..explore import chosen_sweep, exploration
     from ..explore.output import document, write
-    from ..explore.sweep import KEYS
+    from ..explore.sweep import keys_of
     from ..proof import recorded
 
     lists: dict[str, list | None] = {
@@ -118,11 +126,13 @@ def explore(
         "target": target,
         "seeds": [seeds or 3] if pnr or seeds else None,
     }
+    chosen = chosen_sweep(sweep, op)
+    keys = keys_of(chosen.operation)
     for key, value in map(assignment, set or ()):
-        if key not in KEYS:
-            raise ValueError(unknown_name("key of a sweep", key, KEYS))
+        if key not in keys:
+            raise ValueError(unknown_name("key of a sweep", key, keys))
         lists[key] = [*(lists.get(key) or ()), value]
-    chosen = chosen_sweep(sweep, **cast("Lists", {key: values for key, values in lists.items() if values}))
+    chosen = chosen.replace(**cast("Lists", {key: values for key, values in lists.items() if values}))
     if objective:
         chosen = chosen.with_objectives(objective)
     if emit_jobs:
@@ -192,23 +202,20 @@ def _given(path: Path, output: Output) -> list[Tensor]:
 
 def _show(output: Output, found: Exploration) -> None:
     """The front, and the ablation."""
+    from ..explore.operations import OPERATIONS
+
     shown = [
         "target",
         "format",
-        "scale_rule",
-        "rounding",
-        "specials",
-        "input_subnormals",
-        "element_subnormals",
-        "amax",
-        "quantizer",
-        "structure",
+        "destination",
+        *OPERATIONS[found.sweep.operation].rules,
+        *OPERATIONS[found.sweep.operation].choices,
         "registered_after",
     ]
     best = [row for row in found.rows if row.pareto]
     objectives = ", ".join(found.sweep.objectives)
     lost = ["lost"] if any(row.lost for row in found.rows) else []
-    figures = list(dict.fromkeys([*found.sweep.objectives, "luts", "levels", "sqnr_db", *lost]))
+    figures = list(dict.fromkeys([*found.sweep.objectives, *OPERATIONS[found.sweep.operation].objectives, *lost]))
     differing = _differing(shown, found.rows)
     output.table(
         [

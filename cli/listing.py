@@ -14,12 +14,18 @@ from ..spec import (
     CASTS,
     DECODE_RULES,
     INSTRUCTIONS,
+    OTHER_BLOCKS,
     PROFILES,
     PROFILES_OF,
     RULES,
     SOURCES,
+    TWO_LEVEL,
+    TWO_LEVEL_DECODE_RULES,
+    TWO_LEVEL_DECODERS,
+    TWO_LEVEL_RULES,
     Rule,
     casting,
+    is_two_level,
 )
 from ..spec.catalogue import known_name
 from ..spec.names import named_blocks
@@ -51,7 +57,7 @@ def _formats() -> Rows:
             "scale": b.scale.name,
             "source": b.element.source,
         }
-        for b in named_blocks().values()
+        for b in (*named_blocks().values(), *filter(is_two_level, OTHER_BLOCKS.values()))
     ]
 
 
@@ -124,6 +130,28 @@ def _cast_rules() -> Rows:
 def _instructions() -> Rows:
     shown = ("source", "destination", "lanes", "rounding", "overflow")
     return [{"name": name, **{key: casting(name).by_name()[key] for key in shown}} for name in INSTRUCTIONS]
+
+
+def _two_level() -> Rows:
+    return [
+        {"name": p.name, "of": of, "source": p.source, "date": p.date, "rules": dict(p.rules), "remark": p.remark}
+        for of, profiles in (("encode", TWO_LEVEL), ("decode", TWO_LEVEL_DECODERS))
+        for p in profiles.values()
+    ]
+
+
+def _two_level_rules() -> Rows:
+    listed: Rows = [
+        {"key": key, "value": str(rule), "meaning": rule.__doc__}
+        for key, rules in {**TWO_LEVEL_RULES, **TWO_LEVEL_DECODE_RULES}.items()
+        for rule in rules
+        if key != "rounding"
+    ]
+    return [
+        *listed,
+        {"key": "rounding", "value": "rne or sr", "meaning": "of elements, as of other formats; sr under te and paper"},
+        {"key": "scale_max", "value": "448 or 256", "meaning": "the scale of the largest block of a tensor"},
+    ]
 
 
 def _rules() -> Rows:
@@ -207,6 +235,8 @@ SECTIONS = {
     "casts": _casts,
     "cast-rules": _cast_rules,
     "instructions": _instructions,
+    "two-level": _two_level,
+    "two-level-rules": _two_level_rules,
     "targets": _targets,
     "sweeps": _sweeps,
 }

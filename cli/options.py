@@ -6,12 +6,23 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..hdl import BEST, CONFIGURATIONS, DECODER_CHOICES, ConverterConfig, HardwareConfig
-from ..spec import BLOCKS, CAST_RULES, DECODE_RULES, PROFILES_OF, SCALARS, TWO_LEVEL_RULES, TwoLevelEncode, is_two_level
+from ..spec import (
+    BLOCKS,
+    CAST_RULES,
+    DECODE_RULES,
+    PROFILES_OF,
+    SCALARS,
+    TWO_LEVEL,
+    TWO_LEVEL_RULES,
+    TwoLevelEncode,
+    is_two_level,
+    two_level,
+)
 from ..spec.catalogue import excerpt, known_name, unknown_name
 from ..spec.ptx import is_instruction
 from .output import Output
@@ -36,6 +47,7 @@ __all__ = [
     "assignment",
     "profile_and_fields",
     "request",
+    "two_level_rules",
 ]
 
 OPERATIONS = tuple(name for name in CONFIGURATIONS if name != TwoLevelEncode.name)
@@ -101,17 +113,17 @@ Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print the comple
 
 ALL = "all"
 
+BUILT = ("registered_after", "optimize", "target", *CONSTRAINTS)
+"""Keys of the hardware of any operation."""
+
+TWO_LEVEL_KEYS = ["source", "block_size", *TWO_LEVEL_RULES, "scale_max", "random_bits"]
+"""What --set takes of formats with two levels of scales, beside the hardware."""
+
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
-    "decode": [
-        *("destination", *DECODE_RULES, "random_bits", "block_size"),
-        *(*DECODER_CHOICES, "registered_after", "optimize", "target"),
-    ],
-    "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", "registered_after", "optimize", "target"],
-    "two_level_encode": [
-        *("source", *TWO_LEVEL_RULES, "scale_max", "random_bits", "block_size"),
-        *("form", "registered_after", "optimize", "target"),
-    ],
+    "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BUILT)],
+    "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
+    TwoLevelEncode.name: [*TWO_LEVEL_KEYS, "form", *BUILT],
 }
 """By operation, what --set takes."""
 
@@ -119,7 +131,7 @@ FORMATS: dict[str, Iterable[str]] = {
     "encode": BLOCKS,
     "decode": BLOCKS,
     "cast": SCALARS,
-    "two_level_encode": ("nvfp4", "nvfp4_32"),
+    TwoLevelEncode.name: ("nvfp4", "nvfp4_32"),
 }
 """By operation, what ``all`` formats are."""
 
@@ -195,14 +207,27 @@ def request(
     configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op](block, profile, **fields) for block in blocks)
     if constraints:
         with output.progress("choosing the stage boundaries") if output else nullcontext():
-            configs = tuple(
-                constrained(one, constraints) if isinstance(one, ConverterConfig) else one for one in configs
-            )
+            configs = tuple(constrained(one, constraints) for one in configs)
     if not allow_all and configs[0].alternatives:
         raise ValueError(
             f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"
         )
     return Request(configs=configs, many=many, name=name)
+
+
+def two_level_rules(
+    format: str, profile: str | None, assignments: list[str] | None, config: Path | None = None
+) -> tuple[TwoLevelEncode, str]:
+    """The operation that the options mean for a format with two levels of scales, and its profile."""
+    if config:
+        raise ValueError(f"a configuration file is of a converter to MX formats, not to {format}")
+    usual = next(iter(TWO_LEVEL))
+    name, replaced = profile_and_fields(usual if profile is None else profile)
+    fields: dict[str, Any] = replaced | dict(map(assignment, assignments or ()))
+    for key in fields:
+        if key not in TWO_LEVEL_KEYS:
+            raise ValueError(unknown_name("field", key, TWO_LEVEL_KEYS))
+    return two_level(format, name, **fields), name
 
 
 def profile_and_fields(text: str) -> tuple[str, dict[str, str | int]]:

@@ -259,7 +259,7 @@ def _explain(proof: Proof, output: Output) -> None:
 
 
 def _verdict(proof: Proof) -> str:
-    from ..sim.command import command_line
+    from ..hdl.command import command_line
 
     numerics, what = proof.config.numerics, f"{proof.status}: {proof.verilog.name}"
     name = f"{proof.config.formats} {proof.config.profile or proof.config.config_id}"

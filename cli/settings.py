@@ -6,9 +6,9 @@ import dataclasses
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from ..hdl import ConverterConfig, Microarchitecture
+from ..hdl import HardwareConfig, Microarchitecture
 from ..host.files import read_toml
 from ..spec import BlockFormat, Encode, block_format
 from ..spec.catalogue import excerpt, unknown_name
@@ -20,6 +20,8 @@ CONSTRAINTS = ("latency", "frequency_mhz", "delays_of")
 """Keys beside the fields of a configuration: cycles, a clock in MHz, and the target whose delays decide (ecp5)."""
 SETS = ("format", "block", "scale_rule", "registered_after")
 """Keys that take a list of names too: the modes of a converter, its stage boundaries with registers."""
+
+Config = TypeVar("Config", bound=HardwareConfig)
 
 TABLES = {
     "numerics": [*(f.name for f in dataclasses.fields(Encode)), "block_size", "operation"],
@@ -97,7 +99,7 @@ def _formats(names: str) -> list[BlockFormat]:
     return [block_format(name.strip()) for name in names.split(",")]
 
 
-def constrained(config: ConverterConfig, constraints: dict[str, Any]) -> ConverterConfig:
+def constrained(config: Config, constraints: dict[str, Any]) -> Config:
     """The configuration with the stage boundaries that meet the constraints, which are what is recorded. Raises
     ValueError and TypeError.
     """

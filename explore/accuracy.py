@@ -1,11 +1,11 @@
-"""What a rounding loses on tensors: figures of the golden model, kept by content."""
+"""What an operation loses on tensors: figures of the golden model, kept by content."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,9 +13,11 @@ import numpy as np
 
 from ..host.cache import kept_result, sources
 from ..models import dequantize, error_statistics, quantize
-from ..models.block_array import as_blocks
-from ..models.source import FORMATS, INFINITY, as_numbers, narrow, widen
-from ..spec import BF16, FP32, Encode, FloatFormat
+from ..models.block_array import as_blocks, code_values
+from ..models.cast import cast_patterns, pattern_values
+from ..models.decode import decode_blocks
+from ..models.source import DTYPES, FORMATS, INFINITY, as_numbers, narrow, widen
+from ..spec import BF16, FP32, Cast, Decode, Encode, FloatFormat, Operation, casting, numerics
 from .tensors import Tensor
 
 __all__ = ["Loss", "Sums", "loss"]
@@ -28,22 +30,26 @@ SEED = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """Against the numbers of the tensor, whatever source they are cut to. Shares are of its finite numbers that are not
-    zero; a figure that has no meaning is None. Numbers that are ``lost`` are in that figure and in no other.
+    """Of encoders and casts against the numbers of the tensor, whatever source they are cut to; of decoders, and of
+    casts back to numbers, against the exact values of the codes that the rules of OCP make of these numbers. Shares are
+    of the finite numbers that are not zero; a figure that has no meaning is None. Numbers that are ``lost`` are in that
+    figure and in no other.
     """
 
     sqnr_db: float | None
     """Signal to quantization noise ratio; infinite without noise, None without signal."""
     max_relative_error: float | None
-    """Largest abs(y - x) of a block over the block's largest abs(x)."""
+    """Largest abs(y - x) of a block over the block's largest abs(x); of decoders and casts of a number by itself."""
     saturated: float | None
-    """Share of numbers beyond the largest magnitude that an element of their block can have."""
+    """Share of numbers beyond the largest magnitude that their result can have."""
     flushed: float | None
     """Share of numbers that became zero."""
     lost: float | None
     """Share of numbers that became NaN or infinite, as all of a block with a NaN do under the rules of OCP."""
     mean_bias: float | None
     """(sum abs(y) - sum abs(x)) / sum abs(x): how much larger numbers have become, in the mean."""
+    differing: float | None = None
+    """Share of numbers whose result has another value, lost ones among them; of decoders and casts."""
 
     def to_dict(self) -> dict[str, float | None]:
         return asdict(self)
@@ -62,6 +68,7 @@ class Sums:
     lost: int = 0
     before: float = 0.0
     after: float = 0.0
+    differing: int = 0
 
     def __add__(self, other: Sums) -> Sums:
         sums = {name: value + getattr(other, name) for name, value in asdict(self).items()}
@@ -79,35 +86,39 @@ class Sums:
             flushed=self.flushed / numbers,
             lost=self.lost / numbers,
             mean_bias=(self.after - self.before) / self.before,
+            differing=(self.differing + self.lost) / numbers,
         )
 
 
-def loss(numerics: Encode, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, Loss]]:
+def loss(rules: Operation, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, Loss]]:
     """The figures over the tensors that count, and those of each by its name. Tensors are converted along their last
     axis.
     """
-    found = {tensor.name: _sums(numerics, tensor) for tensor in tensors}
+
+    def figures(sums: Sums) -> Loss:
+        return replace(sums.loss, differing=None) if isinstance(rules, Encode) else sums.loss
+
+    found = {tensor.name: _sums(rules, tensor) for tensor in tensors}
     total = sum((found[tensor.name] for tensor in tensors if tensor.counts), Sums())
-    return total.loss, {name: sums.loss for name, sums in found.items()}
+    return figures(total), {name: figures(sums) for name, sums in found.items()}
 
 
-def _sums(numerics: Encode, tensor: Tensor) -> Sums:
-    """The sums of a tensor, which is cut to the source of the numerics first where that is narrower."""
+def _sums(rules: Operation, tensor: Tensor) -> Sums:
+    """The sums of a tensor, which is cut to the source of the rules first where that is narrower."""
 
     def compute(_: Path) -> dict[str, float]:
         rows = tensor.values.reshape(-1, tensor.values.shape[-1] if tensor.values.ndim else 1)
-        if rows.shape[1] % numerics.block_size == 0:  # blocks lie within rows: the rows do not matter
-            rows = rows.reshape(-1, numerics.block_size)
+        if rows.shape[1] % rules.block_size == 0:  # blocks lie within rows: the rows do not matter
+            rows = rows.reshape(-1, rules.block_size)
         step = max(CHUNK // max(rows.shape[1], 1), 1)
-        random = np.random.default_rng(SEED) if numerics.random_bits else None
+        random = np.random.default_rng(SEED) if rules.random_bits else None
+        of_chunk = CHUNKS[rules.name]
         return asdict(
-            sum(
-                (_of_chunk(rows[start : start + step], numerics, random) for start in range(0, len(rows), step)), Sums()
-            )
+            sum((of_chunk(rows[start : start + step], rules, random) for start in range(0, len(rows), step)), Sums())
         )
 
     key: list[str | bytes] = [
-        json.dumps(numerics.to_dict(), sort_keys=True),
+        json.dumps(rules.to_dict(), sort_keys=True),
         tensor.sha256,
         str(tensor.values.shape),
         str(tensor.values.dtype),
@@ -127,34 +138,88 @@ def _nearest(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
     return narrow(patterns, source)
 
 
-def _of_chunk(x: np.ndarray, numerics: Encode, random: np.random.Generator | None) -> Sums:
+def _taken(x: np.ndarray, source: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers as they are given, as float32, and as a source takes them."""
     given = as_numbers(np.ascontiguousarray(x), FP32, patterns=True)
     patterns = widen(given, np.empty(given.shape, np.uint32))
-    if numerics.source == FP32:
-        taken = patterns.view(np.float32)  # of which every BF16 and FP16 number is one
-    else:
-        taken = given if FORMATS[given.dtype] == numerics.source else _nearest(patterns, numerics.source)
-    q = quantize(taken, numerics, pad=True, random=random)
-    found = error_statistics(given, q)
-    before = patterns.view(np.float32).astype(np.float64)
-    after = dequantize(q).astype(np.float64)
-    with np.errstate(invalid="ignore"):  # Inf less Inf, which is left out
-        error = after - before
+    exact = patterns.view(np.float32)
+    if source == FP32:
+        return exact, exact  # of which every BF16 and FP16 number is one
+    return exact, given if FORMATS[given.dtype] == source else _nearest(patterns, source)
+
+
+def _encoded(x: np.ndarray, rules: Encode, random: np.random.Generator | None) -> Sums:
+    numbers, taken = _taken(x, rules.source)
+    q = quantize(taken, rules, pad=True, random=random)
+    found = error_statistics(numbers, q)
+    sums = _compared(numbers.astype(np.float64), dequantize(q).astype(np.float64), rules.block_size)
+    return replace(sums, signal=found.signal, noise=found.noise, saturated=found.saturated, flushed=found.flushed)
+
+
+def _decoded(x: np.ndarray, rules: Decode, random: np.random.Generator | None) -> Sums:
+    q = quantize(_taken(x, FP32)[0], numerics(rules.block), pad=True)
+    codes, scales = as_blocks(q.codes, -1, rules.block_size), as_blocks(q.scales, -1, 1)
+    factors = code_values(rules.block.scale).astype(np.float64)[scales]
+    y = np.empty(codes.shape, DTYPES[rules.destination.name])
+    decode_blocks(scales[:, 0], codes, rules, y, _drawn(codes.shape, rules, random))
+    before = code_values(rules.block.element).astype(np.float64)[codes] * factors
+    return _compared(before, _values(y, rules.destination), largest=rules.destination)
+
+
+def _cast(x: np.ndarray, rules: Cast, random: np.random.Generator | None) -> Sums:
+    source = casting(rules.scalar).source if rules.is_back else rules.source
+    exact, taken = _taken(x, source)
+    patterns, before = np.ascontiguousarray(taken).view(f"u{source.bits // 8}"), exact.astype(np.float64)
+    if rules.is_back:
+        patterns = _cast_to(patterns, casting(rules.scalar), None)
+        before = pattern_values(patterns, rules.source)
+    results = _cast_to(patterns, rules, _drawn(patterns.shape, rules, random))
+    return _compared(before, pattern_values(results, rules.destination), largest=rules.destination)
+
+
+def _cast_to(patterns: np.ndarray, rules: Cast, random: np.ndarray | None) -> np.ndarray:
+    results = np.empty(patterns.shape, f"u{-(-rules.destination.bits // 8)}")
+    cast_patterns(patterns, rules, results, random)
+    return results
+
+
+CHUNKS: dict[str, Callable[..., Sums]] = {"encode": _encoded, "decode": _decoded, "cast": _cast}
+"""By the name of the operation, the sums of some rows of a tensor."""
+
+
+def _drawn(shape: tuple[int, ...], rules: Operation, random: np.random.Generator | None) -> np.ndarray | None:
+    return None if random is None else random.integers(0, 1 << rules.random_bits, shape, np.uint16)
+
+
+def _values(y: np.ndarray, destination: FloatFormat) -> np.ndarray:
+    """The values of numbers, of BF16 as patterns."""
+    return pattern_values(y.view(f"u{y.itemsize}").reshape(-1), destination).reshape(y.shape)
+
+
+def _compared(before: np.ndarray, after: np.ndarray, size: int = 1, largest: FloatFormat | None = None) -> Sums:
+    """The sums of numbers (..., n) and what became of them, in blocks of so many along the last axis."""
     counted = np.isfinite(before) & (before != 0)
     good = counted & np.isfinite(after)
+    with np.errstate(invalid="ignore"):  # Inf less Inf, which is left out
+        error = after - before
     errors, sizes = (
-        as_blocks(np.where(good, np.abs(values), 0), -1, numerics.block_size).max(axis=1, initial=0)
-        for values in (error, before)
+        as_blocks(np.where(good, np.abs(values), 0), -1, size).max(axis=1, initial=0) for values in (error, before)
     )
-    before, after = before[good], after[good]
+    beyond = (
+        0
+        if largest is None
+        else np.count_nonzero(np.abs(before[counted]) > float(largest.decode(largest.max_code).magnitude))
+    )
+    before, after, error = before[good], after[good], error[good]
     return Sums(
         numbers=int(before.size),
-        signal=found.signal,
-        noise=found.noise,
-        saturated=found.saturated,
-        flushed=found.flushed,
+        signal=float((before**2).sum()),
+        noise=float((error**2).sum()),
+        saturated=int(beyond),
+        flushed=int(np.count_nonzero(after == 0)),
         lost=int(np.count_nonzero(counted)) - int(before.size),
         largest=float((errors / np.where(sizes, sizes, 1)).max(initial=0)),
         before=float(np.abs(before).sum()),
         after=float(np.abs(after).sum()),
+        differing=int(np.count_nonzero(error)),
     )

@@ -11,11 +11,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..spec.catalogue import unknown_name
+from ..spec import Encode, Role
+from ..spec.catalogue import known_name, unknown_name
 from . import jobs
 from .ablation import Entry, ablation
 from .accuracy import loss
 from .cluster import on_cluster
+from .operations import OPERATIONS
 from .pareto import front
 from .points import Explored, Point, described
 from .sweep import SWEEPS, LeftOut, Lists, Sweep, read_sweep
@@ -67,8 +69,9 @@ class Exploration:
 
 
 def explore(
-    sweep: str | Path | Sweep = "rounding",
+    sweep: str | Path | Sweep | None = None,
     *,
+    op: str | None = None,
     tensors: Mapping[str, np.ndarray] | None = None,
     jobs: int = 2,
     scheduler: str | None = None,
@@ -78,14 +81,15 @@ def explore(
     progress: Tell | None = None,
     **lists: Unpack[Lists],
 ) -> list[Explored]:
-    """Answer every point of a sweep: what it costs, and what it loses on tensors.
+    """Answer every point of a sweep: what its hardware costs, and what it loses on tensors.
 
     Results are kept under the Verilog, the scripts and the versions of the tools: what an earlier call has answered is
     not asked again. A table: ``pandas.DataFrame(explore("formats"))``.
 
     Parameters
     ----------
-    sweep : one of `SWEEPS` by its name, a TOML file or a `Sweep`
+    sweep : one of `SWEEPS` by its name, a TOML file or a `Sweep`; the usual one of the operation unless given
+    op : the operation of the sweep; that which it has, unless given
     tensors : arrays by name, in place of the weights and distributions that ship with the package
     jobs : how many processes work at a time
     scheduler : address of a Dask scheduler, whose workers work instead
@@ -109,7 +113,7 @@ def explore(
         where a tool is missing
     """
     return exploration(
-        chosen_sweep(sweep, **lists),
+        chosen_sweep(sweep, op, **lists),
         tensors=None if tensors is None else given(tensors),
         workers=jobs,
         scheduler=scheduler,
@@ -120,8 +124,14 @@ def explore(
     ).rows
 
 
-def chosen_sweep(sweep: str | Path | Sweep, **lists: Unpack[Lists]) -> Sweep:
-    """A sweep by its name or file, with these lists in place of its own."""
+def chosen_sweep(sweep: str | Path | Sweep | None = None, op: str | None = None, **lists: Unpack[Lists]) -> Sweep:
+    """A sweep by its name or file, with these lists in place of its own. Raises ValueError where it is of another
+    operation; the sweep ``point`` is of any.
+    """
+    if op is not None:
+        op = known_name("operation", op, OPERATIONS)
+    if sweep is None:
+        sweep = OPERATIONS[op or Encode.name].sweep
     if not isinstance(sweep, Sweep):
         if str(sweep).lower() in SWEEPS:
             sweep = SWEEPS[str(sweep).lower()]
@@ -129,6 +139,10 @@ def chosen_sweep(sweep: str | Path | Sweep, **lists: Unpack[Lists]) -> Sweep:
             sweep = read_sweep(Path(sweep))
         else:
             raise ValueError(unknown_name("sweep", sweep, [*SWEEPS, "FILE.toml"]))
+    if op is not None and sweep == SWEEPS["point"]:
+        sweep = dataclasses.replace(sweep, operation=op, objectives=())
+    if op not in (None, sweep.operation):
+        raise ValueError(f"the sweep {sweep.name} is of the operation {sweep.operation}, not {op}")
     return sweep.replace(**lists)
 
 
@@ -214,7 +228,9 @@ def _row(point: Point, outcome: jobs.Outcome, tensors: Sequence[Tensor], proved:
         blocks = cost["fmax_mhz"] * 1e6  # one a cycle, with registers inside or around
         cost |= {
             "blocks_per_s": blocks,
-            "gbytes_per_s": round(blocks * numerics.block_size * numerics.source.bits / 8 / 1e9, 3),
+            "gbytes_per_s": round(
+                blocks * sum(port.width for port in numerics.ports if port.role is Role.NUMBERS) / 8 / 1e9, 3
+            ),
         }
     if not point.config.alternatives:  # which one would lose what is no figure of the whole
         total, each = loss(numerics, tensors)

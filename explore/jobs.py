@@ -13,7 +13,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from ..hdl import ConverterConfig, verilog
+from ..hdl import HardwareConfig, verilog
 from ..hdl.modules import fingerprint
 from ..host import processes
 from ..host.cache import cache_folder, keep_json, kept_json, sources
@@ -59,7 +59,7 @@ def tools(points: Sequence[Point]) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def emitted(config: ConverterConfig) -> str:
+def emitted(config: HardwareConfig) -> str:
     """The `fingerprint` of the Verilog of a configuration.
 
     It is kept under the code that emits, so that the results of a sweep are found without emitting anything.

@@ -1,4 +1,4 @@
-"""A point of an exploration: one converter on one target, and what there is to know of it."""
+"""A point of an exploration: one piece of hardware on one target, and what there is to know of it."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import shlex
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from ..hdl import GENERIC, ConverterConfig, converter_config, fields_of
-from ..hdl.architecture import CHOICES
+from ..hdl import GENERIC, ConverterConfig, HardwareConfig, config_of, converter_config, fields_of
+from ..hdl.command import command_line
 from ..host.files import sha256
 from ..spec import Encode, FloatFormat
 from ..spec.catalogue import unknown_name
-from ..spec.encode import RULES
 from ..synth import TARGETS
+from .operations import OPERATIONS
 
 __all__ = ["Explored", "Point", "checked_column", "described"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """What is measured: a converter, mapped to a target, and placed and routed with ``seeds`` seeds, or with none."""
+    """What is measured: hardware, mapped to a target, and placed and routed with ``seeds`` seeds, or with none."""
 
-    config: ConverterConfig
+    config: HardwareConfig
     target: str
     seeds: int = 0
 
@@ -31,7 +31,7 @@ class Point:
 
     @classmethod
     def from_dict(cls, parts: dict) -> Point:
-        return cls(config=ConverterConfig.from_dict(parts["config"]), target=parts["target"], seeds=parts["seeds"])
+        return cls(config=config_of(parts["config"]), target=parts["target"], seeds=parts["seeds"])
 
     @property
     def id(self) -> str:
@@ -40,8 +40,11 @@ class Point:
 
     @property
     def flags(self) -> list[str]:
-        """The format, and the options of the command that mean this converter beside its target."""
-        config, numerics = self.config, self.config.numerics
+        """The format, and the options of the command that mean this hardware beside its target."""
+        config = self.config
+        if not isinstance(config, ConverterConfig):
+            return shlex.split(command_line(config, TARGETS[self.target].optimized_as))
+        numerics = config.numerics
         profile = config.profile or "ocp"
         usual = converter_config(numerics.block.element, profile).numerics
         replaced = {
@@ -65,7 +68,7 @@ class Point:
 
     @property
     def emit(self) -> str:
-        """The command that writes this converter."""
+        """The command that writes this hardware."""
         target = TARGETS[self.target].optimized_as
         return shlex.join(["mxcast", "emit", *self.flags, *([] if target == GENERIC else ["--target", target])])
 
@@ -107,21 +110,32 @@ class Explored:
     profile: str | None
     source: str
     block_size: int
-    scale_rule: str
-    rounding: str
     random_bits: int
-    specials: str
-    input_subnormals: str
-    element_subnormals: str
-    overflow: str
-    amax: str
-    amax_key: str
-    quantizer: str
-    structure: str
     registered_after: str
     target: str
     status: str
     """``done`` or ``failed``."""
+    operation: str = "encode"
+    destination: str | None = None
+    """Of decoders and casts. What follows is of those operations that have it."""
+    scale_rule: str | None = None
+    rounding: str | None = None
+    specials: str | None = None
+    input_subnormals: str | None = None
+    element_subnormals: str | None = None
+    overflow: str | None = None
+    scale_reading: str | None = None
+    subnormals: str | None = None
+    nan: str | None = None
+    nan_substitute: str | None = None
+    zero: str | None = None
+    negative: str | None = None
+    underflow: str | None = None
+    amax: str | None = None
+    amax_key: str | None = None
+    quantizer: str | None = None
+    lane: str | None = None
+    structure: str | None = None
     error: str | None = None
     log: str | None = None
     """The end of what the tools said of a failed point."""
@@ -146,7 +160,7 @@ class Explored:
     blocks_per_s: float | None = None
     """One block a cycle at the median Fmax."""
     gbytes_per_s: float | None = None
-    """Source numbers taken in, 10^9 bytes a second."""
+    """Numbers that enter an encoder or a cast, or leave a decoder; 10^9 bytes a second."""
     accuracy: dict[str, dict[str, float | None]] | None = None
     """Figures of each tensor by its name: those of `accuracy.Loss`."""
     sqnr_db: float | None = None
@@ -155,12 +169,13 @@ class Explored:
     flushed: float | None = None
     lost: float | None = None
     mean_bias: float | None = None
+    differing: float | None = None
     proof: str | None = "not asked"
     """What is on record of a proof of this Verilog; never assumed, and None of a failed point."""
     pareto: bool = False
     """No other point of its target is as good in every objective and better in one."""
     emit: str = ""
-    """The command that writes this converter."""
+    """The command that writes this hardware."""
 
     def to_dict(self) -> dict:
         return asdict(self)
@@ -174,17 +189,22 @@ class Explored:
 def described(point: Point) -> dict[str, Any]:
     """The fields of `Explored` that the point itself says."""
     config, numerics, architecture = point.config, point.config.numerics, point.config.microarchitecture
-    said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in RULES}
+    of, formats = OPERATIONS[numerics.name], numerics.formats
+    said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in of.rules}
+    source = formats.get("source", formats.get("element"))
+    assert source is not None
     return {
+        "operation": numerics.name,
         "id": point.id,
         "config_id": config.config_id,
         "format": config.formats,
         "profile": config.profile,
-        "source": numerics.source.name,
+        "source": source.name,
+        "destination": formats["destination"].name if "destination" in formats else None,
         "block_size": numerics.block_size,
         **said,
         "random_bits": numerics.random_bits,
-        **{name: str(getattr(architecture, name)) for name in CHOICES},
+        **{name: str(getattr(architecture, name)) for name in of.choices},
         "registered_after": ",".join(architecture.registered_after),
         "target": point.target,
         "latency_cycles": config.latency,

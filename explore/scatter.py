@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from ..spec import Decode
 from .columns import GROUPS
 from .pareto import staircase
 
@@ -100,8 +101,11 @@ def indices(rows: Sequence[dict], key: str | None) -> list[int]:
 def upright(rows: Sequence[dict]) -> tuple[str, int]:
     """The column that LUTs are drawn against, and 1 if more of it is better, -1 if less: SQNR.
 
-    But levels where SQNR is the same in all rows, as in a sweep of micro-architectures.
+    But of decoders, most of which lose nothing, the share of numbers that differ; and levels where SQNR is the same in
+    all rows, as in a sweep of micro-architectures.
     """
+    if values(rows, "operation") == [Decode.name] and len(values(rows, "differing")) > 1:
+        return "differing", -1
     return ("levels", -1) if len(values(rows, "sqnr_db")) <= 1 < len(values(rows, "levels")) else ("sqnr_db", 1)
 
 

@@ -12,25 +12,21 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
 
-from ..hdl import ConverterConfig, Goal, converter_config
+from ..hdl import ConverterConfig, Goal, HardwareConfig, configuration
 from ..hdl.architecture import CHOICES
 from ..host.files import read_toml
-from ..spec import BLOCKS, PROFILES, ScaleRule, block_format, numerics
-from ..spec.catalogue import unknown_name
-from ..spec.encode import RULES
-from ..spec.names import source_format
+from ..spec import BLOCKS, DECODERS, PROFILES, SCALARS, Cast, Decode, Encode, ScaleRule, numerics, profile_of
+from ..spec.catalogue import known_name, unknown_name
 from ..synth.devices import DEVICES
 from ..synth.pipeline import DELAYS, pipelined
 from ..synth.targets import TARGETS
+from .operations import OPERATIONS
 from .points import Point, checked_column
 
-__all__ = ["OBJECTIVES", "SWEEPS", "LeftOut", "Lists", "Sweep", "point_of", "read_sweep"]
-
-OBJECTIVES = ("luts", "levels", "sqnr_db")
-"""What the Pareto front is made of, unless something else is asked for."""
+__all__ = ["SWEEPS", "LeftOut", "Lists", "Sweep", "keys_of", "point_of", "read_sweep"]
 
 USUAL: dict[str, Any] = {"target": "xcu", "format": "e4m3", "profile": "ocp", "seeds": 0}
-"""Keys beside those of `Encode` and of `Microarchitecture`, and what a point has without them."""
+"""Keys beside those of an operation and of its hardware, and what a point has without them."""
 CONSTRAINTS = ("latency", "frequency_mhz")
 """Registers by what is wanted of them; where they go is chosen by the delays of the target, or of an ECP5 where none
 are known.
@@ -41,8 +37,8 @@ Numbers: TypeAlias = int | Iterable[int]
 
 
 class Lists(TypedDict, total=False):
-    """The keys of a grid: how a point is asked, the fields of `Encode` and of `Microarchitecture`, and constraints;
-    one value or several.
+    """The keys of a grid: how a point is asked, the fields of an operation and of its hardware, and constraints; one
+    value or several. Each operation has some of them (`keys_of`).
     """
 
     target: Texts
@@ -50,17 +46,27 @@ class Lists(TypedDict, total=False):
     profile: Texts
     seeds: Numbers
     source: Texts
+    destination: Texts
     scale_rule: Texts
+    scale_reading: Texts
     rounding: Texts
     specials: Texts
     input_subnormals: Texts
     element_subnormals: Texts
+    subnormals: Texts
     overflow: Texts
+    nan: Texts
+    nan_substitute: Texts
+    zero: Texts
+    negative: Texts
+    underflow: Texts
     random_bits: Numbers
     block_size: Numbers
+    lanes: Numbers
     amax_key: Texts
     amax: Texts
     quantizer: Texts
+    lane: Texts
     structure: Texts
     registered_after: Texts
     optimize: Texts
@@ -68,15 +74,22 @@ class Lists(TypedDict, total=False):
     frequency_mhz: Numbers
 
 
-KEYS = tuple(Lists.__annotations__)
+BUILT = ("registered_after", "optimize", *CONSTRAINTS)
+"""Keys of the hardware of every operation."""
+
+
+def keys_of(operation: str) -> tuple[str, ...]:
+    """The keys of the sweeps of an operation."""
+    return tuple(dict.fromkeys((*USUAL, *OPERATIONS[operation].keys, *BUILT)))
+
 
 Grid = Mapping[str, tuple]
-"""Values by key of `KEYS`."""
+"""Values by key of `keys_of`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A combination that no converter can have, and why."""
+    """A combination that no hardware can have, and why."""
 
     fields: dict[str, Any]
     reason: str
@@ -88,7 +101,9 @@ class Sweep:
 
     name: str
     grids: tuple[Grid, ...]
-    objectives: tuple[str, ...] = OBJECTIVES
+    operation: str = Encode.name
+    objectives: tuple[str, ...] = ()
+    """What the Pareto front is made of; what is usual for the operation unless given."""
     description: str = ""
     usual: Grid = field(default_factory=dict)
     """What a grid without the key has."""
@@ -99,14 +114,14 @@ class Sweep:
                 "the name of a sweep is letters, digits, '-', '_', '.' and spaces, as files are named after it, "
                 f"not {self.name!r}"
             )
+        object.__setattr__(self, "operation", known_name("operation", self.operation, OPERATIONS))
         object.__setattr__(self, "usual", _lists(self.usual))
         object.__setattr__(self, "grids", tuple(map(_lists, self.grids)))
         for grid in (*self.grids, self.usual):
             for key, values in grid.items():
-                _check(key, values)
-        if not self.objectives:
-            raise ValueError("objectives needs at least one column")
-        object.__setattr__(self, "objectives", tuple(dict.fromkeys(map(checked_column, self.objectives))))
+                _check(self.operation, key, values)
+        objectives = self.objectives or OPERATIONS[self.operation].objectives
+        object.__setattr__(self, "objectives", tuple(dict.fromkeys(map(checked_column, objectives))))
 
     def replace(self, **changed: Unpack[Lists]) -> Sweep:
         """The sweep with these lists in every grid, in place of what it has there."""
@@ -130,7 +145,7 @@ class Sweep:
             for values in product(*lists.values()):
                 fields = dict(zip(lists, values))
                 try:
-                    point = point_of(fields)
+                    point = point_of(fields, self.operation)
                 except ValueError as error:
                     left_out.append(LeftOut(fields=fields, reason=str(error)))
                 else:
@@ -144,14 +159,14 @@ class Sweep:
         return list(found.values()), left_out
 
 
-def point_of(fields: Mapping[str, Any]) -> Point:
-    """The point that one value for each key means; a key that is left out has its usual value. Raises ValueError where
-    no converter can be so.
+def point_of(fields: Mapping[str, Any], operation: str = Encode.name) -> Point:
+    """The point that one value for each key of an operation means; a key that is left out has its usual value. Raises
+    ValueError where no hardware can be so.
     """
     fields = USUAL | dict(fields)
     target, block, profile, seeds = (fields.pop(key) for key in USUAL)
     constraints = {key: fields.pop(key) for key in CONSTRAINTS if key in fields}
-    config = converter_config(block, profile, target=TARGETS[target].optimized_as, **fields)
+    config: HardwareConfig = configuration(operation, block, profile, **fields, target=TARGETS[target].optimized_as)
     if constraints.get("latency") or "frequency_mhz" in constraints:
         if config.latency:
             raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
@@ -166,10 +181,12 @@ def point_of(fields: Mapping[str, Any]) -> Point:
     return Point(config=_named(config), target=target, seeds=seeds)
 
 
-def _named(config: ConverterConfig) -> ConverterConfig:
-    """The configuration under the first profile that says the same of its source, whatever it was made from: equal
+def _named(config: HardwareConfig) -> HardwareConfig:
+    """The configuration under the first profile that says the same, of its source too, whatever it was made from: equal
     points look equal.
     """
+    if not isinstance(config, ConverterConfig):
+        return dataclasses.replace(config, profile=profile_of(config.numerics))
     rules = config.numerics
     names = (name for name in PROFILES if numerics(rules.block, name, source=rules.source) == rules)
     return dataclasses.replace(config, profile=next(names, None))
@@ -185,29 +202,27 @@ def _values(value: object) -> tuple:
     return tuple(int(one) if isinstance(one, Integral) and not isinstance(one, bool) else one for one in several)
 
 
-def _check(key: str, values: tuple) -> None:
+def _check(operation: str, key: str, values: tuple) -> None:
     """That each of these values is one by itself, whatever stands beside it."""
-    if key not in KEYS:
-        raise ValueError(unknown_name("key of a sweep", key, KEYS))
+    of = OPERATIONS[operation]
+    if key not in keys_of(operation):
+        raise ValueError(unknown_name("key of a sweep", key, keys_of(operation)))
     if not values:
         raise ValueError(f"{key} needs at least one value")
-    known: dict[str, Iterable[str]] = {"profile": PROFILES, "target": TARGETS}
+    known: dict[str, Iterable[str]] = {"profile": of.profiles, "target": TARGETS}
     for value in values:
-        if key in ("seeds", "block_size", "random_bits", "latency", "frequency_mhz"):
+        if key in ("seeds", *CONSTRAINTS, *of.numbers):
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise TypeError(f"{key} takes whole numbers, not {value!r}")
         elif not isinstance(value, str):
             raise TypeError(f"{key} takes texts, not {value!r}")
-        elif key == "format":
-            for name in value.split(","):
-                block_format(name.strip())
-        elif key == "source":
-            source_format(value)
-        elif key in RULES:
-            for name in value.split(","):
-                RULES[key].named(key, name.strip())
-        elif key in CHOICES:
-            CHOICES[key].named(key, value)
+        elif key in of.texts:
+            of.texts[key](value)
+        elif key in of.rules:
+            for name in value.split(",") if operation == Encode.name else [value]:
+                of.rules[key].named(key, name.strip())
+        elif key in of.choices:
+            of.choices[key].named(key, value)
         elif key == "optimize":
             Goal.named(key, value)
         elif key in known and value not in known[key]:
@@ -215,30 +230,38 @@ def _check(key: str, values: tuple) -> None:
 
 
 def read_sweep(path: Path) -> Sweep:
-    """The sweep in a TOML file: lists by key of `KEYS`, ``name``, ``objectives``, and any number of tables
-    ``[[grid]]``, each with lists of its own over those above. Raises ValueError for what is not TOML or is unknown,
-    TypeError for values of a wrong kind.
+    """The sweep in a TOML file: lists by key of `keys_of`, ``name``, ``operation``, ``objectives``, and any number of
+    tables ``[[grid]]``, each with lists of its own over those above. Raises ValueError for what is not TOML or is
+    unknown, TypeError for values of a wrong kind.
     """
     document = read_toml(path)
-    name, objectives, grids = (
+    name, operation, objectives, grids = (
         document.pop("name", path.stem),
-        document.pop("objectives", OBJECTIVES),
+        document.pop("operation", Encode.name),
+        document.pop("objectives", None),
         document.pop("grid", [{}]),
     )
     if not isinstance(name, str):
         raise TypeError(f"{path}: name must be a string, not {name!r}")
+    if not isinstance(operation, str):
+        raise TypeError(f"{path}: operation must be a string, not {operation!r}")
     if not isinstance(grids, list) or not all(isinstance(grid, dict) for grid in grids):
         raise TypeError(f"{path}: a grid is a table, written [[grid]]")
-    if not isinstance(objectives, list | tuple) or not all(isinstance(name, str) for name in objectives):
+    if objectives is not None and not (
+        isinstance(objectives, list) and all(isinstance(name, str) for name in objectives)
+    ):
         raise TypeError(f"{path}: objectives must be a list of names, not {objectives!r}")
+    if objectives == []:
+        raise ValueError(f"{path}: objectives needs at least one column")
     if not grids:
         raise ValueError(f"{path}: grid needs at least one table, written [[grid]]")
     try:
         return Sweep(
             name=name,
             grids=tuple(grids),
+            operation=operation,
             usual=_lists(document),
-            objectives=tuple(objectives),
+            objectives=tuple(objectives or ()),
             description=f"the sweep of {path.name}",
         )
     except (ValueError, TypeError) as error:
@@ -287,6 +310,18 @@ SWEEPS: dict[str, Sweep] = {
             objectives=("luts", "fmax_mhz", "latency_cycles"),
             usual={"target": ("ecp5",), "seeds": (3,), "optimize": ("speed",)},
             grids=({"latency": (0, 1, 2, 3, 4, 6, 8)},),
+        ),
+        Sweep(
+            name="decoders",
+            description="decoders of the six formats under the rules of every profile, to their usual destination",
+            operation=Decode.name,
+            grids=({"format": SHORT, "profile": tuple(DECODERS)},),
+        ),
+        Sweep(
+            name="casts",
+            description="casts from FP32 to every scalar format, by every rounding that OCP and PTX have",
+            operation=Cast.name,
+            grids=({"format": tuple(SCALARS), "profile": ("ocp", "ptx"), "rounding": ("rne", "rtz", "rp", "sr")},),
         ),
     )
 }

@@ -11,7 +11,7 @@ from ..spec.catalogue import unknown_name
 if TYPE_CHECKING:
     from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TwoLevelConfig
 
-__all__ = ["TOGETHER", "cast_stages", "decoder_stages", "element_stages", "in_order", "stages", "tree_stages"]
+__all__ = ["TOGETHER", "cast_stages", "element_stages", "in_order", "stages", "tree_stages"]
 
 TOGETHER = {"compare": 2, "radix4": 4}
 """How many numbers a node of the tree compares. Other ways to find the largest look at digits."""
@@ -35,11 +35,6 @@ def tree_stages(config: ConverterConfig) -> tuple[str, ...]:
     return ("key", *levels) if config.microarchitecture.amax_key == "reduced" else (*levels, "key")
 
 
-def decoder_stages(config: DecoderConfig) -> tuple[str, ...]:
-    """Stage boundaries inside an element decoder."""
-    return ("sum",) if config.numerics.subnormals is Subnormals.FLUSH else ("sum", "shifted")
-
-
 def stages(config: HardwareConfig) -> tuple[str, ...]:
     """After which steps hardware can have registers: each name is that of the step before the register.
 
@@ -48,8 +43,8 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
     ``digit1`` and so on, two bits of the exponent each; ``scale``; inside the quantizers ``normalised``, ``aligned``,
     ``rounded``, or ``top``, which all lanes make of the scale, ``distance``, ``chosen``; and ``output``.
 
-    Of a decoder: ``input``; ``scale``; inside the element decoders ``sum``, the exponent, and ``shifted``, where there
-    are subnormal results; and ``output``.
+    Of a decoder: ``input``; ``scale``; inside the element decoders ``read``, where each has a copy of what it is told
+    of the scale, ``sum``, the exponent, and ``shifted``, where there are subnormal results; and ``output``.
 
     Of a cast: ``input``; ``exponent``, that of the result; ``shifted``, where the destination has subnormals;
     ``rounded``; and ``output``.
@@ -66,7 +61,8 @@ def _of_encoder(config: ConverterConfig) -> tuple[str, ...]:
 
 
 def _of_decoder(config: DecoderConfig) -> tuple[str, ...]:
-    return "input", "scale", *decoder_stages(config), "output"
+    shifted = () if config.numerics.subnormals is Subnormals.FLUSH else ("shifted",)
+    return "input", "scale", "read", "sum", *shifted, "output"
 
 
 def cast_stages(config: CastConfig) -> tuple[str, ...]:

@@ -9,12 +9,11 @@ from amaranth.hdl import Module
 from ..spec import BlockFormat, Decode, NumberFormat
 from . import element_decoder, table_decoder, table_factor
 from .architecture import Lane
-from .boundaries import decoder_stages
 from .config import DecoderConfig, DecoderFields, decoder_config
 from .modules import instantiated
 from .operand import lane_name
 from .pipeline import Pipeline
-from .register import Stage
+from .register import Enable, Stage
 
 __all__ = ["FORMS", "BlockDecoder"]
 
@@ -67,23 +66,22 @@ class BlockDecoder(Pipeline[DecoderConfig]):
         unit_of, element_of = FORMS[config.microarchitecture.lane]
         unit = unit_of(config)
         m.submodules.factor_unit = instantiated(unit, platform)
-        now = Stage(m, self, control=("p", "scale", "random")).crossed("input")
+        now = Stage(m, self, control=("scale",)).crossed("input")
         m.d.comb += unit.scale.eq(now.scale)
         told = {name: getattr(unit, name) for name in unit.signature.members if name != "scale"}
-        now = now.crossed("scale", control=("p", "random"), **told)
+        now = now.crossed("scale", control=(), **told)
         elements = [element_of(config) for _ in lanes]
         for lane, element in enumerate(elements):
             m.submodules[lane_name("element", lane, rules)] = instantiated(element, platform)
-            self.tell(m, now, element)
-            m.d.comb += element.p.eq(now.p[width * lane : width * (lane + 1)])
+            m.d.comb += element.p.eq(self.p[width * lane : width * (lane + 1)])
             m.d.comb += [getattr(element, name).eq(now.values[name]) for name in told]
             if count := rules.random_bits:
-                m.d.comb += element.random.eq(now.random[count * lane : count * (lane + 1)])
-        for boundary in decoder_stages(config):  # the lanes have what they need
-            now = now.crossed(boundary, control=())
-        names = [lane_name("y", lane, rules) for lane in lanes]
-        now = now.crossed("output", control=(), **{name: element.y for name, element in zip(names, elements)})
-        m.d.comb += [self.y[bits * lane : bits * (lane + 1)].eq(now.values[name]) for lane, name in enumerate(names)]
+                m.d.comb += element.random.eq(self.random[count * lane : count * (lane + 1)])
+            if config.latency:
+                enable = Enable()
+                m.submodules[lane_name("enable", lane, rules)] = instantiated(enable, platform)
+                m.d.comb += [enable.ready.eq(self.o_ready), enable.valid.eq(self.o_valid), element.enable.eq(enable.y)]
+        m.d.comb += [self.y[bits * lane : bits * (lane + 1)].eq(element.y) for lane, element in enumerate(elements)]
         if config.latency:
             self.handshake(m)
         return m

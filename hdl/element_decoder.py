@@ -22,7 +22,7 @@ from ..spec import (
     ScaleReading,
     Subnormals,
 )
-from .boundaries import decoder_stages
+from .boundaries import stages
 from .config import DecoderConfig
 from .decoded_word import OVERFLOWS
 from .factor import EXPONENTS, FLAGS
@@ -120,7 +120,7 @@ class ElementDecoder(wiring.Component):
             **{name: In(shape) for name, shape in factor_ports(config).items()},
             **({"random": In(rules.random_bits)} if rules.random_bits else {}),
             "y": Out(rules.destination.bits),
-            **enable_port(config, decoder_stages(config)),
+            **enable_port(config, stages(config)),
         }
         super().__init__(ports)
 
@@ -128,15 +128,16 @@ class ElementDecoder(wiring.Component):
         m = Module()
         rules, to, limits = self.rules, self.rules.destination, Range(self.rules)
         element = rules.block.element
-        sign, field, magnitude, kinds = READERS[element.kind](element, self.p)
+        now = Stage(m, self, control=("p", "random")).crossed("input").crossed("scale")
+        sign, field, magnitude, kinds = READERS[element.kind](element, now.p)
         zeros, fraction = _normalised(magnitude, field, element)
-        exponent = Signal(_shape(limits.least, limits.most))
-        m.d.comb += exponent.eq(self.base + field - zeros)
         kinds |= {name: getattr(self, name) for name in FLAGS[rules.scale_reading]}
         carried = {"payload": magnitude} if rules.nan is DecodedNan.PAYLOAD and "is_nan" in kinds else {}
-        now = Stage(m, self, control=("random",)).crossed(
-            "sum", exponent=exponent, fraction=fraction, sign=sign, **kinds, **carried
-        )
+        later = {"fraction": fraction, "sign": sign, **kinds, **carried}
+        now = now.crossed("read", control=("random",), base=self.base, field=field, zeros=Value.cast(zeros), **later)
+        exponent = Signal(_shape(limits.least, limits.most))
+        m.d.comb += exponent.eq(now.base + now.field - now.zeros)
+        now = now.crossed("sum", exponent=exponent, **{name: now.values[name] for name in later})
         exponent = now.exponent.as_signed()
         is_small = Signal()
         is_large = Signal()
@@ -150,7 +151,8 @@ class ElementDecoder(wiring.Component):
         m.d.comb += exponent_field.eq(exponent if flushes else Mux(is_small, 0, exponent))
         later = {name: now.values[name] for name in ("sign", *kinds, *carried)}
         if not flushes:
-            now = now.crossed("shifted", field=exponent_field, wide=wide, is_small=is_small, is_large=is_large, **later)
+            moved = {"field": exponent_field, "wide": wide, "is_small": is_small, "is_large": is_large}
+            now = now.crossed("shifted", store_inverted=("field", "wide"), **moved, **later)
             exponent_field, wide, is_small, is_large = now.field, now.wide, now.is_small, now.is_large
 
         number = Cat(wide[below:], exponent_field)
@@ -180,7 +182,7 @@ class ElementDecoder(wiring.Component):
         if rules.zero is DecodedZero.POSITIVE:
             negative = negative & ~element_zero
         y = NANS[rules.nan](now, magnitude, negative, is_nan, rules)
-        m.d.comb += self.y.eq(y)
+        m.d.comb += self.y.eq(now.crossed("output", control=(), y=y).y)
         return m
 
 

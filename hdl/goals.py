@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations, product
 from typing import Any, Unpack
 
 from ..spec import Decode, Encode, Rule
 from ..spec.catalogue import known_name
 from .architecture import (
     CHOICES,
+    DECODER_CHOICES,
     Amax,
     AmaxKey,
     DecoderArchitecture,
@@ -21,7 +23,16 @@ from .architecture import (
     supports,
 )
 
-__all__ = ["BEST", "BEST_DECODERS", "GENERIC", "Goal", "fields_of", "optimized", "optimized_decoder"]
+__all__ = [
+    "BEST",
+    "BEST_DECODERS",
+    "GENERIC",
+    "Goal",
+    "decoder_fields_of",
+    "fields_of",
+    "optimized",
+    "optimized_decoder",
+]
 
 GENERIC = "generic"
 """The target of a converter that may be built for any."""
@@ -129,3 +140,22 @@ def fields_of(
         return chosen
 
     return min((fields(target, goal) for target in targets for goal in Goal), key=len)
+
+
+def decoder_fields_of(
+    architecture: DecoderArchitecture, rules: Decode, targets: Iterable[str] = tuple(BEST_DECODERS)
+) -> dict[str, str]:
+    """`fields_of` of a decoder."""
+    registers = {"registered_after": ",".join(architecture.registered_after)} if architecture.registered_after else {}
+
+    several = [names for count in range(len(DECODER_CHOICES) + 1) for names in combinations(DECODER_CHOICES, count)]
+    left_out = {"target": GENERIC, "optimize": str(Goal.AREA)}
+
+    def found() -> Iterator[dict[str, str]]:
+        for target, goal, names in product(targets, Goal, several):
+            chosen: Any = {name: str(getattr(architecture, name)) for name in names} | registers
+            if optimized_decoder(goal, rules, target, **chosen) == architecture:
+                asked = {"target": target, "optimize": str(goal)}
+                yield {name: value for name, value in asked.items() if value != left_out[name]} | chosen
+
+    return min(found(), key=len)

@@ -102,6 +102,7 @@ class Tables:
             return function.inputs[0]
         if function not in self.made:
             values = [known.value for known in function.inputs]
-            y = table(self.m, self.platform, self.config, name, function, *values)
+            inverted = self.config.latency > 0
+            y = table(self.m, self.platform, self.config, name, function, *values, inverted=inverted)
             self.made[function] = Known(y, function.truth)
         return self.made[function]

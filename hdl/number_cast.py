@@ -151,7 +151,8 @@ class NumberCast(wiring.Component):
         if to.subnormals:
             field, aligned, is_out = _aligned(m, now, rules, limits)
             told = {name: now.values[name] for name in told}
-            now = now.crossed("shifted", exponent=field, significand=aligned, is_gone=now.is_gone | is_out, **told)
+            moved = {"exponent": field, "significand": aligned, "is_gone": now.is_gone | is_out}
+            now = now.crossed("shifted", store_inverted=("exponent",), **moved, **told)
 
         below = len(cut) - 1 - to.man_bits  # the leading one is not part of a code
         code = Cat(now.significand[below:-1], now.exponent)

@@ -11,16 +11,38 @@ from collections.abc import Iterable, Mapping
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Member
+from amaranth.lib.wiring import In, Member, Out
 
 from .config import HardwareConfig
 
-__all__ = ["Stage", "enable_port"]
+__all__ = ["Enable", "Stage", "enable_port"]
 
 
 def enable_port(config: HardwareConfig, boundaries: Iterable[str]) -> dict[str, Member]:
     """The port ``enable`` of a component that has registers at one of these boundaries, or none."""
     return {"enable": In(1)} if set(boundaries) & set(config.microarchitecture.registered_after) else {}
+
+
+class Enable(wiring.Component):
+    """Whether registers take what comes: they do unless a result waits. Of the same function for all registers, but
+    kept apart in synthesis, so that no net reaches all of them (one for 32 lanes is the critical path of a decoder).
+
+    Ports
+    -----
+    ready, valid : in, ``o_ready`` and ``o_valid``
+    y : out, the enable
+    """
+
+    kind = "advance"  # the top module has a signal ``enable``
+    whole = True
+
+    def __init__(self) -> None:
+        super().__init__({"ready": In(1), "valid": In(1), "y": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.y.eq(self.ready | ~self.valid)
+        return m
 
 
 class Stage:

@@ -42,12 +42,15 @@ def table(
     function: Callable[..., object],
     *inputs: Value,
     signal: str | None = None,
+    inverted: bool = False,
 ) -> Signal:
     """A signal, of the name of the function unless another is given, that is ``function`` of bits, given to it as
     integers 0 and 1.
 
     Equal names are equal functions within one converter. With `Structure.KEPT` the function is a module of its own,
     which synthesis maps alone: it then costs one LUT if it has no more inputs than a LUT, whatever stands around it.
+    Where it is ``inverted``, the complement is looked up, and inverted: so synthesis makes no synchronous reset of a
+    register behind it (`Stage.crossed`).
     """
     bits = Cat(inputs)
     width = len(bits)
@@ -57,6 +60,8 @@ def table(
         part = Table(name, width, truth)
         m.submodules[f"make_{y.name}"] = instantiated(part, platform)
         m.d.comb += [part.i.eq(bits), y.eq(part.y)]
+    elif inverted:
+        m.d.comb += y.eq(~(Const(truth ^ (1 << (1 << width)) - 1, 1 << width) >> bits))
     else:
         m.d.comb += y.eq(Const(truth, 1 << width) >> bits)
     return y

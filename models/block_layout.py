@@ -49,6 +49,11 @@ class BlockLayout:
         """(n,) the value of each block's line, of (..., 1, ...) values."""
         return np.repeat(np.moveaxis(values, self.axis, -1).reshape(-1), self.blocks_in_line)
 
+    def scales_of_blocks(self, scales: np.ndarray) -> np.ndarray:
+        """(n,) the scale of each block, of scales as `scales` gives them; of repeated ones the first."""
+        lines = np.moveaxis(scales, self.axis, -1)
+        return lines.reshape(-1, self.rows, self.blocks_in_line)[:, 0].reshape(-1)
+
     def codes(self, codes: np.ndarray) -> np.ndarray:
         """Codes (n, elements of a block) along the axis, complete blocks."""
         return np.moveaxis(self._lines(codes, self.columns), -1, self.axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -21,15 +21,18 @@ from ..spec import (
     FloatFormat,
     ScaleReading,
     Subnormals,
+    TwoLevelDecodeFields,
     decoding,
+    is_two_level,
 )
 from ..spec.catalogue import excerpt
 from .block import Random, random_bits
 from .block_array import BlockArray, as_blocks, axis_last, check_codes, code_values
 from .parallel import checked_jobs, in_order
 from .source import DTYPES, require_subnormals
+from .two_level_decode import dequantize_two_level
 
-__all__ = ["decode_blocks", "decoded", "dequantize"]
+__all__ = ["decode_blocks", "decoded", "dequantize", "rounded_patterns"]
 
 CHUNK = 1 << 16
 """Elements of a chunk. What a chunk reads and writes fits the second-level cache beside the table of pairs, 512 KiB."""
@@ -39,8 +42,17 @@ Decoder = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None], None
 random bits."""
 
 
+class DequantizeFields(DecodeFields, TwoLevelDecodeFields, total=False):
+    """Fields of the operation that decodes a block format."""
+
+
 def dequantize(
-    q: BlockArray, profile: str | None = None, *, random: Random = None, jobs: int = 1, **rules: Unpack[DecodeFields]
+    q: BlockArray,
+    profile: str | None = None,
+    *,
+    random: Random = None,
+    jobs: int = 1,
+    **rules: Unpack[DequantizeFields],
 ) -> np.ndarray:
     """The numbers that scales and codes stand for: the value of each code times the factor of its block's scale byte,
     rounded once to the destination.
@@ -57,7 +69,8 @@ def dequantize(
     random : under the rounding ``sr``, the random bits of each element: an array of unsigned integers of the shape of
         the result, or a generator, of NumPy or PyTorch, that draws them
     jobs : number of threads that share the blocks; the bits do not depend on it
-    rules : fields of `Decode` that replace those of the profile, such as ``destination``
+    rules : fields of `Decode` that replace those of the profile, such as ``destination``; of NVFP4 and its relatives
+        those of `TwoLevelDecode` (`dequantize_two_level`)
 
     Returns
     -------
@@ -70,8 +83,7 @@ def dequantize(
         where q is no `BlockArray`, and where scales or codes are no NumPy array of integers
     ValueError
         where scales or codes are outside their format or do not fit each other, for unknown names, for block formats
-        with a tensor scale, with sub-blocks or with blocks of more than one axis, and for rules beside a scale format
-        other than E8M0
+        with sub-blocks, and for rules beside a scale format that has none
     RuntimeError
         where this thread flushes subnormal numbers to zero
 
@@ -83,13 +95,18 @@ def dequantize(
     require_subnormals()
     if not isinstance(q, BlockArray):
         raise TypeError(f"dequantize takes a BlockArray, such as quantize returns, not {excerpt(q)}")
+    given: Any = rules  # of the one operation or the other; an unknown one is refused
+    if is_two_level(q.block):
+        if random is not None:
+            raise ValueError(f"{q.block.name} is decoded without random bits")
+        return dequantize_two_level(q, profile, jobs=jobs, **given)
     _check_block(q.block)
     if q.block.scale != E8M0:
         check_codes(q)
         if profile is not None or rules or random is not None:
             raise ValueError(f"{q.block.name} has the scale format {q.block.scale.name}: rules are for E8M0 scales")
         return _in_shape(_products(as_blocks(q.codes, q.axis, q.block.block_size), _flat(q), q.block), q)
-    return decoded(q, _rules(q.block, profile, rules), partial(decode_blocks, jobs=jobs), random=random)
+    return decoded(q, _rules(q.block, profile, given), partial(decode_blocks, jobs=jobs), random=random)
 
 
 def _rules(block: BlockFormat, profile: str | None, fields: DecodeFields) -> Decode:
@@ -256,7 +273,7 @@ def _by_rules(rules: Decode) -> Decoder:
         if rules.zero is DecodedZero.POSITIVE:
             sign[elements == 0] = 0
         finite, is_nan = np.isfinite(products), np.isnan(products)
-        patterns = sign | _rounded(np.where(finite, np.abs(products), 0), rules, random)
+        patterns = sign | rounded_patterns(np.where(finite, np.abs(products), 0), rules, random)
         patterns[~finite] = sign[~finite] | to.inf_field
         patterns[is_nan] = NANS[rules.nan](np.broadcast_to(codes, patterns.shape)[is_nan], rules)
         np.copyto(y.view(f"u{y.itemsize}"), patterns, casting="unsafe")
@@ -291,8 +308,8 @@ OVERFLOWS: dict[DecodedOverflow, Callable[[FloatFormat], int]] = {
 """The magnitude pattern beyond the largest number."""
 
 
-def _rounded(magnitudes: np.ndarray, rules: Decode, random: np.ndarray | None) -> np.ndarray:
-    """Magnitude patterns of finite magnitudes."""
+def rounded_patterns(magnitudes: np.ndarray, rules: Decode, random: np.ndarray | None = None) -> np.ndarray:
+    """Magnitude patterns of finite float64 magnitudes, rounded to the destination."""
     to = rules.destination
     exponents = np.maximum(np.frexp(magnitudes)[1].astype(np.int64) - 1, to.emin)
     steps = np.ldexp(magnitudes, to.man_bits - exponents)

@@ -422,9 +422,7 @@ def dequantize_block(
                 "bits"
             )
     factor = block.scale.decode(scale)
-    common = tensor_scale
-    if block.tensor_scale is not None:
-        common = CONVENTIONS[block.tensor_scale.convention](tensor_scale, block)
+    common = CONVENTIONS[block.convention](tensor_scale, block)
     return [product(block.element.decode(code), factor, common / TWO**shift) for code, shift in zip(codes, shifts)]
 
 
@@ -446,5 +444,6 @@ CONVENTIONS: dict[Convention, Callable[[Fraction, BlockFormat], Fraction]] = {
     Convention.MULTIPLIER: lambda scale, block: scale,
     Convention.DIVISOR: lambda scale, block: 1 / scale,
     Convention.AMAX: lambda scale, block: scale / (block.scale.max_value * block.element.max_value),
+    Convention.NONE: lambda scale, block: scale,
 }
 """What elements and block scales are multiplied with, of a tensor scale."""

@@ -81,7 +81,7 @@ def modelopt_ratio(b: Value, k: Value, scale: FloatFormat) -> Value:
 
 
 def compressed_tensors_constants(a: Value, c: Fraction) -> tuple[Value, Value]:
-    g = divide(c, max(a, Fraction(2) ** -126) if isinstance(a, Fraction) else a)
+    g = multiply(c, divide(ONE, max(a, Fraction(2) ** -126) if isinstance(a, Fraction) else a))
     if isinstance(g, Special):
         g = ONE
     return g, g

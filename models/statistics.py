@@ -12,6 +12,7 @@ from ..spec import E8M0, FP32, Encode, NumberFormat
 from ..spec.catalogue import excerpt
 from .amax import block_amax
 from .block_array import Quantized, as_blocks, check_codes, code_values
+from .block_layout import BlockLayout
 from .element import largest_value
 from .scale import broadcast, scale_reciprocals
 from .scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
@@ -89,9 +90,9 @@ def error_statistics(x: object, q: Quantized) -> Statistics:
     """
     if not isinstance(q, Quantized):
         raise TypeError(f"statistics are of Quantized blocks, with their numerics, not of {excerpt(q)}")
-    if not isinstance(q.numerics, Encode):
-        raise TypeError(f"statistics are of blocks under E8M0 scales, not of {q.block.name}")
     check_codes(q)
+    if not isinstance(q.numerics, Encode):
+        return _two_levels(as_numbers(x, FP32, patterns=True), q)
     numbers, size = as_numbers(x, FP32, patterns=True), q.numerics.block_size
     blocks, codes, scales = (
         as_blocks(numbers, q.axis, size),
@@ -180,6 +181,32 @@ def _pairs(element: NumberFormat) -> np.ndarray:
     """
     codes = np.arange(1 << 16, dtype=np.uint16).view(np.uint8)
     return np.take(code_values(element), codes, mode="clip").view(np.complex64)
+
+
+def _two_levels(numbers: np.ndarray, q: Quantized) -> Statistics:
+    """Statistics of blocks under a scale of the tensor, in double precision."""
+    given = np.ascontiguousarray(numbers)
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        x = widen(given, np.empty(given.shape, np.uint32)).view(np.float32).astype(np.float64)
+    y, is_finite = q.dequantize().astype(np.float64), np.isfinite(x)
+    magnitudes, completed = np.where(is_finite, np.abs(x), 0), [(0, 0)] * x.ndim
+    completed[q.axis] = (0, q.codes.shape[q.axis] - x.shape[q.axis])
+    amax = BlockLayout(q.codes.shape, q.block.shape, q.axis, False).blocks(np.pad(magnitudes, completed)).max(axis=1)
+    element = q.block.element
+    is_largest = np.abs(code_values(element)[q.codes]) == float(element.max_value)
+    is_largest = np.take(is_largest, range(x.shape[q.axis]), axis=q.axis)
+    good = is_finite & np.isfinite(y)
+    return Statistics(
+        elements=x.size,
+        blocks=amax.size,
+        saturated=int(np.count_nonzero(good & is_largest & (magnitudes > np.abs(y)))),
+        flushed=int(np.count_nonzero(good & (x != 0) & (y == 0))),
+        nan=int(np.count_nonzero(np.isnan(y))),
+        amax_min=float(amax.min(initial=np.inf)),
+        amax_max=float(amax.max(initial=0)),
+        signal=float(np.sum(x[good] ** 2)),
+        noise=float(np.sum((x[good] - y[good]) ** 2)),
+    )
 
 
 def _special_statistics(

@@ -136,7 +136,7 @@ def _modelopt_ratio(b: np.ndarray, k: np.ndarray, scale: FloatFormat) -> np.ndar
 
 
 def _compressed_tensors_constants(a: np.ndarray, c: np.float32) -> tuple[np.ndarray, np.ndarray]:
-    g = c / np.maximum(a, np.finfo(np.float32).tiny)
+    g = c * (ONE / np.maximum(a, np.finfo(np.float32).tiny))
     g = np.where(np.isfinite(g), g, ONE)
     return g, g
 
@@ -270,7 +270,7 @@ def two_level_array(
         numerics=numerics,
         axis=axis,
         length=numbers.shape[axis],
-        tensor_scale=_stored_scale(constants, numerics),
+        tensor_scale=STORED[numerics.block.convention](constants),
     )
 
 
@@ -346,17 +346,13 @@ def _largest_product(numerics: TwoLevelEncode) -> np.float32:
     return np.float32(numerics.scale_max * int(E2M1.max_value))
 
 
-STORED: dict[Convention, Callable[[Constants], np.ndarray]] = {
+STORED: dict[Convention, Callable[[Constants], np.ndarray | None]] = {
     Convention.AMAX: lambda constants: constants.a,
     Convention.MULTIPLIER: lambda constants: constants.k,
     Convention.DIVISOR: lambda constants: constants.k,
+    Convention.NONE: lambda constants: None,
 }
 """What is stored as the scale of the tensor."""
-
-
-def _stored_scale(constants: Constants, numerics: TwoLevelEncode) -> np.ndarray | None:
-    tensor_scale = numerics.block.tensor_scale
-    return None if tensor_scale is None else STORED[tensor_scale.convention](constants)
 
 
 def encode_blocks(
@@ -417,13 +413,14 @@ class Chunk:
 
     def encode(self, scales: np.ndarray, codes: np.ndarray) -> None:
         """Write (n,) scales and (n * block_size,) codes."""
-        t, is_special = self._ratio()
+        magnitudes = self._magnitudes()
+        t, is_special = self._ratio(magnitudes)
         np.copyto(scales, self._scale_codes(t))
-        self._encode_under(scales, is_special, codes)
+        self._encode_under(scales, is_special, magnitudes, codes)
         if self.numerics.four_over_six is FourOverSix.OFF:
             return
         larger, others = self._scale_codes(t * np.float32(1.5)), np.empty_like(codes)
-        self._encode_under(larger, is_special, others)
+        self._encode_under(larger, is_special, self._magnitudes(), others)
         better = self._is_better(self._error(larger, others), self._error(scales, codes))
         scales[better] = larger[better]
         codes.reshape(len(scales), -1)[better] = others.reshape(len(scales), -1)[better]
@@ -431,10 +428,10 @@ class Chunk:
     def _magnitudes(self) -> np.ndarray:
         return np.bitwise_and(self.bits, MAGNITUDE, out=self.buffers.magnitudes[: self.bits.size])
 
-    def _ratio(self) -> tuple[np.ndarray, bool]:
+    def _ratio(self, magnitudes: np.ndarray) -> tuple[np.ndarray, bool]:
         """t of each block, and whether there is NaN or Inf in any."""
         order, size = ORDERS[self.numerics.order], self.numerics.block_size
-        amax = block_amax(magnitudes := self._magnitudes(), size)
+        amax = block_amax(magnitudes, size)
         is_special = bool((amax >= INFINITY).any())
         has_nan = np.flatnonzero(amax > INFINITY)
         if has_nan.size and order.ignores_nan:
@@ -447,13 +444,14 @@ class Chunk:
         codes = nearest_codes(t, scale)
         return np.where(codes == 0, nearest_codes(np.array([zero], np.float32), scale), codes) if zero else codes
 
-    def _encode_under(self, scales: np.ndarray, is_special: bool, codes: np.ndarray) -> None:
-        """Write the codes of all blocks under these scales."""
+    def _encode_under(self, scales: np.ndarray, is_special: bool, magnitudes: np.ndarray, codes: np.ndarray) -> None:
+        """Write the codes of all blocks under these scales; ``magnitudes`` are overwritten."""
         order, size = ORDERS[self.numerics.order], self.numerics.block_size
         factors = order.factor(np.take(code_values(self.numerics.block.scale), scales), self.constants.d)
-        y = self._magnitudes().view(np.float32)
+        y = magnitudes.view(np.float32)
         order.scaled(y, broadcast(factors, size, self.buffers.factors[: y.size]), out=y)
-        is_nan = np.isnan(y) if is_special or not np.isfinite(factors).all() else None
+        makes_nan = is_special or not (np.isfinite(factors) & (factors > 0)).all()
+        is_nan = np.isnan(y) if makes_nan else None
         is_zero = None if order.signed_zero else y == 0
         encode(y, self.bits, _element_rules(self.numerics), self.buffers, codes, self.random)
         if is_zero is not None:

@@ -62,8 +62,8 @@ class Activity:
     assigned: Assigned = field(default_factory=Assigned)
     """What it has written where the walk over it is."""
     nonblocking: Parts = field(default_factory=Parts)
-    delays: dict[Part, set[str]] = field(default_factory=dict)
-    """The delays after which that is written with ``<=``, as text."""
+    delays: dict[Part, set[float | None]] = field(default_factory=dict)
+    """After how many units of time that is written with ``<=``; None where that is not known."""
     listed: set[Symbol] = field(default_factory=set)
     """What stands in its sensitivity list: whole names, or those of which an edge starts it."""
     sources: dict[Symbol, Sources] = field(default_factory=dict)

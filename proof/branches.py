@@ -1,109 +1,132 @@
 """Blocks that take the branches of a design, found by a solver.
 
-Random blocks hardly ever meet a condition on many bits. So a solver finds, for each bit of a condition, a block that
-makes it 1 and a block that makes it 0, and a simulator is given these blocks.
+Random blocks hardly ever meet a condition on many bits, or have a carry through a long sum. So a solver finds, for each
+bit of each wire that random blocks leave 0 or leave 1, a block that makes it the other, and a simulator is given these
+blocks.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 
 import numpy as np
 
 from ..hdl import HardwareConfig
 from ..host.errors import ToolError
-from ..host.processes import run
+from ..host.processes import python, run
 from ..sim.transactions import Transactions, fields, word
 from ..spec import BlockOperation, Encode, Port, Role
-from .design import Cut, Design
+from .design import Cut, Design, Part
 from .solver import solver_version
 from .structure import StructureError
 
 __all__ = ["branch_blocks"]
 
 SECONDS = 20
-"""That the solver is given for all conditions of a design."""
+"""That the solver is given for all wires of a design."""
+RANDOM = 16
+"""How many random blocks at most tell which bits are rare, in a quarter of the time."""
 VARIANTS = 16
 """How many variants of each of two kinds (`_flipped`, `JOINED`) are made of a block that the solver found. A block
 that takes a branch may still give the same codes; of its variants some do not."""
 CHANGED = 1 / 48
 """The share of bits that `_flipped` inverts."""
 
-CONDITIONS = " ".join(
-    (
-        "t:$mux t:$pmux %u %ci1:+[S] w:* %i",
-        "t:$eq t:$ne %u t:$eqx %u t:$nex %u t:$lt %u t:$le %u t:$gt %u t:$ge %u t:$logic_and %u t:$logic_or %u "
-        "t:$logic_not %u t:$reduce_and %u t:$reduce_or %u t:$reduce_xor %u t:$reduce_bool %u %co1:+[Y] w:* %i",
-        "%u t:$and t:$or %u t:$xor %u r:Y_WIDTH=1 %i %co1:+[Y] w:* %i %u",
-    )
-)
-"""Yosys' selection of the wires that choose, and of the results of comparisons and of gates of one bit."""
-
-WIRE = re.compile(r"^\(define-fun \|\S+_n ([^|]+)\| \(\(state \|[^|]+\|\)\) (Bool|\(_ BitVec (\d+)\))", re.MULTILINE)
-"""A wire that a part has, and its bits."""
-
 PROGRAM = """
-import json, random, sys, time, bitwuzla
+import json, random, sys, time
+from bitwuzla import Bitwuzla, Kind, Option, Options, Parser, Result, TermManager
 asked = json.load(open(sys.argv[1]))
-manager, options = bitwuzla.TermManager(), bitwuzla.Options()
-options.set(bitwuzla.Option.PRODUCE_MODELS, True)
-options.set(bitwuzla.Option.TIME_LIMIT_PER, 1000)
-parser = bitwuzla.Parser(manager, options, base=10)
+manager, options, chance = TermManager(), Options(), random.Random(0)
+options.set(Option.PRODUCE_MODELS, True)
+options.set(Option.TIME_LIMIT_PER, 1000)
+parser = Parser(manager, options, base=10)
 parser.parse(asked["text"], True, False)
-solver = bitwuzla.Bitwuzla(manager, options)
+solver = Bitwuzla(manager, options)
 inputs = parser.parse_term(asked["inputs"])
-wires = [parser.parse_term(wire) for wire in asked["wires"]]
+wires = list(dict.fromkeys(solver.simplify_term(parser.parse_term(wire)) for wire in asked["wires"]))
 widths = [0 if wire.sort().is_bool() else wire.sort().bv_size() for wire in wires]
 goals = [(i, bit, value) for i, width in enumerate(widths) for bit in range(max(width, 1)) for value in (0, 1)]
-random.Random(0).shuffle(goals)
+chance.shuffle(goals)
+goals.sort(key=lambda goal: widths[goal[0]] <= 1)  # the last are asked for first: conditions
 
-def formula(i, bit, value):
+def goal(i, bit, value):
     wire = wires[i]
     if widths[i]:
-        wire = manager.mk_term(bitwuzla.Kind.BV_EXTRACT, [wire], [bit, bit])
-        wire = manager.mk_term(bitwuzla.Kind.EQUAL, [wire, manager.mk_bv_value(manager.mk_bv_sort(1), 1)])
-    return wire if value else manager.mk_term(bitwuzla.Kind.NOT, [wire])
+        wire = manager.mk_term(Kind.BV_EXTRACT, [wire], [bit, bit])
+        wire = manager.mk_term(Kind.EQUAL, [wire, manager.mk_bv_value(manager.mk_bv_sort(1), 1)])
+    return wire if value else manager.mk_term(Kind.NOT, [wire])
 
-end = time.monotonic() + asked["seconds"]
-while goals and time.monotonic() < end:
+def drawn():
+    width = inputs.sort().bv_size()
+    block = manager.mk_bv_value(inputs.sort(), f"{chance.getrandbits(width):x}", 16)
+    return manager.mk_term(Kind.EQUAL, [inputs, block])
+
+def met(formula, goals):
     solver.push()
-    solver.assert_formula(formula(*goals.pop()))
-    if solver.check_sat() == bitwuzla.Result.SAT:
-        print(solver.get_value(inputs).value(16), flush=True)
+    solver.assert_formula(formula)
+    block = None
+    if solver.check_sat() == Result.SAT:
+        block = solver.get_value(inputs).value(16)
         found = {i: solver.get_value(wires[i]) for i in dict.fromkeys(i for i, _, _ in goals)}
         values = {i: int(found[i].value(2), 2) if widths[i] else int(found[i].value()) for i in found}
         goals = [(i, bit, value) for i, bit, value in goals if values[i] >> bit & 1 != value]
     solver.pop()
+    return block, goals
+
+start = time.monotonic()
+for _ in range(asked["random"]):
+    if time.monotonic() < start + asked["seconds"] / 4:
+        _, goals = met(drawn(), goals)
+while goals and time.monotonic() < start + asked["seconds"]:
+    formula = goal(*goals.pop())
+    block, goals = met(formula, goals)
+    if block:
+        print(block, flush=True)
 """
 """Prints the inputs of blocks that meet goals, as hexadecimal, until all are met or the time is over."""
 
 
 def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], None]) -> Transactions:
-    """Blocks, without random bits, with which a combinational design takes its branches, as far as the
-    solver finds them in `SECONDS`, then variants of each; none where a wire has a name that SMT-LIB cannot have.
+    """Blocks, without random bits, with which the wires of a combinational design take both values, as far as random
+    blocks do not and the solver finds them in `SECONDS`, then variants of each; none where a wire has a name that
+    SMT-LIB cannot have.
     """
     solver_version("bitwuzla")
     say("looking for blocks that take every branch")
-    entering = [port for port in config.numerics.ports if port.direction == "input" and port.role is not Role.RANDOM]
+    rules = config.numerics
+    entering = [port for port in rules.ports if port.direction == "input" and port.role is not Role.RANDOM]
     try:
-        (part,) = design.parts(Cut(design.top, kept=CONDITIONS))
+        (part,) = design.parts(Cut(design.top, kept="w:*"))
     except StructureError:  # the proof did without the names of these wires
-        return _with_variants([], config.numerics, entering)
-    names = {port.name for port in entering}
-    wires = [part.wire(name, "s") for name, _, _ in WIRE.findall(part.text) if name not in names]
+        return _with_variants([], rules, entering)
+    text = _in_one_state(part)
+    given = [f"|{part.name}_n {port.name}|" for port in entering]
+    wires = re.findall(rf"^\(define-fun (\|{re.escape(part.name)}_n [^|]+\|) ", text, re.M)
+    asked = {
+        "text": text,
+        "inputs": given[0] if len(given) == 1 else f"(concat {' '.join(given)})",
+        "wires": [wire for wire in wires if wire not in given],
+        "random": RANDOM,
+        "seconds": SECONDS,
+    }
     file = design.folder / "branches.json"
-    text = "(set-logic ALL)\n" + part.text + part.state("s")
-    given = [part.wire(port.name, "s") for port in entering]
-    inputs = given[0] if len(given) == 1 else f"(concat {' '.join(given)})"
-    file.write_text(json.dumps({"text": text, "inputs": inputs, "wires": wires, "seconds": SECONDS}))
-    done = run([sys.executable, "-P", "-c", PROGRAM, file.name], cwd=design.folder)
+    file.write_text(json.dumps(asked))
+    done = run(python(PROGRAM, file.name), cwd=design.folder)
     file.unlink()
     if done.status:
         raise ToolError(f"bitwuzla failed: {(done.errors.strip().splitlines() or ['no reason given'])[-1]}")
-    return _with_variants([int(line, 16) for line in done.output.split()], config.numerics, entering)
+    return _with_variants([int(line, 16) for line in done.output.split()], rules, entering)
+
+
+def _in_one_state(part: Part) -> str:
+    """The functions of a part as names for what they are in one state, ``s``: a solver computes each of these once."""
+    name = re.escape(part.name)
+    (sort,) = re.findall(rf"^\(define-sort \|{name}_s\| \(\) (.*)\)$", part.text, re.M)
+    text = re.sub(rf"^\(define-fun \|{name}_t\| .*$", "", part.text, flags=re.M)  # of two states
+    text = re.sub(r"\((\|[^|]+\|) state\)", r"\1", text.replace(f"((state |{part.name}_s|))", "()"))
+    return f"(set-logic ALL)\n(declare-const s {sort})\n" + re.sub(r"\bstate\)", "s)", text)
 
 
 def _with_variants(found: list[int], rules: BlockOperation, entering: list[Port]) -> Transactions:

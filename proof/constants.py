@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from .slang import Node
 
 __all__ = ["Constants"]
+
+EXACT: dict[str, Callable[..., int]] = {
+    "Minus": lambda a: -a,
+    "Add": lambda a, b: a + b,
+    "Subtract": lambda a, b: a - b,
+    "Multiply": lambda a, b: a * b,
+    "Power": lambda a, b: a**b,
+    "LogicalShiftLeft": lambda a, b: a << b,
+    "ArithmeticShiftLeft": lambda a, b: a << b,
+}
+"""Operations on numbers without a width."""
+
+GROWING = ("Power", "LogicalShiftLeft", "ArithmeticShiftLeft")
+LONGEST = 4096
+"""The largest exponent or distance of these."""
 
 
 class Constants:
@@ -39,6 +54,28 @@ class Constants:
 
         value = self.value(expression)
         return int(value) if isinstance(value, SVInt) and not value.hasUnknown else None
+
+    def has_unknown(self, expression: Node) -> bool:
+        """Is an expression a constant with x or z?"""
+        from pyslang import SVInt
+
+        value = self.value(expression)
+        return isinstance(value, SVInt) and value.hasUnknown
+
+    def is_exact(self, operation: Node) -> bool:
+        """Is the value of an operation on constants known, and the one that it would have without widths? True where it
+        has none, and of other operations.
+        """
+        name, value = operation.op.name, self.number(operation)
+        if self.has_unknown(operation):
+            return False
+        operands = [operation.operand] if operation.kind.name == "UnaryOp" else [operation.left, operation.right]
+        numbers = [self.number(operand) for operand in operands]
+        if name not in EXACT or value is None or None in numbers:
+            return True
+        if name in GROWING and not 0 <= (numbers[1] or 0) <= LONGEST:
+            return False
+        return EXACT[name](*numbers) == value
 
     def set(self, variable: Node, number: int) -> None:
         """Let a variable have a value from here on."""

@@ -17,6 +17,7 @@ __all__ = [
     "STEPS",
     "body_of",
     "contents",
+    "depends_on_width",
     "dpi_import",
     "foreign",
     "has_two_states",
@@ -26,6 +27,7 @@ __all__ = [
     "is_bits",
     "is_expression",
     "is_of_reals",
+    "keeps_its_type",
     "kind_of",
     "locals_of",
     "loses_sign",
@@ -124,6 +126,21 @@ WITHOUT_A_TYPE = frozenset(("DataType", "EmptyArgument", "Streaming", "ValueRang
 
 EVERYWHERE = re.compile(r"[\s'{]*(default\s*:[\s'{]*)*('[01]|0)[\s}]*")
 """What makes the same of an element whether all of it gets it, or each of its parts."""
+
+OWN = frozenset(
+    (
+        "NamedValue",
+        "HierarchicalValue",
+        "ElementSelect",
+        "RangeSelect",
+        "MemberAccess",
+        "Concatenation",
+        "Replication",
+        "Call",
+        "IntegerLiteral",
+    )
+)
+"""Kinds of expressions whose value does not depend on what they are compared with, if their sign does not."""
 
 REAL = frozenset(("$rtoi", "$itor", "$ceil", "$floor", "$clog2"))
 """System functions of real numbers that are exact."""
@@ -337,9 +354,6 @@ def contents(expression: Node, constants: Constants) -> tuple[set[Symbol], bool,
             return ast.VisitAction.Skip
         elif kind == "BinaryOp" and node.op.name in ("Divide", "Mod"):
             is_unknown = is_unknown or not constants.number(node.right)
-        elif kind == "BinaryOp" and node.op.name == "Power":  # 0 to a negative power
-            exponent = constants.number(node.right)
-            is_unknown = is_unknown or (node.right.type.isSigned and (exponent is None or exponent < 0))
         elif kind == "Call" and not node.isSystemCall:
             called.append(node.subroutine)
         elif is_expression(node) and (foreign(node) or (kind == "Call" and node.subroutineName not in VALUES)):
@@ -363,15 +377,49 @@ def same_value(expression: Node) -> Node:
     return expression
 
 
-def loses_sign(expression: Node, constants: Constants) -> bool:
-    """Is a signed number, which may be negative, widened as if it were none?"""
+def loses_sign(expression: Node, constants: Constants, is_widened: bool = True) -> bool:
+    """Is a signed number, which may be negative, taken as if it were none, and, unless told otherwise, widened?"""
     if expression.kind.name != "Conversion":
         return False
     before, after = expression.operand.type, expression.type
-    if before.isIntegral and before.isSigned and not after.isSigned and after.bitWidth > before.bitWidth:
+    is_wider = after.bitWidth > before.bitWidth or not is_widened
+    if before.isIntegral and before.isSigned and not after.isSigned and is_wider:
         number = constants.number(expression.operand)
         return number is None or number < 0
-    return loses_sign(expression.operand, constants)
+    return loses_sign(expression.operand, constants, is_widened)
+
+
+def depends_on_width(expression: Node, constants: Constants) -> Node | None:
+    """The first part of a constant that would have another value in more bits, or with another sign, or is computed
+    from x: tools differ in what they give to a constant. What is assigned or cast in the end is none.
+    """
+    from pyslang import ast
+
+    found: Node | None = None
+
+    def look(node: Node) -> Node:
+        nonlocal found
+        kind = kind_of(node)
+        if kind in ("UnaryOp", "BinaryOp") and is_expression(node) and not constants.is_exact(node):
+            found = found or node
+        elif kind in ("ElementSelect", "RangeSelect") and may_miss(node, constants):
+            found = found or node
+        elif kind == "Conversion" and node.conversionKind.name == "Propagated":
+            before, after = constants.number(node.operand), constants.number(node)
+            if None not in (before, after) and before != after:
+                found = found or node
+        return ast.VisitAction.Advance
+
+    value_of(expression).visit(look)
+    return found
+
+
+def keeps_its_type(operand: Node, constants: Constants) -> bool:
+    """Has an operand the same value whatever type the others give it?"""
+    if loses_sign(operand, constants, is_widened=False):
+        return False
+    own = same_value(operand)
+    return own.kind.name in OWN or (own.kind.name not in LITERALS[1:] and constants.number(own) is not None)
 
 
 def value_of(expression: Node) -> Node:

@@ -15,12 +15,13 @@ from .activity import CONSTANT, Activity, Sources
 from .early_names import early_names
 from .edges import doubtful_edges
 from .elaboration import Elaboration
-from .expressions import body_of, has_two_states, is_bits, is_of_reals, whole, words
+from .expressions import body_of, depends_on_width, has_two_states, is_bits, is_of_reals, whole, words
 from .parts import Part, Symbol
 from .readers import reliance
 from .slang import Node
 from .start import not_started
 from .statements import Reader
+from .system_tasks import MESSAGES
 
 __all__ = ["Objection", "objections", "of_readers"]
 
@@ -102,8 +103,13 @@ class _Gate:
         if symbol.name.startswith("$"):
             self.object(symbol.location, f"the name {symbol.name} could be taken for a cell of a tool")
         kind = symbol.kind.name
-        if kind == "GenerateBlock" and symbol.isUninstantiated:
-            return ast.VisitAction.Skip
+        if kind == "GenerateBlock":
+            for expression in filter(None, [symbol.conditionExpression, *symbol.caseItemExpressions]):
+                self._constant(expression)
+                if self.reader.constants.has_unknown(expression):
+                    self.object(expression.sourceRange.start, "there is x or z in what chooses a generate block")
+            if symbol.isUninstantiated:
+                return ast.VisitAction.Skip
         if check := _CHECKS.get(kind):
             try:
                 check(self, symbol)
@@ -175,7 +181,15 @@ class _Gate:
             self.delayed.add(Symbol.of(net))
         self._initialised(net, "continuous")
 
+    def _constant(self, expression: Node) -> None:
+        if part := depends_on_width(expression, self.reader.constants):
+            self.object(
+                part.sourceRange.start, "a constant has another value in more bits, or with another sign: tools differ"
+            )
+
     def _parameter(self, parameter: Node) -> None:
+        if parameter.initializer is not None:
+            self._constant(parameter.initializer)
         if (
             parameter.initializer is not None
             and is_bits(parameter.type)
@@ -412,14 +426,16 @@ class _Gate:
         }
 
         def look(node: Node) -> Node:
-            if isinstance(node, syntax.DelaySyntax | syntax.Delay3Syntax):
-                return VisitAction.Skip  # delays mean nothing
+            if isinstance(node, syntax.DelaySyntax | syntax.Delay3Syntax) or _is_message(node):
+                return VisitAction.Skip  # delays and messages mean nothing
             if what := kinds.get(type(node)):
                 self.object(node.sourceRange.start, f"there is {what}")
             elif _bits_without_size(node) > 32:  # also where no symbol is: in a range, a generate condition, an enum
                 self.object(node.sourceRange.start, "there is a number of no size that needs more than 32 bits")
             elif node.kind.name == "ShortRealType":
                 self.object(node.sourceRange.start, "there is a shortreal, which is a real to some tools")
+            elif node.kind.name == "StringLiteralExpression" and "\\" in node.literal.rawText:
+                self.object(node.sourceRange.start, "there is a string with an escape, which tools read differently")
             elif node.kind.name == "TimeLiteralExpression":
                 self.object(node.sourceRange.start, "there is a time, which is another number under another time scale")
             elif isinstance(node, syntax.ScopedNameSyntax) and _first_name(node) in (self.design.top.name, "$root"):
@@ -428,6 +444,18 @@ class _Gate:
 
         for tree in self.design.compilation.getSyntaxTrees():
             tree.root.visit(look)
+        for diagnostic in self.design.compilation.getAllDiagnostics():
+            if "UnsizedInConcat" in str(diagnostic.code):
+                self.object(diagnostic.location, "there is a number of no size in a concatenation")
+
+
+def _is_message(node: Node) -> bool:
+    """Is a node of a syntax tree a call that only prints?"""
+    from pyslang import syntax
+
+    if isinstance(node, syntax.InvocationExpressionSyntax):
+        return str(node.left).strip() in MESSAGES
+    return node.kind.name == "ElabSystemTask"
 
 
 def _first_name(node: Node) -> str:

@@ -1,8 +1,8 @@
 """Valid and ready of a converter with registers: checked on the netlist, so that the rest can be proved as a pure
 delay.
 
-Shown is: all registers share one enable, which is i_ready and is set where o_ready is or o_valid is not; the valid bits
-are a chain of as many registers as the latency, from i_valid to o_valid, which alone the reset clears; and nothing of
+Shown is: the enable of every register is set where o_ready is or o_valid is not, as i_ready is; the valid bits are a
+chain of as many registers as the latency, from i_valid to o_valid, which alone the reset clears; and nothing of
 all this reaches the data. So the data registers and the valid bits make the same steps as those of the converter with
 o_ready tied high, and stand still in between. With the proof of that one (`moving`, `pipeline.combinational`) follows:
 the results that leave are those of the blocks that entered, one each, in order, and do not change while they wait.
@@ -133,9 +133,9 @@ def _check_register(cell: dict, ports: dict[str, list], control: _Control) -> No
     if cell["type"] not in ("$dffe", "$sdffe") or pins["CLK"] != ports["clk"] or not parameters["CLK_POLARITY"]:
         raise StructureError("it has storage that is no register with an enable at the rising edge of clk")
     # a reset goes before the enable of $sdffe, which then may be set too
-    if not parameters["EN_POLARITY"] or (
-        pins["EN"] != ports["i_ready"] and not (cell["type"] == "$sdffe" and control.is_ready(pins["EN"][0]))
-    ):
+    resets = (False,) if cell["type"] == "$sdffe" else (False, True)
+    is_enabled = pins["EN"] == ports["i_ready"] or control.is_ready(pins["EN"][0], resets)
+    if not parameters["EN_POLARITY"] or not is_enabled:
         raise StructureError("it has a register whose enable is not i_ready")
     if cell["type"] == "$sdffe" and (
         pins["SRST"] != ports["rst"] or not parameters["SRST_POLARITY"] or parameters.get("SRST_VALUE") != 0
@@ -154,12 +154,14 @@ class _Control:
         )
         self.driver = {bit: name for name, cell in cells.items() for bit in cell["connections"].get("Y", ())}
 
-    def is_ready(self, bit: object) -> bool:
-        """Is a signal, without a reset, o_ready or not o_valid? Raises `StructureError` where it depends on more."""
+    def is_ready(self, bit: object, resets: tuple[bool, ...] = (False,)) -> bool:
+        """Is a signal o_ready or not o_valid, while the reset is one of these? Raises `StructureError` where it depends
+        on more.
+        """
         return all(
-            self._value(bit, {self.ready: ready, self.valid: valid, self.reset: False, "0": False, "1": True})
+            self._value(bit, {self.ready: ready, self.valid: valid, self.reset: reset, "0": False, "1": True})
             == (ready or not valid)
-            for ready, valid in product((False, True), repeat=2)
+            for ready, valid, reset in product((False, True), (False, True), resets)
         )
 
     def captured(self, bit: object, is_reset: bool) -> object:
@@ -181,7 +183,7 @@ class _Control:
             return known[bit]
         cell = self.cells.get(self.driver.get(bit, ""))
         if cell is None or cell["type"] not in GATES or len(cell["connections"]["Y"]) > 1:
-            raise StructureError("i_ready depends on more than o_ready and o_valid")
+            raise StructureError("i_ready or an enable depends on more than o_ready and o_valid")
         self.used.add(self.driver[bit])
         return GATES[cell["type"]](
             *([self._value(one, known) for one in cell["connections"].get(port, ())] for port in ("A", "B"))

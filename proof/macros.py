@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 
-from ..sim.preprocess import OTHER_NAMES
+from ..sim.preprocess import COVERAGE
 from .slang import Node, load_slang
 
 __all__ = ["disagreement"]
@@ -24,12 +24,9 @@ def disagreement(
 
     options = parsing.PreprocessorOptions()
     options.additionalIncludePaths = [str(folder) for folder in include]
-    options.predefines = [*define, *(macro for macro, on in of_tools.items() if on)]
+    # slang defines those of the standard itself
+    options.predefines = [*define, *(macro for macro, on in of_tools.items() if on and macro not in COVERAGE)]
     options.undefines = [macro for macro, on in of_tools.items() if not on]
-    if of_tools.get("VERILATOR", True):
-        options.predefines += [name for name in OTHER_NAMES if not name.startswith("SV_COV_")]
-    else:
-        options.undefines += OTHER_NAMES
     bag = pyslang.Bag()
     bag.preprocessorOptions = options
     tree = syntax.SyntaxTree.fromFiles([str(file) for file in files], pyslang.SourceManager(), bag)

@@ -212,11 +212,13 @@ class _Asker:
     counterexample: Counterexample | None = None
     disagreement: str | None = None
     has_array_ports: bool = False
+    read: Design | None = None
+    """The text that is asked about as the first reader has it, without registers."""
 
     def ask(self, text: Reading) -> None:
         """Ask about a text as each reader has it; what passes is simulated."""
         proof, unread = self.proof, {}
-        folder = proof.folder / text.folder
+        folder, self.read = proof.folder / text.folder, None
         elaboration = elaborated(text.text, self.name)
         self.has_array_ports = elaboration.has_array_ports
         proof.objections.extend(o for o in objections(elaboration) if o not in proof.objections)
@@ -240,10 +242,8 @@ class _Asker:
             raise DesignError(unread.get(SLANG) or unread[READ_VERILOG])
         if self.is_foreign and proof.netlist is None:
             blocks = None
-            if proof.status is Status.PASS:
-                reader = next(argument.reader for argument in proof.arguments if argument.macros == text.macros)
-                design = Design(text.text, self.name, folder / reader, reader)
-                blocks = branch_blocks(proof.config, self._without_registers(design), self.say)
+            if proof.status is Status.PASS and self.read:
+                blocks = branch_blocks(proof.config, self.read, self.say)
             self.say("comparing with a simulator")  # Yosys and a simulator may read a file differently
             found = simulated(
                 proof.config, text.text, self.name, folder, self.latency, not self.has_array_ports, blocks
@@ -299,6 +299,7 @@ class _Asker:
 
     def _questions(self, argument: Argument, written: Design) -> list[Question]:
         config, design = self.proof.config, self._without_registers(written)
+        self.read = self.read or design
         if self.whole:
             return asked_of(config).monolithic(config, design, False)
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..sim.command import command_line
+from ..hdl.command import command_line
 from ..sim.comparison import NOUNS
 from ..sim.operations import golden, of
 from ..sim.transactions import Transactions

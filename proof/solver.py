@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import resource
-import sys
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, cast
 
 from ..host.cache import kept_result, refreshed
 from ..host.errors import ToolError, ToolMissing
-from ..host.processes import TookTooLong, run
+from ..host.processes import TookTooLong, python, run
 from ..spec.catalogue import unknown_name
 
 __all__ = ["SOLVERS", "Answer", "solve", "solver_version"]
@@ -126,9 +125,8 @@ def _used() -> float:
 def _ask(path: Path, text: str, names: tuple[str, ...], solver: str, timeout: float) -> tuple[str, dict[str, int]]:
     """``sat`` and the values of ``names``; or ``unsat``, ``unknown`` or ``timeout``, and none."""
     path.write_text(text)
-    program = [sys.executable, "-P", "-c", SOLVERS[solver][2]]
     try:
-        done = run([*program, path.name, *names], cwd=path.parent, timeout=timeout)
+        done = run(python(SOLVERS[solver][2], path.name, *names), cwd=path.parent, timeout=timeout)
     except TookTooLong:
         return "timeout", {}
     result, _, rest = done.output.partition("\n")

@@ -34,6 +34,6 @@ def _starts(activity: Activity, changing: set[Symbol]) -> bool:
     if _waits(activity):
         seen = activity.listed if activity.kind == "listed" else activity.reads.symbols
         return bool(seen & changing)
-    if activity.kind in ("continuous", "connection"):  # a constant reaches its net when everything else waits
-        return not activity.reads.symbols or bool(activity.reads.symbols & changing)
+    if activity.kind in ("continuous", "connection"):  # a constant may reach its net before the block waits
+        return bool(activity.reads.symbols & changing)
     return True

@@ -21,6 +21,7 @@ from .expressions import (
     indices_of,
     instance_of,
     is_expression,
+    keeps_its_type,
     kind_of,
     locals_of,
     loses_sign,
@@ -196,6 +197,8 @@ class Reader:
                 self.objects(
                     compared.sourceRange.start, f"a signed number is widened without its sign in a {word}: tools differ"
                 )
+        if word == "case inside":
+            self._inside(statement.expr, [label for item in statement.items for label in item.expressions])
         self.expression(activity, statement.expr)
         self.compared(activity, statement.expr, f"the expression of a {word}", only_literals=not is_wild)
         for item in statement.items:
@@ -247,7 +250,7 @@ class Reader:
 
     def _is_pattern(self, label: Node) -> bool:
         """Is a label a constant, whose x and z are wildcards?"""
-        if label.kind.name == "ValueRange":
+        if _is_range(label):
             return self._is_pattern(label.left) and self._is_pattern(label.right)
         return label.kind.name in LITERALS or self.constants.value(label) is not None
 
@@ -450,6 +453,8 @@ class Reader:
                 return ast.VisitAction.Skip if self._read(activity, node) else ast.VisitAction.Advance
             if kind in LITERALS and has_z(node) and activity.kind != "constant":  # which may be a pattern
                 self.objects(node.sourceRange.start, "there is a z, which is a level of its own in no circuit of gates")
+            elif kind == "BinaryOp" and node.op.name == "Power" and not self._is_known_power(node):
+                self.objects(node.sourceRange.start, "there is a power that is no constant, or has too few bits")
             elif kind == "BinaryOp" and node.op.name in (
                 "CaseEquality",
                 "CaseInequality",
@@ -463,6 +468,7 @@ class Reader:
                     node.left.visit(look)
                     return ast.VisitAction.Skip
             elif kind == "Inside":
+                self._inside(node.left, node.rangeList)
                 for part in (node.left, *(value for value in node.rangeList if not self._is_pattern(value))):
                     self.compared(activity, part, KNOWS_X)
                     part.visit(look)
@@ -472,6 +478,19 @@ class Reader:
             return ast.VisitAction.Advance
 
         expression.visit(look)
+
+    def _is_known_power(self, node: Node) -> bool:
+        return self.constants.number(node) is not None and self.constants.is_exact(node)
+
+    def _inside(self, left: Node, values: Iterable[Node]) -> None:
+        """Object to an operand whose value depends on the others: tools compare with all at once, or one by one."""
+        ends = [end for value in values for end in ((value.left, value.right) if _is_range(value) else (value,))]
+        for operand in (left, *ends):
+            if not keeps_its_type(operand, self.constants):
+                self.objects(
+                    operand.sourceRange.start,
+                    "another operand of an inside changes the width or the sign of this one: tools differ",
+                )
 
     def _act(self, activity: Activity, node: Node) -> bool:
         """Do what an assignment, an increment or a call does; False for another expression."""
@@ -528,12 +547,24 @@ class Reader:
             sources |= self.sources(activity, node.left)
         self.target(activity, node.left, not node.isNonBlocking, sources)
         if node.isNonBlocking:
-            delay = None if node.timingControl is None else self.constants.value(node.timingControl.expr)
-            if delay is None and node.timingControl is not None:
-                self.objects(node.sourceRange.start, "there is a delay that is no constant")
+            delay = 0 if node.timingControl is None else self._delay(node.timingControl)
             for leaf in self._leaves(node.left):
                 if (part := part_of(leaf, self.constants)) is not None:
-                    activity.delays.setdefault(part, set()).add(str(delay))
+                    activity.delays.setdefault(part, set()).add(delay)
+
+    def _delay(self, control: Node) -> float | None:
+        """Units of time after which ``<=`` writes; an objection to more than one, as a clock moves at whole units, so
+        that there are at least two from one edge to the next.
+        """
+        value = self.constants.value(control.expr)
+        delay = value if isinstance(value, float) else self.constants.number(control.expr)
+        if delay is None:
+            self.objects(control.sourceRange.start, "there is a delay that is no constant")
+        elif not 0 <= delay <= 1:
+            self.objects(
+                control.sourceRange.start, f"<= writes {delay} units of time later, perhaps after the next edge"
+            )
+        return delay
 
     def _at_once(self, activity: Activity, leaves: Iterable[Node]) -> None:
         """Object to names that are written together where their order matters: nothing says what it is."""
@@ -770,6 +801,10 @@ class Reader:
                 parts.remove(symbol)
         self.functions[key] = inner
         return inner
+
+
+def _is_range(value: Node) -> bool:
+    return value.kind.name == "ValueRange"
 
 
 def _keeps(subroutine: Node) -> bool:

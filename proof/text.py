@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 
 from ..host.files import sha256
-from ..sim.preprocess import Trace, preprocessed, traced
+from ..sim.preprocess import OF_VERILATOR, Trace, preprocessed, traced
 from .macros import disagreement
 from .slang import load_slang
 
@@ -24,7 +24,7 @@ __all__ = ["Reading", "free_name", "plain", "readings"]
 
 TOOLS = (
     "SYNTHESIS",
-    "VERILATOR",
+    *OF_VERILATOR,
     "YOSYS",
     "FORMAL",
     "SIMULATION",
@@ -46,7 +46,7 @@ TOOLS = (
 )
 """Macros that tools define, or that are defined for them by custom, and that a text may ask about."""
 
-USUAL = ("SYNTHESIS", "VERILATOR")
+USUAL = ("SYNTHESIS", *OF_VERILATOR)
 """Those that are defined in the reading that is simulated first."""
 
 MOST = 8

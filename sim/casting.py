@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..hdl.command import command_line
 from ..models.cast import cast_patterns
 from ..models.source import narrow
 from ..spec import Cast, Port, Role
@@ -102,7 +103,7 @@ def everything(rules: Cast) -> Iterator[Transactions]:
 
 def boundary(rules: Cast) -> Transactions:
     """Every sign and exponent of the source, with each fraction that the destination has with one bit more, and the
-    ones beside it: there every rounding changes. All patterns, where these are not more.
+    ones beside it: there every rounding changes; and `_sticky`. All patterns, where these are not more.
     """
     source, bits = rules.source, rules.destination.man_bits + 2
     if source.man_bits <= bits:
@@ -110,6 +111,22 @@ def boundary(rules: Cast) -> Transactions:
     steps = np.arange(1 << bits) << (source.man_bits - bits)
     fractions = np.unique((steps[:, None] + np.arange(-1, 2)) % (1 << source.man_bits))
     patterns = (np.arange(1 << (source.bits - source.man_bits))[:, None] << source.man_bits | fractions).reshape(-1)
+    around = _words(rules, patterns[_apart(rules, np.arange(len(patterns)), len(patterns))])
+    return Transactions.joined([around, _sticky(rules)])
+
+
+def _sticky(rules: Cast) -> Transactions:
+    """In every binade in the range of the destination its number 2**e, and the one half a place above, with each bit
+    of the fraction alone: random numbers have several bits there, which hide one that is not looked at.
+    """
+    source, to = rules.source, rules.destination
+    low, high = _fields_in_range(rules)
+    exponents = np.arange(low, high + 1) - source.bias
+    half = np.maximum(exponents, to.emin) - to.man_bits - 1 - exponents + source.man_bits  # its bit of the fraction
+    halves = np.where((half >= 0) & (half < source.man_bits), 1 << np.clip(half, 0, source.man_bits), 0)
+    bits = np.append(0, 1 << np.arange(source.man_bits))
+    fractions = np.stack([np.zeros_like(halves), halves], axis=1)[:, :, None] | bits
+    patterns = np.unique(np.arange(low, high + 1)[:, None, None] << source.man_bits | fractions)
     return _words(rules, patterns[_apart(rules, np.arange(len(patterns)), len(patterns))])
 
 
@@ -197,7 +214,7 @@ def regression(rules: Cast, blocks: int, seed: int) -> dict[str, Transactions]:
     ]
     return {
         "boundary": Transactions.joined(chosen),
-        "single bits": _alone(rules),
+        "single bits": Transactions.joined([_alone(rules), _spread(_sticky(rules), COVERED)]),
         "random": random(rules, blocks, seed),
     }
 
@@ -213,7 +230,7 @@ def few(rules: Cast, corners: int, singles: int) -> Transactions:
 
 
 def described(rules: Cast, title: str, given: Transactions, expected: Transactions, actual: Transactions) -> str:
-    """What differs in the first of some transactions, in words."""
+    """What differs in the first of some transactions, in words, with the command that explains it."""
     enters, leaves = entering_port(rules), leaving_port(rules)
     numbers, want, got = given[enters.role][0], expected[leaves.role][0], actual[leaves.role][0]
     bits, wrong = given.get(Role.RANDOM), np.flatnonzero(want != got)
@@ -224,6 +241,10 @@ def described(rules: Cast, title: str, given: Transactions, expected: Transactio
             f"    number {lane}: {_hex(numbers[lane], enters)}{drawn}, expected {_hex(want[lane], leaves)}, got "
             f"{_hex(got[lane], leaves)}"
         )
+    option = "--codes" if rules.is_back else "--values"
+    drawn = "" if bits is None else " --random " + ",".join(map(str, bits[0]))
+    word = ",".join(_hex(number, enters) for number in numbers)
+    lines.append(f"    to explain: mxcast explain {command_line(rules)} {option} {word}{drawn}")
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..hdl.command import command_line
 from ..models import quantize
 from ..models.block_array import code_dtype
 from ..models.decode import decode_blocks
@@ -166,17 +167,24 @@ def few(rules: Decode, corners: int, singles: int) -> Transactions:
 
 
 def described(rules: Decode, title: str, given: Transactions, expected: Transactions, actual: Transactions) -> str:
-    """What differs in the first of some transactions, in words."""
+    """What differs in the first of some transactions, in words, with the command that explains it."""
     want, got, codes = expected[Role.NUMBERS][0], actual[Role.NUMBERS][0], given[Role.CODES][0]
     bits, digits = given.get(Role.RANDOM), rules.destination.bits // 4
+    scale = f"0x{int(given[Role.SCALE][0, 0]):02X}"
+    written = [f"0x{int(code):0{-(-rules.block.element.bits // 4)}X}" for code in codes]
     wrong = np.flatnonzero(want != got)
-    lines = [f"{title}: scale 0x{int(given[Role.SCALE][0, 0]):02X}"]
+    lines = [f"{title}: scale {scale}"]
     for lane in wrong[:SHOWN]:
         drawn = "" if bits is None else f" with random bits {int(bits[0, lane]):#x}"
         lines.append(
-            f"    element {lane}: code 0x{int(codes[lane]):0{-(-rules.block.element.bits // 4)}X}{drawn}, expected "
-            f"0x{int(want[lane]):0{digits}X}, got 0x{int(got[lane]):0{digits}X}"
+            f"    element {lane}: code {written[lane]}{drawn}, expected 0x{int(want[lane]):0{digits}X}, got "
+            f"0x{int(got[lane]):0{digits}X}"
         )
     if len(wrong) > SHOWN:
         lines.append(f"    and {len(wrong) - SHOWN} more elements of this block")
+    end = int(np.flatnonzero((codes != 0) | (want != got)).max(initial=0)) + 1  # zeros that are right explain nothing
+    drawn = "" if bits is None else " --random " + ",".join(map(str, bits[0, :end]))
+    lines.append(
+        f"    to explain: mxcast explain {command_line(rules)} --scale {scale} --codes {','.join(written[:end])}{drawn}"
+    )
     return "\n".join(lines)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
-from ..host.processes import run
+from ..host.processes import python, run
 from ..spec import Port, Role
 from . import tools
 from .runtime import HEADER, OPTIMISATION, compile_cpp, driver_library, includes, run_tool
@@ -160,7 +159,7 @@ def build(text: str, top: str, ports: Sequence[Port], *, lint: bool = True) -> P
         header = ["-include", str(runtime / HEADER)]
         objects = map(str, sorted(runtime.glob("*.o")))
         compile_cpp(folder, ["-shared", *includes(root), *header, "-I.", "unit.cpp", *objects], "dut.so")
-        loading = run([sys.executable, "-I", "-c", LOADS, folder / "dut.so"])
+        loading = run(python(LOADS, folder / "dut.so"))
         if loading.status:
             why = loading.errors.strip().rpartition("\n")[2] or f"exit status {loading.status}"
             raise ToolError(f"what the C++ compiler {shlex.join(tools.compiler())} wrote cannot be loaded: {why}")

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..hdl.command import command_line
 from ..models import quantize
 from ..models.block_array import code_values
 from ..models.source import DTYPES, narrow, widen
 from ..spec import Encode, Role
 from . import stimuli as make
-from .command import command_line
 from .transactions import Transactions
 
 __all__ = [

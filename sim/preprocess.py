@@ -12,7 +12,7 @@ from ..host.files import regular
 from ..host.processes import run
 from . import tools
 
-__all__ = ["Trace", "preprocessed", "traced"]
+__all__ = ["COVERAGE", "OF_VERILATOR", "Trace", "preprocessed", "traced"]
 
 LINE = re.compile(r"^(`line \d+ \")(.*)(\" \d)$", re.MULTILINE)
 """A line directive, in which Yosys takes plain names of files only."""
@@ -24,33 +24,30 @@ WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 MACRO = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
-OTHER_NAMES = (
-    "verilator",
-    "verilator3",
-    "SYSTEMVERILOG",
-    "coverage_block_off",
-    *(
-        f"SV_COV_{name}"
-        for name in (
-            "START",
-            "STOP",
-            "RESET",
-            "CHECK",
-            "MODULE",
-            "HIER",
-            "ASSERTION",
-            "FSM_STATE",
-            "STATEMENT",
-            "TOGGLE",
-            "OVERFLOW",
-            "ERROR",
-            "NOCOV",
-            "OK",
-            "PARTIAL",
-        )
-    ),
+COVERAGE = tuple(
+    f"SV_COV_{name}"
+    for name in (
+        "START",
+        "STOP",
+        "RESET",
+        "CHECK",
+        "MODULE",
+        "HIER",
+        "ASSERTION",
+        "FSM_STATE",
+        "STATEMENT",
+        "TOGGLE",
+        "OVERFLOW",
+        "ERROR",
+        "NOCOV",
+        "OK",
+        "PARTIAL",
+    )
 )
-"""Macros that Verilator defines beside ``VERILATOR`` (``verilator -E --dump-defines``); synthesis tools do not."""
+"""Macros of the standard (IEEE 1800-2017, 40.3.1), which simulators define and synthesis tools do not."""
+
+OF_VERILATOR = ("VERILATOR", "verilator", "verilator3", "SYSTEMVERILOG", "coverage_block_off", *COVERAGE)
+"""Macros that Verilator defines (``verilator -E --dump-defines``)."""
 
 
 def preprocessed(
@@ -113,9 +110,8 @@ def _output(
         if not folder.is_dir():
             raise ValueError(f"there is no folder {folder} of include files")
     chosen = {"SYNTHESIS": True, "VERILATOR": True} if of_tools is None else of_tools
-    macros = [f"-D{macro}" if on else f"-U{macro}" for macro, on in chosen.items()]
-    if not chosen.get("VERILATOR", True):
-        macros += [f"-U{macro}" for macro in OTHER_NAMES]
+    macros = [f"-U{macro}" for macro, on in chosen.items() if not on]
+    macros += [f"-D{macro}" for macro, on in chosen.items() if on and macro not in OF_VERILATOR]
     command = [
         str(tools.verilator_root() / "bin" / "verilator_bin"),
         "-E",

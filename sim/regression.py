@@ -17,12 +17,12 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ..hdl import HardwareConfig, default_name, emit
+from ..hdl.command import command_line
 from ..host.cache import scratch
 from ..host.errors import DesignError, ToolError, ToolMissing
 from ..host.files import claimed, regular, write_whole
 from ..host.processes import run
 from . import tools
-from .command import command_line
 from .operations import of
 from .runtime import cocotb_library
 from .transactions import word

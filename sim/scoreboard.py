@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..hdl import HardwareConfig
+from ..hdl.command import command_line
 from ..spec import Operation
-from .command import command_line
 from .operations import of
 from .transactions import Transactions
 

@@ -10,11 +10,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..hdl import ConverterConfig, ConverterFields, Format, HardwareConfig, converter_config, verilog
+from ..hdl.command import command_line
 from ..host.cache import refreshed
 from ..models.source import DTYPES, narrow, widen
 from ..spec import Operation
 from . import stimuli as make
-from .command import command_line
 from .driver import Driver
 from .encoding import blocks_of
 from .handshake import HandshakeError, StalledDriver

@@ -54,6 +54,7 @@ from .formats import (
     NumberFormat,
     SpecialCodes,
 )
+from .hadamard import TRANSFORMER_ENGINE_SIGNS, Hadamard
 from .names import block_format, element_format, source_format
 from .operation import OPERATIONS, Operation, operation_of, short_id
 from .ports import Port, Role
@@ -63,6 +64,7 @@ from .profiles import (
     PROFILES,
     PROFILES_OF,
     TWO_LEVEL,
+    TWO_LEVEL_DECODERS,
     Profile,
     casting,
     decoding,
@@ -70,9 +72,12 @@ from .profiles import (
     numerics,
     profile_of,
     two_level,
+    two_level_decoding,
 )
 from .ptx import INSTRUCTIONS
-from .two_level import TENSOR_SCALES, TWO_LEVEL_RULES, FourOverSix, Order, TwoLevelEncode, TwoLevelFields, is_two_level
+from .two_level import TENSOR_SCALES, TWO_LEVEL_RULES, FourOverSix, Order, TwoLevelEncode, TwoLevelFields
+from .two_level_decode import TWO_LEVEL_DECODE_RULES, TwoLevelDecode, TwoLevelDecodeFields
+from .two_level_operation import is_two_level
 
 __all__ = [
     "BF16",
@@ -103,7 +108,10 @@ __all__ = [
     "SOURCES",
     "TENSOR_SCALES",
     "TF32",
+    "TRANSFORMER_ENGINE_SIGNS",
     "TWO_LEVEL",
+    "TWO_LEVEL_DECODERS",
+    "TWO_LEVEL_DECODE_RULES",
     "TWO_LEVEL_RULES",
     "UE4M3",
     "UE5M3",
@@ -128,6 +136,7 @@ __all__ = [
     "FixedFormat",
     "FloatFormat",
     "FourOverSix",
+    "Hadamard",
     "Kind",
     "NanSubstitute",
     "Negatives",
@@ -148,6 +157,8 @@ __all__ = [
     "SubScale",
     "Subnormals",
     "TensorScale",
+    "TwoLevelDecode",
+    "TwoLevelDecodeFields",
     "TwoLevelEncode",
     "TwoLevelFields",
     "block_format",
@@ -163,6 +174,7 @@ __all__ = [
     "signal_codes",
     "source_format",
     "two_level",
+    "two_level_decoding",
 ]
 
 FORMERLY = {"Numerics": "Encode"}

@@ -33,6 +33,7 @@ class Convention(Rule):
         "number = tensor scale * block scale * element / (largest block scale * largest element): the tensor scale is "
         "the largest magnitude of the tensor (Transformer Engine, MLX)",
     )
+    NONE = "none", "number = block scale * element: there is no tensor scale (MX formats, torchao with one level)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,8 @@ class TensorScale:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "convention", Convention.named("convention", self.convention))
+        if self.convention is Convention.NONE:
+            raise ValueError("a tensor scale has the convention multiplier, divisor or amax, not none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +87,16 @@ class BlockFormat:
     @property
     def short_name(self) -> str:
         return self.element.name
+
+    @property
+    def convention(self) -> Convention:
+        """That of the tensor scale."""
+        return Convention.NONE if self.tensor_scale is None else self.tensor_scale.convention
+
+    def scaled_by(self, convention: Convention) -> BlockFormat:
+        """The same with an FP32 tensor scale of this convention, or without one."""
+        is_there = convention is not Convention.NONE
+        return replace(self, tensor_scale=TensorScale(format=FP32, convention=convention) if is_there else None)
 
     def resized(self, block_size: int) -> BlockFormat:
         """The same with blocks of so many elements along one axis."""

@@ -19,6 +19,7 @@ class Role(Rule):
     ELEMENT_CONSTANT = "element_constant", "the constant of the tensor with which elements are scaled"
     TENSOR_AMAX = "tensor_amax", "the largest magnitude of the tensor"
     TENSOR_SCALE = "tensor_scale", "the scale of the tensor"
+    ROTATED = "rotated", "the numbers of a block after a Hadamard transform"
     ROW_START = "row_start", "of a row of thresholds, the exponent at which codes begin"
     ROW_CELLS = "row_cells", "of a row of thresholds, what each eighth of a binade has"
     ROW_THRESHOLDS = "row_thresholds", "of a row of thresholds, their last bits"

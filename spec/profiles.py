@@ -16,7 +16,9 @@ from .formats import SOURCES, FloatFormat, NumberFormat
 from .names import block_format, scalar_format
 from .operation import Operation
 from .ptx import INSTRUCTIONS, is_instruction
-from .two_level import TwoLevelEncode, TwoLevelFields, is_two_level
+from .two_level import TwoLevelEncode, TwoLevelFields
+from .two_level_decode import TwoLevelDecode, TwoLevelDecodeFields
+from .two_level_operation import is_two_level
 
 __all__ = [
     "CASTS",
@@ -24,6 +26,7 @@ __all__ = [
     "PROFILES",
     "PROFILES_OF",
     "TWO_LEVEL",
+    "TWO_LEVEL_DECODERS",
     "Profile",
     "casting",
     "decoding",
@@ -32,6 +35,7 @@ __all__ = [
     "numerics",
     "profile_of",
     "two_level",
+    "two_level_decoding",
     "under",
 ]
 
@@ -312,19 +316,66 @@ TWO_LEVEL: dict[str, Profile] = {
             source="NVIDIA ModelOpt 0.47.0, NVFP4QTensor.quantize",
             date="2026-11",
             rules=(("order", "modelopt"),),
+            remark="a scale that is NaN has either sign there",
         ),
         Profile(
             name="nvfp4_compressed_tensors",
             source="compressed-tensors 0.20.0, nvfp4-pack-quantized: generate_gparam, calculate_qparams, quantize",
             date="2026-11",
             rules=(("order", "compressed_tensors"),),
-            remark="of weights in FP32; in BF16 the library rounds b / 6 to BF16",
+            remark="of weights in FP32; in BF16 the library rounds b / 6 to BF16; NaN scales have either sign there",
         ),
     )
 }
 """Profiles of encoding by two levels of scales, by name."""
 
-PROFILES_OF = {Encode.name: PROFILES, Decode.name: DECODERS, Cast.name: CASTS, TwoLevelEncode.name: TWO_LEVEL}
+TWO_LEVEL_DECODERS: dict[str, Profile] = {
+    p.name: p
+    for p in (
+        Profile(
+            name="nvfp4_te",
+            source="Transformer Engine 2.20.0.dev0, common/cast/nvfp4/dequantize_nvfp4.cuh",
+            date="2026-08",
+            rules=(("convention", "amax"), ("nan", "all_ones")),
+            remark="s * a is Inf where a is above 7.6e35 and the scale is large",
+        ),
+        Profile(
+            name="nvfp4_ao",
+            source="torchao 0.18.0, prototype/mx_formats, NVFP4Tensor.dequantize with per_tensor_scale",
+            date="2026-08",
+            rules=(("convention", "multiplier"), ("nan", "payload")),
+            remark="bit for bit on a CPU, but for NaN of BF16, and NaN of 0 * Inf, which is negative on x86",
+        ),
+        Profile(
+            name="nvfp4_ao_single",
+            source="torchao 0.18.0, prototype/mx_formats, NVFP4Tensor.dequantize without per_tensor_scale",
+            date="2026-08",
+            rules=(("convention", "none"), ("nan", "payload")),
+        ),
+        Profile(
+            name="nvfp4_modelopt",
+            source="NVIDIA ModelOpt 0.47.0, NVFP4QTensor.dequantize",
+            date="2026-11",
+            rules=(("convention", "multiplier"), ("nan", "payload")),
+            remark="the rules of nvfp4_ao",
+        ),
+        Profile(
+            name="nvfp4_compressed_tensors",
+            source="compressed-tensors 0.20.0, quantization/lifecycle, dequantize in FP32",
+            date="2026-11",
+            rules=(("convention", "divisor"), ("nan", "payload")),
+        ),
+    )
+}
+"""Profiles of decoding by two levels of scales, by name."""
+
+PROFILES_OF = {
+    Encode.name: PROFILES,
+    Decode.name: DECODERS,
+    Cast.name: CASTS,
+    TwoLevelEncode.name: TWO_LEVEL,
+    TwoLevelDecode.name: TWO_LEVEL_DECODERS,
+}
 """By the name of the operation. The first profile is the one that is taken unless another is given."""
 
 
@@ -408,6 +459,20 @@ def two_level(
     return under(TwoLevelEncode, block, profile, fields)
 
 
+def two_level_decoding(
+    block: str | BlockFormat | NumberFormat | TwoLevelDecode,
+    profile: str | None = None,
+    **fields: Unpack[TwoLevelDecodeFields],
+) -> TwoLevelDecode:
+    """The operation `TwoLevelDecode` of a block format under a profile (``nvfp4_te`` unless given), with any field
+    replaced. Errors are those of `two_level`.
+
+    >>> two_level_decoding("nvfp4", "nvfp4_ao").convention.value
+    'multiplier'
+    """
+    return under(TwoLevelDecode, block, profile, fields)
+
+
 def encoding(block: Any, profile: str | None = None, **fields: Any) -> Encode | TwoLevelEncode:
     """The operation that encodes to a block format, under a profile of its own: `numerics` or `two_level`.
 
@@ -443,11 +508,11 @@ def profile_of(rules: Operation, preferred: str | None = None) -> str | None:
 
 
 def like(rules: Operation, profile: str) -> Operation | None:
-    """The operation of the same formats under a profile; None where its definition has no such cast or blocks."""
+    """The operation of the same formats under a profile; None where its definition has no such cast or block."""
     if isinstance(rules, BlockOperation):
         try:
             return under(type(rules), rules.block, profile, {})
-        except ValueError:  # 4 over 6 is of blocks of 16
+        except ValueError:
             return None
     if not isinstance(rules, Cast) or rules.destination.name not in dict(CASTS[profile].by_destination):
         return None

@@ -2,33 +2,25 @@
 
 Scales and elements follow from a sequence of binary32 operations, which libraries order differently. Notation: ``x`` is
 a number, ``b`` the largest magnitude of its block, ``a`` that of its tensor, ``s`` the value of the block scale, ``C``
-the largest element times `TwoLevelEncode.scale_max`, ``max`` the largest finite binary32 number. Every operation is one
-of binary32, rounded to nearest even. ``k`` and ``d`` are constants of the tensor; docs/numerics.md is the prose.
+the largest element times ``scale_max``, ``max`` the largest finite binary32 number. Every operation is one
+of binary32, rounded to nearest even. ``k`` and ``d`` are constants of the tensor; docs/numerics.md is the
+prose.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypedDict, Unpack
+from dataclasses import dataclass
+from typing import ClassVar, TypedDict, Unpack
 
-from .block_operation import BlockOperation
-from .blocks import OTHER_BLOCKS, BlockFormat, Convention, TensorScale
-from .catalogue import Rule, excerpt
+from .blocks import BlockFormat, Convention
+from .catalogue import Rule
 from .encode import Rounding
-from .formats import E2M1, E4M3, FP32, UE5M3, FloatFormat, NumberFormat
-from .names import block_format, format_of
+from .formats import FP32, FloatFormat, NumberFormat
 from .ports import Port, Role
+from .two_level_operation import TwoLevelOperation
 
-__all__ = [
-    "TENSOR_SCALES",
-    "TWO_LEVEL_RULES",
-    "FourOverSix",
-    "Order",
-    "TwoLevelEncode",
-    "TwoLevelFields",
-    "is_two_level",
-]
+__all__ = ["TENSOR_SCALES", "TWO_LEVEL_RULES", "FourOverSix", "Order", "TwoLevelEncode", "TwoLevelFields"]
 
 
 class Order(Rule):
@@ -59,16 +51,16 @@ class Order(Rule):
     )
     COMPRESSED_TENSORS = (
         "compressed_tensors",
-        "k = d = C / max(a, 2**-126), or 1 where it is Inf or NaN; t = k * (b / 6), and a scale of 0 becomes 2**-3; "
-        "y = x / (s / d) (compressed-tensors, FP32 weights)",
+        "k = d = C * (1 / max(a, 2**-126)), or 1 where it is Inf or NaN; t = k * (b / 6), and a scale of 0 becomes "
+        "2**-3; y = x / (s / d) (compressed-tensors, FP32 weights)",
     )
 
 
-TENSOR_SCALES: dict[Order, Convention | None] = {
+TENSOR_SCALES: dict[Order, Convention] = {
     Order.TE: Convention.AMAX,
     Order.PAPER: Convention.AMAX,
     Order.AO: Convention.MULTIPLIER,
-    Order.AO_SINGLE: None,
+    Order.AO_SINGLE: Convention.NONE,
     Order.MODELOPT: Convention.MULTIPLIER,
     Order.COMPRESSED_TENSORS: Convention.DIVISOR,
 }
@@ -99,23 +91,8 @@ class TwoLevelFields(TypedDict, total=False):
     random_bits: int
 
 
-SCALE_MAXIMA: dict[FloatFormat, tuple[int, ...]] = {E4M3: (448, 256), UE5M3: (114688,)}
-"""By scale format, the scales that the largest block of a tensor can have, the usual one first."""
-
-SHAPES = ((16,), (32,), (16, 16))
-"""Blocks that are encoded."""
-
-
-def is_two_level(format: object) -> bool:
-    """Is `TwoLevelEncode` the operation that encodes to this format, given by name or as an object?"""
-    if isinstance(format, str):
-        format = OTHER_BLOCKS.get(format.lower())
-    block = format.block if isinstance(format, TwoLevelEncode) else format
-    return isinstance(block, BlockFormat) and block.scale in SCALE_MAXIMA
-
-
 @dataclass(frozen=True, kw_only=True)
-class TwoLevelEncode(BlockOperation):
+class TwoLevelEncode(TwoLevelOperation):
     """One complete rule for turning a block of numbers and the constants of its tensor into a scale and E2M1 codes.
 
     Formats and rules are accepted by name. The block format gets the scale of the tensor that the order has.
@@ -131,7 +108,7 @@ class TwoLevelEncode(BlockOperation):
     name: ClassVar[str] = "two_level_encode"
     NUMBERS: ClassVar[str] = "source"
     DONE: ClassVar[str] = "converted to by two levels of scales"
-    SIZES: ClassVar[Container[int]] = (16, 32, 256)
+    SIZES: ClassVar[Container[int]] = (16, 32)
     SIZES_IN_WORDS: ClassVar[str] = "16 or 32, or 16 x 16"
 
     block: BlockFormat
@@ -146,36 +123,14 @@ class TwoLevelEncode(BlockOperation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        convention = TENSOR_SCALES[self.order]
-        tensor_scale = None if convention is None else TensorScale(format=FP32, convention=convention)
-        object.__setattr__(self, "block", replace(self.block, tensor_scale=tensor_scale))
-        maxima = SCALE_MAXIMA[self.scale_format]
-        if self.scale_max == 0:
-            object.__setattr__(self, "scale_max", maxima[0])
-        self._check_rules(maxima)
-
-    def _check_block(self) -> None:
-        block = self.block
-        if block.scale not in SCALE_MAXIMA or block.element != E2M1 or block.sub_scale is not None:
-            raise ValueError(
-                f"{block.name} has elements {block.element.name} under scales {block.scale.name}: only "
-                f"{E2M1.name} under {' or '.join(one.name for one in SCALE_MAXIMA)} are {self.DONE}"
-            )
-        if block.shape not in SHAPES:
-            raise ValueError(self._size_sentence(" x ".join(map(str, block.shape))))
-
-    def _check_rules(self, maxima: tuple[int, ...]) -> None:
         order, tried = self.order, self.four_over_six is not FourOverSix.OFF
         refused = {
-            f"scale_max must be {' or '.join(map(str, maxima))}, not {excerpt(self.scale_max)}": (
-                type(self.scale_max) is not int or self.scale_max not in maxima
-            ),
             f"four_over_six is computed in the order paper (Transformer Engine), not in {order}": (
                 tried and order is not Order.PAPER
             ),
             "four_over_six rounds to nearest, not by sr": tried and self.rounding is Rounding.SR,
             "four_over_six is for blocks of 16 or of 16 x 16 elements": tried and self.block.shape[-1] != 16,
-            f"scale_max {self.scale_max} is for four_over_six": not tried and self.scale_max != maxima[0],
+            f"scale_max {self.scale_max} is for four_over_six": not tried and self.scale_max != self.scale_maxima[0],
             f"elements are rounded by rne or sr, not by {self.rounding}": (
                 self.rounding not in (Rounding.RNE, Rounding.SR)
             ),
@@ -189,20 +144,13 @@ class TwoLevelEncode(BlockOperation):
             if is_refused:
                 raise ValueError(sentence)
 
+    @property
+    def stored(self) -> Convention:
+        return TENSOR_SCALES[self.order]
+
     @classmethod
     def rules(cls) -> Mapping[str, type[Rule]]:
         return TWO_LEVEL_RULES
-
-    @property
-    def scale_format(self) -> FloatFormat:
-        """The format of the block scale, which is one of floating point."""
-        assert isinstance(self.block.scale, FloatFormat)
-        return self.block.scale
-
-    @property
-    def formats(self) -> dict[str, NumberFormat]:
-        tensor_scale = self.block.tensor_scale
-        return super().formats | ({} if tensor_scale is None else {"tensor_scale": tensor_scale.format})
 
     @property
     def ports(self) -> tuple[Port, ...]:
@@ -230,38 +178,6 @@ class TwoLevelEncode(BlockOperation):
             Port(name="scale", role=Role.SCALE, direction="output", bits=scale.bits, format=scale),
             Port(name="p", role=Role.CODES, direction="output", bits=element.bits, lanes=lanes, format=element),
         )
-
-    def by_name(self) -> dict[str, object]:
-        """The fields as plain strings and numbers, formats by their names."""
-        return super().by_name() | {"scale_max": self.scale_max}
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, object]) -> TwoLevelEncode:
-        """The operation that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written.
-
-        >>> TwoLevelEncode.from_dict(TwoLevelEncode(block="nvfp4").to_dict()) == TwoLevelEncode(block="nvfp4")
-        True
-        """
-        given: dict[str, Any] = dict(fields)  # of a file: checked where they are used
-        if "block" not in given:
-            raise ValueError("numerics must have a block")
-        if (operation := given.pop("operation", cls.name)) != cls.name:
-            raise ValueError(f"the operation must be {cls.name}, not {excerpt(operation)}")
-        formats, block = given.pop("formats", {}), given.pop("block")
-        if not isinstance(formats, Mapping):
-            raise TypeError(f"formats must be fields by role, not {excerpt(formats)}")
-        if (size := given.pop("block_size", None)) not in (None, block_format(block).block_size):
-            given["block_size"] = size
-        made = cls.of_block(block).replaced(**given)
-        for role, one in made.formats.items():
-            if role in formats and format_of(formats[role]) != one:
-                raise ValueError(f"the {role} format {format_of(formats[role]).name} is not the one of this name")
-        return made
-
-    def replaced(self, block: str | BlockFormat | NumberFormat | None = None, **fields: Any) -> TwoLevelEncode:
-        if "scale_max" not in fields and (block is not None or fields.get("four_over_six") == FourOverSix.OFF):
-            fields = {**fields, "scale_max": 0}
-        return super().replaced(block, **fields)
 
     def replace(
         self, *, block: str | BlockFormat | NumberFormat | None = None, **fields: Unpack[TwoLevelFields]

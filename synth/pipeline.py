@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import combinations
 from pathlib import Path
+from typing import TypeVar
 
-from ..hdl import ConverterConfig, stages, verilog
+from ..hdl import HardwareConfig, stages, verilog
 from ..hdl.modules import body
+from ..hdl.register import Enable
 from ..host.cache import kept_folder
 from ..host.errors import ToolError
 from ..spec import Role
@@ -25,6 +27,11 @@ FASTEST = 1_000_000
 """MHz, beyond what any circuit reaches."""
 
 TOP, MOVING = "converter", "moving"
+
+TOGETHER = f"setattr -mod -unset keep_hierarchy {TOP}_{Enable.kind}"
+"""Where nothing waits, the enables that synthesis has to keep apart are constants."""
+
+Config = TypeVar("Config", bound=HardwareConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +79,8 @@ class Plan:
 
 
 def pipelined(
-    config: ConverterConfig, *, latency: int | None = None, frequency_mhz: float | None = None, target: str = "ecp5"
-) -> ConverterConfig:
+    config: Config, *, latency: int | None = None, frequency_mhz: float | None = None, target: str = "ecp5"
+) -> Config:
     """The configuration with the registers that `plan` chooses."""
     chosen = plan(config, latency=latency, frequency_mhz=frequency_mhz, target=target).places
     micro = dataclasses.replace(config.microarchitecture, registered_after=chosen)
@@ -81,7 +88,7 @@ def pipelined(
 
 
 def plan(
-    config: ConverterConfig, *, latency: int | None = None, frequency_mhz: float | None = None, target: str = "ecp5"
+    config: HardwareConfig, *, latency: int | None = None, frequency_mhz: float | None = None, target: str = "ecp5"
 ) -> Plan:
     """The ``latency`` stage boundaries between which the longest section is as short as can be; or the fewest with
     which it is short enough for a clock. Among equal choices that with the fewest register bits.
@@ -126,7 +133,7 @@ def _longest(measured: dict[str, float], chosen: tuple[str, ...], target: str) -
     return round(longest + DELAYS[target].register, 2)
 
 
-def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, float], dict[str, int]]:
+def sections(config: HardwareConfig, target: str = "ecp5") -> tuple[dict[str, float], dict[str, int]]:
     """For each stage boundary the delay of what is before it, back to the boundary before, in nanoseconds, and the
     register bits there.
 
@@ -147,7 +154,7 @@ def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, f
         plain, _ = run(["read_verilog converter.v", f"hierarchy -top {TOP}", "proc", "flatten", "opt_clean"], folder)
         bits = {place: sum(len(net["bits"]) for net in _registers(plain, place)) for place in places}
         (folder / "bits.json").write_text(json.dumps(bits))
-        mapped = ["read_verilog converter.v moving.v", chosen.script.format(top=MOVING), OPENED]
+        mapped = ["read_verilog converter.v moving.v", TOGETHER, chosen.script.format(top=MOVING), OPENED]
         netlist, _ = run(mapped, folder, chosen.estimate)
         if not any(_arrivals(netlist, chosen, DELAYS[target], places).values()):
             raise ToolError("Yosys left no logic between the registers: the synthesis has gone wrong")
@@ -157,7 +164,7 @@ def sections(config: ConverterConfig, target: str = "ecp5") -> tuple[dict[str, f
     return _arrivals(netlist, chosen, DELAYS[target], places), json.loads((folder / "bits.json").read_text())
 
 
-def _moving(config: ConverterConfig) -> str:
+def _moving(config: HardwareConfig) -> str:
     """A module in which nothing ever waits: control is no part of a path between boundaries."""
     tied = {"rst": "1'b0", "i_valid": "1'b1", "o_ready": "1'b1"}
     kept = [port for port in config.ports if port.role.is_data or port.role is Role.CLOCK]

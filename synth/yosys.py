@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ..host.errors import ToolError, ToolMissing
+from ..host.processes import python
 from ..host.processes import run as run_child
 
 __all__ = ["execute", "run", "yosys_version"]
@@ -60,7 +60,7 @@ def execute(commands: list[str], folder: Path) -> None:
     yosys_version()
     (folder / "script.ys").write_text("\n".join(commands) + "\n")
     with open(folder / "yosys.log", "wb") as log:
-        done = run_child([sys.executable, "-P", "-c", RUNNER], input="\n".join(commands), cwd=folder, log=log)
+        done = run_child(python(RUNNER), input="\n".join(commands), cwd=folder, log=log)
     if done.status:
         raise ToolError(f"Yosys stopped: {_first_error(folder, done.status)}", _log(folder))
 

@@ -16,12 +16,13 @@ import numpy as np
 from ..models import Quantized, Statistics
 from ..models.parallel import checked_jobs, in_order
 from ..models.source import FORMATS
-from ..spec import FP32, BlockFormat, Encode, EncodeFields, profile_of
-from ..spec import numerics as resolve
+from ..spec import FP32, BlockFormat, BlockOperation, Encode, EncodeFields, TwoLevelEncode, profile_of
+from ..spec import encoding as resolve
 from ..spec.catalogue import cut, excerpt
 from .containers import CONVERTED, NAMES, Contents, Stored, Write, read, written
-from .metadata import KEY, about, code_name, codes_and_scales, described, layout_of, stored_parts
-from .tiles import CHUNK, Tile, codes_and_scales_shapes, dequantize_tile, float_blocks, quantize_tile, tiles
+from .metadata import KEY, about, described, layout_of, part_layout, part_names, stored_parts
+from .parts import dequantize_tile, largest_magnitude, quantize_tile
+from .tiles import CHUNK, Tile, float_blocks, tiles
 
 __all__ = [
     "DequantizedFile",
@@ -53,7 +54,7 @@ class QuantizedFile:
     """The outcome of `quantize_file`; ``copied`` are the tensors that were left as they are."""
 
     path: Path
-    numerics: Encode
+    numerics: Encode | TwoLevelEncode
     profile: str | None
     tensors: tuple[QuantizedTensor, ...]
     copied: tuple[str, ...]
@@ -78,7 +79,7 @@ class DequantizedFile:
     """The outcome of `dequantize_file`: shapes by name, and the tensors that were left as they are."""
 
     path: Path
-    numerics: Encode
+    numerics: Encode | TwoLevelEncode
     tensors: dict[str, tuple[int, ...]]
     copied: tuple[str, ...]
 
@@ -95,8 +96,8 @@ def quantize_file(
     source: Path | str,
     target: Path | str,
     /,
-    format: str | BlockFormat | Encode,
-    profile: str | None = "ocp",
+    format: str | BlockFormat | Encode | TwoLevelEncode,
+    profile: str | None = None,
     *,
     pad: bool = False,
     jobs: int = 1,
@@ -109,20 +110,22 @@ def quantize_file(
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
     ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
-    ``fields`` are those of `models.quantize`. Codes keep the tensor's name, scales are ``name.scales``; a `.npz`
-    holds ``codes`` and ``scales``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads work on
-    tiles of the tensors. ``include`` and ``exclude`` are patterns of names (`fnmatch`: ``*``, ``?``, ``[...]``): a
-    tensor is copied, whatever its type, if its name matches none of ``include``, where that has any, or one of
-    ``exclude``. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
+    ``fields`` are those of `models.quantize` or, of NVFP4 and its relatives, of `models.quantize_two_level`. Codes keep
+    the tensor's name, scales are ``name.scales``, a scale of the tensor is ``name.tensor_scale``; a `.npz` holds
+    ``codes``, ``scales`` and ``tensor_scale``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads
+    work on tiles of the tensors. ``include`` and ``exclude`` are patterns of names (`fnmatch`: ``*``, ``?``,
+    ``[...]``): a tensor is copied, whatever its type, if its name matches none of ``include``, where that has any, or
+    one of ``exclude``. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
     ``progress`` is called with the elements done and the elements in all.
 
     Raises ValueError for other floating-point types, incomplete blocks, unknown names, patterns that no name matches
-    and damaged files. ``target``
-    appears whole or not at all.
+    and damaged files. ``target`` appears whole or not at all.
     """
     source, target = Path(source), Path(target)
     jobs = checked_jobs(jobs)
-    numerics = format.replace(**fields) if isinstance(format, Encode) else resolve(format, profile, **fields)
+    numerics = resolve(format, None if isinstance(format, BlockOperation) else profile, **fields)
+    if len(numerics.block.shape) > 1:
+        raise ValueError(f"files have blocks along one axis, not those of {numerics.block.name}")
     _check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
     contents = read(source)
     if KEY in contents.metadata:
@@ -144,25 +147,28 @@ def quantize_file(
     )
     made: dict[str, tuple[str, tuple[int, ...]]] = {}
     for name, stored in chosen.items():
-        codes, scales = codes_and_scales(name, target)
-        if scales in contents.tensors:
-            raise ValueError(f"tensor {scales!r} of {source} has the name that the scales of {name!r} need")
-        codes_shape, scales_shape = codes_and_scales_shapes(stored.shape, size)
-        made[codes], made[scales] = (code_name(numerics), codes_shape), ("U8", scales_shape)
+        parts = part_names(name, target, numerics)
+        taken = next((part for part in parts[1:] if part in contents.tensors), None)
+        if taken is not None:
+            raise ValueError(f"tensor {taken!r} of {source} has the name that the scales of {name!r} need")
+        made.update(zip(parts, part_layout(stored.shape, numerics)))
     lost, numbers = {name: Statistics() for name in chosen}, {name: number for number, name in enumerate(chosen)}
     with written(target, layout_of(made, copied), contents.metadata | description) as write:
         _copy(copied, write)
         done, total = 0, sum(stored.data.size for stored in chosen.values())
+        amax = {name: largest_magnitude(stored, numerics) for name, stored in chosen.items()}
 
         def convert(part: tuple[str, Tile]) -> tuple[str, Tile, Quantized, Statistics]:
             name, tile = part
             random = np.random.default_rng([seed, numbers[name], tile.start()]) if numerics.random_bits else None
-            return name, tile, *quantize_tile(chosen[name], tile, numerics, random)
+            return name, tile, *quantize_tile(chosen[name], tile, numerics, random, amax[name])
 
         for name, tile, q, statistics in in_order(convert, _all_tiles(shapes, size), jobs):
-            codes, scales = codes_and_scales(name, target)
+            codes, scales, *tensor_scale = part_names(name, target, numerics)
             write(codes, tile.start(size) * size, q.codes)
             write(scales, tile.start(size), q.scales)
+            for one in tensor_scale:  # the same for every tile
+                write(one, 0, np.asarray(q.tensor_scale).reshape(1))
             lost[name] += statistics
             done += statistics.elements
             if progress:
@@ -188,7 +194,7 @@ def dequantize_file(
     copied, size = dict(contents.tensors), numerics.block_size
     parts = {name: stored_parts(source, contents, numerics, name, shape) for name, shape in shapes.items()}
     for name in shapes:
-        for part in codes_and_scales(name, source):
+        for part in part_names(name, source, numerics):
             if copied.pop(part, None) is None:
                 raise ValueError(f"tensor {part!r} of {source} belongs to two tensors, as its metadata have it")
     if target.suffix == ".npy" and (len(shapes) != 1 or copied):
@@ -211,7 +217,7 @@ def dequantize_file(
         def convert(part: tuple[str, Tile]) -> tuple[str, Tile, np.ndarray]:
             name, tile = part
             try:
-                return name, tile, dequantize_tile(*parts[name], tile, numerics)
+                return name, tile, dequantize_tile(parts[name], tile, numerics)
             except ValueError as error:  # codes beyond the format
                 raise ValueError(f"tensor {name!r} of {source}: {error}") from None
 

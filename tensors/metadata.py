@@ -7,32 +7,30 @@ import math
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from ..host.files import parsed_json
 from ..models.element import code_dtype
-from ..spec import Encode
+from ..spec import Encode, TwoLevelEncode
 from ..spec.catalogue import excerpt
 from .containers import DTYPES, Contents, Layout, Stored
 from .tiles import codes_and_scales_shapes
 
-__all__ = ["KEY", "about", "code_name", "codes_and_scales", "described", "layout_of", "stored_parts"]
+__all__ = ["KEY", "Parts", "about", "code_name", "described", "layout_of", "part_layout", "part_names", "stored_parts"]
 
 KEY = "mxcast"
 """Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
 
 
-def codes_and_scales(name: str, path: Path) -> tuple[str, str]:
-    """Names of the codes and the scales of a tensor in a quantized file."""
-    return ("codes", "scales") if path.suffix == ".npz" else (name, f"{name}.scales")
-
-
-def code_name(numerics: Encode) -> str:
+def code_name(numerics: Encode | TwoLevelEncode) -> str:
     """The dtype of codes, by its name in safetensors."""
     return "U8" if code_dtype(numerics.block.element).itemsize == 1 else "U16"
 
 
 def described(
-    numerics: Encode,
+    numerics: Encode | TwoLevelEncode,
     profile: str | None,
     tensors: Mapping[str, tuple[str, tuple[int, ...]]],
     more: Mapping[str, object] | None = None,
@@ -48,22 +46,48 @@ def described(
     return {KEY: json.dumps(about)}
 
 
+class Parts(NamedTuple):
+    """What a quantized file has of a tensor."""
+
+    codes: Stored
+    scales: Stored
+    tensor_scale: np.ndarray | None
+    """Float32 (), where the block format has one."""
+
+
+def part_names(name: str, path: Path, numerics: Encode | TwoLevelEncode) -> tuple[str, ...]:
+    """Names of the parts of a tensor in a quantized file: codes, scales and, where there is one, the tensor scale."""
+    names: tuple[str, ...] = "codes", "scales", "tensor_scale"
+    if path.suffix != ".npz":
+        names = name, f"{name}.scales", f"{name}.tensor_scale"
+    return names if has_tensor_scale(numerics) else names[:2]
+
+
+def part_layout(shape: tuple[int, ...], numerics: Encode | TwoLevelEncode) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Dtypes and shapes of these parts."""
+    codes, scales = codes_and_scales_shapes(shape, numerics.block_size)
+    return (code_name(numerics), codes), ("U8", scales), *([("F32", ())] if has_tensor_scale(numerics) else [])
+
+
+def has_tensor_scale(numerics: Encode | TwoLevelEncode) -> bool:
+    return numerics.block.tensor_scale is not None
+
+
 def stored_parts(
-    path: Path, contents: Contents, numerics: Encode, name: str, shape: tuple[int, ...]
-) -> tuple[Stored, Stored]:
-    """Codes and scales of a tensor of a quantized file. Raises ValueError for those that its metadata do not fit."""
+    path: Path, contents: Contents, numerics: Encode | TwoLevelEncode, name: str, shape: tuple[int, ...]
+) -> Parts:
+    """The parts of a tensor of a quantized file. Raises ValueError for those that its metadata do not fit."""
     found = []
-    for part, dtype, wanted in zip(
-        codes_and_scales(name, path), (code_name(numerics), "U8"), codes_and_scales_shapes(shape, numerics.block_size)
-    ):
+    for part, (dtype, wanted) in zip(part_names(name, path, numerics), part_layout(shape, numerics)):
         stored = contents.tensors.get(part)
         if stored is None or stored.dtype != dtype or stored.shape != wanted:
             raise ValueError(f"{path} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata speak of")
         found.append(stored)
-    return found[0], found[1]
+    tensor_scale = np.array(found[2].data, np.float32).reshape(()) if len(found) > 2 else None
+    return Parts(found[0], found[1], tensor_scale)
 
 
-def about(path: Path, contents: Contents) -> tuple[Encode, dict[str, tuple[int, ...]]]:
+def about(path: Path, contents: Contents) -> tuple[Encode | TwoLevelEncode, dict[str, tuple[int, ...]]]:
     """Numerics and original shapes by name, from the metadata of a quantized file."""
     if KEY not in contents.metadata:
         raise ValueError(f"{path} was not written by mxcast quantize: it has no {KEY!r} metadata")
@@ -75,7 +99,9 @@ def about(path: Path, contents: Contents) -> tuple[Encode, dict[str, tuple[int, 
         shapes = {
             name: _shape(name, _object(f"tensor {name!r}", tensor).get("shape")) for name, tensor in tensors.items()
         }
-        return Encode.from_dict(_object("numerics", found.get("numerics"))), shapes
+        rules = _object("numerics", found.get("numerics"))
+        kind = TwoLevelEncode if rules.get("operation") == TwoLevelEncode.name else Encode
+        return kind.from_dict(rules), shapes
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} has damaged {KEY!r} metadata: {error}") from None
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..models import Quantized
 from ..models.block_array import check_codes
-from ..spec import Encode, profile_of
+from ..spec import profile_of
 from ..spec.catalogue import excerpt
 from .containers import DTYPES, read, written
-from .metadata import about, code_name, codes_and_scales, described, layout_of, stored_parts
+from .metadata import about, code_name, described, layout_of, part_names, stored_parts
 from .slices import few
 
 __all__ = ["load", "save"]
@@ -26,7 +26,7 @@ def save(q: Quantized, path: Path | str, /, *, name: str = "tensor") -> Path:
     ----------
     q : what `quantize` returns, with blocks along the last axis
     path : the file, which is replaced if it is there
-    name : the tensor's in a `.safetensors` file; a `.npz` file has ``codes`` and ``scales``
+    name : the tensor's in a `.safetensors` file; a `.npz` file has ``codes``, ``scales`` and ``tensor_scale``
 
     Returns
     -------
@@ -46,8 +46,6 @@ def save(q: Quantized, path: Path | str, /, *, name: str = "tensor") -> Path:
         raise TypeError(f"save takes what quantize returns, not {excerpt(q)}")
     if not isinstance(name, str):
         raise TypeError(f"name must be a text, not {excerpt(name)}")
-    if not isinstance(q.numerics, Encode):
-        raise TypeError(f"save takes blocks under E8M0 scales, not {q.block.name}")
     path = _checked(path)
     check_codes(q)
     if q.axis % q.codes.ndim != q.codes.ndim - 1:
@@ -55,8 +53,10 @@ def save(q: Quantized, path: Path | str, /, *, name: str = "tensor") -> Path:
             f"save takes blocks along the last axis, and these lie along axis {q.axis}: "
             "quantize np.moveaxis(x, axis, -1)"
         )
-    codes, scales = codes_and_scales(name, path)
-    arrays = {codes: (code_name(q.numerics), q.codes), scales: ("U8", q.scales)}
+    if len(q.block.shape) > 1 or (q.tensor_scale is not None and q.tensor_scale.size > 1):
+        raise ValueError("save takes blocks along one axis and one scale of the tensor")
+    parts = (code_name(q.numerics), q.codes), ("U8", q.scales), ("F32", np.asarray(q.tensor_scale))
+    arrays = dict(zip(part_names(name, path, q.numerics), parts))
     tensors = {name: (q.numerics.source.name.upper().replace("FP", "F"), q.shape)}
     metadata = described(q.numerics, profile_of(q.numerics), tensors)
     layout = layout_of({part: (dtype, array.shape) for part, (dtype, array) in arrays.items()}, {})
@@ -94,9 +94,10 @@ def load(path: Path | str, /, name: str | None = None) -> Quantized:
     name = next(iter(shapes)) if name is None else name
     if name not in shapes:
         raise ValueError(f"{path} has no quantized tensor {excerpt(name)}: {few(shapes)}")
-    parts = stored_parts(path, contents, numerics, name, shapes[name])
+    *parts, tensor_scale = stored_parts(path, contents, numerics, name, shapes[name])
     codes, scales = (np.array(part.data).reshape(part.shape) for part in parts)
-    q = Quantized(codes=codes, scales=scales, numerics=numerics, length=shapes[name][-1])
+    length = shapes[name][-1]
+    q = Quantized(codes=codes, scales=scales, numerics=numerics, length=length, tensor_scale=tensor_scale)
     check_codes(q)
     return q
 

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models import Quantized, Statistics, dequantize, error_statistics, quantize_blocks
-from ..models.element import code_dtype
 from ..models.source import widen
-from ..spec import Encode
 from .containers import Stored
 
-__all__ = ["Tile", "codes_and_scales_shapes", "dequantize_tile", "float_blocks", "quantize_tile", "tiles"]
+__all__ = ["Tile", "codes_and_scales_shapes", "complete", "float_blocks", "numbers_of", "tiles"]
 
 CHUNK = 1 << 18
 """Elements at a time: enough to hide what a tile costs, few enough for the caches."""
@@ -73,52 +70,18 @@ def tiles(shape: Shape, block_size: int) -> Iterator[Tile]:
 def float_blocks(stored: Stored, block_size: int) -> Iterator[np.ndarray]:
     """The float32 blocks (n, block_size) of a tensor, the last of each row completed with zeros."""
     for tile in tiles(stored.shape, block_size):
-        numbers = _numbers(stored, tile)
-        yield _complete(widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32), block_size)
+        numbers = numbers_of(stored, tile)
+        yield complete(widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32), block_size)
 
 
-def quantize_tile(
-    stored: Stored, tile: Tile, numerics: Encode, random: np.random.Generator | None
-) -> tuple[Quantized, Statistics]:
-    """The blocks of a tile, and what was lost; ``random`` draws the random bits of stochastic rounding."""
-    x, size = _numbers(stored, tile), numerics.block_size
-    blocks = _complete(x, size)
-    scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
-    drawn = None if random is None else random.integers(0, 1 << numerics.random_bits, blocks.shape, np.uint16)
-    quantize_blocks(blocks, numerics, scales, codes, drawn)
-    q = Quantized(
-        scales=scales.reshape(len(x), -1), codes=codes.reshape(len(x), -1), numerics=numerics, length=x.shape[1]
-    )
-    statistics = error_statistics(x, q)
-    stored.release(tile.start(), x.size)
-    return q, statistics
-
-
-def dequantize_tile(codes: Stored, scales: Stored, tile: Tile, numerics: Encode) -> np.ndarray:
-    """The float32 numbers (rows, columns) of a tile of the tensor that these codes and scales stand for."""
-    (rows, columns), size = tile.size, numerics.block_size
-    blocks = -(-columns // size)
-    first, count = tile.start(size), rows * blocks
-    values = dequantize(
-        Quantized(
-            scales=scales.data[first : first + count].reshape(rows, blocks),
-            numerics=numerics,
-            length=columns,
-            codes=codes.data[first * size : (first + count) * size].reshape(rows, blocks * size),
-        )
-    )
-    codes.release(first * size, count * size)
-    return values
-
-
-def _numbers(stored: Stored, tile: Tile) -> np.ndarray:
+def numbers_of(stored: Stored, tile: Tile) -> np.ndarray:
     """The numbers of a tile (rows, columns), in the machine's byte order and alignment; of BF16 the patterns."""
     rows, columns = tile.size
     part = stored.data[tile.start() : tile.start() + rows * columns].reshape(rows, columns)
     return np.require(part, part.dtype.newbyteorder("="), ["C", "A"])
 
 
-def _complete(x: np.ndarray, block_size: int) -> np.ndarray:
+def complete(x: np.ndarray, block_size: int) -> np.ndarray:
     """Blocks (n, block_size) of rows (rows, columns), the last of each row completed with zeros."""
     if x.shape[-1] % block_size:
         x = np.pad(x, ((0, 0), (0, -x.shape[-1] % block_size)))

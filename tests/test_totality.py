@@ -17,6 +17,7 @@ from mxcast.hdl import Lane, Quantizer
 from mxcast.spec import (
     CAST_RULES,
     DECODE_RULES,
+    TWO_LEVEL_DECODE_RULES,
     TWO_LEVEL_RULES,
     CastNan,
     CastNegative,
@@ -73,8 +74,18 @@ TABLES = {
         "spec.block_operation": "ELEMENT_CHECKS",
         "hdl.element_decoder": "READERS",
     },
-    Convention: {"models.exact": "CONVENTIONS", "models.two_level": "STORED"},
-    Order: {"spec.two_level": "TENSOR_SCALES", "models.exact_two_level": "ORDERS", "models.two_level": "ORDERS"},
+    Convention: {
+        "models.exact": "CONVENTIONS",
+        "models.two_level": "STORED",
+        "models.exact_two_level_decode": "FACTORS",
+        "models.two_level_decode": "FACTORS",
+    },
+    Order: {
+        "spec.two_level": "TENSOR_SCALES",
+        "models.exact_two_level": "ORDERS",
+        "models.two_level": "ORDERS",
+        "models.explain_two_level": "TRACES",
+    },
     FourOverSix: {"models.exact_two_level": "POWERS", "models.two_level": "POWERS"},
     ScaleReading: {
         "models.exact_decode": "SCALE_READINGS",
@@ -92,6 +103,8 @@ TABLES = {
     DecodedNan: {
         "models.exact_decode": "NANS",
         "models.decode": "NANS",
+        "models.exact_two_level_decode": "NANS",
+        "models.two_level_decode": "NANS",
         "hdl.element_decoder": "NANS",
         "hdl.decoded_word": "NANS",
     },
@@ -185,10 +198,8 @@ def test_a_removed_entry_is_missed():
 def test_every_rule_of_the_numerics_is_here():
     from mxcast.spec import RULES
 
-    assert {*RULES.values(), *DECODE_RULES.values(), *CAST_RULES.values(), *TWO_LEVEL_RULES.values()} <= {
-        *TABLES,
-        *ALONE,
-    }
+    of_operations = RULES, DECODE_RULES, CAST_RULES, TWO_LEVEL_RULES, TWO_LEVEL_DECODE_RULES
+    assert {rule for rules in of_operations for rule in rules.values()} <= {*TABLES, *ALONE}
 
 
 def test_reasons_are_of_members_that_are_left_out():

@@ -13,7 +13,7 @@ def test_emit_verify_and_synth(passes, tmp_path):
     text = (tmp_path / written["name"] / "rtl" / f"{written['name']}.v").read_text()
     assert "input  x[31:0]  1 fp32 numbers of 32 bits" in text and "output p[7:0]  1 e8m0 codes of 8 bits" in text
     found = json.loads(passes("verify", "e4m3", "--op", "cast", "--blocks", 1000, "--json"))
-    assert found["passed"] and found["counts"] == {"boundary": 49152, "random": 1000}
+    assert found["passed"] and found["counts"] == {"boundary": 49152 + 20 * 46 + 2 * 24, "random": 1000}
     back = json.loads(passes("verify", "e2m1", "--op", "cast", "--set", "destination=bf16", "--json"))
     assert back["passed"] and back["counts"] == {"all": 16}
     mapped = json.loads(
@@ -38,7 +38,7 @@ def test_the_regression(passes, tmp_path):
     assert found["passed"] and found["comparisons"] > 6000
 
 
-def test_a_cast_that_differs_fails(monkeypatch, capsys):
+def test_a_cast_that_differs_fails(monkeypatch, passes, capsys):
     from mxcast.cli import main
     from mxcast.hdl import number_cast
     from mxcast.spec import CastRounding
@@ -47,6 +47,10 @@ def test_a_cast_that_differs_fails(monkeypatch, capsys):
     assert main(["verify", "e4m3", "--op", "cast", "--set", "source=bf16"]) == 1
     said = capsys.readouterr().out
     assert "FAILED\n" in said and "mxcast verify e4m3 --op cast --profile ocp --set source=bf16 " in said
+    command = said.partition("to explain: mxcast ")[2].partition("\n")[0].split()
+    assert command[:8] == "explain e4m3 --op cast --profile ocp --set source=bf16".split()
+    expected = int(said.partition(", expected 0x")[2][:2], 16)
+    assert [step["code"] for step in json.loads(passes(*command, "--json"))["numbers"]] == [expected]
 
 
 def test_compare(passes):

@@ -10,7 +10,7 @@ import pytest
 
 from mxcast.cli.options import request
 from mxcast.models import quantize
-from mxcast.spec import BLOCKS, PROFILES, RULES, SOURCES, block_format
+from mxcast.spec import BLOCKS, OTHER_BLOCKS, PROFILES, RULES, SOURCES, block_format, is_two_level
 from mxcast.spec.names import named_blocks
 
 from ..configurations import in_turn
@@ -134,7 +134,7 @@ def test_a_defect_of_ours_keeps_its_traceback(monkeypatch):
 def test_list(passes, monkeypatch):
     monkeypatch.setattr("subprocess.Popen", None)  # no tool is asked
     everything = json.loads(passes("list", "--json"))
-    assert [row["name"] for row in everything["formats"]] == list(named_blocks())
+    assert [row["name"] for row in everything["formats"]] == [*named_blocks(), *filter(is_two_level, OTHER_BLOCKS)]
     assert [row["name"] for row in everything["profiles"]] == list(PROFILES)
     listed = {(row["key"], row["value"]) for row in everything["rules"]}
     assert listed >= {(key, str(rule)) for key, rules in RULES.items() for rule in rules}

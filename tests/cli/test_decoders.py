@@ -43,14 +43,19 @@ def test_explain(passes):
     assert "tail + random" in random
 
 
-def test_a_decoder_that_differs_fails(monkeypatch, fails, capsys):
+def test_a_decoder_that_differs_fails(monkeypatch, passes, capsys):
+    """The report has a command that shows what each element should be."""
     from mxcast.cli import main
     from mxcast.hdl import element_decoder
     from mxcast.spec import ScaleReading
 
     monkeypatch.setitem(element_decoder.FLAGS, ScaleReading.E8M0, {})
     assert main(["verify", "e2m1", "--op", "decode", "--blocks", "10", "--stimuli", "pairs"]) == 1
-    assert "FAILED\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "FAILED\n" in said
+    command = said.partition("to explain: mxcast ")[2].partition("\n")[0].split()
+    assert command[:8] == "explain mxfp4_e2m1 --op decode --profile ocp --scale 0xFF".split()
+    assert {step["pattern"] for step in json.loads(passes(*command, "--json"))["elements"]} == {0x7FC00000}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from mxcast.explore.accuracy import Loss, loss
 from mxcast.explore.tensors import Tensor, given, standard
 from mxcast.models import dequantize, quantize
 from mxcast.models.exact import element_value, quantize_block
-from mxcast.spec import FixedFormat, numerics
+from mxcast.models.exact_cast import cast_number
+from mxcast.models.exact_decode import decode_block
+from mxcast.spec import FixedFormat, casting, decoding, numerics
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +101,88 @@ def exact_values(block, chosen):
     return found
 
 
+def judged(pairs) -> Loss:
+    """The figures of numbers and what became of them, None what is no number, as fractions; in single numbers."""
+    kept = [(before, after) for before, after, _ in pairs if after is not None]
+    errors = [abs(after - before) for before, after in kept]
+    signal, sizes = sum(before**2 for before, _ in kept), sum(abs(before) for before, _ in kept)
+    noise = sum(error**2 for error in errors)
+    return Loss(
+        sqnr_db=10 * math.log10(signal / noise) if noise else math.inf,
+        max_relative_error=float(max(error / abs(before) for error, (before, _) in zip(errors, kept))),
+        saturated=sum(is_beyond for *_, is_beyond in pairs) / len(pairs),
+        flushed=sum(after == 0 for _, after in kept) / len(pairs),
+        lost=1 - len(kept) / len(pairs),
+        mean_bias=float((sum(abs(after) for _, after in kept) - sizes) / sizes),
+        differing=sum(before != after for before, after, _ in pairs) / len(pairs),
+    )
+
+
+def same(total: Loss, expected: Loss) -> bool:
+    return total.to_dict() == pytest.approx(expected.to_dict(), rel=1e-9, abs=1e-15)
+
+
+def number(code: int, format) -> Fraction | None:
+    """The value of a code; None where it is no finite number."""
+    found = format.decode(code)
+    return (-1) ** found.negative * found.magnitude if found.kind == "finite" else None
+
+
+@pytest.mark.parametrize(
+    "name, profile, fields",
+    [
+        ("e5m2", "ocp", {"destination": "fp16"}),
+        ("e4m3", "ocp", {"destination": "fp16", "overflow": "saturate", "rounding": "rtz"}),
+        ("e2m1", "te", {}),
+        ("int8", "idma", {}),
+        ("e4m3", "ocp", {}),
+    ],
+)
+def test_decoders_against_exact_arithmetic(name, profile, fields):
+    """Of the codes that the encoder of OCP makes: decoded by the exact definition, against exact products."""
+    rules, x = decoding(name, profile, block_size=8, **fields), np.random.default_rng(3).standard_normal((6, 8))
+    x = (x * np.array([[1], [2.0**-126], [1e30], [3], [2.0**-17], [70000]])).astype(np.float32)
+    encode, largest, pairs = numerics(rules.block), number(rules.destination.max_code, rules.destination), []
+    for block in x:
+        scale, codes = quantize_block([int(pattern) for pattern in block.view(np.uint32)], encode)
+        for before, pattern in zip(exact_values(block, encode), decode_block(scale, codes, rules), strict=True):
+            if before:
+                pairs.append((before, number(pattern, rules.destination), abs(before) > largest))
+    assert same(loss(rules, given({"x": x}))[0], judged(pairs))
+
+
+@pytest.mark.parametrize(
+    "name, fields",
+    [
+        ("e4m3", {}),
+        ("e5m2", {"overflow": "inf", "source": "bf16", "lanes": 4}),
+        ("e8m0", {"rounding": "rp", "lanes": 2}),
+        ("e5m2", {"destination": "fp16"}),
+        ("e8m0", {"destination": "fp16"}),
+    ],
+)
+def test_casts_against_exact_arithmetic(name, fields):
+    """Of the numbers, and of the way back of the codes that OCP's rules make of them."""
+    rules = casting(name, **fields)
+    x = (np.random.default_rng(3).standard_normal((3, 8)) * np.array([[1], [1e5], [2.0**-17]])).astype(np.float32)
+    numbers, largest, pairs = (
+        np.abs(x) if name == "e8m0" else x,
+        number(rules.destination.max_code, rules.destination),
+        [],
+    )
+    for value in numbers.reshape(-1):
+        before = Fraction(float(value))
+        pattern = int(np.float32(value).view(np.uint32))
+        if rules.is_back:
+            pattern = cast_number(pattern, casting(name))
+            before = number(pattern, rules.source)
+        elif rules.source.bits == 16:
+            pattern = int(value.astype(ml_dtypes.bfloat16).view(np.uint16))
+        if before:
+            pairs.append((before, number(cast_number(pattern, rules), rules.destination), abs(before) > largest))
+    assert same(loss(rules, given({"x": numbers}))[0], judged(pairs))
+
+
 def test_tensors_that_count():
     a, b = (
         Tensor(name=name, values=np.full(32, value, np.float32), source="-", counts=name == "a")
@@ -152,7 +236,7 @@ def test_tensors_that_cannot_be_judged(values, description):
 def test_results_are_kept_by_content(monkeypatch):
     x = given({"x": np.ones(32, np.float32)})
     first = loss(numerics("e4m3"), x)
-    monkeypatch.setattr(accuracy, "_of_chunk", lambda *parts: pytest.fail("computed twice"))
+    monkeypatch.setitem(accuracy.CHUNKS, "encode", lambda *parts: pytest.fail("computed twice"))
     assert loss(numerics("e4m3"), x) == first
     with pytest.raises(pytest.fail.Exception):
         loss(numerics("e4m3"), given({"x": np.full(32, 2, np.float32)}))

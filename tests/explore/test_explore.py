@@ -21,7 +21,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from mxcast.cli import main
-from mxcast.explore import Point, Sweep, exploration, explore, jobs
+from mxcast.explore import Point, Sweep, chosen_sweep, exploration, explore, jobs
 from mxcast.explore.output import write
 from mxcast.explore.tensors import given
 from mxcast.hdl import converter_config, verilog
@@ -30,6 +30,8 @@ from mxcast.host.errors import ToolError
 from mxcast.proof import prove, recorded
 from mxcast.proof.record import keep
 from mxcast.synth import TARGETS, synth
+
+from .test_sweep import sweeps_of_the_guide
 
 emission, synthesis = (importlib.import_module(f"mxcast.{name}") for name in ("hdl.emission", "synth.synthesis"))
 
@@ -88,6 +90,45 @@ def test_rows_have_the_figures_of_synth_and_of_the_model(kept):
         assert row.accuracy["x"]["sqnr_db"] == row.sqnr_db > 10
     assert rows[0].profile == "ocp" and rows[1].profile == "nvidia"
     assert {row.scale_rule for row in rows if row.pareto} and rows[0].proof == "not asked"
+
+
+NONZERO = {"mxfp8_e5m2": 64, "mxfp4_e2m1": 63}
+"""Elements that are not zero, of the blocks below: 2^-16 is one of E5M2 beside 3, and none of E2M1."""
+
+
+def measured_by_nobody(points, *_):
+    """Costs that are made up: each point is smaller than the one before."""
+    names = ("carries", "muxes", "ffs", "logic_cells", "levels", "delay_ps")
+    for number, point in enumerate(points):
+        whole = {"luts": 1000 - number, **dict.fromkeys(names, 10)}
+        yield point, jobs.Outcome(result={"verilog": "0" * 64, "whole": whole})
+
+
+@pytest.mark.parametrize("operation", ["decode", "cast"])
+def test_decoders_and_casts(operation, cache, monkeypatch, tmp_path):
+    """The sweep of the guide, and one of casts: what they lose, their front, and the report."""
+    monkeypatch.setattr(jobs, "on_record", lambda points, workers: {})
+    monkeypatch.setattr(jobs, "locally", measured_by_nobody)
+    casts = 'operation = "cast"\nformat = ["e4m3", "e2m1"]\nrounding = ["rne", "rtz"]\n'
+    (tmp_path / "sweep.toml").write_text(casts if operation == "cast" else sweeps_of_the_guide()[1][1])
+    x = np.array([[3.0, 2.0**-16, *[1.0] * 30], [2.0**20] * 32], np.float32)
+    found = exploration(chosen_sweep(str(tmp_path / "sweep.toml")), tensors=given({"x": x}))
+    assert {row.operation for row in found.rows} == {operation}
+    files = write(found, tmp_path / "out")
+    page = files["html"].read_text()
+    assert len(json.loads(files["json"].read_text())["points"]) == len(found.rows) and "Differing, %" in page
+    if operation == "decode":  # 2^20 is no number of FP16, but Inf
+        assert all(
+            row.differing == row.lost == (row.destination == "fp16") * 32 / NONZERO[row.format] for row in found.rows
+        )
+        assert (
+            '"up":"differing"' in page
+            and page.count("--set destination=fp16") == 4
+            and "--op decode --profile te" in page
+        )
+        assert [row.id for row in found.rows if row.pareto] == [found.rows[-1].id] and found.rows[-1].lane == "shift"
+    else:  # 2^20 saturates, 2^-16 becomes zero
+        assert {(row.differing, row.saturated, row.flushed) for row in found.rows} == {(33 / 64, 32 / 64, 1 / 64)}
 
 
 def test_a_list_of_rows_is_a_table(kept):

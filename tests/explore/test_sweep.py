@@ -11,9 +11,11 @@ import pytest
 from mxcast.cli.options import assignment
 from mxcast.explore import SWEEPS, Point, Sweep, chosen_sweep, read_sweep
 from mxcast.explore.ablation import CLAUSES
-from mxcast.explore.sweep import KEYS, USUAL
-from mxcast.hdl import ConverterConfig, Microarchitecture, converter_config
-from mxcast.spec import Encode
+from mxcast.explore.points import Explored
+from mxcast.explore.sweep import USUAL, Lists, keys_of
+from mxcast.hdl import ConverterConfig, DecoderArchitecture, Microarchitecture, converter_config, decoder_config
+from mxcast.hdl.architecture import CastArchitecture
+from mxcast.spec import Cast, Decode, Encode
 from mxcast.spec.encode import ScaleRule
 
 
@@ -144,13 +146,16 @@ def test_the_command_of_a_job_means_the_same_point(name):
     for point in SWEEPS[name].points()[0]:
         mxcast, explore, sweep, *words = shlex.split(point.job)
         assert (mxcast, explore) == ("mxcast", "explore")
-        lists = {}
+        lists, operation = {}, "encode"
         for flag, value in zip(words[::2], words[1::2]):
             if flag == "--no-report":
                 break
             key, value = assignment(value) if flag == "--set" else (flag.removeprefix("--"), value)
+            if key == "op":
+                operation = value
+                continue
             lists.setdefault(key, []).append(int(value) if flag == "--seeds" else value)
-        (found,), _ = chosen_sweep(sweep, **lists).points()
+        (found,), _ = chosen_sweep(sweep, operation, **lists).points()
         assert found.id == point.id
 
 
@@ -205,15 +210,57 @@ def test_any_file_is_a_sweep(tmp_path):
         assert [point.config.formats for point in chosen_sweep(str(tmp_path / name)).points()[0]] == ["mxfp4_e2m1"]
 
 
-def test_every_field_of_a_converter_is_a_key():
-    fields = {field.name for one in (Encode, Microarchitecture) for field in dataclasses.fields(one)} - {"block"}
-    assert fields | {"block_size", "optimize", "latency", "frequency_mhz"} | set(USUAL) == set(KEYS)
+@pytest.mark.parametrize(
+    "operation, architecture", [(Encode, Microarchitecture), (Decode, DecoderArchitecture), (Cast, CastArchitecture)]
+)
+def test_every_field_is_a_key(operation, architecture):
+    """Each of them, but for ways to say the format, has a column too."""
+    fields = {field.name for one in (operation, architecture) for field in dataclasses.fields(one)} - {"block"}
+    sizes = set() if operation is Cast else {"block_size"}
+    keys = set(keys_of(operation.name))
+    assert fields | sizes | {"optimize", "latency", "frequency_mhz"} | set(USUAL) == keys <= set(Lists.__annotations__)
+    assert fields - {"lanes"} <= set(Explored.__dataclass_fields__)
 
 
-def test_the_sweep_of_the_guide(tmp_path):
-    """It has as many points as the text says."""
+def test_sweeps_of_decoders_and_casts(tmp_path):
+    """A file says the operation, and for the sweep of one point somebody; keys, profiles and objectives are its own."""
+    path = tmp_path / "decoders.toml"
+    path.write_text(
+        'operation = "decode"\nformat = ["e4m3", "e2m1"]\nprofile = ["ocp", "te"]\n'
+        '[[grid]]\ndestination = ["fp32", "bf16"]\n[[grid]]\nlane = "tables"\ntarget = "asic"\n'
+    )
+    sweep = chosen_sweep(path)
+    points, left_out = sweep.points()
+    assert sweep.objectives == ("luts", "levels", "differing") and len(points) == 8 + 2 and len(left_out) == 2
+    assert points[0].config == decoder_config("e4m3", "ocp", target="xcu") and points[-1].config.profile == "ocp"
+    assert "tables decode elements of" in left_out[0].reason
+    (point,), _ = chosen_sweep("point", "cast", format="ue8m0", rounding="rp").points()
+    assert point.config.numerics == Cast(destination="e8m0", rounding="rp")
+    assert chosen_sweep(op="decode").name == "decoders" and chosen_sweep(op="cast").name == "casts"
+    for asked, sentence in (
+        ({"op": "decod"}, "unknown operation 'decod': did you mean 'decode'?"),
+        ({"sweep": "formats", "op": "decode"}, "the sweep formats is of the operation encode, not decode"),
+        ({"op": "decode", "scale_rule": "ceil"}, "unknown key of a sweep 'scale_rule'"),
+        ({"op": "decode", "profile": "nvidia"}, "unknown profile 'nvidia'"),
+        ({"op": "cast", "format": "e3m3"}, "unknown format 'e3m3'"),
+        ({"op": "cast", "destination": "fp64"}, "unknown destination 'fp64'"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(sentence)):
+            chosen_sweep(**asked)
+
+
+def test_the_sweeps_of_the_guide(tmp_path):
+    """They have as many points as the text says."""
+    found = {}
+    for said, text in sweeps_of_the_guide():
+        (tmp_path / "my_sweep.toml").write_text(text)
+        sweep = read_sweep(tmp_path / "my_sweep.toml")
+        found[sweep.operation], left_out = sweep.points()
+        assert len(found[sweep.operation]) == int(said) and not left_out
+    assert {point.target for point in found["encode"]} == {"xcu", "ecp5"} and len(found) == 2
+
+
+def sweeps_of_the_guide() -> list[tuple[str, str]]:
+    """What the text says of the number of points, and the file."""
     guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
-    said, text = re.search(r"of (\d+) points:\n\n```toml\n(.*?)```", guide, re.DOTALL).groups()
-    (tmp_path / "my_sweep.toml").write_text(text)
-    points, left_out = read_sweep(tmp_path / "my_sweep.toml").points()
-    assert len(points) == int(said) and not left_out and {point.target for point in points} == {"xcu", "ecp5"}
+    return re.findall(r"of (\d+) points:\n\n```toml\n(.*?)```", guide, re.DOTALL)

@@ -101,7 +101,7 @@ def test_ports_of_modes_and_random_bits(formats, fields, mode, random, key, x, w
     }
 
 
-@pytest.mark.parametrize("short", SHORT)
+@pytest.mark.parametrize("short", share(SHORT, 3))
 def test_ports_of_the_converter(short):
     """Without the module library that emission brings, so as a part of somebody's own design."""
     assert ports(BlockConverter(short, "nvidia")) == {

@@ -32,7 +32,12 @@ def limits(rules: Encode, exponent: int) -> int:
 
 @pytest.mark.parametrize(
     "source, subnormals",
-    [("fp32", "exact"), ("fp32", "flush"), pytest.param("bf16", "exact", marks=pytest.mark.slow), ("fp16", "exact")],
+    [
+        ("fp32", "exact"),
+        ("fp16", "exact"),
+        pytest.param("fp32", "flush", marks=pytest.mark.slow),
+        pytest.param("bf16", "exact", marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("rule", ROUNDS_UP)
 def test_thresholds_are_exact(rule, source, subnormals):

@@ -98,7 +98,6 @@ BEYOND = FloatFormat(name="beyond", exp_bits=9, man_bits=2, bias=255, specials="
 @pytest.mark.parametrize(
     "block, sentence",
     [
-        ("nvfp4", "nvfp4 has a scale of the whole tensor, which dequantize does not take yet"),
         ("mx9", "mx9 has a field for each sub-block, which dequantize does not take yet"),
         (
             dataclasses.replace(wide(), shape=(2, 2)),

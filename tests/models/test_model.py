@@ -39,7 +39,7 @@ def test_model_equals_the_exact_definition(rules, record_property):
     assert not wrong, f"{len(wrong)} of {len(patterns)} blocks differ (exact vs model): " + " | ".join(wrong[:3])
 
 
-@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("element", share(ELEMENTS, 2))
 def test_all_boundary_neighbours(element, record_property):
     blocks = 0
     for profile in ("ocp", "te"):

@@ -68,7 +68,7 @@ def test_the_constants_of_the_worked_example():
 def test_model_equals_the_exact_definition(profile, record_property):
     rules, blocks = rules_of("nvfp4", profile), [edges(), ties(), random_blocks(24, 1)]
     x = np.concatenate(blocks)
-    maxima = [1.0] if rules.block.tensor_scale is None else AMAXIMA
+    maxima = [1.0] if rules.block.tensor_scale is None else AMAXIMA[:: 3 if profile == "nvfp4_te_4over6" else 1]
     assert [a for a in maxima if not same(x, rules, a)] == []
     assert same(np.concatenate([random_blocks(100, 2), ties()]), rules, 2688.0)
     record_property("blocks", len(x) * len(maxima) + 102)
@@ -168,6 +168,30 @@ def test_transformer_engine(order, count, record_property):
     record_property("blocks", len(x))
 
 
+@pytest.mark.parametrize("count", [1600, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("block", ["nvfp4", "nvfp4_2d"])
+@pytest.mark.parametrize("metric, most", [("mae", 448), ("mae", 256), ("mse", 448)])
+def test_four_over_six_of_transformer_engine(metric, most, block, count, record_property):
+    usual = np.random.default_rng(15).uniform(0.6, 1, (count // 16 * 8, 16)).astype(np.float32)  # 4 suits many of them
+    x = np.concatenate([edges(), usual, random_blocks(count // 16 * 8, 15)])
+    x = np.clip(np.where(np.isnan(x), np.float32(0), x), -9, 9)
+    a, rules = tensor_amax(x), rules_of(block, "nvfp4_te_4over6", four_over_six=metric, scale_max=most)
+    q = quantize_two_level(x, rules, tensor_amax=a)
+    rows = 16 if block == "nvfp4_2d" else 1
+    scales, codes, is_four = transformer_engine.four_over_six(x, a, metric, most, rows)
+    assert np.array_equal(q.scales[:, 0], scales) and np.array_equal(q.codes, codes)
+    assert is_four.any() and not is_four.all()
+    record_property("blocks", len(x))
+
+
+def test_four_over_six_of_tiles_is_the_exact_one():
+    rules = rules_of("nvfp4_2d", "nvfp4_te_4over6", four_over_six="mse", scale_max=256)
+    x = random_blocks(32, 16).reshape(16, 32)
+    q = quantize_two_level(x, rules)
+    tiles, codes = (one.reshape(16, 2, 16).swapaxes(0, 1).reshape(2, 256) for one in (x, q.codes))
+    assert (q.scales[0].tolist(), codes.tolist()) == exactly(tiles, rules, tensor_amax(x))
+
+
 # ---- arrays
 
 
@@ -182,7 +206,7 @@ def test_the_tensor_scale_is_what_libraries_store():
         "nvfp4_ao": float(np.float32(float(a / 2688))),
         "nvfp4_ao_single": None,
         "nvfp4_modelopt": float(np.float32(float(a / 2688))),
-        "nvfp4_compressed_tensors": float(np.float32(float(2688 / a))),
+        "nvfp4_compressed_tensors": float(np.float32(2688) * np.float32(float(1 / a))),
     }
 
 

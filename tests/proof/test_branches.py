@@ -56,6 +56,15 @@ def test_a_rare_condition_is_met(body, tmp_path):
     assert met.any() and not met.all() and len(found) % (2 * branches.VARIANTS + 1) == 0
 
 
+@pytest.mark.parametrize("sign", ["+", "-"])
+def test_a_rare_carry_or_borrow_is_met(sign, tmp_path):
+    """It is a bit among others: no choice, no comparison, and no gate of one bit."""
+    body = f"wire [39:0] sum = {{8'd0, x[39:8]}} {sign} 40'd3; assign p = x[7:0] ^ sum[39:32]; assign scale = 0;"
+    number = whole(blocks_of(body, tmp_path)) >> np.uint64(8) & np.uint64(0xFFFF_FFFF)
+    is_met = number > 0xFFFF_FFFC if sign == "+" else number < 3
+    assert is_met.any() and not is_met.all()
+
+
 def test_both_sides_and_conditions_within_conditions(tmp_path):
     found = whole(blocks_of(f"{RARE} assign p = rare ? (x[39:24] < 3 ? 1 : 2) : 3; assign scale = 0;", tmp_path))
     inner = found[found >> np.uint64(40) == 0xCAFEBA] >> np.uint64(24) & np.uint64(0xFFFF)

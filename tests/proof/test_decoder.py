@@ -78,6 +78,16 @@ def test_random_bits_and_registers(fields, tmp_path):
     assert proof.passed and (proof.handshake is not None) == ("registered_after" in fields)
 
 
+def test_registers_that_take_what_should_wait_are_refused(tmp_path):
+    """Every lane has an enable of its own, of which each must be that of all."""
+    config, file = decoder_config("e2m1", block_size=2, registered_after="read,output"), tmp_path / f"{NAME}.v"
+    right = verilog(config, NAME)
+    assert "assign y = ready | _0_;" in right
+    file.write_text(right.replace("assign y = ready | _0_;", "assign y = ready;"))
+    proof = prove(config, rtl=file, out=tmp_path)
+    assert not proof.passed and "a register whose enable is not i_ready" in proof.remark
+
+
 CHANGED = "e2m1", "ocp", 2
 """A small decoder, behind which another module changes a result."""
 

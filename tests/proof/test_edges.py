@@ -47,6 +47,12 @@ BLOCK = "a block writes c, perhaps more than once"
         (BLOCK, f"reg c; always @(posedge clk, negedge clk) c <= clk; {TAKEN}"),
         ("is part of a loop", f"wire c = c | clk; {TAKEN}"),
         ("there is a delay that is no constant", "always @(posedge clk) p <= #x q;"),
+        # an edge of the clock may be in between
+        ("<= writes 1000 units of time later", "always @(posedge clk) p <= #1000 q;"),
+        ("<= writes -1 units of time later", "localparam D = 1; always @(posedge clk) p <= #(D - 2) q;"),
+        ("<= writes 1.5 units of time later", "always @(posedge clk) p <= #1.5 q;"),
+        (None, "localparam D = 1; always @(posedge clk) p <= #D q;"),
+        (None, "always @(posedge clk) p <= #0.1 q;"),
         # the edges of inputs
         (None, f"wire c = clk; {TAKEN}"),
         (None, f"wire n = ~clk; wire c = ~n; {TAKEN}"),
@@ -70,16 +76,16 @@ def test_edges(reason, body):
     "body, is_right",
     [
         ("p <= #1 ~q; p <= q;", False),
-        ("p <= #2 ~q; p <= #1 q;", False),
-        ("p[3:0] <= #2 ~q[3:0]; p <= #1 q;", False),
-        ("{p[7], p[6:0]} <= #2 ~q; p <= q;", False),
+        ("p <= #1 ~q; p <= #0.5 q;", False),
+        ("p[3:0] <= #1 ~q[3:0]; p <= #0 q;", False),
+        ("{p[7], p[6:0]} <= #1 ~q; p <= q;", False),
         ("later; p <= q;", False),
         ("p <= #1 ~q; p <= #1 q;", True),
         ("p <= #0.1 8'd0; if (test) p <= #0.1 q;", True),
-        ("p[3:0] <= #2 q[3:0]; p[7:4] <= q[7:4];", True),
+        ("p[3:0] <= #1 q[3:0]; p[7:4] <= q[7:4];", True),
     ],
 )
 def test_what_is_written_last_comes_last(body, is_right):
-    text = DESIGN.format(f"task later; p <= #3 ~q; endtask always @(posedge clk) begin {body} end")
+    text = DESIGN.format(f"task later; p <= #1 ~q; endtask always @(posedge clk) begin {body} end")
     found = [objection.reason for objection in objections(elaborated(plain(text), "d"))]
     assert not found if is_right else any("p is written with <= after several delays" in one for one in found), found

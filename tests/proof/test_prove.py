@@ -111,8 +111,15 @@ def test_a_planted_bug_is_found_and_shown(element, profile, pattern, instead, le
     assert "mxcast explain" in proof.counterexample.report
     vectors = np.load(proof.counterexample.vectors)["x"]
     assert vectors.shape == (1, 4) and vectors.tolist() == proof.counterexample.block[Role.NUMBERS].tolist()
-    whole = prove(config, rtl=file, whole=True)
-    assert whole.status is Status.FAIL and whole.counterexample
+
+
+@pytest.mark.parametrize("row", [PLANTED[0], PLANTED[-3]], ids=lambda row: row[0])
+def test_a_planted_bug_is_found_in_the_whole_block(row, tmp_path):
+    _, element, profile, pattern, instead, _ = row
+    config, file = converter_config(element, profile, block_size=4), tmp_path / f"{NAME}.v"
+    file.write_text(re.sub(pattern, instead, verilog(config, NAME)))
+    proof = prove(config, rtl=file, whole=True)
+    assert proof.status is Status.FAIL and proof.counterexample
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from mxcast.hdl import converter_config, verilog
 from mxcast.host.errors import ToolError
 from mxcast.proof import prove
 from mxcast.proof.check_rtl import Check, check_rtl
-from mxcast.proof.design import Design, Part
+from mxcast.proof.design import Cut, Design, Part
 from mxcast.proof.pipeline import combinational
 from mxcast.proof.prove import Proof, Status
 from mxcast.proof.questions import monolithic
@@ -112,12 +112,14 @@ def test_what_verilog_leaves_undefined_may_be_anything(wrong, right, tmp_path):
 
 
 def asked(path: Path, latency: int = 0) -> str:
-    """What the solver says of the whole block as the readers have it, who agree; nothing is simulated."""
+    """Whether ``evil`` can be 1, as the readers have it, who agree; nothing is simulated."""
     found = set()
     for reader in readers():
         design = Design(plain(path.read_text()), "trap", path.parent / reader, reader)
-        question = monolithic(CONFIG, combinational(design, latency)[0] if latency else design)[-1]
-        found.add(solve(question.text, question.names).result)
+        design = combinational(design, latency)[0] if latency else design
+        (part,) = design.parts(Cut("trap", wires=("evil",)))
+        question = f"(set-logic ALL)\n{part.text}{part.state('s')}(define-fun evil () Bool {part.wire('evil', 's')})"
+        found.add(solve(f"{question}(assert evil)", ("evil",)).result)
     assert len(found) == 1
     return found.pop()
 

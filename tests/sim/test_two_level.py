@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fractions import Fraction
+from math import floor, log2
+
 from mxcast.hdl import TwoLevelConverter, config_of, two_level_config, verilog
+from mxcast.hdl.threshold_row import CELLS, FACTORS, MARKS, row_under
+from mxcast.models.exact_binary32 import rounded as nearest
 from mxcast.models.two_level import tensor_constants
 from mxcast.sim import verify
-from mxcast.sim.command import command_line
+from mxcast.hdl.command import command_line
 from mxcast.sim.transactions import Transactions
 from mxcast.sim.verilated import driver_of
-from mxcast.spec import Role, two_level
+from mxcast.spec import E4M3, FP32, Role, two_level
 
 from ..models.test_two_level import WORKED
-
-ORDERS = ("te", "paper", "ao", "ao_single")
-
 
 def made(order: str, **fields):
     """The configuration, and its Verilated design."""
@@ -24,13 +26,63 @@ def made(order: str, **fields):
     return config, driver_of(verilog(config, "dut"), "dut", config)
 
 
-@pytest.mark.parametrize("source", ["fp32", "bf16"])
-@pytest.mark.parametrize("order", ORDERS)
-def test_the_golden_model(order, source, record_property):
-    config, design = made(order, source=source)
-    result = verify(config, design=design, blocks=20_000)
-    assert result.passed, result.report
+@pytest.mark.parametrize(
+    "order, source, form",
+    [
+        ("te", "fp32", "thresholds"),
+        ("te", "bf16", "table"),
+        ("te", "bf16", "product"),
+        ("paper", "fp32", "thresholds"),
+        ("ao", "fp32", "thresholds"),
+        ("ao", "bf16", "table"),
+        pytest.param("ao", "fp32", "product", marks=pytest.mark.slow),
+        ("ao_single", "bf16", "thresholds"),
+        *(
+            pytest.param(order, source, form, marks=pytest.mark.slow)
+            for order, source, form in [
+                ("te", "fp32", "product"),
+                ("te", "fp32", "table"),
+                ("paper", "bf16", "product"),
+                ("ao_single", "fp32", "product"),
+            ]
+        ),
+    ],
+)
+def test_the_golden_model(order, source, form, record_property):
+    config, design = made(order, source=source, form=form)
+    kinds = ["corner", "boundary"] if form == "table" else ["standard"]  # software writes a table for every block
+    for kind in kinds:
+        result = verify(config, design=design, stimuli=kind, blocks=20_000)
+        assert result.passed, result.report
     record_property("blocks", result.blocks)
+
+
+@pytest.mark.parametrize("registers", ["scale", "input,amax,scale,factor,output"])
+def test_registers(registers):
+    config, design = made("te", source="bf16", registered_after=registers)
+    result = verify(config, design=design, stimuli="corner")
+    assert result.passed, result.report
+
+
+def test_rows_of_a_table_are_thresholds_by_definition():
+    """Of several constants and scales, in exact arithmetic: a number and the one before it on both sides of a code."""
+    rules = two_level("nvfp4", "nvfp4_te")
+    for d in (0x3B73CF3E, 0x3F800000, 0x00200000, 0x7A000001):
+        for scale in (0x00, 0x01, 0x38, 0x71, 0x7E):
+            row, s = row_under(rules, scale, d), E4M3.decode(scale).magnitude
+            factor = FACTORS[rules.order](s, FP32.decode(d).magnitude)
+            for (quarters, is_beyond), low in zip(MARKS, row.thresholds):
+                mark, found = Fraction(quarters, 4), []
+                for cell in (number for number in range(CELLS) if row.cells[number] & 8):
+                    if (row.cells[cell] & 3) != quarters - 4:
+                        continue
+                    x = Fraction((1 << 23) + (cell << 20) + low, 1 << 23)
+                    for y, before in ((x, x - Fraction(1, 1 << (24 if x == 1 else 23))),):
+                        scaled = [nearest(one * factor) for one in (y, before)]
+                        unit = Fraction(2) ** (floor(log2(scaled[0] / mark) + 0.5))
+                        at, under = (one / unit for one in scaled)
+                        found.append(at > mark >= under if is_beyond else at >= mark > under)
+                assert found == [True]
 
 
 @pytest.mark.parametrize("order", ["te", "paper", "ao"])
@@ -72,6 +124,8 @@ def exact_d(design):
 def is_nan(x: np.ndarray) -> np.ndarray:
     return (x & np.uint32(0x7FFFFFFF)) > 0x7F800000
 
+
+RULES = ("order", "source", "rounding", "four_over_six")
 
 PLANTED = {
     "-0": numbers(lambda x: np.where(x == 0x80000000, np.uint32(0), x)),
@@ -116,6 +170,7 @@ def test_configurations_survive_json_and_the_command_line():
     [
         ({"order": "modelopt"}, "hardware computes the orders te, paper, ao, ao_single, not modelopt"),
         ({"source": "fp16"}, "hardware for nvfp4 takes fp32 and bf16 numbers, not fp16"),
+        ({"form": "table", "registered_after": "scale"}, "the form table has no registers"),
         ({"rounding": "sr"}, "hardware rounds elements by rne, not by sr"),
         ({"order": "paper", "four_over_six": "mae"}, "hardware tries no second scale: four_over_six must be off"),
     ],
@@ -123,7 +178,7 @@ def test_configurations_survive_json_and_the_command_line():
 def test_what_hardware_does_not_make_is_refused(fields, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}"):
         two_level_config("nvfp4", **fields)
-    assert two_level("nvfp4", **fields)
+    assert two_level("nvfp4", **{name: value for name, value in fields.items() if name in RULES})
 
 
 @pytest.mark.parametrize("block", ["nvfp4_2d", "fp4_ue5m3"])

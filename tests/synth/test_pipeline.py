@@ -2,7 +2,7 @@
 
 import pytest
 
-from mxcast.hdl import converter_config, stages, verilog
+from mxcast.hdl import cast_config, converter_config, decoder_config, stages, verilog
 from mxcast.synth import pipeline, pipelined, plan, synth
 from mxcast.synth.pipeline import sections
 from mxcast.synth.targets import TARGETS
@@ -76,6 +76,14 @@ def test_sections_of_a_netlist():
     assert tuple(delays) == tuple(bits) == stages(converter_config("e2m1", block_size=4))
     assert delays["input"] == 0 < delays["level1"] == delays["level2"] < delays["normalised"] == max(delays.values())
     assert bits["input"] == 4 * 32 + 1 and bits["output"] == pytest.approx(4 * 4 + 8 + 1, abs=9)
+
+
+def test_sections_of_decoders_and_casts():
+    """What each lane is told is copied between two registers; the sum is in no other section."""
+    delays, bits = sections(decoder_config("e2m1", block_size=2), "ecp5")
+    assert tuple(delays) == ("input", "scale", "read", "sum", "shifted", "output") and delays["input"] == 0
+    assert all(delays[place] > 0 for place in ("scale", "sum", "output")) and bits["input"] == 2 * 4 + 8 + 1
+    assert pipelined(cast_config("e2m1"), latency=2).latency == 2
 
 
 def test_registers_make_the_netlist_shorter():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from typing import Any
 
-from ..hdl import CONFIGURATIONS, ConverterConfig, HardwareConfig, fields_of
 from ..spec import OTHER_BLOCKS, Cast, Encode, Operation, TwoLevelEncode
 from ..spec.profiles import PROFILES_OF, like
+from .config import CONFIGURATIONS, CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TwoLevelConfig
+from .goals import BEST, decoder_fields_of, fields_of
 
 __all__ = ["command_line"]
 
@@ -16,9 +15,10 @@ ENCODERS = (Encode.name, TwoLevelEncode.name)
 """Operations that the format says."""
 
 
-def command_line(config: HardwareConfig | Operation) -> str:
+def command_line(config: HardwareConfig | Operation, target: str | None = None) -> str:
     """The arguments by which the command line means this configuration: the profile from which it departs least, and
-    its departures. For rules alone nothing is said of the hardware.
+    its departures. For rules alone nothing is said of the hardware. Where a ``target`` is given beside them, they say
+    how the hardware departs from what is best for it.
 
     >>> from mxcast.hdl import cast_config, converter_config, decoder_config
     >>> command_line(converter_config("e4m3,e5m2", rounding="rtz"))
@@ -30,7 +30,8 @@ def command_line(config: HardwareConfig | Operation) -> str:
     """
     if isinstance(config, Operation):
         return _command(CONFIGURATIONS[config.name](config), {})
-    return _command(config, HARDWARE[config.numerics.name](config))
+    hardware = HARDWARE[config.numerics.name](config, tuple(BEST) if target is None else (target,))
+    return _command(config, {name: value for name, value in hardware.items() if target is None or name != "target"})
 
 
 def _command(config: HardwareConfig, hardware: dict[str, str]) -> str:
@@ -65,24 +66,30 @@ def _usual(operation: Operation, profile: str) -> dict[str, object]:
     return found.by_name() | {"lanes": 1} | ({"destination": None} if operation.is_back else {"source": "fp32"})
 
 
-def _of_encoder(config: ConverterConfig) -> dict[str, str]:
-    return fields_of(config.microarchitecture, config.modes)
+def _of_encoder(config: ConverterConfig, targets: tuple[str, ...]) -> dict[str, str]:
+    return fields_of(config.microarchitecture, config.modes, targets)
 
 
-def _of_one_form(config: HardwareConfig) -> dict[str, str]:
+def _of_decoder(config: DecoderConfig, targets: tuple[str, ...]) -> dict[str, str]:
+    return decoder_fields_of(config.microarchitecture, config.numerics, targets)
+
+
+def _of_cast(config: CastConfig, targets: tuple[str, ...]) -> dict[str, str]:
+    return {"registered_after": ",".join(config.microarchitecture.registered_after)} if config.latency else {}
+
+
+def _of_two_level(config: TwoLevelConfig, targets: tuple[str, ...]) -> dict[str, str]:
     chosen, usual = config.microarchitecture, type(config.microarchitecture)()
-    fields: dict[str, Any] = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(chosen)}
-    return {
-        name: ",".join(value) if isinstance(value, tuple) else str(value)
-        for name, value in fields.items()
-        if value != getattr(usual, name)
-    }
+    form = {} if chosen.form is usual.form else {"form": str(chosen.form)}
+    return form | ({"registered_after": ",".join(chosen.registered_after)} if config.latency else {})
 
 
 HARDWARE: dict[str, Callable[..., dict[str, str]]] = {
     "encode": _of_encoder,
-    "decode": _of_one_form,
-    "cast": _of_one_form,
-    "two_level_encode": _of_one_form,
+    "decode": _of_decoder,
+    "cast": _of_cast,
+    TwoLevelEncode.name: _of_two_level,
 }
-"""By the name of the operation, the fewest fields that say the hardware of a configuration."""
+"""By the name of the operation, the fewest fields that say the hardware of a configuration that may be built for some
+targets.
+"""

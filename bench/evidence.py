@@ -1,0 +1,123 @@
+"""What is on record as evidence: which converters, decoders and casts are checked, and in which ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from mxcast.hdl import GENERIC, HardwareConfig, configuration, modules, verilog
+from mxcast.spec import BLOCKS, INSTRUCTIONS, SCALARS
+
+__all__ = ["EVIDENCE", "Check", "Group", "Subject", "subjects", "wanted"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What a record is about, in the names that `configuration` takes."""
+
+    operation: str
+    format: str
+    """Or an instruction of PTX."""
+    profile: str
+    target: str = GENERIC
+    destination: str | None = None
+    """The numbers that codes become; None where the operation makes codes."""
+
+    @cached_property
+    def config(self) -> HardwareConfig:
+        back = {} if self.destination is None else {"destination": self.destination}
+        return configuration(self.operation, self.format, self.profile, target=self.target, **back)
+
+    @cached_property
+    def verilog(self) -> str:
+        """The fingerprint of what is emitted today."""
+        return modules.fingerprint(verilog(self.config, "dut"))
+
+    @property
+    def label(self) -> dict[str, str]:
+        """Its texts in tables."""
+        back = "" if self.destination is None else f" to {self.destination}"
+        texts = {"operation": self.operation, "target": self.target, "profile": self.profile}
+        return texts | {"format": f"{self.format}{back}"}
+
+    def __str__(self) -> str:
+        return " ".join(self.label.values())
+
+
+@dataclass(frozen=True)
+class Check:
+    """A way to check a subject."""
+
+    kept: str
+    """The file of its records, in records/."""
+    identity: Callable[[Subject], dict]
+    """What an outcome depends on, the Verilog of today among it, by name: a record with other values is of the past."""
+    outcome: Callable[[Subject], dict]
+    """What a record says; seconds to minutes."""
+    cells: Callable[[dict], dict[str, str]]
+    """What a table shows of a record, by column."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Subjects that are checked in the same ways."""
+
+    operation: str
+    formats: Iterable[str]
+    profiles: tuple[str, ...]
+    target: str = GENERIC
+    destination: str | None = None
+    checks: tuple[str, ...]
+    """Of `verification.CHECKS`."""
+
+    @cached_property
+    def subjects(self) -> list[Subject]:
+        return [
+            Subject(
+                operation=self.operation, format=name, profile=profile, target=self.target, destination=self.destination
+            )
+            for profile, name in product(self.profiles, self.formats)
+        ]
+
+
+NETLISTS = ("netlist xcu", "netlist ecp5")
+ALL = ("proved", "mutants", "all inputs")
+
+EVIDENCE = (
+    Group(operation="encode", formats=BLOCKS, profiles=("ocp",), checks=(*ALL, *NETLISTS, "at once", "by z3")),
+    Group(operation="encode", formats=BLOCKS, profiles=("nvidia", "te"), checks=(*ALL, *NETLISTS)),
+    Group(operation="encode", formats=BLOCKS, profiles=("gorodecky_sousa",), checks=ALL),
+    Group(operation="encode", formats=BLOCKS, profiles=("samson",), checks=("proved", "all inputs")),
+    Group(
+        operation="encode",
+        formats=BLOCKS,
+        profiles=("torchao_rceil", "torchao_ceil", "torchao_even"),
+        checks=("proved",),
+    ),
+    Group(operation="encode", formats=BLOCKS, profiles=("ocp",), target="xcu", checks=("proved",)),
+    Group(operation="cast", formats=SCALARS, profiles=("ocp",), checks=("proved",)),
+    Group(operation="cast", formats=SCALARS, profiles=("ocp",), destination="fp32", checks=("proved",)),
+    Group(
+        operation="cast",
+        formats=("e8m0",),
+        profiles=("ptx", "ml_dtypes", "torch", "onnx", "gfloat"),
+        checks=("proved",),
+    ),
+    Group(operation="cast", formats=INSTRUCTIONS, profiles=("ptx",), checks=("proved",)),
+)
+"""Everything that is on record, in the order of the tables. Of encoders one profile of each set of rules is proved; all
+inputs are taken of both roundings that profiles have, three of the ways with NaN and Inf, exact and rounded thresholds,
+and a 16-bit source.
+"""
+
+
+def wanted() -> Iterator[tuple[str, Subject]]:
+    """Every check by name with its subject."""
+    return ((check, subject) for group in EVIDENCE for subject in group.subjects for check in group.checks)
+
+
+def subjects() -> list[Subject]:
+    """Each once."""
+    return list(dict.fromkeys(subject for _, subject in wanted()))

@@ -1,0 +1,78 @@
+"""What sweeps ask of every operation: which keys it has, and which values these take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ..hdl.architecture import CHOICES, DECODER_CHOICES
+from ..spec import CAST_RULES, DECODE_RULES, PROFILES_OF, SCALARS, Cast, Decode, Encode, Rule, block_format
+from ..spec.encode import RULES
+from ..spec.names import scalar_format, source_format
+
+__all__ = ["OPERATIONS", "Explorable"]
+
+
+def _blocks(names: str) -> None:
+    for name in names.split(","):
+        block_format(name.strip())
+
+
+def _destination(name: str) -> None:
+    source_format(name, "destination")
+
+
+def _scalar(name: str) -> None:
+    scalar_format(name, "format", SCALARS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explorable:
+    """Keys of a sweep, beside those that every operation has, by what their values are."""
+
+    sweep: str
+    """The sweep that is meant unless one is named."""
+    objectives: tuple[str, ...]
+    """What the Pareto front is made of, unless something else is asked for."""
+    profiles: Iterable[str]
+    rules: Mapping[str, type[Rule]]
+    choices: Mapping[str, type[Rule]] = field(default_factory=dict)
+    """Of the hardware."""
+    numbers: tuple[str, ...]
+    texts: Mapping[str, Callable[[str], object]]
+    """Keys of other texts, and what raises ValueError for a wrong one."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (*self.texts, *self.rules, *self.numbers, *self.choices)
+
+
+OPERATIONS: dict[str, Explorable] = {
+    Encode.name: Explorable(
+        sweep="rounding",
+        objectives=("luts", "levels", "sqnr_db"),
+        profiles=PROFILES_OF[Encode.name],
+        rules=RULES,
+        choices=CHOICES,
+        numbers=("random_bits", "block_size"),
+        texts={"format": _blocks, "source": source_format},
+    ),
+    Decode.name: Explorable(
+        sweep="decoders",
+        objectives=("luts", "levels", "differing"),
+        profiles=PROFILES_OF[Decode.name],
+        rules=DECODE_RULES,
+        choices=DECODER_CHOICES,
+        numbers=("random_bits", "block_size"),
+        texts={"format": block_format, "destination": _destination},
+    ),
+    Cast.name: Explorable(
+        sweep="casts",
+        objectives=("luts", "levels", "max_relative_error"),
+        profiles=PROFILES_OF[Cast.name],
+        rules=CAST_RULES,
+        numbers=("random_bits", "lanes"),
+        texts={"format": _scalar, "source": source_format, "destination": _destination},
+    ),
+}
+"""By the name of the operation."""

@@ -1,0 +1,91 @@
+"""Tiles of tensors to codes and scales, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..models import (
+    Quantized,
+    Statistics,
+    dequantize,
+    error_statistics,
+    quantize_blocks,
+    quantize_two_level,
+    tensor_amax,
+)
+from ..models.element import code_dtype
+from ..spec import BF16, Encode, TwoLevelEncode
+from .containers import Stored
+from .metadata import Parts
+from .tiles import CHUNK, Tile, complete, numbers_of
+
+__all__ = ["dequantize_tile", "largest_magnitude", "quantize_tile"]
+
+
+def largest_magnitude(stored: Stored, numerics: Encode | TwoLevelEncode) -> float | None:
+    """That of a tensor, where the scale of the tensor needs it; NaN is what the order makes of it."""
+    if not isinstance(numerics, TwoLevelEncode) or numerics.block.tensor_scale is None:
+        return None
+    largest = np.float32(0)
+    for start in range(0, stored.data.size, CHUNK):
+        part = stored.data[start : start + CHUNK]
+        numbers = np.require(part, part.dtype.newbyteorder("="), ["C", "A"])
+        largest = np.maximum(largest, tensor_amax(numbers, numerics.order))  # which keeps NaN
+        stored.release(start, part.size)
+    return float(largest)
+
+
+def quantize_tile(
+    stored: Stored,
+    tile: Tile,
+    numerics: Encode | TwoLevelEncode,
+    random: np.random.Generator | None,
+    amax: float | None,
+) -> tuple[Quantized, Statistics]:
+    """The blocks of a tile, and what was lost; ``random`` draws the random bits of stochastic rounding, and ``amax`` is
+    the largest magnitude of the tensor where its scale needs it.
+    """
+    x = numbers_of(stored, tile)
+    if isinstance(numerics, TwoLevelEncode):
+        q = _two_levels(x, numerics, random, amax)
+    else:
+        q = _one_level(x, numerics, random)
+    statistics = error_statistics(x, q)
+    stored.release(tile.start(), x.size)
+    return q, statistics
+
+
+def _one_level(x: np.ndarray, numerics: Encode, random: np.random.Generator | None) -> Quantized:
+    blocks = complete(x, numerics.block_size)
+    scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, code_dtype(numerics.block.element))
+    drawn = None if random is None else random.integers(0, 1 << numerics.random_bits, blocks.shape, np.uint16)
+    quantize_blocks(blocks, numerics, scales, codes, drawn)
+    return Quantized(
+        scales=scales.reshape(len(x), -1), codes=codes.reshape(len(x), -1), numerics=numerics, length=x.shape[1]
+    )
+
+
+def _two_levels(
+    x: np.ndarray, numerics: TwoLevelEncode, random: np.random.Generator | None, amax: float | None
+) -> Quantized:
+    if x.dtype == np.uint16 and numerics.source != BF16:
+        x = (x.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return quantize_two_level(x, numerics, tensor_amax=amax, pad=True, random=random)
+
+
+def dequantize_tile(parts: Parts, tile: Tile, numerics: Encode | TwoLevelEncode) -> np.ndarray:
+    """The float32 numbers (rows, columns) of a tile of the tensor that these parts stand for."""
+    (rows, columns), size = tile.size, numerics.block_size
+    blocks = -(-columns // size)
+    first, count = tile.start(size), rows * blocks
+    values = dequantize(
+        Quantized(
+            scales=parts.scales.data[first : first + count].reshape(rows, blocks),
+            numerics=numerics,
+            length=columns,
+            codes=parts.codes.data[first * size : (first + count) * size].reshape(rows, blocks * size),
+            tensor_scale=parts.tensor_scale,
+        )
+    )
+    parts.codes.release(first * size, count * size)
+    return values

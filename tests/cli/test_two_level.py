@@ -1,0 +1,62 @@
+"""NVFP4 in `explain`, `compare` and `list`."""
+
+import json
+
+import pytest
+
+from mxcast.spec import TWO_LEVEL, TWO_LEVEL_DECODERS
+
+
+def test_explain(passes):
+    asked = ["explain", "nvfp4", "--profile", "nvfp4_te", "--amax", "10", "--values", "0.1, -0.25, 3.3, nan"]
+    text = passes(*asked)
+    assert text.startswith("nvfp4 under nvfp4_te: block_size=16 source=fp32 order=te rounding=rne\n")
+    assert "tensor  k      S * (1/6)              0x42333333  44.7999992" in text and "byte 113 = 0x71" in text
+    found = json.loads(passes(*asked, "--json"))
+    assert [step["code"] for step in found["elements"][:4]] == [0, 9, 7, 7] and found["input"]["amax"] == 10
+    both = passes("explain", "nvfp4", "--profile", "nvfp4_te_4over6", "--amax", "2688", "--values", "6")
+    assert "to 6     scale 0x38, error (mae) 0 *\nto 4     scale 0x3C, error (mae) 0\n" in both
+    random = passes("explain", "nvfp4", "--set", "rounding=sr", "--values", "6 1.2", "--random", "0 0xFF", "--all")
+    assert "0xFF" in random and "not shown" not in random
+
+
+def test_compare(passes, monkeypatch):
+    monkeypatch.setattr("mxcast.models.compare_two_level.BINADES", 1)
+    monkeypatch.setattr("mxcast.models.compare_two_level.ELEMENT_BINADES", 1)
+    monkeypatch.setattr("mxcast.models.compare_two_level.SAMPLES", 100)
+    text = passes("compare", "nvfp4_te", "nvfp4_paper", "--format", "nvfp4")
+    assert text.startswith("nvfp4: A, nvfp4_te, and B, nvfp4_paper, differ; compared were 8,256 pairs of BF16 numbers")
+    commands = [line.split() for line in text.splitlines() if line.startswith("  mxcast explain")]
+    scales = [json.loads(passes(*command[1:], "--json"))["scale"] for command in commands]
+    assert len(scales) == 2 and scales[0] != scales[1]
+    found = json.loads(passes("compare", "nvfp4_te", "nvfp4_paper", "--json"))  # the profiles say the format
+    assert found["findings"]["scales"]["differing"] > 0 and not found["equal"]
+    equal = passes("compare", "nvfp4_ao", "nvfp4_ao:scale_max=448", "--expect-equal")
+    assert equal.startswith("nvfp4: equal on all 8,256 pairs")
+
+
+def test_list(passes):
+    rows = json.loads(passes("list", "two-level", "--json"))["two-level"]
+    assert [(row["of"], row["name"]) for row in rows] == [
+        *(("encode", name) for name in TWO_LEVEL),
+        *(("decode", name) for name in TWO_LEVEL_DECODERS),
+    ]
+    rules = {
+        (row["key"], row["value"]) for row in json.loads(passes("list", "two-level-rules", "--json"))["two-level-rules"]
+    }
+    assert {("order", "te"), ("four_over_six", "mse"), ("convention", "amax"), ("scale_max", "448 or 256")} <= rules
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["explain", "nvfp4"], "values are missing: mxcast explain nvfp4"),
+        (["explain", "e4m3", "--amax", "1", "--values", "1"], "--amax is of formats with a scale of the tensor"),
+        (["explain", "nvfp4", "--set", "scale_rule=ceil", "--values", "1"], "unknown field 'scale_rule'"),
+        (["explain", "nvfp4", "--profile", "ocp", "--values", "1"], "unknown profile 'ocp': known are nvfp4_te"),
+        (["compare", "nvfp4_te", "ocp", "--format", "nvfp4"], "unknown profile 'ocp'"),
+        (["emit", "nvfp4"], "nvfp4 has the scale format e4m3"),
+    ],
+)
+def test_one_sentence(arguments, sentence, fails):
+    assert fails(2, *arguments).startswith(sentence)

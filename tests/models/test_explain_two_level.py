@@ -1,0 +1,73 @@
+"""The steps of a block of NVFP4: those of the specification's example, and of every order on edge cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mxcast.models import explain_two_levels
+from mxcast.spec import TWO_LEVEL, two_level
+
+from .nvfp4_blocks import edges, random_blocks, ties
+from .test_two_level import WORKED
+
+PATTERNS = WORKED.view(np.uint32).tolist()
+
+
+def test_the_worked_example():
+    """nvfp4.md, D.6."""
+    why = explain_two_levels(PATTERNS, "nvfp4", tensor_amax=10)
+    steps = {step.name: step.pattern for step in (*why.tensor, *why.block)}
+    assert {name: hex(steps[name]) for name in ("S", "k", "d", "b", "t", "s * d", "f")} == {
+        "S": "0x43866666",
+        "k": "0x42333333",
+        "d": "0x3b73cf3e",
+        "b": "0x40533333",
+        "t": "0x4313d70a",
+        "s * d": "0x3f092493",
+        "f": "0x3feeeeee",
+    }
+    y = [0.18667, -0.46667, 0.93333, -1.4, 1.8667, -2.3333, 2.8, -3.7333, 4.6667, -5.6, 6.16, 0, -0.0, 0.112, -0.037333]
+    assert np.allclose([step.y for step in why.elements[:15]], y, rtol=5e-5) and why.scale == 0x71
+    assert [step.action for step in why.elements[9:13]] == ["up", "saturated", "zero", "zero"]
+    assert why.profile == "nvfp4_te" and why.classes == {"normal": 14, "subnormal": 0, "zero": 2, "inf": 0, "nan": 0}
+
+
+@pytest.mark.parametrize("profile", TWO_LEVEL)
+def test_every_order_is_explained(profile):
+    """An explanation whose steps do not lead to the bits is an error."""
+    for a in (None, 0.0, 2688.0):
+        for block in np.concatenate([edges(), ties(), random_blocks(2, 14)]):
+            why = explain_two_levels(block.view(np.uint32).tolist(), "nvfp4", profile, tensor_amax=a)
+            assert why.to_dict()["scale"] == why.scale and len(why.elements) == 16
+
+
+def test_four_over_six():
+    why = explain_two_levels([0x40C00000], "nvfp4", "nvfp4_te_4over6", tensor_amax=2688)  # a tie: both are exact
+    assert [(one.largest_becomes, one.scale, one.error) for one in why.candidates] == [(6, 0x38, 0), (4, 0x3C, 0)]
+    assert why.scale == 0x38
+    why = explain_two_levels([0x40C00000, 0x40400000, 0x40900000], "nvfp4", "nvfp4_te_4over6", tensor_amax=2688)
+    assert why.scale == 0x3C and why.candidates[1].error == 0  # 6, 3 and 4.5 are 4, 2 and 3 times 1.5
+
+
+def test_random_bits():
+    rules = two_level("nvfp4", rounding="sr", source="bf16")
+    why = explain_two_levels([0x40C0, 0x3E80], rules, tensor_amax=2688, random=[0, 128])
+    assert [(step.random, step.code) for step in why.elements[:2]] == [(0, 7), (128, 1)]
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        ({"block": [0] * 17}, "a block has 16 elements, not 17"),
+        ({"block": [1 << 32]}, "patterns of fp32 must be numbers of 32 bits, not 0x100000000"),
+        ({"tensor_amax": -1}, "tensor_amax must be a magnitude, not -1.0"),
+        ({"random": [1]}, "random bits are for the rounding sr, not for rne"),
+        ({"rounding": "sr", "random": [256]}, "random must be numbers of 8 bits, not 256"),
+        ({"rounding": "sr", "random": [1] * 17}, "a block has 16 elements and as many random numbers, not 17"),
+    ],
+)
+def test_what_is_refused(arguments, sentence):
+    with pytest.raises(ValueError) as refused:
+        explain_two_levels(**{"block": [0], "format": "nvfp4"} | arguments)
+    assert str(refused.value) == sentence
