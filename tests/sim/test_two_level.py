@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from fractions import Fraction
-from math import floor, log2
-
-from mxcast.hdl import TwoLevelConverter, config_of, two_level_config, verilog
-from mxcast.hdl.threshold_row import CELLS, FACTORS, MARKS, row_under
-from mxcast.models.exact_binary32 import rounded as nearest
+from mxcast.hdl import config_of, two_level_config, verilog
+from mxcast.hdl.command import command_line
+from mxcast.hdl.threshold_row import MARKS, marks_of
+from mxcast.models.exact_binary32 import rounded
 from mxcast.models.two_level import tensor_constants
 from mxcast.sim import verify
-from mxcast.hdl.command import command_line
 from mxcast.sim.transactions import Transactions
 from mxcast.sim.verilated import driver_of
-from mxcast.spec import E4M3, FP32, Role, two_level
+from mxcast.spec import Role, two_level
 
 from ..models.test_two_level import WORKED
+
 
 def made(order: str, **fields):
     """The configuration, and its Verilated design."""
@@ -64,25 +64,29 @@ def test_registers(registers):
     assert result.passed, result.report
 
 
-def test_rows_of_a_table_are_thresholds_by_definition():
-    """Of several constants and scales, in exact arithmetic: a number and the one before it on both sides of a code."""
-    rules = two_level("nvfp4", "nvfp4_te")
-    for d in (0x3B73CF3E, 0x3F800000, 0x00200000, 0x7A000001):
-        for scale in (0x00, 0x01, 0x38, 0x71, 0x7E):
-            row, s = row_under(rules, scale, d), E4M3.decode(scale).magnitude
-            factor = FACTORS[rules.order](s, FP32.decode(d).magnitude)
-            for (quarters, is_beyond), low in zip(MARKS, row.thresholds):
-                mark, found = Fraction(quarters, 4), []
-                for cell in (number for number in range(CELLS) if row.cells[number] & 8):
-                    if (row.cells[cell] & 3) != quarters - 4:
-                        continue
-                    x = Fraction((1 << 23) + (cell << 20) + low, 1 << 23)
-                    for y, before in ((x, x - Fraction(1, 1 << (24 if x == 1 else 23))),):
-                        scaled = [nearest(one * factor) for one in (y, before)]
-                        unit = Fraction(2) ** (floor(log2(scaled[0] / mark) + 0.5))
-                        at, under = (one / unit for one in scaled)
-                        found.append(at > mark >= under if is_beyond else at >= mark > under)
-                assert found == [True]
+def test_thresholds_by_definition():
+    """The product with a threshold is rounded to the mark or beyond, the one with the number before it is not."""
+    rng, one = np.random.default_rng(1), 1 << 23
+    for significand in (
+        one,
+        one + 1,
+        5 << 20,
+        6 << 20,
+        7 << 20,
+        2 * one - 1,
+        *rng.integers(one, 2 * one, 2000).tolist(),
+    ):
+        for (quarters, is_beyond), (fraction, is_upper) in zip(MARKS, marks_of(significand)):
+            x, mark = Fraction(one + fraction, one), Fraction(quarters, 4) * (1 if is_upper else 2)
+            before = x - Fraction(1, one if fraction else 2 * one)
+            at, under = (rounded(number * Fraction(significand, one)) for number in (x, before))
+            assert (at > mark >= under) if is_beyond else (at >= mark > under)
+
+
+def test_no_cell_has_two_thresholds():
+    one = 1 << 23
+    for significand in np.random.default_rng(2).integers(one, 2 * one, 20_000).tolist():
+        assert len({fraction >> 20 for fraction, _ in marks_of(significand)}) == len(MARKS)
 
 
 @pytest.mark.parametrize("order", ["te", "paper", "ao"])
@@ -162,7 +166,7 @@ def test_configurations_survive_json_and_the_command_line():
     assert config_of(config.to_dict()) == config
     assert command_line(config) == "nvfp4 --profile nvfp4_ao --set source=bf16"
     assert verilog(two_level_config("nvfp4")).startswith("// nvfp4_nvfp4_te: fp32 to nvfp4 block")
-    assert TwoLevelConverter("nvfp4", block_size=32).config.numerics.block_size == 32
+    assert two_level_config("nvfp4", block_size=32).numerics.block_size == 32
 
 
 @pytest.mark.parametrize(
