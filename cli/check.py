@@ -76,7 +76,7 @@ def verify(
 ) -> None:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
     output = Output(json, quiet, verbose)
-    asked = request("verify {}", format, profile, set, config, target=target, output=output, op=op)
+    asked = request("verify {}", format, profile, set, config, target=target, output=output, op=op, two_levels=True)
     if op != "encode" and (exhaustive or tensors is not None or pad):
         raise ValueError(f"--exhaustive, --tensors and --pad are of encoders: leave them out with --op {op}")
     if exhaustive:
@@ -156,7 +156,9 @@ def test(
 ) -> None:
     """Run the cocotb regression on the emitted Verilog."""
     output = Output(json, quiet, verbose)
-    asked = request("test {}", format, profile, set, config, name=name, target=target, output=output, op=op)
+    asked = request(
+        "test {}", format, profile, set, config, name=name, target=target, output=output, op=op, two_levels=True
+    )
     if asked.many and (vectors or rtl):
         raise ValueError("--vectors and --rtl are of one converter: give one format")
     from ..sim import test

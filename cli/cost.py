@@ -61,7 +61,8 @@ def synth(
         raise ValueError("--liberty counts cells; --pnr places those of an FPGA: give one of them")
     usual = "asic" if liberty is not None else "ecp5" if pnr else "xcu"
     target = known_name("target", usual if target is None else target, TARGETS)
-    asked = request("synth {}", format, profile, set, config, target=TARGETS[target].optimized_as, output=output, op=op)
+    built_for = TARGETS[target].optimized_as
+    asked = request("synth {}", format, profile, set, config, target=built_for, output=output, op=op, two_levels=True)
     for chosen in asked.configs:
         output.configuration(chosen)
     if pnr:

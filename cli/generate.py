@@ -53,11 +53,15 @@ def emit(
     output = Output(json, quiet, verbose)
     if target is None and vendor == "vivado":
         target = "xcu"
-    asked = request("emit {}", format, profile, set, config, name=name, target=target, output=output, op=op)
+    asked = request(
+        "emit {}", format, profile, set, config, name=name, target=target, output=output, op=op, two_levels=True
+    )
     if vendor is None and not (part is None and period is None):
         raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")
     if pair and op != "encode":
         raise ValueError("--pair is of an encoder, whose decoder it adds: leave out --op")
+    if pair and not asked.encoders:
+        raise ValueError("--pair adds the decoder of a format with one level of scales: leave it out")
     from ..hdl import default_name, emit
     from ..sim.round_trip import decoder_of, write_round_trip
     from ..sim.self_checking import bench

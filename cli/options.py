@@ -20,6 +20,7 @@ from ..spec import (
     TWO_LEVEL,
     TWO_LEVEL_RULES,
     TwoLevelEncode,
+    is_two_level,
     two_level,
 )
 from ..spec.catalogue import excerpt, known_name, unknown_name
@@ -48,6 +49,9 @@ __all__ = [
     "request",
     "two_level_rules",
 ]
+
+OPERATIONS = tuple(name for name in CONFIGURATIONS if name != TwoLevelEncode.name)
+"""Those that --op names. An encoder is one under two levels of scales by its format."""
 
 Format = Annotated[
     str | None,
@@ -87,7 +91,7 @@ Target = Annotated[
         "best for it: the smallest, or with --set optimize= speed, balanced, plain.",
     ),
 ]
-Op = Annotated[str, typer.Option("--op", metavar="NAME", help=f"The operation: {' or '.join(CONFIGURATIONS)}.")]
+Op = Annotated[str, typer.Option("--op", metavar="NAME", help=f"The operation: {' or '.join(OPERATIONS)}.")]
 Config = Annotated[
     Path | None,
     typer.Option(
@@ -112,17 +116,23 @@ ALL = "all"
 BUILT = ("registered_after", "optimize", "target", *CONSTRAINTS)
 """Keys of the hardware of any operation."""
 
+TWO_LEVEL_KEYS = ["source", "block_size", *TWO_LEVEL_RULES, "scale_max", "random_bits"]
+"""What --set takes of the rules of formats with two levels of scales."""
+
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
     "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BUILT)],
     "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
+    "two_level_encode": [*TWO_LEVEL_KEYS, "form", *BUILT],
 }
 """By operation, what --set takes."""
 
-TWO_LEVEL_KEYS = ["source", "block_size", *TWO_LEVEL_RULES, "scale_max", "random_bits"]
-"""What --set takes of formats with two levels of scales."""
-
-FORMATS: dict[str, Iterable[str]] = {"encode": BLOCKS, "decode": BLOCKS, "cast": SCALARS}
+FORMATS: dict[str, Iterable[str]] = {
+    "encode": BLOCKS,
+    "decode": BLOCKS,
+    "cast": SCALARS,
+    "two_level_encode": ("nvfp4", "nvfp4_32"),
+}
 """By operation, what ``all`` formats are."""
 
 MOST_DIGITS = 18
@@ -160,20 +170,24 @@ def request(
     allow_all: bool = True,
     output: Output | None = None,
     op: str = "encode",
+    two_levels: bool = False,
 ) -> Request:
     """What the options mean; those of the command line win over the file ``config``.
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
-    configuration, and of one mode. ``output`` shows that registers are being chosen. Raises ValueError and TypeError.
+    configuration, and of one mode. ``output`` shows that registers are being chosen. With ``two_levels`` an encoder may
+    be one under two levels of scales, which its format says. Raises ValueError and TypeError.
     """
-    op = known_name("operation", op, CONFIGURATIONS)
+    op = known_name("operation", op, OPERATIONS)
     if config and op != "encode":
         raise ValueError(f"a configuration file is of an encoder: leave out --config or --op {op}")
     settings = read_settings(config) if config else Settings()
     format, name = settings.format if format is None else format, settings.name if name is None else name
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
-    usual = "ptx" if is_instruction(format) else "ocp"
+    if two_levels and op == "encode" and is_two_level(format):
+        op = TwoLevelEncode.name
+    usual = "ptx" if is_instruction(format) else next(iter(PROFILES_OF[op]))
     profile = next(given for given in (profile, settings.profile, usual) if given is not None)
     for one in format.split(","):
         if one.strip().lower() in PROFILES_OF[op]:

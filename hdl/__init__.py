@@ -19,6 +19,8 @@ from .architecture import (
     MicroarchitectureFields,
     Quantizer,
     Structure,
+    TwoLevelArchitecture,
+    TwoLevelForm,
     supports,
 )
 from .boundaries import stages
@@ -36,11 +38,14 @@ from .config import (
     DecoderFields,
     Format,
     HardwareConfig,
+    TwoLevelConfig,
+    TwoLevelHardwareFields,
     cast_config,
     config_of,
     configuration,
     converter_config,
     decoder_config,
+    two_level_config,
 )
 from .goals import BEST, BEST_DECODERS, GENERIC, Goal, fields_of
 
@@ -54,6 +59,7 @@ if TYPE_CHECKING:
     from .random_source import RandomSource
     from .scale import ScaleUnit
     from .stream import StreamConverter
+    from .two_level import TwoLevelConverter
 
 __all__ = [
     "BEST",
@@ -91,6 +97,11 @@ __all__ = [
     "ScaleUnit",
     "StreamConverter",
     "Structure",
+    "TwoLevelArchitecture",
+    "TwoLevelConfig",
+    "TwoLevelConverter",
+    "TwoLevelForm",
+    "TwoLevelHardwareFields",
     "cast_config",
     "config_of",
     "configuration",
@@ -102,6 +113,7 @@ __all__ = [
     "fields_of",
     "stages",
     "supports",
+    "two_level_config",
     "verilog",
 ]
 
@@ -114,6 +126,7 @@ MODULES = {
     "RandomSource": "random_source",
     "ScaleUnit": "scale",
     "StreamConverter": "stream",
+    "TwoLevelConverter": "two_level",
     **dict.fromkeys(("default_name", "describe", "emit", "verilog"), "emission"),
 }
 """Where the names are that need Amaranth."""

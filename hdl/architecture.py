@@ -39,6 +39,8 @@ __all__ = [
     "MicroarchitectureFields",
     "Quantizer",
     "Structure",
+    "TwoLevelArchitecture",
+    "TwoLevelForm",
     "supports",
 ]
 
@@ -96,6 +98,16 @@ class Lane(Rule):
             "functions of a few bits, found from what is right for every scale byte and element code: elements of one "
             "to three fraction bits whose results are not rounded, in FP32 and BF16"
         ),
+    )
+
+
+class TwoLevelForm(Rule):
+    """How elements are found under two levels of scales."""
+
+    PRODUCT = "product", "a binary32 multiplier in every lane, then the rounding to the element"
+    TABLE = (
+        "table",
+        "comparisons with a row of thresholds, which the scale chooses from a table that software writes for a tensor",
     )
 
 
@@ -162,6 +174,20 @@ class DecoderArchitecture(Architecture):
 @dataclass(frozen=True, kw_only=True)
 class CastArchitecture(Architecture):
     """That of a cast, which has one form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLevelArchitecture(Architecture):
+    """That of an encoder under two levels of scales."""
+
+    form: TwoLevelForm = TwoLevelForm.PRODUCT
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "form", TwoLevelForm.named("form", self.form))
+        super().__post_init__()
+
+    def to_dict(self) -> dict[str, object]:
+        return {"form": str(self.form)} | super().to_dict()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from ..spec import FP16, TF32, Subnormals
 from ..spec.catalogue import unknown_name
 
 if TYPE_CHECKING:
-    from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig
+    from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TwoLevelConfig
 
 __all__ = ["TOGETHER", "cast_stages", "element_stages", "in_order", "stages", "tree_stages"]
 
@@ -48,6 +48,9 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
 
     Of a cast: ``input``; ``exponent``, that of the result; ``shifted``, where the destination has subnormals;
     ``rounded``; and ``output``.
+
+    Of an encoder under two levels of scales: ``input``; ``amax``; ``scale``; ``factor``, what lanes are told; and
+    ``output``.
     """
     return STAGES[config.numerics.name](config)
 
@@ -71,7 +74,16 @@ def _of_cast(config: CastConfig) -> tuple[str, ...]:
     return "input", *cast_stages(config), "output"
 
 
-STAGES: dict[str, Callable[..., tuple[str, ...]]] = {"encode": _of_encoder, "decode": _of_decoder, "cast": _of_cast}
+def _of_two_level(config: TwoLevelConfig) -> tuple[str, ...]:
+    return "input", "amax", "scale", "factor", "output"
+
+
+STAGES: dict[str, Callable[..., tuple[str, ...]]] = {
+    "encode": _of_encoder,
+    "decode": _of_decoder,
+    "cast": _of_cast,
+    "two_level_encode": _of_two_level,
+}
 """By the name of the operation."""
 
 

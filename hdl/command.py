@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from typing import Any
 
-from ..spec import Cast, Operation
+from ..spec import OTHER_BLOCKS, Cast, Encode, Operation, TwoLevelEncode
 from ..spec.profiles import PROFILES_OF, like
-from .config import CONFIGURATIONS, CastConfig, ConverterConfig, DecoderConfig, HardwareConfig
+from .config import CONFIGURATIONS, CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TwoLevelConfig
 from .goals import BEST, decoder_fields_of, fields_of
 
 __all__ = ["command_line"]
+
+ENCODERS = (Encode.name, TwoLevelEncode.name)
+"""Operations that the format says."""
 
 
 def command_line(config: HardwareConfig | Operation, target: str | None = None) -> str:
@@ -39,14 +44,14 @@ def _command(config: HardwareConfig, hardware: dict[str, str]) -> str:
         usual = _usual(first, profile)
         return {key: value for key, value in wanted.items() if key != "block" and value != usual.get(key)}
 
-    profile = min([config.profile or "ocp", *known], key=lambda name: len(departures(name)))
+    profile = min([*filter(None, [config.profile]), *known], key=lambda name: len(departures(name)))
     fields = departures(profile)
     if (
         "scale_rule" in wanted
         and len(rules := list(dict.fromkeys(mode.by_name()["scale_rule"] for mode in config.modes))) > 1
     ):
         fields["scale_rule"] = ",".join(map(str, rules))
-    operation = "" if first.name == "encode" else f" --op {first.name}"
+    operation = "" if first.name in ENCODERS else f" --op {first.name}"
     chosen = [f"--set {key}={value}" for key, value in {**fields, **hardware}.items()]
     format = first.scalar.name if isinstance(first, Cast) else config.formats
     return " ".join([f"{format}{operation} --profile {profile}", *chosen])
@@ -58,7 +63,8 @@ def _usual(operation: Operation, profile: str) -> dict[str, object]:
     if found is None:
         return {}
     if not isinstance(operation, Cast):
-        return found.by_name() | {"block_size": 32}
+        named = OTHER_BLOCKS.get(str(found.by_name()["block"]))
+        return found.by_name() | {"block_size": 32 if named is None else named.block_size}
     return found.by_name() | {"lanes": 1} | ({"destination": None} if operation.is_back else {"source": "fp32"})
 
 
@@ -70,11 +76,22 @@ def _of_decoder(config: DecoderConfig, targets: tuple[str, ...]) -> dict[str, st
     return decoder_fields_of(config.microarchitecture, config.numerics, targets)
 
 
-def _of_cast(config: CastConfig, targets: tuple[str, ...]) -> dict[str, str]:
-    return {"registered_after": ",".join(config.microarchitecture.registered_after)} if config.latency else {}
+def _of_one_form(config: CastConfig | TwoLevelConfig, targets: tuple[str, ...]) -> dict[str, str]:
+    chosen, usual = config.microarchitecture, type(config.microarchitecture)()
+    fields: dict[str, Any] = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(chosen)}
+    return {
+        name: ",".join(value) if isinstance(value, tuple) else str(value)
+        for name, value in fields.items()
+        if value != getattr(usual, name)
+    }
 
 
-HARDWARE: dict[str, Callable[..., dict[str, str]]] = {"encode": _of_encoder, "decode": _of_decoder, "cast": _of_cast}
+HARDWARE: dict[str, Callable[..., dict[str, str]]] = {
+    "encode": _of_encoder,
+    "decode": _of_decoder,
+    "cast": _of_one_form,
+    "two_level_encode": _of_one_form,
+}
 """By the name of the operation, the fewest fields that say the hardware of a configuration that may be built for some
 targets.
 """

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar, Unpack
 
 from ..spec import (
+    BF16,
+    E4M3,
+    FP32,
     BlockFormat,
     Cast,
     CastFields,
@@ -17,15 +20,21 @@ from ..spec import (
     Encode,
     EncodeFields,
     FloatFormat,
+    FourOverSix,
     NumberFormat,
     Operation,
+    Order,
     Port,
     Role,
+    Rounding,
+    TwoLevelEncode,
+    TwoLevelFields,
     casting,
     decoding,
     numerics,
     profile_of,
     short_id,
+    two_level,
 )
 from ..spec.catalogue import known_name, unknown_name
 from ..spec.operation import operation_of
@@ -37,10 +46,13 @@ from .architecture import (
     DecoderArchitectureFields,
     Microarchitecture,
     MicroarchitectureFields,
+    TwoLevelArchitecture,
+    TwoLevelForm,
     supports,
 )
 from .boundaries import in_order
 from .goals import BEST, GENERIC, Goal, optimized, optimized_decoder
+from .threshold_row import row_ports
 
 __all__ = [
     "CONFIGURATIONS",
@@ -56,17 +68,20 @@ __all__ = [
     "DecoderFields",
     "Format",
     "HardwareConfig",
+    "TwoLevelConfig",
+    "TwoLevelHardwareFields",
     "cast_config",
     "config_of",
     "configuration",
     "converter_config",
     "decoder_config",
+    "two_level_config",
 ]
 
 Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig"
 """What names a converter's output, or says all of a converter."""
 
-AnyFormat: TypeAlias = "Format | Decode | DecoderConfig | Cast | CastConfig"
+AnyFormat: TypeAlias = "Format | Decode | DecoderConfig | Cast | CastConfig | TwoLevelEncode | TwoLevelConfig"
 """What names a format of any operation, or says all of one."""
 
 
@@ -99,6 +114,15 @@ class DecoderFields(DecodeFields, DecoderArchitectureFields, total=False):
 class CastHardwareFields(CastFields, total=False):
     """Those of `spec.Cast`, and of the hardware, which change no bit."""
 
+    registered_after: str | list[str] | tuple[str, ...]
+    optimize: str
+    target: str
+
+
+class TwoLevelHardwareFields(TwoLevelFields, total=False):
+    """Those of `spec.TwoLevelEncode`, and of the hardware, which change no bit."""
+
+    form: str
     registered_after: str | list[str] | tuple[str, ...]
     optimize: str
     target: str
@@ -154,7 +178,7 @@ class HardwareConfig(ABC, Generic[Op]):
         def control(*ports: tuple[str, Role, str]) -> list[Port]:
             return [Port(name=name, role=role, direction=to) for name, role, to in ports if self.latency]
 
-        entering = [port for port in self.numerics.ports if port.direction == "input"]
+        entering = [port for port in self.operation_ports if port.direction == "input"]
         mode = Port(name="mode", role=Role.MODE, direction="input", bits=self.mode_bits)
         return (
             *control(("clk", Role.CLOCK, "input"), ("rst", Role.RESET, "input")),
@@ -162,9 +186,14 @@ class HardwareConfig(ABC, Generic[Op]):
             *([mode] if self.alternatives else []),
             *(port for port in entering if port.role is Role.RANDOM),
             *control(("i_valid", Role.VALID, "input"), ("i_ready", Role.READY, "output")),
-            *(port for port in self.numerics.ports if port.direction == "output"),
+            *(port for port in self.operation_ports if port.direction == "output"),
             *control(("o_valid", Role.VALID, "output"), ("o_ready", Role.READY, "input")),
         )
+
+    @property
+    def operation_ports(self) -> tuple[Port, ...]:
+        """The ports of the operation as this hardware has them."""
+        return self.numerics.ports
 
     @property
     def formats(self) -> str:
@@ -302,14 +331,79 @@ class CastConfig(HardwareConfig[Cast]):
         )
 
 
+TWO_LEVEL_ORDERS = (Order.TE, Order.PAPER, Order.AO, Order.AO_SINGLE)
+"""Orders that hardware computes."""
+TWO_LEVEL_SOURCES = (FP32, BF16)
+"""Sources that it takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLevelConfig(HardwareConfig[TwoLevelEncode]):
+    """An encoder under two levels of scales.
+
+    >>> [port.name for port in two_level_config("nvfp4", registered_after="scale").ports]
+    ['clk', 'rst', 'x', 'k', 'd', 'i_valid', 'i_ready', 'scale', 'p', 'o_valid', 'o_ready']
+    """
+
+    microarchitecture: TwoLevelArchitecture = field(default_factory=TwoLevelArchitecture)
+
+    def __post_init__(self) -> None:
+        rules = self.numerics
+        refused = {
+            "an encoder under two levels of scales has one mode": bool(self.alternatives),
+            f"hardware computes the orders {', '.join(TWO_LEVEL_ORDERS)}, not {rules.order}": (
+                rules.order not in TWO_LEVEL_ORDERS
+            ),
+            f"hardware for {rules.block.name} takes {' and '.join(one.name for one in TWO_LEVEL_SOURCES)} numbers, not "
+            f"{rules.source.name}": rules.source not in TWO_LEVEL_SOURCES,
+            f"hardware rounds elements by rne, not by {rules.rounding}": rules.rounding is not Rounding.RNE,
+            "hardware tries no second scale: four_over_six must be off": rules.four_over_six is not FourOverSix.OFF,
+            f"hardware makes scales {E4M3.name}, not {rules.block.scale.name}": rules.block.scale != E4M3,
+            f"hardware converts blocks along one axis, not {rules.block.name}": len(rules.block.shape) > 1,
+        }
+        micro = self.microarchitecture
+        refused["the form table has no registers: leave out registered_after"] = (
+            micro.form is TwoLevelForm.TABLE and bool(micro.registered_after)
+        )
+        for sentence, is_refused in refused.items():
+            if is_refused:
+                raise ValueError(sentence)
+        super().__post_init__()
+
+    @property
+    def operation_ports(self) -> tuple[Port, ...]:
+        """Those of the operation; in the form `TwoLevelForm.TABLE` in place of the constant d a row of thresholds,
+        which is that of the scale byte on the output ``scale`` in the same cycle.
+        """
+        own = self.numerics.ports
+        if self.microarchitecture.form is not TwoLevelForm.TABLE:
+            return own
+        kept = [port for port in own if port.role is not Role.ELEMENT_CONSTANT]
+        entering = sum(port.direction == "input" for port in kept)
+        return (*kept[:entering], *row_ports(self.numerics.source), *kept[entering:])
+
+    @property
+    def is_usual(self) -> bool:
+        return self.profile is not None and self == two_level_config(self.numerics.block, self.profile)
+
+    @classmethod
+    def from_dict(cls, parts: Mapping[str, Any]) -> TwoLevelConfig:
+        """The configuration that `to_dict` wrote."""
+        return cls(
+            numerics=TwoLevelEncode.from_dict(parts["numerics"]),
+            microarchitecture=TwoLevelArchitecture(**parts["microarchitecture"]),
+        )
+
+
 def config_of(parts: Mapping[str, Any]) -> HardwareConfig:
     """The configuration that `HardwareConfig.to_dict` wrote. Raises ValueError and TypeError for what it cannot have
     written.
     """
-    kinds: dict[str, type[ConverterConfig | DecoderConfig | CastConfig]] = {
+    kinds: dict[str, type[ConverterConfig | DecoderConfig | CastConfig | TwoLevelConfig]] = {
         "encode": ConverterConfig,
         "decode": DecoderConfig,
         "cast": CastConfig,
+        "two_level_encode": TwoLevelConfig,
     }
     operation = operation_of(parts["numerics"])
     return kinds[operation.name].from_dict(parts)
@@ -444,6 +538,43 @@ def cast_config(
     )
 
 
+def two_level_config(
+    block: str | BlockFormat | NumberFormat | TwoLevelEncode | TwoLevelConfig,
+    profile: str | None = None,
+    **fields: Unpack[TwoLevelHardwareFields],
+) -> TwoLevelConfig:
+    """A configuration of an encoder under two levels of scales, from a format, a profile and any fields of
+    `TwoLevelEncode`.
+
+    Parameters
+    ----------
+    block : ``nvfp4`` or ``nvfp4_32``, a `TwoLevelEncode`, or a `TwoLevelConfig`, which is returned as it is
+    profile : the name of the profile that gives the rules; ``nvfp4_te`` unless given
+    fields : those that differ from the profile, and those of `TwoLevelArchitecture`; ``target`` and ``optimize`` are
+        taken, and the hardware is the same for all of them
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile beside a `TwoLevelEncode`, and anything beside a `TwoLevelConfig`
+    ValueError
+        for an unknown name, and for what no encoder can be
+
+    >>> two_level_config("nvfp4", "nvfp4_ao", source="bf16").numerics.order.value
+    'ao'
+    """
+    if isinstance(block, TwoLevelConfig):
+        if fields or profile is not None:
+            raise TypeError("a TwoLevelConfig is complete: profile and fields cannot be given beside it")
+        return block
+    known = [*(f.name for f in dataclasses.fields(TwoLevelEncode)), "block_size"]
+    given, micro, *_ = _taken_apart(fields, known, TwoLevelArchitecture)
+    operation = two_level(block, profile, **given)
+    return TwoLevelConfig(
+        numerics=operation, microarchitecture=TwoLevelArchitecture(**micro), profile=profile_of(operation, profile)
+    )
+
+
 def _taken_apart(
     fields: Mapping[str, Any], known: list[str], architecture: type[Architecture]
 ) -> tuple[dict[str, Any], dict[str, Any], Goal, str]:
@@ -459,17 +590,18 @@ def _taken_apart(
     return given, micro, goal, target
 
 
-CONFIGURATIONS: dict[str, Callable[..., ConverterConfig | DecoderConfig | CastConfig]] = {
+CONFIGURATIONS: dict[str, Callable[..., ConverterConfig | DecoderConfig | CastConfig | TwoLevelConfig]] = {
     Encode.name: converter_config,
     Decode.name: decoder_config,
     Cast.name: cast_config,
+    TwoLevelEncode.name: two_level_config,
 }
 """By the name of the operation, what makes a configuration of a format, a profile and fields."""
 
 
 def configuration(
     op: str, format: AnyFormat, profile: str | None = None, **fields: Unpack[AnyFields]
-) -> ConverterConfig | DecoderConfig | CastConfig:
+) -> ConverterConfig | DecoderConfig | CastConfig | TwoLevelConfig:
     """A configuration of an operation by name, from what its own function takes (`CONFIGURATIONS`).
 
     Raises ValueError for an unknown operation and for a configuration of another one, and what that function raises.

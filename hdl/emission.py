@@ -12,17 +12,18 @@ from typing import Any
 from amaranth.lib import wiring
 
 from ..host.files import claimed, regular, write_whole
-from ..spec import Role
+from ..spec import Encode, Role, TwoLevelEncode
 from ..spec.identifiers import identifier
 from .architecture import DecoderArchitecture, Lane, Microarchitecture, Quantizer
 from .block import BlockConverter
 from .boundaries import TOGETHER
 from .caster import Caster
-from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig
+from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TwoLevelConfig
 from .decoder import BlockDecoder
 from .modules import convert
 from .package import core, file_list, templates
 from .random_source import RandomSource
+from .two_level import TwoLevelConverter
 from .vendors import project
 
 __all__ = ["default_name", "describe", "emit", "verilog"]
@@ -33,6 +34,7 @@ SIGNALS = {
         ("p", "scale", "random", "y", "base", "nan", "inf", "zero", "carry", "reach", "beyond", "lowest", "near")
     ),
     "cast": frozenset(("x", "p", "random", "y")),
+    "two_level_encode": frozenset(("x", "k", "d", "scale", "p", "amax", "significand", "exponent")),
 }
 """By operation, names of the top module's own signals, which a module of the same name would hide."""
 
@@ -45,7 +47,7 @@ def default_name(config: HardwareConfig) -> str:
     first, profile, operation = config.numerics, config.profile, config.numerics.name
     others = config.alternatives if isinstance(config, ConverterConfig) else ()
     names = dict.fromkeys(mode.block.element.name for mode in others if mode.subject != first.subject)
-    kind = [] if operation == "encode" else [operation]
+    kind = [] if operation in (Encode.name, TwoLevelEncode.name) else [operation]
     return "_".join([first.subject, *names, *kind, profile if profile and config.is_usual else config.config_id])
 
 
@@ -138,11 +140,37 @@ def _cast(config: CastConfig) -> tuple[str, dict[str, str]]:
     return f"{rules.source.name} to {rules.destination.name} cast", {**words, "random": random}
 
 
-IN_WORDS: dict[str, Callable[..., tuple[str, dict[str, str]]]] = {"encode": _encoder, "decode": _decoder, "cast": _cast}
+ROW = (Role.ROW_START, Role.ROW_CELLS, Role.ROW_THRESHOLDS)
+
+
+def _two_level(config: TwoLevelConfig) -> tuple[str, dict[str, str]]:
+    """The same of an encoder under two levels of scales."""
+    rules, block = config.numerics, config.numerics.block
+    return f"{rules.source.name} to {block.name} block converter, order {rules.order}", {
+        "x": f"{rules.block_size} {rules.source.name} numbers, element 0 in the low bits",
+        "k": "constant of the tensor for the scale, fp32",
+        "d": "constant of the tensor for the elements, fp32",
+        **{
+            port.name: f"{port.role.__doc__}, in the table at the byte scale"
+            for port in config.operation_ports
+            if port.role in ROW
+        },
+        "scale": f"block scale, {block.scale.name}",
+        "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, element 0 in the low bits",
+    }
+
+
+IN_WORDS: dict[str, Callable[..., tuple[str, dict[str, str]]]] = {
+    "encode": _encoder,
+    "decode": _decoder,
+    "cast": _cast,
+    "two_level_encode": _two_level,
+}
 COMPONENTS: dict[str, Callable[..., wiring.Component]] = {
     "encode": BlockConverter,
     "decode": BlockDecoder,
     "cast": Caster,
+    "two_level_encode": TwoLevelConverter,
 }
 """By operation, what computes it."""
 

@@ -7,7 +7,7 @@ import dataclasses
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from ..spec import FP16, Decode, Encode, ScaleRule, Specials
+from ..spec import FP16, Encode, Operation, ScaleRule, Specials
 from .config import ConverterConfig
 
 __all__ = ["ROUNDS_UP", "lane_name", "operand_config", "operand_layout", "scale_key_layout", "special_flags"]
@@ -67,6 +67,6 @@ def special_flags(numerics: Encode) -> tuple[str, ...]:
     return FLAGS[numerics.specials]
 
 
-def lane_name(kind: str, lane: int, numerics: Encode | Decode) -> str:
+def lane_name(kind: str, lane: int, numerics: Operation) -> str:
     """Instance name of a lane's part, with leading zeros so that names sort like lanes."""
     return f"{kind}_{lane:0{len(str(numerics.block_size - 1))}}"

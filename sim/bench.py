@@ -23,7 +23,7 @@ from cocotb.types import LogicArray
 from mxcast.hdl import ConverterConfig, config_of
 from mxcast.sim import stimuli, unknowns
 from mxcast.sim.flow import Design, Flow, FlowError
-from mxcast.sim.operations import drawn, golden, of
+from mxcast.sim.operations import drawn, golden, of, supplied
 from mxcast.sim.scoreboard import SHOWN, Scoreboard
 from mxcast.sim.transactions import Transactions, data_ports, fields, packed, word
 from mxcast.spec import Role
@@ -111,6 +111,7 @@ async def check(dut: Design, name: str, mode: int, given: Transactions, *, arriv
     given = given.in_mode(mode)
     if rules.random_bits and Role.RANDOM not in given.arrays:
         given = drawn(rules, given, JOB["seed"])
+    given = supplied(CONFIG, given)
     inputs = [given.values(CONFIG.ports, "input", row) for row in range(len(given))]
     if CONFIG.latency:
         results = await stream(dut, name, inputs)

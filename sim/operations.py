@@ -8,12 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..hdl import HardwareConfig
 from ..spec import Operation, Role
-from . import casting, casting_causes, causes, decoding, decoding_causes, encoding
+from . import casting, casting_causes, causes, decoding, decoding_causes, encoding, two_level, two_level_causes
 from .stimuli import random_bits
+from .table_driver import with_rows
 from .transactions import Transactions
 
-__all__ = ["OPERATIONS", "Cause", "Simulated", "drawn", "element_role", "golden", "of"]
+__all__ = ["OPERATIONS", "Cause", "Simulated", "drawn", "element_role", "golden", "of", "supplied"]
 
 
 class Cause(Protocol):
@@ -63,6 +65,8 @@ class Simulated:
     """A title and what differs in the first of some transactions, of which is given what entered, what is expected and
     what left, in words.
     """
+    of_tensor: Callable[[Any, np.ndarray], Transactions] | None = None
+    """Blocks of a tensor, of (n, block_size) patterns; None where no numbers enter."""
 
 
 OPERATIONS: dict[str, Simulated] = {
@@ -82,6 +86,7 @@ OPERATIONS: dict[str, Simulated] = {
         why=causes.causes,
         only=causes.only,
         described=encoding.described,
+        of_tensor=lambda rules, patterns: encoding.blocks_of(patterns),
     ),
     "decode": Simulated(
         golden=decoding.golden,
@@ -117,6 +122,24 @@ OPERATIONS: dict[str, Simulated] = {
         only=casting_causes.only,
         described=casting.described,
     ),
+    "two_level_encode": Simulated(
+        golden=two_level.golden,
+        kinds=("standard", "corner", "boundary", "random"),
+        stimuli=two_level.stimuli,
+        random=two_level.random,
+        regression=two_level.regression,
+        sample=two_level.sample,
+        few=two_level.few,
+        usual=two_level.usual,
+        single=two_level.single_bits,
+        hard=two_level.hard,
+        swept=two_level.swept,
+        causes=two_level_causes.CAUSES,
+        why=two_level_causes.causes,
+        only=two_level_causes.only,
+        described=two_level.described,
+        of_tensor=two_level.of_tensor,
+    ),
 }
 """By the name of the operation."""
 
@@ -134,6 +157,13 @@ def element_role(operation: Operation) -> Role:
 def golden(operation: Operation, entering: Transactions) -> Transactions:
     """What the golden model makes of what enters."""
     return of(operation).golden(operation, entering)
+
+
+def supplied(config: HardwareConfig, entering: Transactions) -> Transactions:
+    """The same with what software supplies to hardware that reads a table: the rows of the right scales."""
+    if any(port.role is Role.ROW_START for port in config.ports):
+        return with_rows(config.numerics, entering, golden(config.numerics, entering)[Role.SCALE])
+    return entering
 
 
 def drawn(operation: Operation, entering: Transactions, seed: int) -> Transactions:

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from ..hdl import HardwareConfig
 from ..spec import Port
-from .operations import drawn, golden, of
+from .operations import drawn, golden, of, supplied
 from .transactions import data_ports
 
 __all__ = ["Row", "bench", "bench_of"]
@@ -128,7 +128,7 @@ def _rows(config: HardwareConfig, seed: int) -> Sequence[Row]:
     found = []
     for mode, rules in enumerate(config.modes):
         given = drawn(rules, of(rules).sample(rules, seed + mode), seed + mode).in_mode(mode)
-        made = golden(rules, given)
+        made, given = golden(rules, given), supplied(config, given)
         for row in range(len(given)):
             found.append((given.values(config.ports, "input", row), made.values(config.ports, "output", row)))
     return found

@@ -68,6 +68,7 @@ TESTS: dict[str, Callable[[HardwareConfig], list[str]]] = {
     "encode": _of_encoder,
     "decode": lambda config: ["unknown_start"],
     "cast": lambda config: ["unknown_start"],
+    "two_level_encode": lambda config: ["unknown_start"],
 }
 """By the name of the operation."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ..hdl import ConverterConfig, ConverterFields, Format, HardwareConfig, conv
 from ..hdl.command import command_line
 from ..host.cache import refreshed
 from ..models.source import DTYPES, narrow, widen
-from ..spec import Encode, Operation
+from ..spec import Operation
 from . import stimuli as make
 from .driver import Driver
 from .encoding import blocks_of
@@ -108,7 +108,8 @@ def verify(
         raise ValueError(f"stimuli must be one of {', '.join(kinds)}, not {stimuli!r}")
     if blocks < 1:
         raise ValueError(f"blocks must be at least 1, not {blocks}")
-    if tensors is not None and not isinstance(config, ConverterConfig):
+    of_tensor = of(config.numerics).of_tensor
+    if tensors is not None and of_tensor is None:
         raise ValueError("tensors are numbers, which an encoder takes")
     with refreshed(force):
         design = design or driver_of(verilog(config, "dut"), "dut", config)
@@ -124,8 +125,8 @@ def verify(
     for number, rules in enumerate(config.modes):
         chosen = (
             of(rules).stimuli(rules, stimuli, -(-blocks // len(config.modes)), seed)
-            if given is None or not isinstance(rules, Encode)
-            else ((name, [blocks_of(_as_patterns(name, array, rules))]) for name, array in given)
+            if given is None or of_tensor is None
+            else ((name, [of_tensor(rules, _as_patterns(name, array, rules))]) for name, array in given)
         )
         for name, parts in chosen:
             for _ in _comparisons(board, number, name, parts, design, seed):
@@ -205,7 +206,7 @@ def _compare(board: Scoreboard, name: str, rules: Operation, entering: Transacti
         board.refuse(name, len(entering), str(fault))
 
 
-def _as_patterns(name: str, array: np.ndarray, numerics: Encode) -> np.ndarray:
+def _as_patterns(name: str, array: np.ndarray, numerics: Any) -> np.ndarray:
     """Source patterns of blocks: patterns themselves, or float32 numbers, which the source must hold exactly."""
     source = DTYPES[numerics.source.name]
     pattern = np.dtype(f"u{source.itemsize}")

@@ -7,7 +7,17 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..hdl import CastConfig, ConverterFields, DecoderConfig, Format, HardwareConfig, converter_config, verilog
+from ..hdl import (
+    CastConfig,
+    ConverterFields,
+    DecoderConfig,
+    Format,
+    HardwareConfig,
+    TwoLevelConfig,
+    TwoLevelForm,
+    converter_config,
+    verilog,
+)
 from ..models import BlockArray, Quantized
 from ..models.block import Random, check_blocks, quantized
 from ..models.cast import cast_array, uncast_array
@@ -16,6 +26,7 @@ from ..models.source import DTYPES, widen
 from ..spec import Cast, Decode, Encode, Operation, Role
 from .driver import Driver, build
 from .handshake import StalledDriver
+from .table_driver import TableDriver
 from .transactions import Transactions, data_ports
 
 __all__ = [
@@ -140,6 +151,8 @@ def driver_of(text: str, top: str, config: HardwareConfig | Operation, lint: boo
     library = build(text, top, config.ports, lint=lint)
     if isinstance(config, HardwareConfig) and config.latency:
         return StalledDriver(library, config.ports, config.latency)
+    if isinstance(config, TwoLevelConfig) and config.microarchitecture.form is TwoLevelForm.TABLE:
+        return TableDriver(library, config.ports, config.numerics)
     return Driver(library, config.ports)
 
 

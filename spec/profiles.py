@@ -508,11 +508,11 @@ def profile_of(rules: Operation, preferred: str | None = None) -> str | None:
 
 
 def like(rules: Operation, profile: str) -> Operation | None:
-    """The operation of the same formats under a profile; None where its definition has no such cast or block."""
+    """The operation of the same formats under a profile; None where its definition has no such cast or blocks."""
     if isinstance(rules, BlockOperation):
         try:
             return under(type(rules), rules.block, profile, {})
-        except ValueError:
+        except ValueError:  # 4 over 6 is of blocks of 16
             return None
     if not isinstance(rules, Cast) or rules.destination.name not in dict(CASTS[profile].by_destination):
         return None

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from graphlib import TopologicalSorter
 
-from .targets import Target
+from .targets import DSP, Target
 
 __all__ = ["Cost", "cost", "delay_ps"]
 
@@ -33,6 +33,11 @@ class Cost:
     """By cell type, as the netlist has them."""
     delay_ps: int | None = None
     """abc's estimate of the longest path by the delays of the cells, without wires; None where it makes none."""
+
+    @property
+    def dsps(self) -> int:
+        """Cells that multiply."""
+        return sum(count for cell, count in self.cells.items() if re.fullmatch(DSP, cell))
 
     def to_dict(self) -> dict:
         return asdict(self)

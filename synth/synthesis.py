@@ -30,7 +30,10 @@ DECODER_STAGES = {"factor": "factor_unit", "element decoder": "element_decoder"}
 CAST_STAGES = {"number": "number_cast"}
 """The same of a cast."""
 
-STAGES_OF = {"encode": STAGES, "decode": DECODER_STAGES, "cast": CAST_STAGES}
+TWO_LEVEL_STAGES = {"maximum": "two_level_maximum", "scale": "scale_unit", "factor": "factor_unit", "lane": "lane"}
+"""The same of an encoder under two levels of scales."""
+
+STAGES_OF = {"encode": STAGES, "decode": DECODER_STAGES, "cast": CAST_STAGES, "two_level_encode": TWO_LEVEL_STAGES}
 """By the name of the operation."""
 
 TOP = "converter"

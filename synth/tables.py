@@ -43,6 +43,7 @@ def table(results: list[Synthesis]) -> list[dict[str, object]]:
                 "carries": whole.carries,
                 "muxes": whole.muxes,
                 "FFs": whole.ffs,
+                **({"DSPs": whole.dsps} if any(one.whole.dsps for one in results) else {}),
                 area: whole.logic_cells,
                 "levels": whole.levels,
                 "ps": whole.delay_ps,

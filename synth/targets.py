@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..hdl import GENERIC
 from .devices import DEVICES, Device
 
-__all__ = ["LIBRARY", "OPENED", "TARGETS", "Target", "device_of", "routable"]
+__all__ = ["DSP", "LIBRARY", "OPENED", "TARGETS", "Target", "device_of", "routable"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,10 +150,30 @@ def _relaxed(target: Target) -> Target:
     )
 
 
+def _without_dsp(target: Target) -> Target:
+    """The same target with multiplications in LUTs."""
+    return replace(
+        target,
+        name=f"{target.name}-nodsp",
+        description=f"{target.description}, without DSP blocks",
+        script=re.sub(r"synth_\w+", r"\g<0> -nodsp", target.script),
+    )
+
+
 OPENED = "setattr -mod -unset keep_hierarchy; flatten; opt_clean"
 """After mapping: the cells of modules that synthesis had to keep whole are cells of the design."""
 
-TARGETS: dict[str, Target] = {t.name: t for t in (*_TARGETS, *map(_relaxed, (t for t in _TARGETS if t.timed)))}
+DSP = r"DSP48E[12]|MULT18X18D|SB_MAC16"
+"""Cells that multiply."""
+
+TARGETS: dict[str, Target] = {
+    t.name: t
+    for t in (
+        *_TARGETS,
+        *map(_relaxed, (t for t in _TARGETS if t.timed)),
+        *map(_without_dsp, (t for t in _TARGETS if t.name in ("xcu", "ecp5"))),
+    )
+}
 
 
 def device_of(target: str) -> Device:

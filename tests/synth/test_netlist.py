@@ -49,6 +49,7 @@ CELLS = {
     "lut4": {"luts": "$lut", "ffs": "$_DFF_P_ $_SDFF_PP0_", "inverters": "$_NOT_", "others": "$_XOR_ $_DLATCH_N_"},
 }
 CELLS |= {f"{name}-relaxed": CELLS[name] for name in ("xcu", "ecp5", "ice40")}
+CELLS |= {f"{name}-nodsp": CELLS[name] for name in ("xcu", "ecp5")}
 
 
 def test_every_target_is_here():

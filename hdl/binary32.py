@@ -1,0 +1,113 @@
+"""Binary32 arithmetic of magnitudes: numbers as a significand and an exponent, and operations rounded to nearest even.
+
+The range of exponents has no limits here: results are those of binary32 wherever these are normal. What limits do to a
+result, whoever asks for the operation says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+
+from ..spec import FP32, FloatFormat
+
+__all__ = ["SIGNIFICAND", "Number", "divided_by_constant", "normalised", "packed", "product", "rounded", "with_field"]
+
+SIGNIFICAND = FP32.man_bits + 1
+"""Bits of a significand of binary32."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """The number ``significand * 2**(exponent - len(significand) + 1)``, whose first bit is set unless it is zero."""
+
+    significand: Value
+    exponent: Value
+
+    @property
+    def is_zero(self) -> Value:
+        return ~self.significand[-1]
+
+
+def normalised(m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None) -> Number:
+    """A finite number of a format, without its sign, as `with_field` has it."""
+    significand, field = with_field(m, name, magnitude, format, places)
+    exponent = Signal(signed(format.exp_bits + 2), name=f"{name}_exponent")
+    m.d.comb += exponent.eq(field - format.bias)
+    return Number(significand, exponent)
+
+
+def with_field(
+    m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None
+) -> tuple[Value, Value]:
+    """Significand and exponent field of a finite number of a format, without its sign; that of a subnormal one is below
+    1. Subnormal ones with ``places`` leading zeros or more are zero; all others are as they are, which is every one
+    unless ``places`` are given.
+    """
+    size = format.man_bits
+    fraction, field = magnitude[:size], magnitude[size:]
+    is_subnormal = Signal(name=f"{name}_is_subnormal")
+    moved = Signal(size + 1, name=f"{name}_moved")
+    below = Signal(signed(size.bit_length() + 1), name=f"{name}_below")
+    m.d.comb += is_subnormal.eq(~field.any())
+    for count in reversed(range(size if places is None else min(places, size))):
+        with m.If(fraction[size - 1 - count]):  # the last that holds counts: that of the leading one
+            m.d.comb += [moved.eq(Cat(Const(0, count + 1), fraction[: size - count])), below.eq(-count)]
+    significand = Signal(size + 1, name=f"{name}_significand")
+    found = Signal(signed(format.exp_bits + 1), name=f"{name}_field")
+    m.d.comb += [
+        significand.eq(Mux(is_subnormal, moved, Cat(fraction, Const(1, 1)))),
+        found.eq(Mux(is_subnormal, below, field)),
+    ]
+    return significand, found
+
+
+def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0) -> Number:
+    """A number to nearest even, to the significand of binary32. ``sticky``: is any bit below its last one set?"""
+    rest = len(number.significand) - SIGNIFICAND
+    if rest < 0:
+        return Number(Cat(Const(0, -rest), number.significand), number.exponent)
+    kept, below = number.significand[rest:], number.significand[:rest]
+    up = below[-1] & (kept[0] | below[:-1].any() | sticky) if rest else Const(0, 1)
+    total = Signal(SIGNIFICAND + 1, name=f"{name}_total")
+    exponent = Signal(signed(len(number.exponent) + 1), name=f"{name}_rounded_exponent")
+    m.d.comb += [total.eq(kept + up), exponent.eq(number.exponent + total[-1])]
+    return Number(Cat(total[: SIGNIFICAND - 1], total[SIGNIFICAND - 1] | total[SIGNIFICAND]), exponent)
+
+
+def product(m: Module, name: str, a: Number, b: Number) -> Number:
+    """The exact product, with as many bits as both significands."""
+    exact = Signal(len(a.significand) + len(b.significand), name=f"{name}_exact")
+    exponent = Signal(signed(max(len(a.exponent), len(b.exponent)) + 1), name=f"{name}_exponent")
+    m.d.comb += [exact.eq(a.significand * b.significand), exponent.eq(a.exponent + b.exponent + exact[-1])]
+    return Number(Mux(exact[-1], exact, Cat(Const(0, 1), exact[:-1])), exponent)
+
+
+def divided_by_constant(m: Module, name: str, dividend: Value, divisor: int | Value) -> tuple[Value, Value]:
+    """Quotient and remainder of a whole number and a short one, digit by digit."""
+    size = divisor.bit_length() if isinstance(divisor, int) else len(divisor)
+    digits, remainder = [], Const(0, size)
+    for place in reversed(range(len(dividend))):
+        step = Signal(size + 1, name=f"{name}_step{place}")
+        digit = Signal(name=f"{name}_digit{place}")
+        left = Signal(size, name=f"{name}_left{place}")
+        m.d.comb += [
+            step.eq(Cat(dividend[place], remainder)),
+            digit.eq(step >= divisor),
+            left.eq(Mux(digit, step - divisor, step)),
+        ]
+        digits.append(digit)
+        remainder = left
+    return Cat(*reversed(digits)), remainder
+
+
+def packed(number: Number) -> Value:
+    """The pattern of a number without its sign, for a rounding to a shorter format: 0 where it is below the normal
+    numbers of binary32, and the pattern of the largest exponent where it is beyond that.
+    """
+    field = number.exponent + FP32.bias
+    is_small, is_large = number.is_zero | (field < 1), field > FP32.max_code >> FP32.man_bits
+    return Mux(
+        is_small, 0, Cat(number.significand[:-1], Mux(is_large, FP32.max_code >> FP32.man_bits, field)[: FP32.exp_bits])
+    )[: FP32.bits - 1]

@@ -1,0 +1,142 @@
+"""What the numbers of a block are scaled with, by the binary32 operations of an order (`spec.Order`)."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec import E4M3, FP32, Order
+from .binary32 import SIGNIFICAND, Number, divided_by_constant, normalised, product, rounded
+from .config import TwoLevelConfig
+
+__all__ = ["EXPONENT", "FACTOR_UNITS", "QuotientFactor", "ReciprocalFactor"]
+
+EXPONENT = signed(FP32.exp_bits + 1)
+"""Shape of the exponent of a factor."""
+
+SUBNORMAL_PLACES = 2
+"""Leading zeros that a number has at most whose reciprocal is not beyond binary32."""
+
+FACTOR = {"significand": Out(SIGNIFICAND), "exponent": Out(EXPONENT)}
+
+
+class ReciprocalFactor(wiring.Component):
+    """min(1 / (s * d), max), in the orders ``te`` and ``paper``: s is the scale, d the constant of the tensor.
+
+    Products below 2**-128 have a reciprocal beyond binary32; those down to it are subnormal, and lose one or two bits.
+
+    Ports
+    -----
+    scale : in, the scale byte
+    d : in, the constant of the tensor
+    significand, exponent : out, the factor, which is a normal number
+    """
+
+    def __init__(self, config: TwoLevelConfig) -> None:
+        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **FACTOR})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        v = self.divisor(m)
+        is_power = Signal()
+        m.d.comb += is_power.eq(~v.significand[:-1].any())
+        reciprocal = self.reciprocal(m, v.significand)
+        lowest = -FP32.bias - 1
+        is_beyond = v.is_zero | (v.exponent < lowest) | ((v.exponent == lowest) & is_power)
+        m.d.comb += [
+            self.significand.eq(
+                Mux(is_beyond, (1 << SIGNIFICAND) - 1, Mux(is_power, 1 << SIGNIFICAND - 1, reciprocal))
+            ),
+            self.exponent.eq(Mux(is_beyond, FP32.emax, Mux(is_power, -v.exponent, -v.exponent - 1))),
+        ]
+        return m
+
+    def divisor(self, m: Module) -> Number:
+        """fl(s * d), exactly where its reciprocal is within binary32."""
+        s = normalised(m, "s", self.scale[:-1], E4M3)
+        d = normalised(m, "d", self.d[:-1], FP32, places=SUBNORMAL_PLACES)
+        exact = product(m, "v", s, d)
+        below = Signal(range(SUBNORMAL_PLACES + 1), name="v_below")  # places that a subnormal product has fewer
+        for places in range(1, SUBNORMAL_PLACES + 1):
+            with m.If(exact.exponent == FP32.emin - places):
+                m.d.comb += below.eq(places)
+        cut = Signal(len(exact.significand) + SUBNORMAL_PLACES, name="v_cut")
+        m.d.comb += cut.eq(Cat(Const(0, SUBNORMAL_PLACES), exact.significand) >> below)
+        v = rounded(m, "v", Number(cut, exact.exponent))
+        again = Signal(SIGNIFICAND, name="v_significand")
+        zeros = Signal(range(SUBNORMAL_PLACES + 1), name="v_zeros")
+        m.d.comb += [
+            again.eq(v.significand << zeros),
+            zeros.eq(Mux(v.significand[-1], 0, Mux(v.significand[-2], 1, 2))),
+        ]
+        return Number(again, Mux(below.any(), FP32.emin - zeros, v.exponent))
+
+    def reciprocal(self, m: Module, divisor: Value) -> Value:
+        """2**47 / divisor to nearest, for a significand above 2**23; it is never halfway between two numbers."""
+        remainder: Value = Const(1 << SIGNIFICAND - 1, SIGNIFICAND)
+        digits = []
+        for place in reversed(range(SIGNIFICAND)):
+            twice, digit = Signal(SIGNIFICAND + 1, name=f"twice_{place}"), Signal(name=f"digit_{place}")
+            left = Signal(SIGNIFICAND, name=f"remainder_{place}")
+            m.d.comb += [
+                twice.eq(remainder << 1),
+                digit.eq(twice >= divisor),
+                left.eq(Mux(digit, twice - divisor, twice)),
+            ]
+            digits.append(digit)
+            remainder = left
+        return (Cat(*reversed(digits)) + ((remainder << 1) > divisor))[:SIGNIFICAND]
+
+
+class QuotientFactor(wiring.Component):
+    """d / s, in the orders ``ao`` and ``ao_single``: d is the constant of the tensor, 0, a normal number, Inf or NaN; s
+    is the scale, which is a normal number or NaN.
+
+    Ports
+    -----
+    scale : in, the scale byte
+    d : in, the constant of the tensor
+    significand, exponent : out, the factor, where it is a normal number
+    is_zero, is_infinite, is_nan : out, what it is otherwise
+    """
+
+    def __init__(self, config: TwoLevelConfig) -> None:
+        flags = dict.fromkeys(("is_zero", "is_infinite", "is_nan"), Out(1))
+        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **FACTOR, **flags})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        magnitude = self.d[:-1]
+        d = normalised(m, "d", magnitude, FP32, places=0)
+        s = normalised(m, "s", self.scale[:-1], E4M3, places=0)
+        is_less = Signal()
+        shift = SIGNIFICAND - 1 - E4M3.man_bits
+        m.d.comb += is_less.eq(d.significand < s.significand << shift)
+        dividend = Signal(SIGNIFICAND + E4M3.man_bits + 1, name="dividend")
+        m.d.comb += dividend.eq(d.significand << Mux(is_less, E4M3.man_bits + 1, E4M3.man_bits)[:3])
+        quotient, remainder = divided_by_constant(m, "factor", dividend, s.significand)
+        quotient, twice = quotient[:SIGNIFICAND], remainder << 1
+        up = (twice > s.significand) | ((twice == s.significand) & quotient[0])
+        total = Signal(SIGNIFICAND + 1, name="total")
+        m.d.comb += [
+            total.eq(quotient + up),
+            self.significand.eq(Cat(total[: SIGNIFICAND - 1], total[-1] | total[-2])),
+            self.exponent.eq(d.exponent - s.exponent - is_less + total[-1]),
+        ]
+        is_special = magnitude[FP32.man_bits :].all()
+        m.d.comb += [
+            self.is_nan.eq(self.scale[:-1].all()),
+            self.is_zero.eq(~magnitude.any()),
+            self.is_infinite.eq(is_special | (self.exponent > FP32.emax)),
+        ]
+        return m
+
+
+FACTOR_UNITS: dict[Order, type[ReciprocalFactor] | type[QuotientFactor]] = {
+    Order.TE: ReciprocalFactor,
+    Order.PAPER: ReciprocalFactor,
+    Order.AO: QuotientFactor,
+    Order.AO_SINGLE: QuotientFactor,
+}
+"""By order; those without an entry have no hardware."""

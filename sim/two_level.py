@@ -1,0 +1,159 @@
+"""Encoders under two levels of scales in simulations: what the golden model makes of their transactions, stimuli, and
+differences in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ..models.block_array import code_values
+from ..models.two_level import Constants, encode_blocks, tensor_amax
+from ..spec import Role, TwoLevelEncode
+from . import two_level_stimuli as make
+from .transactions import Transactions
+
+__all__ = [
+    "described",
+    "few",
+    "golden",
+    "hard",
+    "of_tensor",
+    "random",
+    "regression",
+    "sample",
+    "single_bits",
+    "stimuli",
+    "swept",
+    "usual",
+]
+
+CHUNK = 1 << 15
+"""Blocks of a stimulus that are made at a time."""
+BOUNDARY = 1 << 15
+"""Blocks of the stimulus ``boundary``."""
+AROUND = 8
+"""Blocks around which single bits change."""
+SAMPLED = 500
+"""Directed blocks in `sample`."""
+RANDOM = 32
+"""Random blocks in it."""
+SHOWN = 4
+"""Elements of a block that are shown."""
+
+CONSTANTS = {Role.SCALE_CONSTANT: "k", Role.ELEMENT_CONSTANT: "d"}
+
+
+def golden(rules: TwoLevelEncode, entering: Transactions) -> Transactions:
+    """What leaves an encoder, by `models.two_level.encode_blocks`."""
+    blocks = np.ascontiguousarray(entering[Role.NUMBERS])
+    one = np.ones(len(blocks), np.float32)
+    k, d = (one if words is None else words[:, 0].view(np.float32) for words in map(entering.get, CONSTANTS))
+    scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
+    numbers = blocks.view(np.float32) if blocks.dtype == np.uint32 else blocks
+    encode_blocks(numbers, rules, Constants(k, d, one), scales, codes)
+    return Transactions({Role.SCALE: scales[:, None], Role.CODES: codes})
+
+
+def of_tensor(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
+    """Blocks (n, block_size) of source patterns, in a tensor of their own."""
+    numbers = patterns.view(np.float32) if patterns.dtype == np.uint32 else patterns
+    a = tensor_amax(numbers, rules.order).view(np.uint32)
+    return make.with_constants(rules, patterns, np.broadcast_to(a, len(patterns)))
+
+
+def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterator[tuple[str, Iterable[Transactions]]]:
+    """``corner`` are directed blocks in tensors of all magnitudes, ``boundary`` blocks whose scale and elements are at
+    or beside boundaries, ``random`` so many random ones; ``standard`` is all of them.
+    """
+    if kind in ("standard", "corner"):
+        yield "corner", [make.corners(rules)]
+    if kind in ("standard", "boundary"):
+        yield "boundary", [make.boundary(rules, BOUNDARY, seed)]
+    if kind in ("standard", "random"):
+        yield (
+            "random",
+            (random(rules, min(CHUNK, blocks - start), seed * 1_000_003 + start) for start in range(0, blocks, CHUNK)),
+        )
+
+
+def random(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
+    """Seeded random blocks."""
+    return make.random(rules, blocks, seed)
+
+
+def usual(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
+    """Blocks of N(0,1)."""
+    return make.normal(rules, blocks, seed)
+
+
+def hard(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
+    """Directed blocks and so many random ones."""
+    return Transactions.joined([make.corners(rules), random(rules, blocks, seed)])
+
+
+def swept(
+    rules: TwoLevelEncode, blocks: int, seed: int, exhaustive: bool
+) -> Iterator[tuple[str, Iterable[Transactions]]]:
+    """What ``standard`` is, and single bits; there is no sweep over all inputs."""
+    yield from stimuli(rules, "standard", blocks, seed)
+    yield "single bits", [single_bits(rules, seed)]
+
+
+def single_bits(rules: TwoLevelEncode, seed: int) -> Transactions:
+    """Around each of `AROUND` blocks of N(0,1) every bit of the numbers in turn, there and back."""
+    around, bits = make.normal(rules, AROUND, seed), rules.source.bits
+    width = bits * rules.block_size
+    whole = around.rows(np.repeat(np.arange(AROUND), 2 * width))
+    lane, bit = np.divmod(np.tile(np.arange(width), AROUND), bits)
+    patterns = whole[Role.NUMBERS]
+    patterns[np.arange(1, len(patterns), 2), lane] ^= (1 << bit.astype(np.uint64)).astype(patterns.dtype)
+    return whole
+
+
+def regression(rules: TwoLevelEncode, blocks: int, seed: int) -> dict[str, Transactions]:
+    """Directed blocks, blocks at boundaries and random ones."""
+    return {
+        "corner": make.corners(rules),
+        "boundary": make.boundary(rules, blocks, seed),
+        "random": random(rules, blocks, seed),
+    }
+
+
+def _spread(blocks: Transactions, chosen: int) -> Transactions:
+    """An even choice of so many at most."""
+    return blocks.rows(np.linspace(0, len(blocks) - 1, min(chosen, len(blocks))).astype(int))
+
+
+def sample(rules: TwoLevelEncode, seed: int) -> Transactions:
+    """Some directed blocks, and some random ones."""
+    return Transactions.joined([_spread(make.corners(rules), SAMPLED), random(rules, RANDOM, seed)])
+
+
+def few(rules: TwoLevelEncode, corners: int, singles: int) -> Transactions:
+    """Directed blocks and blocks that differ in one bit, so many of each at most."""
+    return Transactions.joined([_spread(make.corners(rules), corners), single_bits(rules, 0).rows(slice(singles))])
+
+
+def described(
+    rules: TwoLevelEncode, title: str, given: Transactions, expected: Transactions, actual: Transactions
+) -> str:
+    """What differs in the first of some transactions, in words."""
+    block, digits = given[Role.NUMBERS][0], rules.source.bits // 4
+    codes, got = expected[Role.CODES][0], actual[Role.CODES][0]
+    scale, got_scale = (int(side[Role.SCALE][0, 0]) for side in (expected, actual))
+    values = code_values(rules.block.element)
+    constants = "".join(
+        f", {name} = 0x{int(words[0, 0]):08X}"
+        for role, name in CONSTANTS.items()
+        if (words := given.get(role)) is not None
+    )
+    lines = [f"{title}: scale expected 0x{scale:02X}, got 0x{got_scale:02X}{constants}"]
+    for lane in np.flatnonzero(codes != got)[:SHOWN]:
+        lines.append(
+            f"    element {lane}: input 0x{int(block[lane]):0{digits}X}, expected {codes[lane]} "
+            f"({values[codes[lane]]:g}), got {got[lane]} ({values[got[lane]]:g})"
+        )
+    lines.append(f"    the block: {','.join(f'0x{int(number):0{digits}X}' for number in block)}")
+    return "\n".join(lines)

@@ -1,0 +1,155 @@
+"""Input blocks worth trying under two levels of scales, with the constants of a tensor for each.
+
+A block and the largest magnitude of its tensor are drawn apart, so blocks may exceed what their tensor says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..models.block_array import code_values
+from ..models.source import narrow
+from ..models.two_level import ORDERS, nearest_codes, tensor_constants
+from ..spec import FP32, Order, Role, TwoLevelEncode
+from .transactions import Transactions
+
+__all__ = ["boundary", "corners", "normal", "random", "with_constants"]
+
+NAN, INF, SIGN, LARGEST, ONE = 0x7FC00000, 0x7F800000, 0x80000000, 0x7F7FFFFF, 0x3F800000
+SMALLEST_NORMAL = 0x00800000
+
+TENSORS = (0, 1, 0x000FFFFF, 0x006CE3EE, *range(SMALLEST_NORMAL, LARGEST, 0x04D5A5A5), 0x45280000, LARGEST, INF)
+"""Largest magnitudes of tensors, as patterns: zero, subnormal numbers, all exponents, 2688, and Inf."""
+
+NEAR = 3
+"""Last places to either side of a boundary."""
+
+FINEST = (0, 0x00000001, 0x00000002, 0x000FFFFF, 0x00400000, 0x007FFFFF, SMALLEST_NORMAL, SMALLEST_NORMAL + 1)
+
+BOUNDARIES = np.array([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5], np.float32)
+"""Halfway between two elements."""
+
+AMAX_OF: dict[Order, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    Order.TE: lambda t, k: t / k,
+    Order.PAPER: lambda t, k: t / k * np.float32(6),
+    Order.AO: lambda t, k: t * np.float32(6) * k,
+    Order.AO_SINGLE: lambda t, k: t * np.float32(6) * k,
+    Order.MODELOPT: lambda t, k: t * np.float32(6) * k,
+    Order.COMPRESSED_TENSORS: lambda t, k: t / k * np.float32(6),
+}
+"""About the largest magnitude of a block whose scale is rounded from t."""
+
+
+def with_constants(rules: TwoLevelEncode, patterns: np.ndarray, a: np.ndarray) -> Transactions:
+    """Blocks (n, block_size) of source patterns, in tensors whose largest magnitudes are the binary32 patterns (n,)."""
+    found = {Role.NUMBERS: patterns}
+    if rules.block.tensor_scale is not None:
+        constants = tensor_constants(a.astype(np.uint32).view(np.float32), rules)
+        found[Role.SCALE_CONSTANT] = constants.k.view(np.uint32)[:, None]
+        found[Role.ELEMENT_CONSTANT] = constants.d.view(np.uint32)[:, None]
+    return Transactions(found)
+
+
+def _narrowed(rules: TwoLevelEncode, patterns: np.ndarray) -> np.ndarray:
+    """Patterns of the source, of binary32 numbers whose last bits it may not have; NaN stays NaN."""
+    source, numbers = rules.source, patterns.astype(np.uint32)
+    if source == FP32:
+        return numbers
+    is_nan = (numbers & ~np.uint32(SIGN)) > INF
+    cut = numbers >> np.uint32(FP32.bits - source.bits)
+    return np.where(is_nan, cut, narrow(numbers, source)).astype(f"u{source.bits // 8}")
+
+
+def _tensors(rules: TwoLevelEncode) -> np.ndarray:
+    return np.array([*TENSORS, *([] if ORDERS[rules.order].ignores_nan else [NAN])], np.uint32)
+
+
+def _any_tensors(rules: TwoLevelEncode, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Patterns of largest magnitudes: of any exponent, and one in 16 of `TENSORS`."""
+    return np.where(
+        rng.integers(0, 16, count) == 0, rng.choice(_tensors(rules), count), rng.integers(1, LARGEST, count, np.int64)
+    ).astype(np.uint32)
+
+
+def corners(rules: TwoLevelEncode) -> Transactions:
+    """Zeros, NaN and Inf of both signs, subnormal and largest numbers, and wide ranges, each in every tensor of
+    `TENSORS`.
+    """
+    size = rules.block_size
+    ramp = [ONE + (i << 21) for i in range(size)]
+    rows = [
+        [0] * size,
+        [SIGN] * size,
+        [NAN] * size,
+        [NAN, NAN | SIGN, *ramp[2:]],
+        [INF + 0x10000, *ramp[1:]],
+        [INF, *ramp[1:]],
+        [INF | SIGN, SIGN, 0, *ramp[3:]],
+        [INF, NAN, *ramp[2:]],
+        [LARGEST] * size,
+        [LARGEST | SIGN, *([1] * (size - 1))],
+        [LARGEST, *ramp[1:]],
+        [0x7F7F0000, 0x00010000, *ramp[2:]],
+        (list(FINEST) * size)[:size],
+        [pattern | SIGN for pattern in (list(FINEST) * size)[:size]],
+        *([0] * lane + [ONE] + [0] * (size - 1 - lane) for lane in range(size)),
+        [i * 0x07800000 // (size // 16) for i in range(size)],
+        [SIGN | i * 0x07800000 // (size // 16) for i in range(size)],
+        *([(i + base) << 19 for i in range(size)] for base in range(0, 64, 16)),
+    ]
+    tensors = _tensors(rules)
+    patterns = np.tile(np.array(rows, np.uint32), (len(tensors), 1))
+    return with_constants(rules, _narrowed(rules, patterns), np.repeat(tensors, len(rows)))
+
+
+def boundary(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
+    """In each of so many blocks the largest magnitude at or beside a number that puts the scale one up, and elements at
+    or beside numbers that put a code one up.
+    """
+    rng, order = np.random.default_rng(seed), ORDERS[rules.order]
+    tensors = _any_tensors(rules, blocks, rng)
+    constants = tensor_constants(tensors.view(np.float32), rules).each(lambda one: np.broadcast_to(one, (blocks,)))
+    scales = code_values(rules.block.scale)
+    codes = rng.integers(0, rules.scale_format.max_code, blocks)
+    with np.errstate(all="ignore"):
+        t = np.where(rng.integers(0, 4, blocks) == 0, scales[codes], (scales[codes] + scales[codes + 1]) / 2)
+        b = _beside(AMAX_OF[rules.order](t.astype(np.float32), constants.k), rules, rng)
+        ratio = order.ratio(b.view(np.float32), constants.k, rules.scale_format)
+        factor = order.factor(scales[nearest_codes(ratio, rules.scale_format)], constants.d)
+        marks = rng.choice(BOUNDARIES, (blocks, rules.block_size - 1))
+        numbers = _beside(marks / factor[:, None], rules, rng)
+    signs = rng.integers(0, 2, (blocks, rules.block_size), np.uint32) << np.uint32(31)
+    patterns = np.concatenate([b[:, None], numbers], axis=1) | signs
+    lanes = rng.permuted(np.tile(np.arange(rules.block_size), (blocks, 1)), axis=1)
+    return with_constants(rules, _narrowed(rules, np.take_along_axis(patterns, lanes, axis=1)), tensors)
+
+
+def _beside(values: np.ndarray, rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:
+    """Patterns of binary32 up to `NEAR` last places of the source from these magnitudes."""
+    patterns = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.int64) & ~SIGN
+    steps = rng.integers(-NEAR, NEAR + 1, patterns.shape) << (FP32.bits - rules.source.bits)
+    return np.clip(patterns + steps, 0, INF).astype(np.uint32)
+
+
+def random(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
+    """A third is `normal`, a third `boundary`, a third any patterns in any tensor."""
+    share = -(-blocks // 3)
+    rng = np.random.default_rng(seed)
+    anything = rng.integers(0, 1 << 32, (share, rules.block_size), np.uint32)
+    parts = [
+        normal(rules, share, seed),
+        boundary(rules, share, seed),
+        with_constants(rules, _narrowed(rules, anything), _any_tensors(rules, share, rng)),
+    ]
+    return Transactions.joined(parts).rows(slice(blocks))
+
+
+def normal(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
+    """Blocks of N(0,1) at some scales below one, in tensors whose largest magnitude is about 4 of it."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.standard_normal((blocks, rules.block_size), np.float32)
+    numbers *= np.exp2(-rng.integers(0, 6, (blocks, 1))).astype(np.float32)
+    a = (4 + rng.random(blocks, np.float32)).view(np.uint32)
+    return with_constants(rules, _narrowed(rules, numbers.view(np.uint32)), a)

@@ -1,0 +1,132 @@
+"""NVFP4 in Verilog: the published example byte for byte, the golden model, and planted bugs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mxcast.hdl import TwoLevelConverter, config_of, two_level_config, verilog
+from mxcast.hdl.command import command_line
+from mxcast.models.two_level import tensor_constants
+from mxcast.sim import verify
+from mxcast.sim.transactions import Transactions
+from mxcast.sim.verilated import driver_of
+from mxcast.spec import Role, two_level
+
+from ..models.test_two_level import WORKED
+
+ORDERS = ("te", "paper", "ao", "ao_single")
+
+
+def made(order: str, **fields):
+    """The configuration, and its Verilated design."""
+    config = two_level_config("nvfp4", f"nvfp4_{order}", **fields)
+    return config, driver_of(verilog(config, "dut"), "dut", config)
+
+
+@pytest.mark.parametrize("source", ["fp32", "bf16"])
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_golden_model(order, source, record_property):
+    config, design = made(order, source=source)
+    result = verify(config, design=design, blocks=20_000)
+    assert result.passed, result.report
+    record_property("blocks", result.blocks)
+
+
+@pytest.mark.parametrize("order", ["te", "paper", "ao"])
+def test_the_worked_example(order):
+    """NVFP4 in a tensor whose largest magnitude is 10: the scale 144, and its codes."""
+    config, design = made(order, source="fp32")
+    constants = tensor_constants(np.float32(10), config.numerics)
+    made_of = design(
+        Transactions(
+            {
+                Role.NUMBERS: WORKED.view(np.uint32)[None],
+                Role.SCALE_CONSTANT: constants.k.view(np.uint32).reshape(1, 1),
+                Role.ELEMENT_CONSTANT: constants.d.view(np.uint32).reshape(1, 1),
+            }
+        )
+    )
+    codes = made_of[Role.CODES][0]
+    assert made_of[Role.SCALE].tolist() == [[0x71]]
+    assert bytes((codes[::2] | codes[1::2] << 4).tolist()) == bytes.fromhex("90B2C4E5F6070878")
+
+
+def numbers(change):
+    """A design that sees other numbers."""
+    return lambda design: lambda given: design(given.with_arrays({Role.NUMBERS: change(given[Role.NUMBERS])}))
+
+
+def exact_d(design):
+    """A design whose d is the quotient of the exact S, rounded once."""
+
+    def planted(given: Transactions) -> Transactions:
+        s = given[Role.SCALE_CONSTANT].view(np.float32).astype(np.float64) * 6
+        with np.errstate(divide="ignore", over="ignore"):
+            d = (1 / s).astype(np.float32).view(np.uint32)
+        return design(given.with_arrays({Role.ELEMENT_CONSTANT: d}))
+
+    return planted
+
+
+def is_nan(x: np.ndarray) -> np.ndarray:
+    return (x & np.uint32(0x7FFFFFFF)) > 0x7F800000
+
+
+PLANTED = {
+    "-0": numbers(lambda x: np.where(x == 0x80000000, np.uint32(0), x)),
+    "NaN ignored": numbers(lambda x: np.where(is_nan(x), np.uint32(0), x)),
+    "subnormal numbers as zero": numbers(lambda x: np.where(x & np.uint32(0x7F800000), x, x & np.uint32(0x80000000))),
+    "thresholds one ulp up": numbers(lambda x: np.where((x << 1 != 0) & ~is_nan(x), x - np.uint32(1), x)),
+    "thresholds one ulp down": numbers(lambda x: np.where(x << 1 < 0xFEFFFFFE, x + np.uint32(1), x)),
+    "d of the exact S": exact_d,
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_planted_bugs_are_found(bug):
+    config, design = made("te", source="fp32")
+    result = verify(config, design=PLANTED[bug](design), blocks=5000)
+    assert not result.passed and "scale expected 0x" in result.report
+
+
+def test_the_other_order_is_found():
+    """The sixth taken from the largest magnitude, and not from the constant: about one scale in a million differs."""
+    config, _ = made("te", source="fp32")
+    _, other = made("paper", source="fp32")
+
+    def planted(given: Transactions) -> Transactions:
+        k = given[Role.SCALE_CONSTANT].view(np.float32)
+        with np.errstate(over="ignore"):
+            return other(given.with_arrays({Role.SCALE_CONSTANT: (k * np.float32(6)).view(np.uint32)}))
+
+    assert not verify(config, design=planted, stimuli="boundary").passed
+
+
+def test_configurations_survive_json_and_the_command_line():
+    config = two_level_config("nvfp4", "nvfp4_ao", source="bf16")
+    assert config_of(config.to_dict()) == config
+    assert command_line(config) == "nvfp4 --profile nvfp4_ao --set source=bf16"
+    assert verilog(two_level_config("nvfp4")).startswith("// nvfp4_nvfp4_te: fp32 to nvfp4 block")
+    assert TwoLevelConverter("nvfp4", block_size=32).config.numerics.block_size == 32
+
+
+@pytest.mark.parametrize(
+    "fields, sentence",
+    [
+        ({"order": "modelopt"}, "hardware computes the orders te, paper, ao, ao_single, not modelopt"),
+        ({"source": "fp16"}, "hardware for nvfp4 takes fp32 and bf16 numbers, not fp16"),
+        ({"rounding": "sr"}, "hardware rounds elements by rne, not by sr"),
+        ({"order": "paper", "four_over_six": "mae"}, "hardware tries no second scale: four_over_six must be off"),
+    ],
+)
+def test_what_hardware_does_not_make_is_refused(fields, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        two_level_config("nvfp4", **fields)
+    assert two_level("nvfp4", **fields)
+
+
+@pytest.mark.parametrize("block", ["nvfp4_2d", "fp4_ue5m3"])
+def test_other_blocks_are_refused(block):
+    with pytest.raises(ValueError, match="^hardware "):
+        two_level_config(block)
