@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..hdl import BEST, BEST_DECODERS, CHOICES, DECODER_CHOICES, Goal, converter_config, stages
+from ..hdl import BEST, BEST_DECODERS, CHOICES, DECODER_CHOICES, TWO_LEVEL_CHOICES, Goal, converter_config, stages
 from ..spec import (
     BLOCK_SIZES,
     CAST_RULES,
@@ -143,7 +143,7 @@ def _two_level() -> Rows:
 def _two_level_rules() -> Rows:
     listed: Rows = [
         {"key": key, "value": str(rule), "meaning": rule.__doc__}
-        for key, rules in {**TWO_LEVEL_RULES, **TWO_LEVEL_DECODE_RULES}.items()
+        for key, rules in {**TWO_LEVEL_RULES, **TWO_LEVEL_DECODE_RULES, **TWO_LEVEL_CHOICES}.items()
         for rule in rules
         if key != "rounding"
     ]

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..hdl import BEST, CONFIGURATIONS, DECODER_CHOICES, ConverterConfig, HardwareConfig
+from ..hdl import BEST, CONFIGURATIONS, DECODER_CHOICES, TWO_LEVEL_CHOICES, ConverterConfig, HardwareConfig
 from ..spec import (
     BLOCKS,
     CAST_RULES,
@@ -123,7 +123,7 @@ KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
     "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BUILT)],
     "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
-    "two_level_encode": [*TWO_LEVEL_KEYS, "form", *BUILT],
+    "two_level_encode": [*TWO_LEVEL_KEYS, *TWO_LEVEL_CHOICES, *BUILT],
 }
 """By operation, what --set takes."""
 

@@ -28,6 +28,7 @@ __all__ = [
     "CHOICES",
     "DECODER_CHOICES",
     "SUPPORTS",
+    "TWO_LEVEL_CHOICES",
     "Amax",
     "AmaxKey",
     "Architecture",
@@ -105,6 +106,10 @@ class TwoLevelForm(Rule):
     """How elements are found under two levels of scales."""
 
     PRODUCT = "product", "a binary32 multiplier in every lane, then the rounding to the element"
+    THRESHOLDS = (
+        "thresholds",
+        "comparisons with a row of thresholds, which is made once for a block of the factor and its reciprocal",
+    )
     TABLE = (
         "table",
         "comparisons with a row of thresholds, which the scale chooses from a table that software writes for a tensor",
@@ -180,7 +185,7 @@ class CastArchitecture(Architecture):
 class TwoLevelArchitecture(Architecture):
     """That of an encoder under two levels of scales."""
 
-    form: TwoLevelForm = TwoLevelForm.PRODUCT
+    form: TwoLevelForm = TwoLevelForm.THRESHOLDS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "form", TwoLevelForm.named("form", self.form))
@@ -281,3 +286,6 @@ CHOICES: dict[str, type[Rule]] = {"amax_key": AmaxKey, "amax": Amax, "quantizer"
 
 DECODER_CHOICES: dict[str, type[Rule]] = {"lane": Lane, "structure": Structure}
 """Those of `DecoderArchitecture`."""
+
+TWO_LEVEL_CHOICES: dict[str, type[Rule]] = {"form": TwoLevelForm}
+"""Those of `TwoLevelArchitecture`."""

@@ -12,7 +12,18 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 
 from ..spec import FP32, FloatFormat
 
-__all__ = ["SIGNIFICAND", "Number", "divided_by_constant", "normalised", "packed", "product", "rounded", "with_field"]
+__all__ = [
+    "SIGNIFICAND",
+    "Number",
+    "divided_by_constant",
+    "normalised",
+    "packed",
+    "product",
+    "reciprocal",
+    "reduced",
+    "rounded",
+    "with_field",
+]
 
 SIGNIFICAND = FP32.man_bits + 1
 """Bits of a significand of binary32."""
@@ -33,7 +44,7 @@ class Number:
 def normalised(m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None) -> Number:
     """A finite number of a format, without its sign, as `with_field` has it."""
     significand, field = with_field(m, name, magnitude, format, places)
-    exponent = Signal(signed(format.exp_bits + 2), name=f"{name}_exponent")
+    exponent = Signal(signed(format.exp_bits + 1), name=f"{name}_exponent")
     m.d.comb += exponent.eq(field - format.bias)
     return Number(significand, exponent)
 
@@ -111,3 +122,41 @@ def packed(number: Number) -> Value:
     return Mux(
         is_small, 0, Cat(number.significand[:-1], Mux(is_large, FP32.max_code >> FP32.man_bits, field)[: FP32.exp_bits])
     )[: FP32.bits - 1]
+
+
+def reduced(remainder: Value, step: Value) -> Value:
+    """A remainder less a step, or with it where the remainder is negative."""
+    adds = remainder[-1]
+    size = len(remainder)
+    padded = Cat(step, Const(0, size - len(step)))
+    subtracted = Mux(adds, padded, ~padded)
+    return (Cat(Const(1, 1), remainder) + Cat(~adds, subtracted))[1 : size + 1].as_signed()
+
+
+def reciprocal(m: Module, name: str, divisor: Value) -> tuple[Value, Value]:
+    """2**47 / divisor to nearest, for a significand, and the product of both less 2**47. There are no ties.
+
+    A division without restoring: each step adds or subtracts the divisor.
+    """
+    size = SIGNIFICAND
+    remainder: Value = Const(1 << size - 1, signed(size + 2))
+    digits = []
+    for place in reversed(range(size)):
+        after = Signal(signed(size + 2), name=f"{name}_remainder{place}")
+        m.d.comb += after.eq(reduced(Cat(Const(0, 1), remainder[:-1]).as_signed(), divisor))
+        digits.append(~remainder[-1])
+        remainder = after
+    near = Cat(Const(1, 1), *reversed(digits[1:]))  # an odd number next to the quotient; the first digit is one
+    twice = Cat(Const(0, 1), remainder).as_signed()
+    is_power = ~divisor[:-1].any()
+    quotient = Signal(size + 1, name=f"{name}_quotient")
+    error = Signal(signed(size + 1), name=f"{name}_error")
+    up = Signal(name=f"{name}_up")
+    down = Signal(name=f"{name}_down")
+    m.d.comb += [
+        up.eq(twice > divisor),
+        down.eq(twice < -divisor),
+        quotient.eq(Mux(is_power, 1 << size, Mux(up, near + 1, Mux(down, near - 1, near)))),
+        error.eq(Mux(is_power, 0, Mux(up, divisor, Mux(down, -divisor, 0)) - remainder)),
+    ]
+    return quotient, error

@@ -18,6 +18,7 @@ from .modules import instantiated
 from .operand import lane_name
 from .pipeline import Pipeline
 from .register import Stage
+from .threshold_unit import ThresholdUnit
 from .two_level_element import ProductElement
 from .two_level_factor import FACTOR_UNITS
 from .two_level_scale import SCALE_UNITS
@@ -30,6 +31,7 @@ IGNORES_NAN = {Order.TE: True, Order.PAPER: True, Order.AO: False, Order.AO_SING
 
 FORMS: dict[TwoLevelForm, tuple[Any, Any]] = {
     TwoLevelForm.PRODUCT: (FACTOR_UNITS, ProductElement),
+    TwoLevelForm.THRESHOLDS: (dict.fromkeys(FACTOR_UNITS, ThresholdUnit), ThresholdElement),
     TwoLevelForm.TABLE: (dict.fromkeys(FACTOR_UNITS, TableUnit), ThresholdElement),
 }
 """By form, what makes of the scale what the lanes are told, by order, and a lane."""
@@ -128,8 +130,9 @@ class TwoLevelConverter(Pipeline[TwoLevelConfig]):
         now = now.crossed("scale", control=[name for name in now.control if name != "k"], scale=unit.scale)
         m.d.comb += factor.scale.eq(now.scale)
         self.constants(m, factor, now)
-        told = {name: getattr(factor, name) for name, member in factor.signature.members.items() if member.flow is Out}
-        if "nan_sign" in elements[0].signature.members:
+        asked = elements[0].signature.members
+        told = {name: getattr(factor, name) for name in factor.signature.members if name in asked}
+        if "nan_sign" in asked:
             told["nan_sign"] = now.scale[-1]
         now = now.crossed("factor", control=("x",), scale=now.scale, **told)
         for lane, element in enumerate(elements):

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import E4M3, FP32, Order
-from .binary32 import SIGNIFICAND, Number, divided_by_constant, normalised, product, rounded
+from .binary32 import SIGNIFICAND, Number, divided_by_constant, normalised, product, reciprocal, rounded
 from .config import TwoLevelConfig
 
-__all__ = ["EXPONENT", "FACTOR_UNITS", "QuotientFactor", "ReciprocalFactor"]
+__all__ = ["ERROR", "EXPONENT", "FACTOR_UNITS", "QuotientFactor", "ReciprocalFactor"]
 
 EXPONENT = signed(FP32.exp_bits + 1)
 """Shape of the exponent of a factor."""
 
 SUBNORMAL_PLACES = 2
 """Leading zeros that a number has at most whose reciprocal is not beyond binary32."""
+
+ERROR = signed(SIGNIFICAND + 1)
+"""Shape of the error of a product with a companion."""
 
 FACTOR = {"significand": Out(SIGNIFICAND), "exponent": Out(EXPONENT)}
 
@@ -31,24 +34,27 @@ class ReciprocalFactor(wiring.Component):
     scale : in, the scale byte
     d : in, the constant of the tensor
     significand, exponent : out, the factor, which is a normal number
+    companion, error : out, a number whose product with the significand is 2**47 and this error
     """
 
     def __init__(self, config: TwoLevelConfig) -> None:
-        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **FACTOR})
+        companion = {"companion": Out(SIGNIFICAND + 1), "error": Out(ERROR)}
+        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **FACTOR, **companion})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         v = self.divisor(m)
         is_power = Signal()
         m.d.comb += is_power.eq(~v.significand[:-1].any())
-        reciprocal = self.reciprocal(m, v.significand)
+        quotient, error = reciprocal(m, "reciprocal", v.significand)
         lowest = -FP32.bias - 1
         is_beyond = v.is_zero | (v.exponent < lowest) | ((v.exponent == lowest) & is_power)
+        largest = (1 << SIGNIFICAND) - 1
         m.d.comb += [
-            self.significand.eq(
-                Mux(is_beyond, (1 << SIGNIFICAND) - 1, Mux(is_power, 1 << SIGNIFICAND - 1, reciprocal))
-            ),
+            self.significand.eq(Mux(is_beyond, largest, Mux(is_power, 1 << SIGNIFICAND - 1, quotient))),
             self.exponent.eq(Mux(is_beyond, FP32.emax, Mux(is_power, -v.exponent, -v.exponent - 1))),
+            self.companion.eq(Mux(is_beyond, 1 << SIGNIFICAND - 1, Cat(v.significand, Const(0, 1)) << is_power)),
+            self.error.eq(Mux(is_beyond, -(1 << SIGNIFICAND - 1), error)),
         ]
         return m
 
@@ -71,22 +77,6 @@ class ReciprocalFactor(wiring.Component):
             zeros.eq(Mux(v.significand[-1], 0, Mux(v.significand[-2], 1, 2))),
         ]
         return Number(again, Mux(below.any(), FP32.emin - zeros, v.exponent))
-
-    def reciprocal(self, m: Module, divisor: Value) -> Value:
-        """2**47 / divisor to nearest, for a significand above 2**23; it is never halfway between two numbers."""
-        remainder: Value = Const(1 << SIGNIFICAND - 1, SIGNIFICAND)
-        digits = []
-        for place in reversed(range(SIGNIFICAND)):
-            twice, digit = Signal(SIGNIFICAND + 1, name=f"twice_{place}"), Signal(name=f"digit_{place}")
-            left = Signal(SIGNIFICAND, name=f"remainder_{place}")
-            m.d.comb += [
-                twice.eq(remainder << 1),
-                digit.eq(twice >= divisor),
-                left.eq(Mux(digit, twice - divisor, twice)),
-            ]
-            digits.append(digit)
-            remainder = left
-        return (Cat(*reversed(digits)) + ((remainder << 1) > divisor))[:SIGNIFICAND]
 
 
 class QuotientFactor(wiring.Component):

@@ -18,6 +18,7 @@ import pytest
 from mxcast.hdl import (
     CHOICES,
     DECODER_CHOICES,
+    TWO_LEVEL_CHOICES,
     AmaxKey,
     ConverterConfig,
     ConverterFields,
@@ -93,9 +94,10 @@ def test_the_rules_are_all_here():
         "Specials",
         "Structure",
         "Subnormals",
+        "TwoLevelForm",
     }
     others = {Convention, Goal, Negatives, Role, SpecialCodes}
-    tables = RULES, DECODE_RULES, CAST_RULES, TWO_LEVEL_RULES, CHOICES, DECODER_CHOICES
+    tables = RULES, DECODE_RULES, CAST_RULES, TWO_LEVEL_RULES, CHOICES, DECODER_CHOICES, TWO_LEVEL_CHOICES
     assert {rule for table in tables for rule in table.values()} == set(rules()) - others
 
 
