@@ -211,6 +211,7 @@ class _Gate:
             self.object(symbol.location, f"{symbol.name} is of the type {symbol.type}, and not made of bits")
         if symbol.initializer is not None:
             activity = Activity(kind, symbol.location, body_of(symbol))
+            self.reader.copied(symbol.type, symbol.initializer)
             self.reader.expression(activity, symbol.initializer, acts=True)
             activity.write(whole(symbol), symbol.location, self.reader.sources(activity, symbol.initializer))
             self.activities.append(activity)
