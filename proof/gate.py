@@ -133,6 +133,8 @@ class _Gate:
             self.object(instance.location, f"the name {definition.name} could be taken for a cell of a tool")
         for connection in instance.portConnections:
             inner, outer = getattr(connection.port, "internalSymbol", None), connection.expression
+            if getattr(connection.port, "internalExpr", None) is not None:
+                self.object(instance.location, f"a port of {definition.name} is an expression, and no name")
             if inner is None or outer is None:
                 continue
             if (direction := connection.port.direction.name) not in ("In", "Out"):

@@ -165,6 +165,19 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ("may be x", f'{TABLE} initial $readmemh("short.hex", u); {LOOKED_UP}'),
         (None, f"{TABLE} initial begin u[0] = 0; u[1] = 0; end {LOOKED_UP}"),
         (None, f"{TABLE} always @* begin u[0] = p0[3:0]; u[1] = p0[7:4]; end {LOOKED_UP}"),
+        # ports that are no names: what flows through them is not followed
+        *(
+            ("a port of sub is an expression", f"wire [7:0] q = p0; sub u(q, p); endmodule module sub{ports}")
+            for ports in (
+                "(.i(a[7:0]), b); input [8:0] a; output [7:0] b; assign b = a[8] === 1'b1 ? 8'd0 : a;",
+                "(input .i(a), output [7:0] b); wire [7:0] a; assign b = a;",
+            )
+        ),
+        (
+            None,
+            "sub u({p0, rare}, p); endmodule module sub({a, r}, b); input [7:0] a; input r; output [7:0] b; "
+            "assign b = a;",
+        ),
         # arrays whose indices run in different ways, for Icarus; writes beyond a vector, for Verilator
         (
             "run the other way",
