@@ -100,6 +100,12 @@ def test_the_forms_of_decoders_are_those_that_were_measured():
     }
 
 
+def test_pipelined_decoders_reach_200_mhz():
+    """The median over the seeds, of every format that is on record."""
+    found = points(ROOT / "records" / "sweeps" / "placed_decoders.json")
+    assert found and all(row.fmax_mhz >= 200 and row.pnr_seeds == 3 for row in found)
+
+
 def test_the_pages_show_what_is_on_record():
     for page in exploration_script.PAGES:
         text = page.read_text()
