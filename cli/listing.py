@@ -200,7 +200,7 @@ def _targets() -> Rows:
             "name": name,
             "description": target.description,
             "optimize=area": _chosen(BEST, target.optimized_as) or "plain",
-            "decoders": _chosen(BEST_DECODERS, target.optimized_as) or "plain",
+            "decoders": _of_decoders(target.optimized_as),
         }
         for name, target in TARGETS.items()
     ]
@@ -209,6 +209,15 @@ def _targets() -> Rows:
 def _chosen(best: Mapping[str, Mapping[Goal, Mapping[str, Rule]]], target: str) -> str:
     """What is best for area on a target."""
     return " ".join(f"{key}={value}" for key, value in best[target].get(Goal.AREA, {}).items())
+
+
+def _of_decoders(target: str) -> str:
+    """The same of decoders, by the fraction bits of the element."""
+    found: dict[str, list[str]] = {}
+    for bits, choices in enumerate(BEST_DECODERS[target].get(Goal.AREA, ()), start=1):
+        found.setdefault(" ".join(f"{key}={value}" for key, value in choices.items()), []).append(str(bits))
+    found.pop("", None)
+    return "; ".join(f"{form} for {', '.join(bits)} fraction bits" for form, bits in found.items()) or "plain"
 
 
 def _sweeps() -> Rows:
