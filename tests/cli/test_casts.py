@@ -104,7 +104,9 @@ def test_explain(passes):
 def test_the_lists(passes):
     assert [row["name"] for row in json.loads(passes("list", "casts", "--json"))["casts"]] == list(CASTS)
     assert len(json.loads(passes("list", "instructions", "--json"))["instructions"]) == len(INSTRUCTIONS)
-    assert "underflow" in passes("list", "cast-rules")
+    for section in ("cast-rules", "decoder-rules"):
+        keys = {row["key"] for row in json.loads(passes("list", section, "--json"))[section]}
+        assert keys >= {"optimize", "registered_after", "latency", "frequency_mhz", "random_bits"}
 
 
 @pytest.mark.parametrize(
@@ -116,6 +118,7 @@ def test_the_lists(passes):
         (["emit", "torch", "--op", "cast"], "'torch' is a profile: mxcast emit e4m3 --op cast --profile torch"),
         (["emit", "e2m1", "--op", "cast", "--set", "overflow=inf"], "e2m1 has neither Inf nor NaN"),
         (["emit", "e2m1", "--op", "cast", "--profile", "torch"], "torch has no cast to e2m1"),
+        (["emit", "cvt.rp.satfinite.ue8m0x2.f32"], "cvt.rp.satfinite.ue8m0x2.f32 is a cast: mxcast emit cvt.rp."),
         (["emit", "cvt.rp.e4m3x2.f32", "--op", "cast"], "unknown instruction 'cvt.rp.e4m3x2.f32'"),
         (
             ["emit", "cvt.rp.ue8m0x2.f32", "--op", "cast", "--profile", "ocp"],

@@ -54,8 +54,11 @@ def test_list(passes):
         (["explain", "e4m3", "--amax", "1", "--values", "1"], "--amax is of formats with a scale of the tensor"),
         (["explain", "nvfp4", "--set", "scale_rule=ceil", "--values", "1"], "unknown field 'scale_rule'"),
         (["explain", "nvfp4", "--profile", "ocp", "--values", "1"], "unknown profile 'ocp': known are nvfp4_te"),
+        (["explain", "e4m3", "--values", "1", "--set", "latency=3"], "latency chooses registers: mxcast explain takes"),
         (["compare", "nvfp4_te", "ocp", "--format", "nvfp4"], "unknown profile 'ocp'"),
-        (["emit", "nvfp4"], "nvfp4 has the scale format e4m3"),
+        (["emit", "nvfp4"], "nvfp4 has no Verilog and no files yet: only Python, mxcast explain"),
+        (["quantize", "in.npy", "out.npz", "--format", "nvfp4"], "nvfp4 has no Verilog and no files yet"),
+        (["emit", "e4m3", "--profile", "nvfp4_ao_single"], "unknown profile 'nvfp4_ao_single': known are ocp, nvidia"),
     ],
 )
 def test_one_sentence(arguments, sentence, fails):
