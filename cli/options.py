@@ -177,9 +177,7 @@ def request(
     if is_instruction(format) and op != "cast":
         raise ValueError(f"{format} is a cast: mxcast {usage.format(format)} --op cast")
     if any(map(is_two_level, format.split(","))):
-        raise ValueError(
-            f"{format} has no Verilog and no files yet: only Python, mxcast explain and mxcast compare take it"
-        )
+        raise ValueError(f"{format} has no Verilog yet: mxcast quantize, explain and compare take it, without --op")
     usual = "ptx" if is_instruction(format) else "ocp"
     profile = next(given for given in (profile, settings.profile, usual) if given is not None)
     for one in format.split(","):

@@ -56,7 +56,7 @@ def test_a_cast_that_differs_fails(monkeypatch, passes, capsys):
 def test_compare(passes):
     text = passes("compare", "ocp", "ml_dtypes", "--op", "cast", "--format", "e4m3")
     assert text.startswith(
-        "e4m3: A, ocp, and B, ml_dtypes, differ on 2,008,023,039 of 4,294,967,296 patterns of fp32, to e4m3\n"
+        "e4m3: ocp (A) and ml_dtypes (B) differ on 2,008,023,039 of 4,294,967,296 patterns of fp32, to e4m3\n"
     )
     back = passes("compare", "ocp", "torch", "--op", "cast", "--format", "e8m0", "--set", "destination=bf16")
     assert back == "e8m0: equal on all 256 codes of e8m0, to bf16\n"

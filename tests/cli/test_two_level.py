@@ -25,7 +25,9 @@ def test_compare(passes, monkeypatch):
     monkeypatch.setattr("mxcast.models.compare_two_level.ELEMENT_BINADES", 1)
     monkeypatch.setattr("mxcast.models.compare_two_level.SAMPLES", 100)
     text = passes("compare", "nvfp4_te", "nvfp4_paper", "--format", "nvfp4")
-    assert text.startswith("nvfp4: A, nvfp4_te, and B, nvfp4_paper, differ; compared were 8,256 pairs of BF16 numbers")
+    assert text.startswith(
+        "nvfp4: nvfp4_te (A) and nvfp4_paper (B) differ; the comparison covers 8,256 pairs of BF16 numbers"
+    )
     commands = [line.split() for line in text.splitlines() if line.startswith("  mxcast explain")]
     scales = [json.loads(passes(*command[1:], "--json"))["scale"] for command in commands]
     assert len(scales) == 2 and scales[0] != scales[1]
@@ -56,8 +58,7 @@ def test_list(passes):
         (["explain", "nvfp4", "--profile", "ocp", "--values", "1"], "unknown profile 'ocp': known are nvfp4_te"),
         (["explain", "e4m3", "--values", "1", "--set", "latency=3"], "latency chooses registers: mxcast explain takes"),
         (["compare", "nvfp4_te", "ocp", "--format", "nvfp4"], "unknown profile 'ocp'"),
-        (["emit", "nvfp4"], "nvfp4 has no Verilog and no files yet: only Python, mxcast explain"),
-        (["quantize", "in.npy", "out.npz", "--format", "nvfp4"], "nvfp4 has no Verilog and no files yet"),
+        (["emit", "nvfp4"], "nvfp4 has no Verilog yet: mxcast quantize, explain and compare take it, without --op"),
         (["emit", "e4m3", "--profile", "nvfp4_ao_single"], "unknown profile 'nvfp4_ao_single': known are ocp, nvidia"),
     ],
 )
