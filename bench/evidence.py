@@ -1,4 +1,4 @@
-"""What is on record as evidence: which converters, decoders and casts are checked, and in which ways."""
+"""What is put on record as evidence: which converters, decoders and casts are checked, and in which ways."""
 
 from __future__ import annotations
 
@@ -96,18 +96,29 @@ EVIDENCE = (
         profiles=("torchao_rceil", "torchao_ceil", "torchao_even"),
         checks=("proved",),
     ),
-    Group(operation="encode", formats=BLOCKS, profiles=("ocp",), target="xcu", checks=("proved",)),
-    Group(operation="cast", formats=SCALARS, profiles=("ocp",), checks=("proved",)),
-    Group(operation="cast", formats=SCALARS, profiles=("ocp",), destination="fp32", checks=("proved",)),
+    Group(operation="encode", formats=BLOCKS, profiles=("ocp", "nvidia"), target="xcu", checks=ALL),
+    Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination="fp32", checks=ALL),
+    Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination="fp32", target="xcu", checks=ALL),
+    Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination="bf16", checks=("proved", "all inputs")),
+    Group(
+        operation="decode",
+        formats=BLOCKS,
+        profiles=("ocp",),
+        destination="bf16",
+        target="xcu",
+        checks=("proved", "all inputs"),
+    ),
+    Group(operation="cast", formats=SCALARS, profiles=("ocp",), checks=ALL),
+    Group(operation="cast", formats=SCALARS, profiles=("ocp",), destination="fp32", checks=ALL),
     Group(
         operation="cast",
         formats=("e8m0",),
         profiles=("ptx", "ml_dtypes", "torch", "onnx", "gfloat"),
-        checks=("proved",),
+        checks=("proved", "all inputs"),
     ),
     Group(operation="cast", formats=INSTRUCTIONS, profiles=("ptx",), checks=("proved",)),
 )
-"""Everything that is on record, in the order of the tables. Of encoders one profile of each set of rules is proved; all
+"""Everything that is asked for, in the order of the tables. Of encoders one profile of each set of rules is proved; all
 inputs are taken of both roundings that profiles have, three of the ways with NaN and Inf, exact and rounded thresholds,
 and a 16-bit source.
 """

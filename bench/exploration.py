@@ -49,8 +49,8 @@ points are measured.
 
 def sweeps() -> Iterator[tuple[str, Sweep]]:
     """Each file by its name, and the sweep that it is of."""
-    yield "architectures", chosen_sweep(KEPT / "architectures.toml")
-    yield "placed", chosen_sweep(KEPT / "placed.toml")
+    for name in ("architectures", "decoders", "placed", "placed_decoders", "placed_casts"):
+        yield name, chosen_sweep(KEPT / f"{name}.toml")
     for target, name in ABLATIONS.items():
         rules = chosen_sweep(KEPT / "rules.toml", target=target)
         yield name, rules if name.startswith("rules") else dataclasses.replace(rules, grids=rules.grids[:-1])
@@ -175,12 +175,26 @@ def digest() -> str:
 
 def rendered(page: str) -> str:
     """A page with its tables."""
-    return filled(page, {"ablation": _ablations(), "ablation: short": _short(), "goals": _goals()})
+    tables = {"ablation": _ablations(), "ablation: short": _short(), "goals": _goals(), "goals: decoders": _decoders()}
+    placed = {name: _placed(rows(name.replace(" ", "_"))) for name in ("placed decoders", "placed casts")}
+    return filled(page, tables | placed)
 
 
 def _goals() -> str:
     header = ["target", "optimize", "amax, quantizer, structure", "area", "critical path"]
     return table(header, goals.lines(rows("architectures")), texts=5)
+
+
+def _decoders() -> str:
+    header = ["target", "optimize", "one fraction bit", "two", "three"]
+    return table(header, goals.decoder_lines(rows("decoders")), texts=5) if rows("decoders") else ""
+
+
+def _placed(found: list[Explored]) -> str:
+    header = ["", "registers after", "LUTs", "carries", "FFs", "Fmax, MHz", "lowest", "highest", "seeds"]
+    figures = ("luts", "carries", "ffs", "fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "pnr_seeds")
+    lines = ([row.format, row.registered_after, *(getattr(row, name) for name in figures)] for row in found)
+    return table(header, lines, texts=2) if found else ""
 
 
 def _ablations() -> str:

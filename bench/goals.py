@@ -1,4 +1,5 @@
-"""Which micro-architecture is best for what: `hdl.BEST` from the figures in records/sweeps/architectures.json.
+"""Which micro-architecture is best for what: `hdl.BEST` from the figures in records/sweeps/architectures.json, and
+`hdl.BEST_DECODERS` from those in records/sweeps/decoders.json, by the fraction bits of the element.
 
 Area is LUTs, on ECP5 logic cells, as a carry takes two, and of gates NAND gates of two inputs. The critical path is the
 delay that Yosys gives; where it gives none, levels times the mean delay of a level on that target, unless speed alone
@@ -13,9 +14,12 @@ import math
 from collections.abc import Iterable
 
 from mxcast.explore.points import Explored
-from mxcast.hdl import BEST, GENERIC, Goal
+from mxcast.hdl import BEST, BEST_DECODERS, GENERIC, Goal
+from mxcast.spec import FloatFormat, block_format
 
 FIELDS = ("amax", "quantizer", "structure")
+DECODER_FIELDS = ("lane", "structure")
+GOALS = (Goal.AREA, Goal.SPEED, Goal.BALANCED)
 Choice = tuple[str, ...]
 """A value for each of these."""
 CELLS = {"ecp5": "logic cells", "asic": "NAND2"}
@@ -28,16 +32,16 @@ def mean(numbers: Iterable[float]) -> float:
 
 
 def needs_an_attribute(choice: Choice) -> bool:
-    return choice[0] == "carry_chain" or choice[2] == "kept"
+    return "carry_chain" in choice or "kept" in choice
 
 
 class Figures:
     """Area and critical path of each choice on each target."""
 
-    def __init__(self, rows: list[Explored]) -> None:
+    def __init__(self, rows: list[Explored], fields: tuple[str, ...] = FIELDS) -> None:
         self.rows: dict[str, dict[Choice, list[Explored]]] = {}
         for row in rows:
-            self.rows.setdefault(row.target, {}).setdefault(tuple(getattr(row, field) for field in FIELDS), []).append(
+            self.rows.setdefault(row.target, {}).setdefault(tuple(getattr(row, field) for field in fields), []).append(
                 row
             )
 
@@ -93,9 +97,42 @@ class Figures:
 def best(rows: list[Explored]) -> dict[str, dict[Goal, Choice]]:
     """What `hdl.BEST` must say."""
     figures = Figures(rows)
+    return {target: {goal: figures.best(target, goal) for goal in GOALS} for target in BEST}
+
+
+def by_fraction(rows: list[Explored]) -> list[Figures]:
+    """The figures of decoders of elements of one, two and three fraction bits."""
+
+    def bits(row: Explored) -> int:
+        element = block_format(row.format).element
+        assert isinstance(element, FloatFormat)
+        return element.man_bits
+
+    return [Figures([row for row in rows if bits(row) == count], DECODER_FIELDS) for count in (1, 2, 3)]
+
+
+def best_decoders(rows: list[Explored]) -> dict[str, dict[Goal, list[Choice]]]:
+    """What `hdl.BEST_DECODERS` must say; of the generic target nothing, where decoders stay as they were."""
+    each = by_fraction(rows)
     return {
-        target: {goal: figures.best(target, goal) for goal in (Goal.AREA, Goal.SPEED, Goal.BALANCED)} for target in BEST
+        target: {goal: [figures.best(target, goal) for figures in each] for goal in GOALS}
+        for target in BEST_DECODERS
+        if target != GENERIC
     }
+
+
+def decoder_lines(rows: list[Explored]) -> list[list[object]]:
+    """For each target and goal the choices, with area and critical path."""
+    each = by_fraction(rows)
+
+    def shown(figures: Figures, target: str, choice: Choice) -> str:
+        return ", ".join([" ".join(choice), *figures.shown(target, choice)])
+
+    return [
+        [target, str(goal), *(shown(figures, target, choice) for figures, choice in zip(each, choices))]
+        for target, goals in best_decoders(rows).items()
+        for goal, choices in goals.items()
+    ]
 
 
 def lines(rows: list[Explored]) -> list[list[object]]:

@@ -42,11 +42,9 @@ def outcome(options: dict, subject: Subject) -> dict:
 
 
 def cells(name: str, record: dict) -> dict[str, str]:
-    return {name: rounded(record["seconds"]) if record["status"] == "PASS" else record["status"]}
-
-
-def rounded(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1f} s"
+    seconds = record["seconds"]
+    passed = f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1f} s"
+    return {name: passed if record["status"] == "PASS" else record["status"]}
 
 
 CHECKS = {

@@ -76,27 +76,29 @@ def sort() -> None:
 
 
 def rows() -> list[dict[str, str]]:
-    """A row for each subject, by column."""
+    """A row for each subject of which something is on record, by column."""
     found = {tuple(subject.label.values()): subject.label for subject in subjects()}
     for kept in FILES:
         for r in records(kept):
             found[tuple(r[name] for name in LABELS)] |= CHECKS[r["check"]].cells(r)
-    return list(found.values())
+    return [row for row in found.values() if len(row) > len(LABELS)]
 
 
 def summary() -> str:
-    """The README's table: a row for each operation and target."""
+    """The README's table: of each operation and target, how many of those that are asked for passed."""
     lines = []
     for chosen in dict.fromkeys((subject.operation, subject.target) for subject in subjects()):
+        asked = [check for check, subject in wanted() if (subject.operation, subject.target) == chosen]
         proved, mutated, exhausted = (
             [r for r in records(kept) if (r["operation"], r["target"]) == chosen] for kept in FILES
         )
         seconds = [r["seconds"] for r in proved if (r["check"], r["status"]) == ("proved", "PASS")]
         killed, faults = (sum(r[name] for r in mutated) for name in ("killed", "faults"))
         alike = sum(not r["mismatched_blocks"] for r in exhausted)
-        span = " to ".join(proofs.rounded(bound(seconds, default=0)) for bound in (min, max))
-        lines.append([*chosen, len(seconds), span, f"{killed:,} of {faults:,}" if mutated else None, alike or None])
-    return table(["operation", "target", "proved", "solver time", "faults killed", "all inputs"], lines, texts=2)
+        span = "-".join(f"{bound(seconds):.0f}" for bound in (min, max)) if seconds else None
+        of = [f"{done} of {asked.count(check)}" for done, check in ((len(seconds), "proved"), (alike, "all inputs"))]
+        lines.append([*chosen, of[0], span, f"{killed:,} of {faults:,}" if mutated else None, of[1]])
+    return table(["operation", "target", "proved", "seconds", "faults killed", "all inputs"], lines, texts=2)
 
 
 def versions() -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..hdl import BEST, CONFIGURATIONS, DECODER_CHOICES, ConverterConfig, HardwareConfig
+from ..hdl import BEST, CONFIGURATIONS, DECODER_CHOICES, TWO_LEVEL_CHOICES, ConverterConfig, HardwareConfig
 from ..spec import (
     BLOCKS,
     CAST_RULES,
@@ -117,13 +116,13 @@ BUILT = ("registered_after", "optimize", "target", *CONSTRAINTS)
 """Keys of the hardware of any operation."""
 
 TWO_LEVEL_KEYS = ["source", "block_size", *TWO_LEVEL_RULES, "scale_max", "random_bits"]
-"""What --set takes of formats with two levels of scales, beside the hardware."""
+"""What --set takes of the rules of formats with two levels of scales."""
 
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
     "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BUILT)],
     "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
-    TwoLevelEncode.name: [*TWO_LEVEL_KEYS, "form", *BUILT],
+    "two_level_encode": [*TWO_LEVEL_KEYS, *TWO_LEVEL_CHOICES, *BUILT],
 }
 """By operation, what --set takes."""
 
@@ -131,7 +130,7 @@ FORMATS: dict[str, Iterable[str]] = {
     "encode": BLOCKS,
     "decode": BLOCKS,
     "cast": SCALARS,
-    TwoLevelEncode.name: ("nvfp4", "nvfp4_32"),
+    "two_level_encode": ("nvfp4", "nvfp4_32"),
 }
 """By operation, what ``all`` formats are."""
 
@@ -175,8 +174,9 @@ def request(
     """What the options mean; those of the command line win over the file ``config``.
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
-    configuration, and of one mode. ``output`` shows that registers are being chosen. With ``two_levels`` an encoder may
-    be one under two levels of scales, which its format says. Raises ValueError and TypeError.
+    configuration, and of one mode. ``output`` shows that registers are being chosen; a command without one takes no
+    registers. With ``two_levels`` an encoder may be one under two levels of scales, which its format says. Raises
+    ValueError and TypeError.
     """
     op = known_name("operation", op, OPERATIONS)
     if config and op != "encode":
@@ -185,8 +185,15 @@ def request(
     format, name = settings.format if format is None else format, settings.name if name is None else name
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
+    if is_instruction(format) and op != "cast":
+        raise ValueError(f"{format} is a cast: mxcast {usage.format(format)} --op cast")
     if two_levels and op == "encode" and is_two_level(format):
         op = TwoLevelEncode.name
+    elif any(map(is_two_level, format.split(","))):
+        raise ValueError(
+            f"mxcast {usage.split()[0]} does not take {format}{'' if op == 'encode' else f' --op {op}'}: quantize, "
+            "explain, compare, emit, verify, test and synth do, without --op"
+        )
     usual = "ptx" if is_instruction(format) else next(iter(PROFILES_OF[op]))
     profile = next(given for given in (profile, settings.profile, usual) if given is not None)
     for one in format.split(","):
@@ -206,7 +213,9 @@ def request(
     blocks = list(FORMATS[op]) if many else [format]
     configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op](block, profile, **fields) for block in blocks)
     if constraints:
-        with output.progress("choosing the stage boundaries") if output else nullcontext():
+        if output is None:
+            raise ValueError(f"{next(iter(constraints))} chooses registers: mxcast {usage.split()[0]} takes rules only")
+        with output.progress("choosing the stage boundaries"):
             configs = tuple(constrained(one, constraints) for one in configs)
     if not allow_all and configs[0].alternatives:
         raise ValueError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from .architecture import (
     CHOICES,
     DECODER_CHOICES,
+    TWO_LEVEL_CHOICES,
     Amax,
     AmaxKey,
     DecoderArchitecture,
@@ -68,6 +69,7 @@ __all__ = [
     "CONFIGURATIONS",
     "DECODER_CHOICES",
     "GENERIC",
+    "TWO_LEVEL_CHOICES",
     "Amax",
     "AmaxKey",
     "AmaxTree",

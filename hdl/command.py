@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 from ..spec import OTHER_BLOCKS, Cast, Encode, Operation, TwoLevelEncode
 from ..spec.profiles import PROFILES_OF, like
@@ -74,21 +76,21 @@ def _of_decoder(config: DecoderConfig, targets: tuple[str, ...]) -> dict[str, st
     return decoder_fields_of(config.microarchitecture, config.numerics, targets)
 
 
-def _of_cast(config: CastConfig, targets: tuple[str, ...]) -> dict[str, str]:
-    return {"registered_after": ",".join(config.microarchitecture.registered_after)} if config.latency else {}
-
-
-def _of_two_level(config: TwoLevelConfig, targets: tuple[str, ...]) -> dict[str, str]:
+def _of_one_form(config: CastConfig | TwoLevelConfig, targets: tuple[str, ...]) -> dict[str, str]:
     chosen, usual = config.microarchitecture, type(config.microarchitecture)()
-    form = {} if chosen.form is usual.form else {"form": str(chosen.form)}
-    return form | ({"registered_after": ",".join(chosen.registered_after)} if config.latency else {})
+    fields: dict[str, Any] = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(chosen)}
+    return {
+        name: ",".join(value) if isinstance(value, tuple) else str(value)
+        for name, value in fields.items()
+        if value != getattr(usual, name)
+    }
 
 
 HARDWARE: dict[str, Callable[..., dict[str, str]]] = {
     "encode": _of_encoder,
     "decode": _of_decoder,
-    "cast": _of_cast,
-    TwoLevelEncode.name: _of_two_level,
+    "cast": _of_one_form,
+    "two_level_encode": _of_one_form,
 }
 """By the name of the operation, the fewest fields that say the hardware of a configuration that may be built for some
 targets.

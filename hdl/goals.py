@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any, Unpack
 
-from ..spec import Decode, Encode, Rule
+from ..spec import Decode, Encode, Kind, Rule
 from ..spec.catalogue import known_name
 from .architecture import (
     CHOICES,
@@ -74,18 +74,32 @@ BEST: dict[str, dict[Goal, Choices]] = {
 }
 """For each target and goal what differs from the first choices. `bench/goals.py` says how they were chosen."""
 
-BEST_DECODERS: dict[str, dict[Goal, Choices]] = {
+SHIFTED: Choices = {}
+TABLES: Choices = {"lane": Lane.TABLES}
+KEPT: Choices = {"lane": Lane.TABLES, "structure": Structure.KEPT}
+
+BEST_DECODERS: dict[str, dict[Goal, tuple[Choices, Choices, Choices]]] = {
     GENERIC: {},
-    "xcu": {
-        Goal.AREA: {"lane": Lane.TABLES, "structure": Structure.KEPT},
-        Goal.SPEED: {"lane": Lane.TABLES},
-        Goal.BALANCED: {"lane": Lane.TABLES},
+    "xcu": {Goal.AREA: (KEPT, KEPT, KEPT), Goal.SPEED: (TABLES, TABLES, TABLES), Goal.BALANCED: (TABLES, KEPT, KEPT)},
+    "ecp5": {
+        Goal.AREA: (SHIFTED, SHIFTED, SHIFTED),
+        Goal.SPEED: (TABLES, TABLES, TABLES),
+        Goal.BALANCED: (SHIFTED, SHIFTED, TABLES),
     },
-    "ecp5": {},
-    "ice40": {},
-    "asic": {},
+    "ice40": {
+        Goal.AREA: (SHIFTED, TABLES, TABLES),
+        Goal.SPEED: (SHIFTED, SHIFTED, SHIFTED),
+        Goal.BALANCED: (SHIFTED, TABLES, TABLES),
+    },
+    "asic": {
+        Goal.AREA: (SHIFTED, TABLES, TABLES),
+        Goal.SPEED: (SHIFTED, TABLES, TABLES),
+        Goal.BALANCED: (SHIFTED, TABLES, TABLES),
+    },
 }
-"""The same of decoders (docs/results.md)."""
+"""The same of decoders, for elements of one, two and three fraction bits (records/sweeps/decoders.json). All others are
+shifted, and those that may be built for any target, so that their Verilog is as it was.
+"""
 
 
 def optimized(
@@ -103,11 +117,19 @@ def optimized(
     return Microarchitecture(**{**best, **fields})
 
 
+def _of_fraction(best: Sequence[Choices], rules: Decode) -> Choices:
+    """Those for the fraction bits of an element, of an entry of `BEST_DECODERS`."""
+    element = rules.block.element
+    bits = element.man_bits if element.kind is Kind.FLOAT else 0
+    return best[bits - 1] if 1 <= bits <= len(best) else SHIFTED
+
+
 def optimized_decoder(
     goal: str | Goal, rules: Decode, target: str = GENERIC, **fields: Unpack[DecoderArchitectureFields]
 ) -> DecoderArchitecture:
     """`optimized` of a decoder. Without the lane that is best all of its choices are left out."""
-    choices = BEST_DECODERS[known_name("target", target, BEST_DECODERS)].get(Goal.named("optimize", goal), {})
+    goals = BEST_DECODERS[known_name("target", target, BEST_DECODERS)]
+    choices = _of_fraction(goals.get(Goal.named("optimize", goal), ()), rules)
     asked = fields.get("lane", choices.get("lane", Lane.SHIFT))
     if not supports(Lane.named("lane", asked), (rules,)) or asked != choices.get("lane", Lane.SHIFT):
         choices = {}

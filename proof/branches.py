@@ -164,5 +164,9 @@ def _near_the_largest(
     return {Role.NUMBERS: others}
 
 
-JOINED: dict[str, Callable[..., dict[Role, np.ndarray]] | None] = {"encode": _near_the_largest, "decode": None}
+JOINED: dict[str, Callable[..., dict[Role, np.ndarray]] | None] = {
+    "encode": _near_the_largest,
+    "decode": None,
+    "cast": None,
+}
 """By the name of the operation, more variants; none where every element goes its own way."""

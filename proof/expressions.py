@@ -31,10 +31,13 @@ __all__ = [
     "kind_of",
     "locals_of",
     "loses_sign",
+    "may_miss",
     "part_of",
     "root_of",
     "same_value",
+    "selects_of",
     "targets_of",
+    "turns_around",
     "value_of",
     "whole",
     "words",
@@ -226,6 +229,16 @@ def may_miss(select: Node, constants: Constants) -> bool:
     return min(indices) < min(extent.left, extent.right) or max(indices) > max(extent.left, extent.right)
 
 
+def turns_around(left: Node, right: Node) -> bool:
+    """Do the indices of two unpacked arrays, or of arrays in them, run in different ways?"""
+    while left.isUnpackedArray and right.isUnpackedArray and left.hasFixedRange and right.hasFixedRange:
+        ways = {extent.left < extent.right for extent in (left.fixedRange, right.fixedRange)}
+        if len(ways) > 1 and left.fixedRange.width > 1:
+            return True
+        left, right = left.arrayElementType, right.arrayElementType
+    return False
+
+
 def targets_of(node: Node) -> set[Symbol]:
     """The nets and variables that an expression on the left side names, without those in its indices."""
     from pyslang import ast
@@ -320,15 +333,22 @@ def is_of_reals(expression: Node, constants: Constants) -> bool:
     return bool(reals) and not any(others) and all(isinstance(x, float) and math.isfinite(x) for x in reals)
 
 
-def indices_of(node: Node) -> list[Node]:
+def selects_of(node: Node) -> list[Node]:
+    """The selections by an index that an expression is made of, the last one first."""
     found = []
     while node.kind.name in ("ElementSelect", "RangeSelect", "MemberAccess"):
-        if node.kind.name == "ElementSelect":
-            found.append(node.selector)
-        elif node.kind.name == "RangeSelect":
-            found += [node.left, node.right]
+        if node.kind.name != "MemberAccess":
+            found.append(node)
         node = node.value
     return found
+
+
+def indices_of(node: Node) -> list[Node]:
+    return [
+        index
+        for select in selects_of(node)
+        for index in ([select.selector] if select.kind.name == "ElementSelect" else [select.left, select.right])
+    ]
 
 
 def contents(expression: Node, constants: Constants) -> tuple[set[Symbol], bool, list[Node]]:

@@ -133,6 +133,8 @@ class _Gate:
             self.object(instance.location, f"the name {definition.name} could be taken for a cell of a tool")
         for connection in instance.portConnections:
             inner, outer = getattr(connection.port, "internalSymbol", None), connection.expression
+            if getattr(connection.port, "internalExpr", None) is not None:
+                self.object(instance.location, f"a port of {definition.name} is an expression, and no name")
             if inner is None or outer is None:
                 continue
             if (direction := connection.port.direction.name) not in ("In", "Out"):
@@ -211,6 +213,7 @@ class _Gate:
             self.object(symbol.location, f"{symbol.name} is of the type {symbol.type}, and not made of bits")
         if symbol.initializer is not None:
             activity = Activity(kind, symbol.location, body_of(symbol))
+            self.reader.copied(symbol.type, symbol.initializer)
             self.reader.expression(activity, symbol.initializer, acts=True)
             activity.write(whole(symbol), symbol.location, self.reader.sources(activity, symbol.initializer))
             self.activities.append(activity)

@@ -25,10 +25,13 @@ from .expressions import (
     kind_of,
     locals_of,
     loses_sign,
+    may_miss,
     part_of,
     root_of,
     same_value,
+    selects_of,
     targets_of,
+    turns_around,
     value_of,
     whole,
     words,
@@ -539,6 +542,7 @@ class Reader:
     def _assignment(self, activity: Activity, node: Node) -> None:
         if node.timingControl is not None and not (node.isNonBlocking and node.timingControl.kind.name == "Delay"):
             self.objects(node.sourceRange.start, "an assignment waits")
+        self.copied(node.left.type, node.right)
         self.expression(activity, node.right, acts=True)
         self._moved(activity, self._leaves(node.left), self._called(node.right))
         sources = self.sources(activity, node.right)
@@ -551,6 +555,13 @@ class Reader:
             for leaf in self._leaves(node.left):
                 if (part := part_of(leaf, self.constants)) is not None:
                     activity.delays.setdefault(part, set()).add(delay)
+
+    def copied(self, kind: Node, right: Node) -> None:
+        """Object to an array that is assigned to one whose indices run the other way."""
+        if turns_around(kind, right.type):
+            self.objects(
+                right.sourceRange.start, "the indices of an array that is assigned run the other way: tools differ"
+            )
 
     def _delay(self, control: Node) -> float | None:
         """Units of time after which ``<=`` writes; an objection to more than one, as a clock moves at whole units, so
@@ -613,6 +624,8 @@ class Reader:
                 self.objects(place, f"something is assigned to an expression of another kind ({words(leaf.kind.name)})")
                 continue
             self._look_across(activity, leaf)
+            if any(may_miss(select, self.constants) for select in selects_of(leaf)):
+                self.objects(place, f"an index of what is written may lie beyond {part.symbol.text}: tools differ")
             for index in indices_of(leaf):
                 self.expression(activity, index)
                 self.compared(activity, index, "an index of what is written")

@@ -88,7 +88,7 @@ def element_format(name: str) -> NumberFormat:
         if match["bits"] not in (None, str(made.bits)):
             raise ValueError(f"{made.name} has {made.bits} bits, which {given} contradicts")
         return made
-    raise ValueError(unknown_name("format", given, [*ELEMENTS, *OTHER_ELEMENTS, *BLOCKS]))
+    raise ValueError(unknown_name("format", given, [*ELEMENTS, *OTHER_ELEMENTS, *BLOCKS, *OTHER_BLOCKS]))
 
 
 def _fixed(bits: int) -> FixedFormat:

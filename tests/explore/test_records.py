@@ -12,7 +12,7 @@ import pytest
 
 from mxcast.explore import Explored, chosen_sweep, exploration, jobs
 from mxcast.explore.tensors import standard
-from mxcast.hdl import BEST, Goal, Microarchitecture
+from mxcast.hdl import BEST, BEST_DECODERS, DecoderArchitecture, Goal, Microarchitecture
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = sorted((ROOT / "records" / "sweeps").glob("*.json"))
@@ -52,7 +52,7 @@ def settled(value: object) -> object:
     [
         pytest.param(path, marks=() if path.stem in QUICK else pytest.mark.slow)
         for path in KEPT
-        if path.stem != "placed"
+        if not path.stem.startswith("placed")
     ],
     ids=lambda path: path.stem,
 )
@@ -82,6 +82,28 @@ def test_the_goals_are_those_that_were_measured():
     assert measured == {target: {goal: chosen(target, goal) for goal in measured[target]} for target in BEST}
     smaller = [dataclasses.replace(row, luts=row.luts // 2) if row.amax == "radix4" else row for row in found]
     assert goals.best(smaller)["xcu"][Goal.AREA][0] == "radix4"
+
+
+def test_the_forms_of_decoders_are_those_that_were_measured():
+    """By the fraction bits of the element, on every target."""
+    found = points(ROOT / "records" / "sweeps" / "decoders.json")
+    usual = DecoderArchitecture()
+
+    def chosen(choices) -> tuple[str, ...]:
+        return tuple(str(choices.get(name, getattr(usual, name))) for name in goals.DECODER_FIELDS)
+
+    measured = goals.best_decoders(found)
+    assert measured == {
+        target: {goal: list(map(chosen, best)) for goal, best in of_goals.items()}
+        for target, of_goals in BEST_DECODERS.items()
+        if of_goals
+    }
+
+
+def test_pipelined_decoders_reach_200_mhz():
+    """The median over the seeds, of every format that is on record."""
+    found = points(ROOT / "records" / "sweeps" / "placed_decoders.json")
+    assert found and all(row.fmax_mhz >= 200 and row.pnr_seeds == 3 for row in found)
 
 
 def test_the_pages_show_what_is_on_record():

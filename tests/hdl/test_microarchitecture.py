@@ -1,9 +1,12 @@
 """Micro-architectures: other hardware, the same bits."""
 
+from itertools import product
+
 import pytest
 from amaranth.hdl import Const
 
-from mxcast.hdl import BEST, Goal, Quantizer, converter_config, supports, verilog
+from mxcast.hdl import BEST, BEST_DECODERS, Goal, Quantizer, converter_config, decoder_config, supports, verilog
+from mxcast.hdl.goals import decoder_fields_of
 from mxcast.hdl.modules import ModuleLibrary
 from mxcast.hdl.normalise import normalised
 from mxcast.hdl.table import Table
@@ -14,6 +17,19 @@ from mxcast.sim import verify
 from mxcast.spec import FloatFormat, ScaleRule, numerics
 
 from ..configurations import in_turn, share
+
+
+@pytest.mark.parametrize("element", ["e2m1", "e3m2", "e4m3", "int8"])
+def test_the_fewest_fields_mean_the_same_decoder(element):
+    """For every target and goal, alone and beside the target."""
+    for target, goal in product(BEST_DECODERS, Goal):
+        config = decoder_config(element, target=target, optimize=goal, registered_after="scale")
+        fields = decoder_fields_of(config.microarchitecture, config.numerics)
+        assert decoder_config(element, **fields) == config
+        beside = decoder_fields_of(config.microarchitecture, config.numerics, [target])
+        assert decoder_config(element, **{"target": target} | beside) == config
+        assert len(fields) <= len(beside | {"target": target})
+
 
 CASES = [
     ("area", "e4m3", "ocp", {"input_subnormals": "flush", "block_size": 32}),

@@ -16,6 +16,7 @@ from mxcast.proof.check_rtl import check_rtl
 from mxcast.proof.design import Design
 from mxcast.proof.pipeline import combinational
 from mxcast.proof.prove import Status
+from mxcast.sim.operations import OPERATIONS
 from mxcast.sim.transactions import Transactions
 from mxcast.spec import Role
 
@@ -125,3 +126,7 @@ def test_what_tools_read_differently_under_a_rare_condition(ambiguous, question,
     for module in ("prove", "check_rtl"):  # without these blocks nobody sees it
         monkeypatch.setattr(importlib.import_module(f"mxcast.proof.{module}"), "branch_blocks", lambda *_: NONE)
     assert question(path)[0] is Status.PASS
+
+
+def test_every_operation_says_what_more_variants_there_are():
+    assert set(branches.JOINED) == set(OPERATIONS)

@@ -165,6 +165,30 @@ PAIR = f"{Y} typedef struct packed {{ logic [7:0] a, b; }} pair; pair s;"
         ("may be x", f'{TABLE} initial $readmemh("short.hex", u); {LOOKED_UP}'),
         (None, f"{TABLE} initial begin u[0] = 0; u[1] = 0; end {LOOKED_UP}"),
         (None, f"{TABLE} always @* begin u[0] = p0[3:0]; u[1] = p0[7:4]; end {LOOKED_UP}"),
+        # ports that are no names: what flows through them is not followed
+        *(
+            ("a port of sub is an expression", f"wire [7:0] q = p0; sub u(q, p); endmodule module sub{ports}")
+            for ports in (
+                "(.i(a[7:0]), b); input [8:0] a; output [7:0] b; assign b = a[8] === 1'b1 ? 8'd0 : a;",
+                "(input .i(a), output [7:0] b); wire [7:0] a; assign b = a;",
+            )
+        ),
+        (
+            None,
+            "sub u({p0, rare}, p); endmodule module sub({a, r}, b); input [7:0] a; input r; output [7:0] b; "
+            "assign b = a;",
+        ),
+        # arrays whose indices run in different ways, for Icarus; writes beyond a vector, for Verilator
+        (
+            "run the other way",
+            "wire [7:0] m [0:1], n [1:0]; assign m[0] = p0, m[1] = bad; assign n = m; assign p = n[1];",
+        ),
+        (None, "wire [7:0] m [0:1], n [2:3]; assign m[0] = p0, m[1] = bad; assign n = m; assign p = n[2];"),
+        ("may lie beyond y", f"{Y} always @* begin y = p0; y[x[3:0]] = 1'b1; end"),
+        ("may lie beyond y", f"{Y} always @* begin y = p0; y[x[2:0] +: 2] = 2'b01; end"),
+        ("may lie beyond y", f"{Y} wire signed [2:0] k = x[2:0]; always @* begin y = p0; y[k] = 1'b1; end"),
+        (None, f"{Y} always @* begin y = p0; y[x[2:0]] = 1'b1; y[{{x[1:0], 1'b0}}] = 1'b1; end"),
+        (None, f"{Y} integer k; always @* for (k = 0; k < 4; k = k + 1) y[2 * k +: 2] = p0[2 * k +: 2];"),
         # powers: Verilator has other values for many of them
         ("there is a power", "wire signed [1:0] z = {1'b0, rare}; assign p = (z ** -2'sd1) === 2'd0 ? p0 : bad;"),
         ("there is a power", "wire [3:0] z = x[3:0]; assign p = ((z <<< z) ** 2) == 0 ? p0 : bad;"),

@@ -145,6 +145,8 @@ def test_where_tables_stand_in():
         with pytest.raises(ValueError, match="^tables decode elements of one to three fraction bits .*leave lane as"):
             decoder_config("e4m3", profile, lane="tables", **fields)
     assert decoder_config("int8", target="xcu").microarchitecture.lane is Lane.SHIFT
+    lanes = [decoder_config(name, target="asic").microarchitecture.lane for name in ("e2m1", "e3m2", "e4m3")]
+    assert lanes == [Lane.SHIFT, Lane.TABLES, Lane.TABLES]
 
 
 WHOLE = [

@@ -534,7 +534,8 @@ def test_where_a_format_was_published_does_not_matter():
             block_format,
             "e4m" + "9" * 5000,
             f"unknown format 'e4m{'9' * 57}...': known are e5m2, e4m3, e3m2, e2m3, e2m1, int8, "
-            "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8",
+            "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8, nvfp4, nvfp4_32, "
+            "nvfp4_2d, fp4_ue5m3, mx6, mx9",
         ),
         (block_format, "int999999999", "INT formats have 2 to 16 bits, not 999999999"),
         (block_format, "int1", "INT formats have 2 to 16 bits, not 1"),
@@ -543,7 +544,8 @@ def test_where_a_format_was_published_does_not_matter():
             block_format,
             "",
             "unknown format '': known are e5m2, e4m3, e3m2, e2m3, e2m1, int8, "
-            "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8",
+            "mxfp8_e5m2, mxfp8_e4m3, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8, nvfp4, nvfp4_32, "
+            "nvfp4_2d, fp4_ue5m3, mx6, mx9",
         ),
         (source_format, ["fp32"], "unknown source ['fp32']: did you mean 'fp32'?"),
         (source_format, "fp33", "unknown source 'fp33': did you mean 'fp32'?"),

@@ -105,6 +105,11 @@ def test_what_encodes_to_a_format():
     assert is_two_level(two_level("nvfp4")) and is_two_level(two_level_decoding("nvfp4")) and not is_two_level(E4M3)
 
 
+def test_a_name_that_is_nearly_one():
+    with pytest.raises(ValueError, match="^unknown format 'nvpf4': did you mean 'nvfp4'?"):
+        encoding("nvpf4")
+
+
 def test_the_usual_scale_of_another_format():
     mae = two_level("nvfp4", "nvfp4_te_4over6", scale_max=256)
     assert mae.replace(source="bf16").scale_max == 256 and mae.replace(four_over_six="mse").scale_max == 256
