@@ -7,9 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mxcast.hdl import config_of, two_level_config, verilog
+from mxcast.hdl import TwoLevelForm, config_of, two_level_config, verilog
 from mxcast.hdl.command import command_line
-from mxcast.hdl.threshold_row import MARKS, marks_of
+from mxcast.hdl.config import TWO_LEVEL_ORDERS
+from mxcast.hdl.threshold_row import FACTORS, MARKS, marks_of
+from mxcast.hdl.two_level import FORMS, IGNORES_NAN
+from mxcast.hdl.two_level_factor import FACTOR_UNITS
+from mxcast.hdl.two_level_scale import SCALE_UNITS
 from mxcast.models.exact_binary32 import rounded
 from mxcast.models.two_level import tensor_constants
 from mxcast.sim import verify
@@ -159,6 +163,12 @@ def test_the_other_order_is_found():
             return other(given.with_arrays({Role.SCALE_CONSTANT: (k * np.float32(6)).view(np.uint32)}))
 
     assert not verify(config, design=planted, stimuli="boundary").passed
+
+
+def test_every_order_and_form_is_made():
+    orders = set(TWO_LEVEL_ORDERS)
+    assert set(SCALE_UNITS) == set(FACTOR_UNITS) == set(FACTORS) == set(IGNORES_NAN) == orders
+    assert {form: set(units) for form, (units, _) in FORMS.items()} == dict.fromkeys(TwoLevelForm, orders)
 
 
 def test_configurations_survive_json_and_the_command_line():
