@@ -49,6 +49,7 @@ from .config import (
     two_level_config,
 )
 from .goals import BEST, BEST_DECODERS, GENERIC, Goal, fields_of
+from .threshold_row import Row, threshold_table
 
 if TYPE_CHECKING:
     from .amax import AmaxTree
@@ -96,6 +97,7 @@ __all__ = [
     "MicroarchitectureFields",
     "Quantizer",
     "RandomSource",
+    "Row",
     "ScaleUnit",
     "StreamConverter",
     "Structure",
@@ -115,6 +117,7 @@ __all__ = [
     "fields_of",
     "stages",
     "supports",
+    "threshold_table",
     "two_level_config",
     "verilog",
 ]
