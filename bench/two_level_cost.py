@@ -3,7 +3,7 @@
 python bench/two_level_cost.py            parts, in some minutes
 python bench/two_level_cost.py --whole    whole blocks of 16 too, in an hour
 
-Both write records/two_level_cost.json, and print the table of docs/results.md. What is measured is kept in the cache.
+Both write records/two_level_cost.json, and print a table. What is measured is kept in the cache.
 """
 
 from __future__ import annotations
