@@ -147,7 +147,9 @@ def quantize(
     if config.alternatives:
         raise ValueError("quantize takes one format and one scale rule")
     if tensor_amax is not None or row_scaled:
-        raise ValueError(f"{config.numerics.block.name} has no scale of the tensor: it takes no tensor_amax")
+        raise ValueError(
+            f"{config.numerics.block.name} has no scale of the tensor: leave out tensor_amax and row_scaled"
+        )
     return _quantize(x, config.numerics, axis=axis, pad=pad, random=random, dtype=dtype, jobs=jobs)
 
 

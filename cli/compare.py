@@ -156,7 +156,7 @@ def _two_level(name: str, sides: list[Side], output: Output) -> dict[str, Any]:
     if found.equal:
         output.say(f"{name}: equal on all {counts}")
         return found.to_dict()
-    output.say(f"{name}: A, {a}, and B, {b}, differ; compared were {counts}")
+    output.say(f"{name}: {a} (A) and {b} (B) differ; the comparison covers {counts}")
     rows, commands = [], []
     for part, finding in found.findings.items():
         witness = finding.first
@@ -201,7 +201,7 @@ def _show(name: str, sides: list[Side], result: dict, output: Output) -> None:
         output.say(f"{name}: equal on all {counts}; numbers of {result['numbers']}")
         return
     a, b = (side.text for side in sides)
-    output.say(f"{name}: A, {a}, and B, {b}, differ; compared were {counts}; numbers of {result['numbers']}")
+    output.say(f"{name}: {a} (A) and {b} (B) differ; the comparison covers {counts}; numbers of {result['numbers']}")
     rows, commands = [], []
     for part in parts:
         finding = result[part]
@@ -232,7 +232,7 @@ def _show_decoders(name: str, sides: list[Side], found: DecodeCertificate, outpu
     if found.equal:
         output.say(f"{name}: equal on all {pairs}")
         return
-    output.say(f"{name}: A, {a}, and B, {b}, differ on {found.differing:,} of {pairs}")
+    output.say(f"{name}: {a} (A) and {b} (B) differ on {found.differing:,} of {pairs}")
     digits, rows, commands = to.bits // 4, [], []
     for cause, finding in found.causes.items():
         first = finding.first
@@ -253,7 +253,7 @@ def _show_casts(name: str, sides: list[Side], found: CastCertificate, output: Ou
     if found.equal:
         output.say(f"{name}: equal on all {patterns}")
         return
-    output.say(f"{name}: A, {a}, and B, {b}, differ on {found.differing:,} of {patterns}")
+    output.say(f"{name}: {a} (A) and {b} (B) differ on {found.differing:,} of {patterns}")
     rows, commands = [], []
     for cause, finding in found.causes.items():
         first = finding.first

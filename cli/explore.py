@@ -286,7 +286,8 @@ def _interrupted(progress: Callable | None) -> Iterator[Callable]:
         yield follow
     except KeyboardInterrupt:
         kept = f"{last.done} of {last.total} points are kept" if last else "no point is kept"
-        raise KeyboardInterrupt(f"interrupted: {kept}; the same command goes on from there") from None
+        how = "; the same command goes on from there" if last and last.done else ""
+        raise KeyboardInterrupt(f"interrupted: {kept}{how}") from None
 
 
 @contextlib.contextmanager

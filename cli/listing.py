@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from ..hdl import BEST, BEST_DECODERS, CHOICES, DECODER_CHOICES, TWO_LEVEL_CHOICES, Goal, converter_config, stages
+from ..hdl import (
+    BEST,
+    BEST_DECODERS,
+    CHOICES,
+    DECODER_CHOICES,
+    TWO_LEVEL_CHOICES,
+    Goal,
+    HardwareConfig,
+    cast_config,
+    converter_config,
+    decoder_config,
+    stages,
+)
 from ..spec import (
     BLOCK_SIZES,
     CAST_RULES,
@@ -88,9 +100,16 @@ def _decoder_rules() -> Rows:
         for key, rules in {**DECODE_RULES, **DECODER_CHOICES}.items()
         for rule in rules
     ]
-    return listed + [
+    numbers: Rows = [
         {"key": "destination", "value": s.name, "meaning": f"the numbers that come out: {s.source}"}
         for s in SOURCES.values()
+    ]
+    return [
+        *listed,
+        *numbers,
+        {"key": "block_size", "value": "1 to 1024", "meaning": "elements that share a scale"},
+        {"key": "random_bits", "value": "1 to 16", "meaning": "random bits of each element, under the rounding sr"},
+        *_built(decoder_config("e4m3")),
     ]
 
 
@@ -124,6 +143,7 @@ def _cast_rules() -> Rows:
         *numbers,
         {"key": "lanes", "value": "1, 2 or 4", "meaning": "numbers in a word, each cast by itself"},
         {"key": "random_bits", "value": "1 to 16", "meaning": "random bits of each number, under the rounding sr"},
+        *_built(cast_config("e4m3")),
     ]
 
 
@@ -155,8 +175,6 @@ def _two_level_rules() -> Rows:
 
 
 def _rules() -> Rows:
-    from ..synth import DELAYS
-
     listed: Rows = [
         {"key": key, "value": str(rule), "meaning": rule.__doc__}
         for key, rules in {**RULES, **CHOICES}.items()
@@ -172,11 +190,23 @@ def _rules() -> Rows:
             "meaning": "elements that share a scale: a power of two",
         },
         {"key": "random_bits", "value": "1 to 16", "meaning": "random bits of each element, under the rounding sr"},
+        *_built(
+            converter_config("e4m3", source="fp16"), "; widened with fp16 only, a level for each level of the tree"
+        ),
+    ]
+
+
+def _built(config: HardwareConfig, remark: str = "") -> Rows:
+    """What the hardware of any operation takes; its stage boundaries are those of this configuration."""
+    from ..synth import DELAYS
+
+    goals: Rows = [{"key": "optimize", "value": str(goal), "meaning": goal.__doc__} for goal in Goal]
+    return [
+        *goals,
         {
             "key": "registered_after",
-            "value": ",".join(stages(converter_config("e4m3", source="fp16"))),
-            "meaning": "stage boundaries with registers, any of them; widened with fp16 only, a level for each "
-            "level of the tree",
+            "value": ",".join(stages(config)),
+            "meaning": f"stage boundaries with registers, any of them{remark}",
         },
         {
             "key": "latency",
@@ -267,5 +297,5 @@ def list_(
     for title, rows in tables.items():
         output.table(rows, title)
         if title in NOTES:
-            output.say(NOTES[title])
+            output.say(f"{NOTES[title]}\n")
     output.document(tables)

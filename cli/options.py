@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -175,8 +174,9 @@ def request(
     """What the options mean; those of the command line win over the file ``config``.
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
-    configuration, and of one mode. ``output`` shows that registers are being chosen. With ``two_levels`` an encoder may
-    be one under two levels of scales, which its format says. Raises ValueError and TypeError.
+    configuration, and of one mode. ``output`` shows that registers are being chosen; a command without one takes no
+    registers. With ``two_levels`` an encoder may be one under two levels of scales, which its format says. Raises
+    ValueError and TypeError.
     """
     op = known_name("operation", op, OPERATIONS)
     if config and op != "encode":
@@ -185,7 +185,12 @@ def request(
     format, name = settings.format if format is None else format, settings.name if name is None else name
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
-    if two_levels and op == "encode" and is_two_level(format):
+    if is_instruction(format) and op != "cast":
+        raise ValueError(f"{format} is a cast: mxcast {usage.format(format)} --op cast")
+    if any(is_two_level(one.strip()) for one in format.split(",")):
+        if not two_levels or op != "encode" or "," in format:
+            asked = usage.split()[0] + ("" if op == "encode" else f" --op {op}")
+            raise ValueError(f"mxcast {asked} does not take {format} yet")
         op = TwoLevelEncode.name
     usual = "ptx" if is_instruction(format) else next(iter(PROFILES_OF[op]))
     profile = next(given for given in (profile, settings.profile, usual) if given is not None)
@@ -206,7 +211,9 @@ def request(
     blocks = list(FORMATS[op]) if many else [format]
     configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op](block, profile, **fields) for block in blocks)
     if constraints:
-        with output.progress("choosing the stage boundaries") if output else nullcontext():
+        if output is None:
+            raise ValueError(f"{next(iter(constraints))} chooses registers: mxcast {usage.split()[0]} takes rules only")
+        with output.progress("choosing the stage boundaries"):
             configs = tuple(constrained(one, constraints) for one in configs)
     if not allow_all and configs[0].alternatives:
         raise ValueError(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..hdl.architecture import CHOICES, DECODER_CHOICES
-from ..spec import CAST_RULES, DECODE_RULES, PROFILES_OF, SCALARS, Cast, Decode, Encode, Rule, block_format
+from ..spec import CAST_RULES, DECODE_RULES, SCALARS, Cast, Decode, Encode, Rule, block_format
 from ..spec.encode import RULES
 from ..spec.names import scalar_format, source_format
 
@@ -34,7 +34,6 @@ class Explorable:
     """The sweep that is meant unless one is named."""
     objectives: tuple[str, ...]
     """What the Pareto front is made of, unless something else is asked for."""
-    profiles: Iterable[str]
     rules: Mapping[str, type[Rule]]
     choices: Mapping[str, type[Rule]] = field(default_factory=dict)
     """Of the hardware."""
@@ -51,7 +50,6 @@ OPERATIONS: dict[str, Explorable] = {
     Encode.name: Explorable(
         sweep="rounding",
         objectives=("luts", "levels", "sqnr_db"),
-        profiles=PROFILES_OF[Encode.name],
         rules=RULES,
         choices=CHOICES,
         numbers=("random_bits", "block_size"),
@@ -60,7 +58,6 @@ OPERATIONS: dict[str, Explorable] = {
     Decode.name: Explorable(
         sweep="decoders",
         objectives=("luts", "levels", "differing"),
-        profiles=PROFILES_OF[Decode.name],
         rules=DECODE_RULES,
         choices=DECODER_CHOICES,
         numbers=("random_bits", "block_size"),
@@ -69,7 +66,6 @@ OPERATIONS: dict[str, Explorable] = {
     Cast.name: Explorable(
         sweep="casts",
         objectives=("luts", "levels", "max_relative_error"),
-        profiles=PROFILES_OF[Cast.name],
         rules=CAST_RULES,
         numbers=("random_bits", "lanes"),
         texts={"format": _scalar, "source": source_format, "destination": _destination},

@@ -15,7 +15,19 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 from ..hdl import ConverterConfig, Goal, HardwareConfig, configuration
 from ..hdl.architecture import CHOICES
 from ..host.files import read_toml
-from ..spec import BLOCKS, DECODERS, PROFILES, SCALARS, Cast, Decode, Encode, ScaleRule, numerics, profile_of
+from ..spec import (
+    BLOCKS,
+    DECODERS,
+    PROFILES,
+    SCALARS,
+    Cast,
+    Decode,
+    Encode,
+    ScaleRule,
+    numerics,
+    profile_named,
+    profile_of,
+)
 from ..spec.catalogue import known_name, unknown_name
 from ..synth.devices import DEVICES
 from ..synth.pipeline import DELAYS, pipelined
@@ -209,7 +221,6 @@ def _check(operation: str, key: str, values: tuple) -> None:
         raise ValueError(unknown_name("key of a sweep", key, keys_of(operation)))
     if not values:
         raise ValueError(f"{key} needs at least one value")
-    known: dict[str, Iterable[str]] = {"profile": of.profiles, "target": TARGETS}
     for value in values:
         if key in ("seeds", *CONSTRAINTS, *of.numbers):
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
@@ -225,8 +236,10 @@ def _check(operation: str, key: str, values: tuple) -> None:
             of.choices[key].named(key, value)
         elif key == "optimize":
             Goal.named(key, value)
-        elif key in known and value not in known[key]:
-            raise ValueError(unknown_name(key, value, known[key]))
+        elif key == "profile":
+            profile_named(operation, value)
+        elif key == "target" and value not in TARGETS:
+            raise ValueError(unknown_name(key, value, TARGETS))
 
 
 def read_sweep(path: Path) -> Sweep:
@@ -235,6 +248,8 @@ def read_sweep(path: Path) -> Sweep:
     unknown, TypeError for values of a wrong kind.
     """
     document = read_toml(path)
+    if not document:
+        raise ValueError(f"{path} is empty: a sweep has at least one key, such as format")
     name, operation, objectives, grids = (
         document.pop("name", path.stem),
         document.pop("operation", Encode.name),

@@ -263,8 +263,8 @@ SUPPORTS: dict[Rule, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
     Lane.TABLES: (
         _decodes_by_tables,
         "tables decode elements of one to three fraction bits and two to five exponent bits to FP32 and BF16, without "
-        "random bits and scale_reading field; exact subnormal results where none is rounded, with overflow inf and nan "
-        "canonical",
+        "random bits and not under scale_reading field; they need subnormals flush, or overflow inf, nan canonical and "
+        "a format in which no result is rounded",
     ),
     Quantizer.TABLE: (
         _tables,

@@ -73,6 +73,8 @@ def philox_random(
     >>> philox_random((1, 16), seed=7)[0, :4], philox_random((1, 16), seed=7, byte_order=HARDWARE_BYTES)[0, :4]
     (array([ 45, 122,  96, 244], dtype=uint8), array([ 45,  96, 122, 244], dtype=uint8))
     """
+    if not isinstance(shape, Sequence):
+        raise TypeError(f"shape must be a sequence of whole numbers, not {excerpt(shape)}")
     for name, value in (("seed", seed), ("subsequence", subsequence), ("offset", offset)):
         require_whole(name, value)
         if not 0 <= value < 1 << 64:

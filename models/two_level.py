@@ -278,7 +278,9 @@ def _amax_of(numbers: np.ndarray, numerics: TwoLevelEncode, given: TensorAmax, a
     """The largest magnitude of a tensor or, with an axis, of each of its lines: float32."""
     if numerics.block.tensor_scale is None:
         if given is not None or axis is not None:
-            raise ValueError(f"the order {numerics.order} has no scale of the tensor: it takes no tensor_amax")
+            raise ValueError(
+                f"the order {numerics.order} has no scale of the tensor: leave out tensor_amax and row_scaled"
+            )
         return np.array(1, np.float32)
     found: object = given
     if given is None or callable(given):

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from ..host.errors import DesignError, ToolError
 from ..host.files import sha256
-from ..spec.catalogue import unknown_name
 from ..synth.yosys import execute
 from .readers import READ_VERILOG, reading
 from .structure import StructureError
@@ -115,8 +114,6 @@ class Design:
         netlist: str | None = None,
         parameters: Mapping[str, str] | None = None,
     ) -> None:
-        if netlist is not None and netlist not in NETLISTS:
-            raise ValueError(unknown_name("netlist", netlist, NETLISTS))
         self.text, self.top, self.folder, self.reader, self.netlist = text, top, folder, reader, netlist
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "design.sv").write_text(text)

@@ -11,11 +11,12 @@ from pathlib import Path
 from ..hdl import HardwareConfig, default_name, emit
 from ..host.errors import DesignError
 from ..host.files import claimed, write_whole
+from ..spec.catalogue import known_name
 from ..synth.yosys import yosys_version
 from .argument import Argument, Status, Step, answered, doubtful, worst
 from .branches import branch_blocks
 from .counterexample import Counterexample, disagreement, replayed, simulated
-from .design import Design
+from .design import NETLISTS, Design
 from .elaboration import elaborated
 from .gate import Objection, objections, of_readers
 from .handshake import PROVED, check_handshake, moving
@@ -150,6 +151,7 @@ def prove(
     where no reader can read the file, ValueError where it has other ports.
     """
     version = solver_version(solver)
+    netlist = None if netlist is None else known_name("netlist", netlist, NETLISTS)
     say = progress or (lambda text: None)
     if rtl is None:
         name = default_name(config) if name is None else name

@@ -27,8 +27,6 @@ class BlockOperation(Operation):
 
     NUMBERS: ClassVar[str]
     """The field that is the format of the numbers."""
-    DONE: ClassVar[str]
-    """What is done with block formats, in sentences that refuse one."""
     SIZES: ClassVar[Container[int]]
     """How many elements a block can have."""
     SIZES_IN_WORDS: ClassVar[str]
@@ -56,7 +54,7 @@ class BlockOperation(Operation):
     def _check_block(self) -> None:
         """Raises ValueError for a block format that nothing here converts."""
         block, element, name = self.block, self.block.element, self.block.element.name
-        alone = f"only E8M0 scales, and these alone, are {self.DONE}"
+        alone = f"{self.name} takes only E8M0 scales"
         refused = {
             f"{block.name} has the scale format {block.scale.name}: {alone}": block.scale != E8M0,
             f"{block.name} has a scale of the whole tensor: {alone}": block.tensor_scale is not None,

@@ -109,7 +109,6 @@ class Decode(BlockOperation):
 
     name: ClassVar[str] = "decode"
     NUMBERS: ClassVar[str] = "destination"
-    DONE: ClassVar[str] = "decoded"
     SIZES: ClassVar[Container[int]] = range(1, 1025)
     SIZES_IN_WORDS: ClassVar[str] = "1 to 1024"
 

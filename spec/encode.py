@@ -145,7 +145,6 @@ class Encode(BlockOperation):
 
     name: ClassVar[str] = "encode"
     NUMBERS: ClassVar[str] = "source"
-    DONE: ClassVar[str] = "converted to"
     SIZES: ClassVar[Container[int]] = BLOCK_SIZES
     SIZES_IN_WORDS: ClassVar[str] = "a power of two from 2 to 128"
 

@@ -33,6 +33,7 @@ __all__ = [
     "encoding",
     "like",
     "numerics",
+    "profile_named",
     "profile_of",
     "two_level",
     "two_level_decoding",
@@ -406,7 +407,7 @@ def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fiel
         raise ValueError("a cast has one format of numbers: give source, or destination for the way back")
     given["source" if "destination" in given else "destination"] = scalar_format(scalar, "format", SCALARS)
     to = scalar_format(given["destination"], "destination", {**SOURCES, **SCALARS}).name
-    profile = known_name("profile", "ocp" if profile is None else profile, CASTS)
+    profile = profile_named(Cast.name, "ocp" if profile is None else profile)
     rules = dict(CASTS[profile].by_destination)
     if to not in rules:
         raise ValueError(f"{profile} has no cast to {to}: it has {', '.join(rules)}")
@@ -491,9 +492,20 @@ def under(operation: type[Made], block: Any, profile: str | None, fields: Mappin
             raise TypeError("an operation says all its rules: a profile cannot be given beside it")
         return block.replaced(**fields)
     known = PROFILES_OF[operation.name]
-    profile = known_name("profile", next(iter(known)) if profile is None else profile, known)
+    profile = profile_named(operation.name, next(iter(known)) if profile is None else profile)
     rules: dict[str, Any] = dict(known[profile].rules)
     return operation.of_block(block_format(block)).replaced(**rules).replaced(**fields)
+
+
+def profile_named(operation: str, name: str) -> str:
+    """The name of a profile of an operation, in capitals or not. Raises ValueError where there is none, and says which
+    operations have it.
+    """
+    known = PROFILES_OF[operation]
+    others = [other for other, profiles in PROFILES_OF.items() if name in list(profiles)]
+    if others and name not in list(known):
+        raise ValueError(f"unknown profile {name!r}: known are {', '.join(known)}; {name} is of {', '.join(others)}")
+    return known_name("profile", name, known)
 
 
 def profile_of(rules: Operation, preferred: str | None = None) -> str | None:
@@ -503,7 +515,7 @@ def profile_of(rules: Operation, preferred: str | None = None) -> str | None:
     'nvidia'
     """
     known = PROFILES_OF[rules.name]
-    candidates = [*([] if preferred is None else [known_name("profile", preferred, known)]), *known]
+    candidates = [*([] if preferred is None else [profile_named(rules.name, preferred)]), *known]
     return next((name for name in candidates if like(rules, name) == rules), None)
 
 

@@ -107,7 +107,6 @@ class TwoLevelEncode(TwoLevelOperation):
 
     name: ClassVar[str] = "two_level_encode"
     NUMBERS: ClassVar[str] = "source"
-    DONE: ClassVar[str] = "converted to by two levels of scales"
     SIZES: ClassVar[Container[int]] = (16, 32)
     SIZES_IN_WORDS: ClassVar[str] = "16 or 32, or 16 x 16"
 

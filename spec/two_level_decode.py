@@ -46,7 +46,6 @@ class TwoLevelDecode(TwoLevelOperation):
 
     name: ClassVar[str] = "two_level_decode"
     NUMBERS: ClassVar[str] = "destination"
-    DONE: ClassVar[str] = "decoded by two levels of scales"
     SIZES: ClassVar[Container[int]] = range(1, 1025)
     SIZES_IN_WORDS: ClassVar[str] = "1 to 1024, or 16 x 16"
 

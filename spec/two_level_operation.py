@@ -55,8 +55,8 @@ class TwoLevelOperation(BlockOperation):
         block = self.block
         if block.scale not in SCALE_MAXIMA or block.element != E2M1 or block.sub_scale is not None:
             raise ValueError(
-                f"{block.name} has elements {block.element.name} under scales {block.scale.name}: only "
-                f"{E2M1.name} under {' or '.join(one.name for one in SCALE_MAXIMA)} are {self.DONE}"
+                f"{block.name} has elements {block.element.name} under scales {block.scale.name}: "
+                f"{self.name} takes {E2M1.name} under {' or '.join(one.name for one in SCALE_MAXIMA)}"
             )
         if block.shape != TILE and (len(block.shape) > 1 or block.block_size not in self.SIZES):
             raise ValueError(self._size_sentence(block.shape if len(block.shape) > 1 else block.block_size))

@@ -261,9 +261,7 @@ def _check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]
     if source.suffix not in possible:
         raise ValueError(f"{source} must be a {' or '.join(possible)} file")
     if target.suffix not in possible[source.suffix]:
-        raise ValueError(
-            f"{target} must be a {' or '.join(possible[source.suffix])} file, as {source} is {source.suffix}"
-        )
+        raise ValueError(f"what {source} becomes is a {' or '.join(possible[source.suffix])} file, not {target}")
     if source.exists() and target.exists() and source.samefile(target):
         raise ValueError(f"{source} and {target} are the same file")
 

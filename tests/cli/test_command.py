@@ -160,7 +160,7 @@ def test_list_profiles_says_where_they_are_from(passes):
 
 def test_list_formats_says_how_others_are_spelt(passes):
     """Every name that the note gives as an example is a format."""
-    note = passes("list", "formats").splitlines()[-1]
+    note = passes("list", "formats").rstrip().splitlines()[-1]
     spelt = re.findall(r"\b(?:e\d+m\d+|int\d+)\b", note)
     assert len(spelt) >= 3 and not {block_format(name).name for name in spelt} & set(BLOCKS)
     for suffix in ("nan_only", "ieee"):

@@ -28,7 +28,7 @@ def test_different_profiles_with_the_commands_that_show_why(passes):
     """Each command, run, shows the byte of its side and the codes that the table has."""
     out = passes("compare", "samson", "gorodecky_sousa:element_subnormals=exact", "--format", "e3m2")
     assert out.startswith(
-        "e3m2: A, samson, and B, gorodecky_sousa:element_subnormals=exact, differ; compared were 32,640 "
+        "e3m2: samson (A) and gorodecky_sousa:element_subnormals=exact (B) differ; the comparison covers 32,640 "
     )
     result = json.loads(
         passes("compare", "samson", "gorodecky_sousa:element_subnormals=exact", "--format", "e3m2", "--json")

@@ -21,7 +21,7 @@ def test_emit_verify_and_synth(passes, tmp_path):
 
 def test_compare(passes):
     text = passes("compare", "ocp", "te", "--op", "decode", "--format", "e2m1")
-    assert text.startswith("e2m1: A, ocp, and B, te, differ on 30 of 4,096 pairs of a scale byte and a code, to fp32\n")
+    assert text.startswith("e2m1: ocp (A) and te (B) differ on 30 of 4,096 pairs of a scale byte and a code, to fp32\n")
     commands = [line.split() for line in text.splitlines() if line.startswith("  mxcast explain")]
     shown = [json.loads(passes(*command[1:], "--json"))["elements"][0]["pattern"] for command in commands[-2:]]
     assert shown == [0x00200000, 0]
@@ -62,10 +62,13 @@ def test_a_decoder_that_differs_fails(monkeypatch, passes, capsys):
     "arguments, sentence",
     [
         (["emit", "e4m3", "--op", "decod"], "unknown operation 'decod': did you mean 'decode'?"),
-        (["emit", "e4m3", "--op", "decode", "--profile", "nvidia"], "unknown profile 'nvidia'"),
+        (
+            ["emit", "e4m3", "--op", "decode", "--profile", "nvidia"],
+            "unknown profile 'nvidia': known are ocp, torchao, te, gpt_oss, ggml, idma; nvidia is of encode",
+        ),
         (["emit", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
         (["emit", "idma", "--op", "decode"], "'idma' is a profile: mxcast emit e4m3 --op decode --profile idma"),
-        (["emit", "nvfp4", "--op", "decode"], "nvfp4 has the scale format e4m3"),
+        (["emit", "nvfp4", "--op", "decode"], "mxcast emit --op decode does not take nvfp4 yet"),
         (["verify", "e4m3", "--op", "decode", "--stimuli", "corner"], "stimuli must be one of standard, pairs, random"),
         (["verify", "e4m3", "--op", "decode", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
         (["prove", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),

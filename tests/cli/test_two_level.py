@@ -25,7 +25,9 @@ def test_compare(passes, monkeypatch):
     monkeypatch.setattr("mxcast.models.compare_two_level.ELEMENT_BINADES", 1)
     monkeypatch.setattr("mxcast.models.compare_two_level.SAMPLES", 100)
     text = passes("compare", "nvfp4_te", "nvfp4_paper", "--format", "nvfp4")
-    assert text.startswith("nvfp4: A, nvfp4_te, and B, nvfp4_paper, differ; compared were 8,256 pairs of BF16 numbers")
+    assert text.startswith(
+        "nvfp4: nvfp4_te (A) and nvfp4_paper (B) differ; the comparison covers 8,256 pairs of BF16 numbers"
+    )
     commands = [line.split() for line in text.splitlines() if line.startswith("  mxcast explain")]
     scales = [json.loads(passes(*command[1:], "--json"))["scale"] for command in commands]
     assert len(scales) == 2 and scales[0] != scales[1]
@@ -54,8 +56,11 @@ def test_list(passes):
         (["explain", "e4m3", "--amax", "1", "--values", "1"], "--amax is of formats with a scale of the tensor"),
         (["explain", "nvfp4", "--set", "scale_rule=ceil", "--values", "1"], "unknown field 'scale_rule'"),
         (["explain", "nvfp4", "--profile", "ocp", "--values", "1"], "unknown profile 'ocp': known are nvfp4_te"),
+        (["explain", "e4m3", "--values", "1", "--set", "latency=3"], "latency chooses registers: mxcast explain takes"),
         (["compare", "nvfp4_te", "ocp", "--format", "nvfp4"], "unknown profile 'ocp'"),
-        (["emit", "nvfp4"], "nvfp4 has the scale format e4m3"),
+        (["prove", "nvfp4"], "mxcast prove does not take nvfp4 yet"),
+        (["quantize", "in.npy", "out.npz", "--format", "nvfp4,e4m3"], "mxcast quantize does not take nvfp4,e4m3 yet"),
+        (["emit", "e4m3", "--profile", "nvfp4_ao_single"], "unknown profile 'nvfp4_ao_single': known are ocp, nvidia"),
     ],
 )
 def test_one_sentence(arguments, sentence, fails):

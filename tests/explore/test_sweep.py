@@ -124,6 +124,7 @@ def test_toml(tmp_path):
 @pytest.mark.parametrize(
     "text, error, says",
     [
+        ("", ValueError, "is empty: a sweep has at least one key"),
         ("scale_rule = [", ValueError, "is not TOML"),
         ("scale_rul = ['ceil']", ValueError, "unknown key of a sweep 'scale_rul': did you mean 'scale_rule'"),
         ("grid = 3", TypeError, r"a grid is a table, written \[\[grid\]\]"),
@@ -241,7 +242,7 @@ def test_sweeps_of_decoders_and_casts(tmp_path):
         ({"op": "decod"}, "unknown operation 'decod': did you mean 'decode'?"),
         ({"sweep": "formats", "op": "decode"}, "the sweep formats is of the operation encode, not decode"),
         ({"op": "decode", "scale_rule": "ceil"}, "unknown key of a sweep 'scale_rule'"),
-        ({"op": "decode", "profile": "nvidia"}, "unknown profile 'nvidia'"),
+        ({"op": "decode", "profile": "nvidia"}, "gpt_oss, ggml, idma; nvidia is of encode"),
         ({"op": "cast", "format": "e3m3"}, "unknown format 'e3m3'"),
         ({"op": "cast", "destination": "fp64"}, "unknown destination 'fp64'"),
     ):

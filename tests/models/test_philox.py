@@ -91,6 +91,7 @@ def test_another_order_of_random_bytes_is_refuted():
     "arguments, sentence",
     [
         ({"shape": (3, 8)}, "the last axis must be a multiple of 16 long, not the shape (3, 8)"),
+        ({"shape": 16}, "shape must be a sequence of whole numbers, not 16"),
         ({"seed": 1 << 64}, "seed must be a number of 64 bits, not 18446744073709551616"),
         ({"offset": -1}, "offset must be a number of 64 bits, not -1"),
         ({"seed": 0.5}, "seed must be a whole number, not 0.5"),

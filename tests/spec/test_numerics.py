@@ -192,19 +192,16 @@ def with_element(fields: dict):
         ({"source": "fp23"}, "unknown source 'fp23': did you mean 'fp32'?"),
         ({"source": TF32}, "source must be fp32, bf16 or fp16, not tf32"),
         ({"source": "tf32"}, "unknown source 'tf32': did you mean 'fp32'?"),
-        ({"block": "nvfp4"}, "nvfp4 has the scale format e4m3: only E8M0 scales, and these alone, are converted to"),
-        (
-            {"block": "fp4_ue5m3"},
-            "fp4_ue5m3 has the scale format ue5m3: only E8M0 scales, and these alone, are converted to",
-        ),
-        ({"block": "mx9"}, "mx9 has a field for every 2 elements: only E8M0 scales, and these alone, are converted to"),
+        ({"block": "nvfp4"}, "nvfp4 has the scale format e4m3: encode takes only E8M0 scales"),
+        ({"block": "fp4_ue5m3"}, "fp4_ue5m3 has the scale format ue5m3: encode takes only E8M0 scales"),
+        ({"block": "mx9"}, "mx9 has a field for every 2 elements: encode takes only E8M0 scales"),
         (
             {
                 "block": dataclasses.replace(
                     BLOCKS["mxfp4_e2m1"], name="mine", tensor_scale=OTHER_BLOCKS["nvfp4"].tensor_scale
                 )
             },
-            "mine has a scale of the whole tensor: only E8M0 scales, and these alone, are converted to",
+            "mine has a scale of the whole tensor: encode takes only E8M0 scales",
         ),
         *(
             ({"block": E4M3B.resized(size)}, f"block_size must be a power of two from 2 to 128, not {size!r}")
