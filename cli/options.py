@@ -190,7 +190,7 @@ def request(
     if any(is_two_level(one.strip()) for one in format.split(",")):
         if not two_levels or op != "encode" or "," in format:
             asked = usage.split()[0] + ("" if op == "encode" else f" --op {op}")
-            raise ValueError(f"mxcast {asked} does not take {format} yet")
+            raise ValueError(f"{asked} does not take {format} yet")
         op = TwoLevelEncode.name
     usual = "ptx" if is_instruction(format) else next(iter(PROFILES_OF[op]))
     profile = next(given for given in (profile, settings.profile, usual) if given is not None)
