@@ -187,13 +187,11 @@ def request(
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
     if is_instruction(format) and op != "cast":
         raise ValueError(f"{format} is a cast: mxcast {usage.format(format)} --op cast")
-    if two_levels and op == "encode" and is_two_level(format):
+    if any(is_two_level(one.strip()) for one in format.split(",")):
+        if not two_levels or op != "encode" or "," in format:
+            asked = usage.split()[0] + ("" if op == "encode" else f" --op {op}")
+            raise ValueError(f"{asked} does not take {format} yet")
         op = TwoLevelEncode.name
-    elif any(map(is_two_level, format.split(","))):
-        raise ValueError(
-            f"mxcast {usage.split()[0]} does not take {format}{'' if op == 'encode' else f' --op {op}'}: quantize, "
-            "explain, compare, emit, verify, test and synth do, without --op"
-        )
     usual = "ptx" if is_instruction(format) else next(iter(PROFILES_OF[op]))
     profile = next(given for given in (profile, settings.profile, usual) if given is not None)
     for one in format.split(","):
