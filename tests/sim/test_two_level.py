@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from mxcast.hdl import TwoLevelConverter, config_of, two_level_config, verilog
+from mxcast.hdl import TwoLevelForm, config_of, two_level_config, verilog
 from mxcast.hdl.command import command_line
+from mxcast.hdl.config import TWO_LEVEL_ORDERS
+from mxcast.hdl.threshold_row import FACTORS, MARKS, marks_of
+from mxcast.hdl.two_level import FORMS, IGNORES_NAN
+from mxcast.hdl.two_level_factor import FACTOR_UNITS
+from mxcast.hdl.two_level_scale import SCALE_UNITS
+from mxcast.models.exact_binary32 import rounded
 from mxcast.models.two_level import tensor_constants
 from mxcast.sim import verify
 from mxcast.sim.transactions import Transactions
@@ -15,8 +23,6 @@ from mxcast.spec import Role, two_level
 
 from ..models.test_two_level import WORKED
 
-ORDERS = ("te", "paper", "ao", "ao_single")
-
 
 def made(order: str, **fields):
     """The configuration, and its Verilated design."""
@@ -24,13 +30,67 @@ def made(order: str, **fields):
     return config, driver_of(verilog(config, "dut"), "dut", config)
 
 
-@pytest.mark.parametrize("source", ["fp32", "bf16"])
-@pytest.mark.parametrize("order", ORDERS)
-def test_the_golden_model(order, source, record_property):
-    config, design = made(order, source=source)
-    result = verify(config, design=design, blocks=20_000)
-    assert result.passed, result.report
+@pytest.mark.parametrize(
+    "order, source, form",
+    [
+        ("te", "fp32", "thresholds"),
+        ("te", "bf16", "table"),
+        ("te", "bf16", "product"),
+        ("paper", "fp32", "thresholds"),
+        ("ao", "fp32", "thresholds"),
+        ("ao", "bf16", "table"),
+        pytest.param("ao", "fp32", "product", marks=pytest.mark.slow),
+        ("ao_single", "bf16", "thresholds"),
+        *(
+            pytest.param(order, source, form, marks=pytest.mark.slow)
+            for order, source, form in [
+                ("te", "fp32", "product"),
+                ("te", "fp32", "table"),
+                ("paper", "bf16", "product"),
+                ("ao_single", "fp32", "product"),
+            ]
+        ),
+    ],
+)
+def test_the_golden_model(order, source, form, record_property):
+    config, design = made(order, source=source, form=form)
+    kinds = ["corner", "boundary"] if form == "table" else ["standard"]  # software writes a table for every block
+    for kind in kinds:
+        result = verify(config, design=design, stimuli=kind, blocks=20_000)
+        assert result.passed, result.report
     record_property("blocks", result.blocks)
+
+
+@pytest.mark.parametrize("registers", ["scale", "input,amax,scale,factor,output"])
+def test_registers(registers):
+    config, design = made("te", source="bf16", registered_after=registers)
+    result = verify(config, design=design, stimuli="corner")
+    assert result.passed, result.report
+
+
+def test_thresholds_by_definition():
+    """The product with a threshold is rounded to the mark or beyond, the one with the number before it is not."""
+    rng, one = np.random.default_rng(1), 1 << 23
+    for significand in (
+        one,
+        one + 1,
+        5 << 20,
+        6 << 20,
+        7 << 20,
+        2 * one - 1,
+        *rng.integers(one, 2 * one, 2000).tolist(),
+    ):
+        for (quarters, is_beyond), (fraction, is_upper) in zip(MARKS, marks_of(significand)):
+            x, mark = Fraction(one + fraction, one), Fraction(quarters, 4) * (1 if is_upper else 2)
+            before = x - Fraction(1, one if fraction else 2 * one)
+            at, under = (rounded(number * Fraction(significand, one)) for number in (x, before))
+            assert (at > mark >= under) if is_beyond else (at >= mark > under)
+
+
+def test_no_cell_has_two_thresholds():
+    one = 1 << 23
+    for significand in np.random.default_rng(2).integers(one, 2 * one, 20_000).tolist():
+        assert len({fraction >> 20 for fraction, _ in marks_of(significand)}) == len(MARKS)
 
 
 @pytest.mark.parametrize("order", ["te", "paper", "ao"])
@@ -73,6 +133,8 @@ def is_nan(x: np.ndarray) -> np.ndarray:
     return (x & np.uint32(0x7FFFFFFF)) > 0x7F800000
 
 
+RULES = ("order", "source", "rounding", "four_over_six")
+
 PLANTED = {
     "-0": numbers(lambda x: np.where(x == 0x80000000, np.uint32(0), x)),
     "NaN ignored": numbers(lambda x: np.where(is_nan(x), np.uint32(0), x)),
@@ -103,12 +165,18 @@ def test_the_other_order_is_found():
     assert not verify(config, design=planted, stimuli="boundary").passed
 
 
+def test_every_order_and_form_is_made():
+    orders = set(TWO_LEVEL_ORDERS)
+    assert set(SCALE_UNITS) == set(FACTOR_UNITS) == set(FACTORS) == set(IGNORES_NAN) == orders
+    assert {form: set(units) for form, (units, _) in FORMS.items()} == dict.fromkeys(TwoLevelForm, orders)
+
+
 def test_configurations_survive_json_and_the_command_line():
     config = two_level_config("nvfp4", "nvfp4_ao", source="bf16")
     assert config_of(config.to_dict()) == config
     assert command_line(config) == "nvfp4 --profile nvfp4_ao --set source=bf16"
     assert verilog(two_level_config("nvfp4")).startswith("// nvfp4_nvfp4_te: fp32 to nvfp4 block")
-    assert TwoLevelConverter("nvfp4", block_size=32).config.numerics.block_size == 32
+    assert two_level_config("nvfp4", block_size=32).numerics.block_size == 32
 
 
 @pytest.mark.parametrize(
@@ -116,6 +184,7 @@ def test_configurations_survive_json_and_the_command_line():
     [
         ({"order": "modelopt"}, "hardware computes the orders te, paper, ao, ao_single, not modelopt"),
         ({"source": "fp16"}, "hardware for nvfp4 takes fp32 and bf16 numbers, not fp16"),
+        ({"form": "table", "registered_after": "scale"}, "the form table has no registers"),
         ({"rounding": "sr"}, "hardware rounds elements by rne, not by sr"),
         ({"order": "paper", "four_over_six": "mae"}, "hardware tries no second scale: four_over_six must be off"),
     ],
@@ -123,7 +192,7 @@ def test_configurations_survive_json_and_the_command_line():
 def test_what_hardware_does_not_make_is_refused(fields, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}"):
         two_level_config("nvfp4", **fields)
-    assert two_level("nvfp4", **fields)
+    assert two_level("nvfp4", **{name: value for name, value in fields.items() if name in RULES})
 
 
 @pytest.mark.parametrize("block", ["nvfp4_2d", "fp4_ue5m3"])
