@@ -200,7 +200,8 @@ def request(
             raise ValueError(f"{one.strip()!r} is a profile: mxcast {asked} --profile {one.strip()}")
     profile, replaced = profile_and_fields(profile)
     built_for = {} if target is None else {"target": target}
-    fields = settings.fields | built_for | replaced | dict(map(assignment, assignments or ()))
+    own = replaced | dict(map(assignment, assignments or ()))
+    fields = settings.fields | built_for | own
     for key in fields:
         if key not in KEYS[op]:
             raise ValueError(unknown_name("field", key, KEYS[op]))
@@ -210,9 +211,10 @@ def request(
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
     blocks = list(FORMATS[op]) if many else [format]
     configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op](block, profile, **fields) for block in blocks)
-    if constraints:
-        if output is None:
-            raise ValueError(f"{next(iter(constraints))} chooses registers: mxcast {usage.split()[0]} takes rules only")
+    if output is None:  # rules only: the registers of a file for other commands too are no matter
+        if chosen := next((key for key in constraints if key in own), None):
+            raise ValueError(f"{chosen} chooses registers: mxcast {usage.split()[0]} takes rules only")
+    elif constraints:
         with output.progress("choosing the stage boundaries"):
             configs = tuple(constrained(one, constraints) for one in configs)
     if not allow_all and configs[0].alternatives:
