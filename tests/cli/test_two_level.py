@@ -58,6 +58,7 @@ def test_list(passes):
         (["explain", "nvfp4", "--profile", "ocp", "--values", "1"], "unknown profile 'ocp': known are nvfp4_te"),
         (["explain", "e4m3", "--values", "1", "--set", "latency=3"], "latency chooses registers: mxcast explain takes"),
         (["compare", "nvfp4_te", "ocp", "--format", "nvfp4"], "unknown profile 'ocp'"),
+        (["verify", "nvfp4", "--exhaustive"], "--exhaustive is not of nvfp4: leave it out"),
         (
             ["prove", "nvfp4"],
             "mxcast prove does not take nvfp4: quantize, explain, compare, emit, verify, test and synth do",
