@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..host.cache import refreshed
+from ..spec import is_two_level
 from .errors import ExitCode
 from .options import (
     Config,
@@ -80,6 +81,8 @@ def verify(
     if op != "encode" and (exhaustive or tensors is not None or pad):
         raise ValueError(f"--exhaustive, --tensors and --pad are of encoders: leave them out with --op {op}")
     if exhaustive:
+        if is_two_level(asked.configs[0].numerics):
+            raise ValueError(f"--exhaustive is not of {asked.configs[0].formats}: leave it out")
         if tensors is not None or stimuli not in ("standard", "exhaustive"):
             raise ValueError(
                 f"--exhaustive takes all inputs: leave out --{'stimuli' if tensors is None else 'tensors'}"

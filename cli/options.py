@@ -187,13 +187,11 @@ def request(
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
     if is_instruction(format) and op != "cast":
         raise ValueError(f"{format} is a cast: mxcast {usage.format(format)} --op cast")
-    if two_levels and op == "encode" and is_two_level(format):
+    if any(is_two_level(one.strip()) for one in format.split(",")):
+        if not two_levels or op != "encode" or "," in format:
+            asked = usage.split()[0] + ("" if op == "encode" else f" --op {op}")
+            raise ValueError(f"{asked} does not take {format} yet")
         op = TwoLevelEncode.name
-    elif any(map(is_two_level, format.split(","))):
-        raise ValueError(
-            f"mxcast {usage.split()[0]} does not take {format}{'' if op == 'encode' else f' --op {op}'}: quantize, "
-            "explain, compare, emit, verify, test and synth do, without --op"
-        )
     usual = "ptx" if is_instruction(format) else next(iter(PROFILES_OF[op]))
     profile = next(given for given in (profile, settings.profile, usual) if given is not None)
     for one in format.split(","):
@@ -202,7 +200,8 @@ def request(
             raise ValueError(f"{one.strip()!r} is a profile: mxcast {asked} --profile {one.strip()}")
     profile, replaced = profile_and_fields(profile)
     built_for = {} if target is None else {"target": target}
-    fields = settings.fields | built_for | replaced | dict(map(assignment, assignments or ()))
+    own = replaced | dict(map(assignment, assignments or ()))
+    fields = settings.fields | built_for | own
     for key in fields:
         if key not in KEYS[op]:
             raise ValueError(unknown_name("field", key, KEYS[op]))
@@ -212,9 +211,10 @@ def request(
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
     blocks = list(FORMATS[op]) if many else [format]
     configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op](block, profile, **fields) for block in blocks)
-    if constraints:
-        if output is None:
-            raise ValueError(f"{next(iter(constraints))} chooses registers: mxcast {usage.split()[0]} takes rules only")
+    if output is None:  # rules only: the registers of a file for other commands too are no matter
+        if chosen := next((key for key in constraints if key in own), None):
+            raise ValueError(f"{chosen} chooses registers: mxcast {usage.split()[0]} takes rules only")
+    elif constraints:
         with output.progress("choosing the stage boundaries"):
             configs = tuple(constrained(one, constraints) for one in configs)
     if not allow_all and configs[0].alternatives:

@@ -354,10 +354,6 @@ def test_names_do_not_steer_the_terminal(tmp_path, capsys):
             f"[numerics]\nscale_rule = [0x{'9' * 5000}]",
             "c.toml: scale_rule must be a string or a list of strings, not a value too long to repeat",
         ),
-        (
-            f"[microarchitecture]\nlatency = 0x{'9' * 5000}",
-            "latency must be 1 to 12, the number of stage boundaries, not a number of 20000 bits",
-        ),
         ('name = "\\u001b[2J"', "c.toml: name must be a Verilog identifier and no keyword, not '\\x1b[2J'"),
         ('name = "module"', "c.toml: name must be a Verilog identifier and no keyword, not 'module'"),
     ],
@@ -368,6 +364,14 @@ def test_values_of_configurations(text, sentence, tmp_path, fails):
     assert (
         fails(2, "explain", "e4m3", "--values", "1", "-c", tmp_path / "c.toml").removeprefix(f"{tmp_path}/") == sentence
     )
+
+
+def test_registers_of_configurations(tmp_path, fails, passes):
+    """They are no matter to a verb that takes rules only."""
+    (tmp_path / "c.toml").write_text(f"[microarchitecture]\nlatency = 0x{'9' * 5000}")
+    sentence = "latency must be 1 to 12, the number of stage boundaries, not a number of 20000 bits"
+    assert fails(2, "verify", "e4m3", "-c", tmp_path / "c.toml") == sentence
+    assert "0x78" in passes("explain", "e4m3", "--values", "1", "-c", tmp_path / "c.toml")
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_a_decoder_that_differs_fails(monkeypatch, passes, capsys):
         ),
         (["emit", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
         (["emit", "idma", "--op", "decode"], "'idma' is a profile: mxcast emit e4m3 --op decode --profile idma"),
-        (["emit", "nvfp4", "--op", "decode"], "mxcast emit does not take nvfp4 --op decode"),
+        (["emit", "nvfp4", "--op", "decode"], "emit --op decode does not take nvfp4 yet"),
         (["verify", "e4m3", "--op", "decode", "--stimuli", "corner"], "stimuli must be one of standard, pairs, random"),
         (["verify", "e4m3", "--op", "decode", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
         (["prove", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),

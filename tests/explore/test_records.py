@@ -43,7 +43,7 @@ def settled(value: object) -> object:
     float32 at once as their vectors hold.
     """
     if isinstance(value, dict):
-        return {key: settled(one) for key, one in value.items()}
+        return {key: settled(one) for key, one in value.items() if one is not None}
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 

@@ -150,9 +150,15 @@ NVFP4 = OTHER_BLOCKS["nvfp4"]
 @pytest.mark.parametrize(
     "block, sentence",
     [
-        ("e2m1", "mxfp4_e2m1 has elements e2m1 under scales e8m0: only e2m1 under e4m3 or ue5m3 are converted to"),
-        (dataclasses.replace(NVFP4, element=E4M3), "nvfp4 has elements e4m3 under scales e4m3: only e2m1"),
-        (dataclasses.replace(NVFP4, scale=UE4M3), "nvfp4 has elements e2m1 under scales ue4m3: only e2m1"),
+        ("e2m1", "mxfp4_e2m1 has elements e2m1 under scales e8m0: two_level_encode takes e2m1 under e4m3 or ue5m3"),
+        (
+            dataclasses.replace(NVFP4, element=E4M3),
+            "nvfp4 has elements e4m3 under scales e4m3: two_level_encode takes e2m1",
+        ),
+        (
+            dataclasses.replace(NVFP4, scale=UE4M3),
+            "nvfp4 has elements e2m1 under scales ue4m3: two_level_encode takes e2m1",
+        ),
         (dataclasses.replace(NVFP4, shape=(8, 16)), "block_size must be 16 or 32, or 16 x 16, not (8, 16)"),
     ],
 )
