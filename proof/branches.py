@@ -168,5 +168,6 @@ JOINED: dict[str, Callable[..., dict[Role, np.ndarray]] | None] = {
     "encode": _near_the_largest,
     "decode": None,
     "cast": None,
+    "two_level_encode": None,
 }
 """By the name of the operation, more variants; none where every element goes its own way."""

@@ -267,7 +267,8 @@ def _check(
             if proved and check.status is Status.PASS:
                 _on_branches(check, adapter, comparison, proved, say)
         return
-    if not check.objections and _only_verilator_differs(check, adapter, comparison, solver, timeout, say):
+    is_of_tools = all(objection.of_tools for objection in check.objections)
+    if is_of_tools and _only_verilator_differs(check, adapter, comparison, solver, timeout, say):
         return
     check.status = Status.FAIL
     say("minimising the counterexamples")
@@ -324,7 +325,7 @@ def _only_verilator_differs(
         _ask(check, adapter, comparison, solver, timeout, say)
     except DesignError:
         return False
-    if check.status is Status.PASS:
+    if worst(argument.status for argument in check.arguments) is Status.PASS:
         check.status = Status.UNKNOWN
         read = [argument.reader for argument in check.arguments]
         check.remarks.append(disagreement(read, "Verilator", comparison.first))

@@ -35,6 +35,8 @@ class Objection:
 
     place: str
     reason: str
+    of_tools: bool = False
+    """Do tools read such a text differently? Then what a simulator shows may be its own fault."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.reason}"
@@ -91,8 +93,8 @@ class _Gate:
         self._syntax()
         self._unknown_selectors()
 
-    def object(self, location: Node, reason: str) -> None:
-        self.found.append(Objection(self.design.place(location), reason))
+    def object(self, location: Node, reason: str, of_tools: bool = False) -> None:
+        self.found.append(Objection(self.design.place(location), reason, of_tools))
 
     def _look(self, symbol: Node) -> Node:
         """A symbol below the top; those of statements and expressions are read with what they are part of."""
@@ -107,7 +109,9 @@ class _Gate:
             for expression in filter(None, [symbol.conditionExpression, *symbol.caseItemExpressions]):
                 self._constant(expression)
                 if self.reader.constants.has_unknown(expression):
-                    self.object(expression.sourceRange.start, "there is x or z in what chooses a generate block")
+                    self.object(
+                        expression.sourceRange.start, "there is x or z in what chooses a generate block", of_tools=True
+                    )
             if symbol.isUninstantiated:
                 return ast.VisitAction.Skip
         if check := _CHECKS.get(kind):
@@ -186,7 +190,9 @@ class _Gate:
     def _constant(self, expression: Node) -> None:
         if part := depends_on_width(expression, self.reader.constants):
             self.object(
-                part.sourceRange.start, "a constant has another value in more bits, or with another sign: tools differ"
+                part.sourceRange.start,
+                "a constant has another value in more bits, or with another sign: tools differ",
+                of_tools=True,
             )
 
     def _parameter(self, parameter: Node) -> None:
@@ -438,7 +444,9 @@ class _Gate:
             elif node.kind.name == "ShortRealType":
                 self.object(node.sourceRange.start, "there is a shortreal, which is a real to some tools")
             elif node.kind.name == "StringLiteralExpression" and "\\" in node.literal.rawText:
-                self.object(node.sourceRange.start, "there is a string with an escape, which tools read differently")
+                self.object(
+                    node.sourceRange.start, "there is a string with an escape, which tools read differently", True
+                )
             elif node.kind.name == "TimeLiteralExpression":
                 self.object(node.sourceRange.start, "there is a time, which is another number under another time scale")
             elif isinstance(node, syntax.ScopedNameSyntax) and _first_name(node) in (self.design.top.name, "$root"):
@@ -449,7 +457,7 @@ class _Gate:
             tree.root.visit(look)
         for diagnostic in self.design.compilation.getAllDiagnostics():
             if "UnsizedInConcat" in str(diagnostic.code):
-                self.object(diagnostic.location, "there is a number of no size in a concatenation")
+                self.object(diagnostic.location, "there is a number of no size in a concatenation", of_tools=True)
 
 
 def _is_message(node: Node) -> bool:

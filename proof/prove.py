@@ -250,7 +250,8 @@ class _Asker:
             found = simulated(
                 proof.config, text.text, self.name, folder, self.latency, not self.has_array_ports, blocks
             )
-            if found and proof.status is Status.PASS:
+            is_proved = worst(argument.status for argument in proof.arguments) is Status.PASS
+            if found and is_proved and all(objection.of_tools for objection in proof.objections):
                 read = [argument.reader for argument in proof.arguments]
                 self.disagreement = disagreement(list(dict.fromkeys(read)), found.simulator, found.report)
             else:

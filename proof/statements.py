@@ -55,7 +55,7 @@ TURNS = 4096
 class Reader:
     """Reads processes of the design below ``top``; ``objects`` is told of what no process may do, with its place."""
 
-    def __init__(self, top: Node, objects: Callable[[Node, str], None]) -> None:
+    def __init__(self, top: Node, objects: Callable[..., None]) -> None:
         self.objects = objects
         self.constants = Constants(top)
         self.functions: dict[Symbol, Activity | None] = {}
@@ -457,7 +457,9 @@ class Reader:
             if kind in LITERALS and has_z(node) and activity.kind != "constant":  # which may be a pattern
                 self.objects(node.sourceRange.start, "there is a z, which is a level of its own in no circuit of gates")
             elif kind == "BinaryOp" and node.op.name == "Power" and not self._is_known_power(node):
-                self.objects(node.sourceRange.start, "there is a power that is no constant, or has too few bits")
+                self.objects(
+                    node.sourceRange.start, "there is a power that is no constant, or has too few bits", of_tools=True
+                )
             elif kind == "BinaryOp" and node.op.name in (
                 "CaseEquality",
                 "CaseInequality",
@@ -493,6 +495,7 @@ class Reader:
                 self.objects(
                     operand.sourceRange.start,
                     "another operand of an inside changes the width or the sign of this one: tools differ",
+                    of_tools=True,
                 )
 
     def _act(self, activity: Activity, node: Node) -> bool:
@@ -560,7 +563,9 @@ class Reader:
         """Object to an array that is assigned to one whose indices run the other way."""
         if turns_around(kind, right.type):
             self.objects(
-                right.sourceRange.start, "the indices of an array that is assigned run the other way: tools differ"
+                right.sourceRange.start,
+                "the indices of an array that is assigned run the other way: tools differ",
+                of_tools=True,
             )
 
     def _delay(self, control: Node) -> float | None:
@@ -625,7 +630,9 @@ class Reader:
                 continue
             self._look_across(activity, leaf)
             if any(may_miss(select, self.constants) for select in selects_of(leaf)):
-                self.objects(place, f"an index of what is written may lie beyond {part.symbol.text}: tools differ")
+                self.objects(
+                    place, f"an index of what is written may lie beyond {part.symbol.text}: tools differ", True
+                )
             for index in indices_of(leaf):
                 self.expression(activity, index)
                 self.compared(activity, index, "an index of what is written")

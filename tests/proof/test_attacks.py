@@ -4,7 +4,6 @@ passes.
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 from pathlib import Path
@@ -199,10 +198,11 @@ WRITES = "function [7:0] g(input [7:0] a); begin y = a; g = a; end endfunction"
         ),
         # what tasks read, and which initial block is the last
         (ANY, "a task reads p0", "logic [7:0] y; task t; y = p0; endtask always_comb t; assign p = y;", ""),
-        # a write beyond the vector changes nothing, but on Verilator
+        # one simulator is wrong: a write beyond the vector changes nothing
         (
-            FAIL,
-            "an index of what is written may lie beyond m",
+            UNKNOWN,
+            "both readers of Yosys read a converter that is right for every block, and Verilator converts a block "
+            "otherwise",
             "reg [7:0] m; wire [3:0] i = x[3] ? 4'd8 : 4'd9; always @* begin m = p0; m[i] = 1'b1; end assign p = m;",
             "",
         ),
@@ -524,9 +524,8 @@ def test_the_error_is_that_of_the_reader_that_was_meant(text, sentence, tmp_path
     assert sentence in str(error.value)
 
 
-def test_a_fault_of_one_simulator_is_not_one_of_the_design(tmp_path, monkeypatch):
-    """A write beyond a vector changes nothing, on Icarus and as both readers have it. Here the gate lets it pass."""
-    monkeypatch.setattr(importlib.import_module("mxcast.proof.check_rtl"), "objections", lambda _: [])
+def test_a_fault_of_one_simulator_is_not_one_of_the_design(tmp_path):
+    """A write beyond a vector changes nothing, on Icarus and as both readers have it."""
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus is not installed")
     body = "reg [7:0] m; wire [3:0] i = x[3] ? 4'd8 : 4'd9; always @* begin m = p0; m[i] = 1'b1; end assign p = m;"
