@@ -10,20 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from .hdl import (
-    CONFIGURATIONS,
-    AnyBuildFields,
-    AnyFields,
-    CastConfig,
-    DecoderConfig,
-    cast_config,
-    configuration,
-    converter_config,
-    decoder_config,
-)
+from .hdl import AnyBuildFields, AnyFields, CastConfig, DecoderConfig, TwoLevelConfig, configuration, converter_config
 from .hdl import CastHardwareFields as CastingRules
 from .hdl import ConverterFields as Rules
 from .hdl import DecoderFields as DecodingRules
+from .hdl import TwoLevelHardwareFields as TwoLevelRules
 from .models import cast, uncast
 from .models.block import Random
 from .models.block import quantize as _quantize
@@ -32,7 +23,6 @@ from .models.decode import dequantize
 from .models.two_level import TensorAmax, quantize_two_level
 from .spec import PROFILES as profiles
 from .spec import TwoLevelEncode, TwoLevelFields, is_two_level
-from .spec.catalogue import known_name
 from .spec.names import named_blocks
 from .tensors.saved import load, save
 
@@ -43,7 +33,7 @@ if TYPE_CHECKING:
     from .explore import Explored, Lists
     from .hdl import AnyFormat, Format
     from .proof import Proof
-    from .sim import Verification, Verilated, VerilatedCast, VerilatedDecoder
+    from .sim import Verification, Verilated, VerilatedCast, VerilatedDecoder, VerilatedTwoLevel
     from .synth import Synthesis
 
 __all__ = [
@@ -154,6 +144,16 @@ def quantize(
 
 
 @overload
+def verilate(  # type: ignore[overload-overlap]  # these formats are strings like others
+    format: Literal["nvfp4", "nvfp4_32"] | TwoLevelEncode | TwoLevelConfig,
+    profile: str | None = None,
+    *,
+    op: Literal["encode"] = "encode",
+    **rules: Unpack[TwoLevelRules],
+) -> VerilatedTwoLevel: ...
+
+
+@overload
 def verilate(
     format: Format, profile: str | None = None, *, op: Literal["encode"] = "encode", **rules: Unpack[Rules]
 ) -> Verilated: ...
@@ -173,7 +173,7 @@ def verilate(
 
 def verilate(
     format: Any, profile: str | None = None, *, op: str = "encode", **rules: Any
-) -> Verilated | VerilatedDecoder | VerilatedCast:
+) -> Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel:
     """The emitted Verilog as a NumPy function, compiled by Verilator: the same arguments and results as `quantize`, as
     `dequantize`, or as `cast` and `uncast`.
 
@@ -185,9 +185,9 @@ def verilate(
 
     Returns
     -------
-    Verilated, VerilatedDecoder or VerilatedCast
-        call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``; as `dequantize`, with ``q`` and
-        ``random``; or with an array and ``random``
+    Verilated, VerilatedTwoLevel, VerilatedDecoder or VerilatedCast
+        call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``, and of NVFP4 ``tensor_amax``; as
+        `dequantize`, with ``q`` and ``random``; or with an array and ``random``
 
     Raises
     ------
@@ -198,15 +198,9 @@ def verilate(
     mxcast.host.errors.ToolError
         where one of them fails
     """
-    from .sim import verilate
-    from .sim.verilated import verilate_cast, verilate_decoder
+    from .sim import verilated
 
-    op = known_name("operation", op, CONFIGURATIONS)
-    if op == "decode":
-        return verilate_decoder(decoder_config(format, profile, **rules))
-    if op == "cast":
-        return verilate_cast(cast_config(format, profile, **rules))
-    return verilate(format, profile, **rules)
+    return verilated(configuration(op, format, profile, **rules))
 
 
 def emit(

@@ -31,6 +31,7 @@ from ..spec import (
     TwoLevelFields,
     casting,
     decoding,
+    is_two_level,
     numerics,
     profile_of,
     short_id,
@@ -602,7 +603,8 @@ CONFIGURATIONS: dict[str, Callable[..., ConverterConfig | DecoderConfig | CastCo
 def configuration(
     op: str, format: AnyFormat, profile: str | None = None, **fields: Unpack[AnyFields]
 ) -> ConverterConfig | DecoderConfig | CastConfig | TwoLevelConfig:
-    """A configuration of an operation by name, from what its own function takes (`CONFIGURATIONS`).
+    """A configuration of an operation by name, from what its own function takes (`CONFIGURATIONS`). An encoder to a
+    format with two levels of scales is a `TwoLevelConfig`.
 
     Raises ValueError for an unknown operation and for a configuration of another one, and what that function raises.
 
@@ -610,6 +612,8 @@ def configuration(
     'fp32_to_e8m0'
     """
     op = known_name("operation", op, CONFIGURATIONS)
+    if op == Encode.name and (isinstance(format, TwoLevelConfig) or is_two_level(format)):
+        op = TwoLevelEncode.name
     if isinstance(format, HardwareConfig) and format.numerics.name != op:
         raise ValueError(f"a {type(format).__name__} is of the operation {format.numerics.name}, not {op}")
     return CONFIGURATIONS[op](format, profile, **fields)

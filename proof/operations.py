@@ -59,5 +59,7 @@ OPERATIONS: dict[str, Asked] = {
 
 
 def asked_of(config: HardwareConfig) -> Asked:
-    """The entry of the operation of a configuration."""
+    """The entry of the operation of a configuration. Raises ValueError for one that has none."""
+    if config.numerics.name not in OPERATIONS:
+        raise ValueError(f"{config.formats} is not proved yet: verify compares its Verilog with the model")
     return OPERATIONS[config.numerics.name]

@@ -151,6 +151,7 @@ def prove(
     where no reader can read the file, ValueError where it has other ports.
     """
     version = solver_version(solver)
+    asked_of(config)  # refused before anything is written
     netlist = None if netlist is None else known_name("netlist", netlist, NETLISTS)
     say = progress or (lambda text: None)
     if rtl is None:

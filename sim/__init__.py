@@ -2,6 +2,17 @@
 
 from .regression import Regression, test
 from .verification import Verification, verify
-from .verilated import Verilated, VerilatedCast, VerilatedDecoder, verilate
+from .verilated import Verilated, VerilatedCast, VerilatedDecoder, VerilatedTwoLevel, verilate, verilated
 
-__all__ = ["Regression", "Verification", "Verilated", "VerilatedCast", "VerilatedDecoder", "test", "verify", "verilate"]
+__all__ = [
+    "Regression",
+    "Verification",
+    "Verilated",
+    "VerilatedCast",
+    "VerilatedDecoder",
+    "VerilatedTwoLevel",
+    "test",
+    "verify",
+    "verilate",
+    "verilated",
+]

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..hdl import (
-    CastConfig,
-    ConverterFields,
-    DecoderConfig,
-    Format,
-    HardwareConfig,
-    TwoLevelConfig,
-    TwoLevelForm,
-    converter_config,
-    verilog,
-)
+from ..hdl import ConverterFields, Format, HardwareConfig, TwoLevelConfig, TwoLevelForm, converter_config, verilog
 from ..models import BlockArray, Quantized
 from ..models.block import Random, check_blocks, quantized
 from ..models.cast import cast_array, uncast_array
 from ..models.decode import decoded
 from ..models.source import DTYPES, widen
-from ..spec import Cast, Decode, Encode, Operation, Role
+from ..models.two_level import Constants, TensorAmax, two_level_array
+from ..spec import Cast, Decode, Encode, Operation, Role, TwoLevelEncode
 from .driver import Driver, build
 from .handshake import StalledDriver
 from .table_driver import TableDriver
 from .transactions import Transactions, data_ports
 
-__all__ = [
-    "Verilated",
-    "VerilatedCast",
-    "VerilatedDecoder",
-    "driver_of",
-    "verilate",
-    "verilate_cast",
-    "verilate_decoder",
-]
+__all__ = ["Verilated", "VerilatedCast", "VerilatedDecoder", "VerilatedTwoLevel", "driver_of", "verilate", "verilated"]
 
 
 class Verilated:
@@ -135,6 +119,62 @@ class VerilatedCast:
         results.reshape(-1)[:] = made.reshape(-1)[: results.size]
 
 
+class VerilatedTwoLevel:
+    """A Verilated encoder under two levels of scales. Call it like `models.quantize_two_level`, without rules; it
+    returns the same.
+
+    One with registers is given gaps on both sides, and raises `handshake.HandshakeError` where not every block has its
+    one result in its place.
+    """
+
+    def __init__(self, driver: Driver, numerics: TwoLevelEncode) -> None:
+        self.driver, self.numerics = driver, numerics
+
+    def __call__(
+        self,
+        x: object,
+        *,
+        tensor_amax: TensorAmax = None,
+        row_scaled: bool = False,
+        axis: int = -1,
+        pad: bool = False,
+        random: Random = None,
+        dtype: DTypeLike | None = None,
+    ) -> Quantized:
+        return two_level_array(
+            x,
+            self.numerics,
+            self.encode_blocks,
+            amax=tensor_amax,
+            row_scaled=row_scaled,
+            axis=axis,
+            pad=pad,
+            random=random,
+            dtype=dtype,
+        )
+
+    def encode_blocks(
+        self,
+        blocks: np.ndarray,
+        numerics: TwoLevelEncode,
+        constants: Constants,
+        scales: np.ndarray,
+        codes: np.ndarray,
+        random: np.ndarray | None = None,
+    ) -> None:
+        """Encode whole blocks into given arrays, as `models.two_level.encode_blocks` does."""
+        if numerics != self.numerics:
+            raise ValueError("a Verilated encoder encodes under the rules that it was built for only")
+        if blocks.dtype != DTYPES[numerics.source.name]:
+            blocks = widen(blocks, np.empty(blocks.shape, np.uint32))
+        every = {Role.SCALE_CONSTANT: constants.k, Role.ELEMENT_CONSTANT: constants.d}
+        words = {role: np.broadcast_to(one, len(blocks)).view(np.uint32)[:, None] for role, one in every.items()}
+        entering = {port.role for port in numerics.ports if port.direction == "input"}
+        given = {Role.NUMBERS: blocks.view(f"u{blocks.itemsize}"), **words}
+        made = self.driver(Transactions({role: one for role, one in given.items() if role in entering}))
+        scales[:], codes[:] = made[Role.SCALE][:, 0], made[Role.CODES]
+
+
 def _in_words(values: np.ndarray, lanes: int) -> np.ndarray:
     """Values of any shape as (n, lanes), the last row completed with zeros."""
     flat = values.reshape(-1)
@@ -165,15 +205,22 @@ def verilate(config: Format, profile: str | None = None, **fields: Unpack[Conver
     >>> rtl(np.full(32, 1.5, np.float32)).scales
     array([119], dtype=uint8)
     """
-    chosen = converter_config(config, profile, **fields)
-    return Verilated(driver_of(verilog(chosen, "dut"), "dut", chosen), chosen.modes)
+    found = verilated(converter_config(config, profile, **fields))
+    assert isinstance(found, Verilated)
+    return found
 
 
-def verilate_decoder(config: DecoderConfig) -> VerilatedDecoder:
-    """The Verilated design of a `DecoderConfig`. Raises `ToolError` where Verilator or the C++ compiler is missing."""
-    return VerilatedDecoder(driver_of(verilog(config, "dut"), "dut", config), config.numerics)
+VERILATED: dict[str, Callable[[Driver, Any], Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel]] = {
+    Encode.name: lambda driver, config: Verilated(driver, config.modes),
+    Decode.name: lambda driver, config: VerilatedDecoder(driver, config.numerics),
+    Cast.name: lambda driver, config: VerilatedCast(driver, config.numerics),
+    TwoLevelEncode.name: lambda driver, config: VerilatedTwoLevel(driver, config.numerics),
+}
+"""By the name of the operation, what calls a Verilated design."""
 
 
-def verilate_cast(config: CastConfig) -> VerilatedCast:
-    """The Verilated design of a `CastConfig`. Raises `ToolError` where Verilator or the C++ compiler is missing."""
-    return VerilatedCast(driver_of(verilog(config, "dut"), "dut", config), config.numerics)
+def verilated(config: HardwareConfig) -> Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel:
+    """The Verilated design of a configuration, as a function. Raises `ToolError` where Verilator or the C++ compiler
+    is missing.
+    """
+    return VERILATED[config.numerics.name](driver_of(verilog(config, "dut"), "dut", config), config)

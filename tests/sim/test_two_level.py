@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import mxcast
 from mxcast.hdl import TwoLevelForm, config_of, two_level_config, verilog
 from mxcast.hdl.command import command_line
 from mxcast.hdl.config import TWO_LEVEL_ORDERS
@@ -91,6 +92,13 @@ def test_no_cell_has_two_thresholds():
     one = 1 << 23
     for significand in np.random.default_rng(2).integers(one, 2 * one, 20_000).tolist():
         assert len({fraction >> 20 for fraction, _ in marks_of(significand)}) == len(MARKS)
+
+
+def test_it_is_called_like_quantize():
+    x = np.random.default_rng(7).standard_normal((3, 40), np.float32)
+    for given in ({}, {"tensor_amax": 10.0}, {"row_scaled": True}, {"tensor_amax": lambda amax: 2 * amax}):
+        expected = mxcast.quantize(x, "nvfp4", pad=True, **given)
+        assert mxcast.verilate("nvfp4")(x, pad=True, **given) == expected
 
 
 @pytest.mark.parametrize("order", ["te", "paper", "ao"])
