@@ -203,7 +203,10 @@ def test_progress(fake):
 @pytest.mark.parametrize(
     "target, sentence",
     [
-        ("xcu", "place and route is for ecp5, ice40, ecp5-relaxed, ice40-relaxed, not xcu"),  # there is no such program
+        (
+            "xcu",
+            "place and route is for ecp5, ice40, ecp5-relaxed, ice40-relaxed, ecp5-nodsp, not xcu",
+        ),  # there is no such program
         ("ecp6", "unknown target 'ecp6': did you mean 'ecp5'?"),
     ],
 )
