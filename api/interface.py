@@ -198,9 +198,9 @@ def verilate(
     mxcast.host.errors.ToolError
         where one of them fails
     """
-    from .sim import verilated
+    from .sim import verilate_configuration
 
-    return verilated(configuration(op, format, profile, **rules))
+    return verilate_configuration(configuration(op, format, profile, **rules))
 
 
 def emit(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mxcast.hdl import TwoLevelForm, two_level_config
 from mxcast.host.files import write_whole
-from mxcast.synth.synthesis import TOP, TWO_LEVEL_STAGES, _cost, modules_of
+from mxcast.synth.synthesis import TOP, TWO_LEVEL_STAGES, cost_of, modules_of
 from mxcast.synth.targets import TARGETS
 from mxcast.synth.yosys import yosys_version
 
@@ -33,7 +33,7 @@ def measured(whole: bool) -> list[dict[str, object]]:
             parts |= {"whole": TOP} if whole else {}
             row: dict[str, object] = {"source": source, "form": str(form)}
             for name, module in parts.items():
-                found = _cost(text, module, TARGETS[TARGET])
+                found = cost_of(text, module, TARGETS[TARGET])
                 row[name] = {"luts": found.luts, "logic_cells": found.logic_cells, "levels": found.levels}
             rows.append(row)
     return rows

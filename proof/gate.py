@@ -445,7 +445,9 @@ class _Gate:
                 self.object(node.sourceRange.start, "there is a shortreal, which is a real to some tools")
             elif node.kind.name == "StringLiteralExpression" and "\\" in node.literal.rawText:
                 self.object(
-                    node.sourceRange.start, "there is a string with an escape, which tools read differently", True
+                    node.sourceRange.start,
+                    "there is a string with an escape, which tools read differently",
+                    of_tools=True,
                 )
             elif node.kind.name == "TimeLiteralExpression":
                 self.object(node.sourceRange.start, "there is a time, which is another number under another time scale")

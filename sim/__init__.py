@@ -2,7 +2,7 @@
 
 from .regression import Regression, test
 from .verification import Verification, verify
-from .verilated import Verilated, VerilatedCast, VerilatedDecoder, VerilatedTwoLevel, verilate, verilated
+from .verilated import Verilated, VerilatedCast, VerilatedDecoder, VerilatedTwoLevel, verilate, verilate_configuration
 
 __all__ = [
     "Regression",
@@ -14,5 +14,5 @@ __all__ = [
     "test",
     "verify",
     "verilate",
-    "verilated",
+    "verilate_configuration",
 ]

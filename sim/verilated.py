@@ -21,7 +21,15 @@ from .handshake import StalledDriver
 from .table_driver import TableDriver
 from .transactions import Transactions, data_ports
 
-__all__ = ["Verilated", "VerilatedCast", "VerilatedDecoder", "VerilatedTwoLevel", "driver_of", "verilate", "verilated"]
+__all__ = [
+    "Verilated",
+    "VerilatedCast",
+    "VerilatedDecoder",
+    "VerilatedTwoLevel",
+    "driver_of",
+    "verilate",
+    "verilate_configuration",
+]
 
 
 class Verilated:
@@ -205,7 +213,7 @@ def verilate(config: Format, profile: str | None = None, **fields: Unpack[Conver
     >>> rtl(np.full(32, 1.5, np.float32)).scales
     array([119], dtype=uint8)
     """
-    found = verilated(converter_config(config, profile, **fields))
+    found = verilate_configuration(converter_config(config, profile, **fields))
     assert isinstance(found, Verilated)
     return found
 
@@ -219,7 +227,7 @@ VERILATED: dict[str, Callable[[Driver, Any], Verilated | VerilatedDecoder | Veri
 """By the name of the operation, what calls a Verilated design."""
 
 
-def verilated(config: HardwareConfig) -> Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel:
+def verilate_configuration(config: HardwareConfig) -> Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel:
     """The Verilated design of a configuration, as a function. Raises `ToolError` where Verilator or the C++ compiler
     is missing.
     """

@@ -19,7 +19,7 @@ from .netlist import Cost, cost, delay_ps
 from .targets import LIBRARY, OPENED, TARGETS, Target
 from .yosys import run, yosys_version
 
-__all__ = ["STAGES", "STAGES_OF", "Synthesis", "synth", "synth_all"]
+__all__ = ["STAGES", "STAGES_OF", "Synthesis", "cost_of", "modules_of", "synth", "synth_all"]
 
 STAGES = {"widen": "widen", "tree": "amax_tree", "scale": "scale_unit", "element": "element_quantizer"}
 """Stages of an encoder by name, and the module of each in the emitted Verilog. Only FP16 numbers are widened."""
@@ -124,9 +124,9 @@ def synth(
             config=config,
             target=target,
             liberty=None if liberty is None else Path(liberty).name,
-            whole=_cost(text, TOP, chosen),
+            whole=cost_of(text, TOP, chosen),
             yosys=yosys_version(),
-            stages={name: _cost(text, module, chosen) for name, module in modules.items()},
+            stages={name: cost_of(text, module, chosen) for name, module in modules.items()},
         )
 
 
@@ -155,7 +155,7 @@ def modules_of(config: HardwareConfig) -> str:
     return body(verilog(config, TOP))
 
 
-def _cost(text: str, top: str, target: Target) -> Cost:
+def cost_of(text: str, top: str, target: Target) -> Cost:
     """Cost of module ``top`` of a Verilog file; script and log stay in the cache."""
 
     def compute(folder: Path) -> dict:

@@ -146,7 +146,7 @@ def test_a_whole_without_luts_is_a_failure_and_a_stage_of_wires_is_not(fake, mon
     )
     with pytest.raises(ToolError, match="left no LUT"):
         synth(CONFIG, "lut6")
-    assert synthesis._cost("module converter(); ", f"{synthesis.TOP}_scale_unit", TARGETS["lut6"]).luts == 0
+    assert synthesis.cost_of("module converter(); ", f"{synthesis.TOP}_scale_unit", TARGETS["lut6"]).luts == 0
 
 
 def test_unknown_target(fake):
