@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# commands that the tests start would otherwise compile what they import, each for itself
+unexport PYTHONDONTWRITEBYTECODE
 # for two processors: some tests wait for signals, and for one child after the other
 JOBS   ?= 3
 

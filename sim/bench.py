@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import cast
 
 import cocotb
@@ -22,8 +22,9 @@ from cocotb.types import LogicArray
 
 from mxcast.hdl import ConverterConfig, config_of
 from mxcast.sim import stimuli, unknowns
-from mxcast.sim.flow import Design, Flow, FlowError
+from mxcast.sim.flow import Flow, FlowError
 from mxcast.sim.operations import drawn, golden, of, supplied
+from mxcast.sim.pins import Design, Pins, number, numbers
 from mxcast.sim.scoreboard import SHOWN, Scoreboard
 from mxcast.sim.transactions import Transactions, data_ports, fields, packed, word
 from mxcast.spec import Role
@@ -33,61 +34,53 @@ JOB = json.loads(BENCH.read_text())
 COMPARISONS = BENCH.with_name(JOB["comparisons"])
 CONFIG = config_of(JOB)
 ENCODER = cast("ConverterConfig", CONFIG)  # in tests that those alone have
+PORTS = CONFIG.ports
 MODES = list(range(len(CONFIG.modes)))
 UNKNOWN = {name.partition(" mode ")[0] for name in unknowns.tests_of(CONFIG)}
 KNOWN = str.maketrans("01XZUWLH-", "110000000")
 ONES = str.maketrans("XZUWLH-", "0000000")
 
 
-class Pins:
-    """The pins of the converter in one mode: one block in, its outputs by port name out."""
+class Blocks:
+    """The converter in one mode: one block in, its outputs by port name out."""
 
     def __init__(self, dut: Design, mode: int) -> None:
-        self.dut, self.mode, self.numerics = dut, mode, CONFIG.modes[mode]
-        self.inputs, self.outputs = (data_ports(CONFIG.ports, direction) for direction in ("input", "output"))
-
-    def drive(self, inputs: Mapping[str, int], unknown: Mapping[str, int] = MappingProxyType({})) -> None:
-        """Inputs by port name, with X where bits are unknown."""
-        for port in self.inputs:
-            value, missing = inputs[port.name], unknown.get(port.name, 0)
-            pin = getattr(self.dut, port.name)
-            pin.value = LogicArray(unknowns.four_state(value, missing, port.width)) if missing else value
+        self.pins, self.size = Pins(dut, PORTS), CONFIG.modes[mode].block_size
 
     async def convert(self, inputs: Mapping[str, int]) -> dict[str, int]:
-        self.drive(inputs)
+        self.pins.drive(inputs)
         await Timer(1, "ns")
-        seen = {port.name: getattr(self.dut, port.name).value for port in self.outputs}
-        if not all(value.is_resolvable for value in seen.values()):
-            outputs = ", ".join(f"{name} {value}" for name, value in seen.items())
+        seen = self.pins.seen()
+        found = numbers(seen)
+        if found is None:
+            outputs = ", ".join(f"{name} {digits}" for name, digits in seen.items())
             given = ", ".join(
                 f"{port.name} "
                 + ",".join(f"0x{lane:0{-(-port.bits // 4)}X}" for lane in fields(inputs[port.name], port))
-                for port in self.inputs
+                for port, _ in self.pins.inputs
             )
             raise AssertionError(f"unknown bits in the outputs: {outputs} for {given}")
-        return {name: value.to_unsigned() for name, value in seen.items()}
+        return found
 
     async def arrive(self, inputs: Mapping[str, int], first: int, mode_first: bool) -> dict[str, int]:
         """`convert` after everything was unknown: one lane after the other gets its fields, from lane ``first`` on, and
         what has one lane only comes before them or after.
         """
-        size = self.numerics.block_size
         known: list[int] = []
-        for step in range(size):  # the last lane is left to `convert`
+        for step in range(self.size):  # the last lane is left to `convert`
             unknown = {}
-            for port in self.inputs:
+            for port, _ in self.pins.inputs:
                 if port.lanes > 1:
                     missing = [0 if lane in known else (1 << port.bits) - 1 for lane in range(port.lanes)]
                     unknown[port.name] = packed(missing, port.bits)
                 elif not (step and mode_first):
                     unknown[port.name] = (1 << port.width) - 1
-            self.drive(inputs, unknown)
+            self.pins.drive(inputs, unknown)
             await Timer(1, "ns")
-            for port in self.outputs:
-                value = getattr(self.dut, port.name).value
-                if not step and port.lanes == 1 and value.is_resolvable:
-                    raise AssertionError(f"{port.name} is {value} although no input is known")
-            known.append((first + step) % size)
+            for port, pin in self.pins.outputs:
+                if not step and port.lanes == 1 and number(digits := str(pin.value)) is not None:
+                    raise AssertionError(f"{port.name} is {digits} although no input is known")
+            known.append((first + step) % self.size)
         return await self.convert(inputs)
 
 
@@ -112,17 +105,17 @@ async def check(dut: Design, name: str, mode: int, given: Transactions, *, arriv
     if rules.random_bits and Role.RANDOM not in given.arrays:
         given = drawn(rules, given, JOB["seed"])
     given = supplied(CONFIG, given)
-    inputs = [given.values(CONFIG.ports, "input", row) for row in range(len(given))]
+    inputs = [given.values(PORTS, "input", row) for row in range(len(given))]
     if CONFIG.latency:
         results = await stream(dut, name, inputs)
     else:
-        pins, results = Pins(dut, mode), []
+        converter, results = Blocks(dut, mode), []
         for row, block in enumerate(inputs):
             try:
                 if arrive:
-                    results.append(await pins.arrive(block, row % rules.block_size, row % 2 == 1))
+                    results.append(await converter.arrive(block, row % rules.block_size, row % 2 == 1))
                 else:
-                    results.append(await pins.convert(block))
+                    results.append(await converter.convert(block))
             except AssertionError as error:
                 conclude(name, row, f"block {row}: {error}\nto repeat: {JOB['repeat']}")
     board.compare(name, rules, given, golden(rules, given), collected(results))
@@ -134,7 +127,7 @@ def collected(results: Sequence[Mapping[str, int]]) -> Transactions:
     return Transactions(
         {
             port.role: np.array([fields(result[port.name], port) for result in results], word(port))
-            for port in data_ports(CONFIG.ports, "output")
+            for port in data_ports(PORTS, "output")
         }
     )
 
@@ -154,7 +147,7 @@ async def check_rows(dut: Design, name: str, gaps: bool) -> None:
     board, rows = Scoreboard(CONFIG, repeat=JOB["repeat"]), np.arange(count)
     given = of(CONFIG.numerics).random(CONFIG.numerics, count, JOB["seed"] + 1)
     given = drawn(CONFIG.numerics, given, JOB["seed"] + 1).with_arrays({Role.MODE: (rows % modes)[:, None]})
-    results = await stream(dut, name, [given.values(CONFIG.ports, "input", int(row)) for row in rows], gaps)
+    results = await stream(dut, name, [given.values(PORTS, "input", int(row)) for row in rows], gaps)
     for mode, rules in enumerate(CONFIG.modes):
         chosen = rows[rows % modes == mode]
         blocks = given.rows(chosen)
@@ -256,9 +249,15 @@ if JOB["vectors"]:
             await check(dut, "vectors", int(file["mode"]), given)
 
 
-@cocotb.test()
-@cocotb.parametrize(mode=MODES, case=list(of(CONFIG.numerics).regression(CONFIG.numerics, 1, 0)))
-async def blocks(dut: Design, mode: int, case: str) -> None:
-    """Directed blocks of one family, or random ones."""
+@cache
+def cases(mode: int) -> dict[str, Transactions]:
+    """Directed blocks of every family, and random ones."""
     rules = CONFIG.modes[mode]
-    await check(dut, case, mode, of(rules).regression(rules, JOB["random_blocks"], JOB["seed"])[case])
+    return of(rules).regression(rules, JOB["random_blocks"], JOB["seed"])
+
+
+@cocotb.test()
+@cocotb.parametrize(mode=MODES, case=list(cases(0)))
+async def blocks(dut: Design, mode: int, case: str) -> None:
+    """The blocks of one family."""
+    await check(dut, case, mode, cases(mode)[case])

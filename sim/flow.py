@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
-from typing import Any, TypeAlias
 
 from cocotb.triggers import Timer
 from cocotb.types import LogicArray
 
 from mxcast.hdl import HardwareConfig
-from mxcast.sim.transactions import data_ports
+from mxcast.sim.pins import Design, Pins, number, numbers
 
-__all__ = ["Design", "Flow", "FlowError"]
+__all__ = ["Flow", "FlowError"]
 
 FULL = (0, 0)
 GAPS = (0, 1, 8, 15)
@@ -26,10 +25,6 @@ class FlowError(AssertionError):
     """Handshake or timing is wrong: what, and after how many results."""
 
 
-Design: TypeAlias = Any
-"""A handle of cocotb, whose pins it knows when it runs only."""
-
-
 class Flow:
     """The pins of ``dut``. ``unknown``: whether inputs are X in gaps, which only a simulator of four states can; they
     are others otherwise.
@@ -37,7 +32,7 @@ class Flow:
 
     def __init__(self, dut: Design, config: HardwareConfig, seed: int, unknown: bool) -> None:
         self.dut, self.config, self.random, self.unknown = dut, config, Random(seed), unknown
-        self.inputs, self.outputs = (data_ports(config.ports, direction) for direction in ("input", "output"))
+        self.pins = Pins(dut, config.ports)
 
     async def edge(self) -> None:
         self.dut.clk.value = 1
@@ -47,12 +42,11 @@ class Flow:
     def drive(self, block: Mapping[str, int] | None) -> None:
         """A block by port name, or a gap."""
         self.dut.i_valid.value = block is not None
-        for port in self.inputs:
-            if block is None:
-                value = LogicArray("X" * port.width) if self.unknown else self.random.getrandbits(port.width)
-            else:
-                value = block[port.name]
-            getattr(self.dut, port.name).value = value
+        if block is not None:
+            self.pins.drive(block)
+            return
+        for port, pin in self.pins.inputs:
+            pin.value = LogicArray("X" * port.width) if self.unknown else self.random.getrandbits(port.width)
 
     async def reset(self) -> None:
         """Reset, fill the pipeline with something, and drop that by one more cycle of reset."""
@@ -115,14 +109,16 @@ class Flow:
         raise FlowError(f"{entered - len(results)} blocks have no result, after {len(results)}")
 
     def bit(self, port: str, results: list) -> bool:
-        value = getattr(self.dut, port).value
-        if not value.is_resolvable:
-            raise FlowError(f"{port} is {value} after {len(results)} results")
+        digits = str(getattr(self.dut, port).value)
+        value = number(digits)
+        if value is None:
+            raise FlowError(f"{port} is {digits} after {len(results)} results")
         return bool(value)
 
     def result(self, results: list) -> dict[str, int]:
-        seen = {port.name: getattr(self.dut, port.name).value for port in self.outputs}
-        for name, value in seen.items():
-            if not value.is_resolvable:
-                raise FlowError(f"unknown bits in result {len(results)}: {name} {value}")
-        return {name: value.to_unsigned() for name, value in seen.items()}
+        seen = self.pins.seen()
+        found = numbers(seen)
+        if found is None:
+            outputs = ", ".join(f"{name} {digits}" for name, digits in seen.items())
+            raise FlowError(f"unknown bits in result {len(results)}: {outputs}")
+        return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import sys
 import zipfile
@@ -24,7 +23,7 @@ from ..host.files import claimed, regular, write_whole
 from ..host.processes import run
 from . import tools
 from .operations import of
-from .runtime import cocotb_library
+from .runtime import HEADER, LIBRARY, cocotb_library, in_make
 from .transactions import word
 from .unknowns import tests_of
 
@@ -34,6 +33,8 @@ SIMULATORS = ("verilator", "icarus")
 
 JOB, LOG, COMPARISONS, RESULTS = "job.json", "log.txt", "comparisons.jsonl", "results.xml"
 """What is left of a run in its folder."""
+COCOTB = {"COCOTB_ANSI_OUTPUT": "0", "COCOTB_REWRITE_ASSERTION_FILES": ""}
+"""A log without colours; the bench says itself what differs, and pytest need not rewrite it."""
 
 UNKNOWN_BLOCKS = 64
 """Random blocks with unknown inputs."""
@@ -130,8 +131,12 @@ def test(
             shutil.copyfile(folder / JOB, work / JOB)
             (work / f"{name}.v").write_bytes((Path(verilog) if verilog else emitted["verilog"]).read_bytes())
             if library:  # beside the folder in which make works
-                shutil.copyfile(library, work / "library.o")
-                environment["MAKEFLAGS"] += " VK_GLOBAL_OBJS= LOADLIBES=../library.o"
+                for file in library.iterdir():
+                    (work / file.name).symlink_to(file)
+                compiler = in_make([*tools.compiler(), "-include", f"../{HEADER}"])
+                environment["MAKEFLAGS"] += (
+                    f" VM_PARALLEL_BUILDS=0 VK_GLOBAL_OBJS= LOADLIBES=../{LIBRARY} CXX={compiler}"
+                )
             asked = {
                 "simulator": simulator,
                 "source": f"{name}.v",
@@ -146,7 +151,7 @@ def test(
                     cwd=work,
                     input=json.dumps(asked),
                     log=log,
-                    environment={**environment, "MXCAST_BENCH": str(work / JOB), "COCOTB_ANSI_OUTPUT": "0"},
+                    environment={**environment, "MXCAST_BENCH": str(work / JOB), **COCOTB},
                 )
             waveform = _waveform(work) if waves else None
             for file in filter(None, [work / COMPARISONS, work / RESULTS, waveform]):
@@ -245,7 +250,7 @@ def _environment(simulator: str) -> dict[str, str]:
     tools.make()
     environment = tools.simulator_environment()
     # the makefiles of Verilator name a compiler of their own, whatever CXX is
-    command = shlex.join(tools.compiler()).replace(" ", r"\ ")
+    command = in_make(tools.compiler())
     return environment | {"MAKEFLAGS": f"{environment['MAKEFLAGS']} CXX={command} LINK={command}"}
 
 

@@ -80,12 +80,18 @@ def values(ports: Sequence[Port], direction: str, lanes: Mapping[Role, Sequence[
     return {port.name: packed(lanes[port.role], port.bits) for port in data_ports(ports, direction)}
 
 
+WHOLE = {8: "u1", 16: "<u2", 32: "<u4", 64: "<u8"}
+"""The dtype of fields that are whole bytes, by their bits."""
+
+
 def packed(fields: Sequence[int] | np.ndarray, bits: int) -> int:
     """One number of all fields, the first in the low bits.
 
     >>> hex(packed([1, 2, 3], 4))
     '0x321'
     """
+    if bits in WHOLE:
+        return int.from_bytes(np.asarray(fields, WHOLE[bits]).tobytes(), "little")
     return sum(int(field) << (bits * lane) for lane, field in enumerate(fields))
 
 

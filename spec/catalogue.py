@@ -34,6 +34,8 @@ class Rule(StrEnum):
     def named(cls, kind: str, name: str) -> Self:
         """The member of this name (`known_name`); ``kind`` says in the error what was asked for. A name of before is
         read, with a warning that gives the new one."""
+        if type(name) is cls:
+            return name
         if isinstance(name, str) and name in (former := cls.formerly()):
             warnings.warn(f"{kind} {name} is called {former[name]} now", FutureWarning, stacklevel=2)
             name = former[name]
