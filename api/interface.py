@@ -260,8 +260,8 @@ def verify(
     ----------
     format, profile, rules : the converter
     op : its operation, ``encode``, ``decode`` or ``cast``, of which profile and rules are
-    stimuli : ``standard``, or another kind of the operation; of ``encode`` ``corner``, ``boundary``, ``random``,
-        ``stratified`` and ``exhaustive``
+    stimuli : ``standard``, or another kind of the operation; of ``encode`` ``corner``, ``boundary``, ``distance``,
+        ``random``, ``stratified`` and ``exhaustive``
     blocks : how many random blocks
     seed : of the random blocks
     tensors : pairs of a name and (n, block_size) float32 blocks, instead of the stimuli; of ``encode`` only

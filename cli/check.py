@@ -43,8 +43,8 @@ def verify(
         typer.Option(
             "--stimuli",
             metavar="KIND",
-            help="standard (the next three), corner, boundary, random or exhaustive; of a decoder standard (both), "
-            "pairs or random; of a cast standard, all, boundary or random.",
+            help="standard (the next four), corner, boundary, distance, random or exhaustive; of a decoder standard "
+            "(both), pairs or random; of a cast standard, all, boundary or random.",
         ),
     ] = "standard",
     exhaustive: Annotated[

@@ -164,8 +164,8 @@ def _suite(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
 
 
 def _more(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
-    """The random blocks of `verify`."""
-    for _, parts in of(config.numerics).stimuli(config.numerics, "random", MORE_BLOCKS, seed):
+    """The blocks of `verify`."""
+    for _, parts in of(config.numerics).stimuli(config.numerics, "standard", MORE_BLOCKS, seed):
         for number, blocks in enumerate(parts):
             yield _expected(config, VERIFY, blocks, seed + CHUNK * number)
 

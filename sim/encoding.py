@@ -54,13 +54,15 @@ def golden(numerics: Encode, entering: Transactions) -> Transactions:
 
 
 def stimuli(numerics: Encode, kind: str, blocks: int, seed: int) -> Iterator[tuple[str, Iterable[Transactions]]]:
-    """``standard`` is corner, boundary and ``blocks`` random blocks; ``exhaustive`` is every source pattern and every
-    relevant distance below the maximum, ``stratified`` a 64th of that.
+    """``standard`` is corner, boundary, distance and ``blocks`` random blocks; ``exhaustive`` is every source pattern
+    and every relevant distance below the maximum, ``stratified`` a 64th of that.
     """
     if kind in ("standard", "corner"):
         yield "corner", [blocks_of(make.corner_blocks(numerics))]
     if kind in ("standard", "boundary"):
         yield "boundary", [blocks_of(make.boundary_blocks(numerics))]
+    if kind in ("standard", "distance"):
+        yield "distance", [blocks_of(make.distance_blocks(numerics))]
     if kind in ("standard", "random"):
         yield (
             "random",

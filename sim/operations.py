@@ -72,7 +72,7 @@ class Simulated:
 OPERATIONS: dict[str, Simulated] = {
     "encode": Simulated(
         golden=encoding.golden,
-        kinds=("standard", "corner", "boundary", "random", "stratified", "exhaustive"),
+        kinds=("standard", "corner", "boundary", "distance", "random", "stratified", "exhaustive"),
         stimuli=encoding.stimuli,
         random=encoding.random,
         regression=encoding.regression,

@@ -1,5 +1,5 @@
-"""Input blocks worth trying, as bit patterns: directed corners, neighbours of every boundary, sweeps, and seeded random
-blocks.
+"""Input blocks worth trying, as bit patterns: directed corners, neighbours of every boundary, every distance, sweeps,
+and seeded random blocks.
 
 Everything is derived from the numerics, so that a new format or rule brings its own stimuli. Blocks are
 (n, block_size) source patterns: uint32, or uint16 for sources of 16 bits.
@@ -7,6 +7,7 @@ Everything is derived from the numerics, so that a new format or rule brings its
 
 from .boundary import boundary_blocks
 from .corners import corner_blocks, corner_cases
+from .distance import distance_blocks
 from .seeded import random_bits, random_blocks
 from .source import depth
 from .sweep import exhaustive_blocks, exhaustive_total, stratified_blocks
@@ -16,6 +17,7 @@ __all__ = [
     "corner_blocks",
     "corner_cases",
     "depth",
+    "distance_blocks",
     "exhaustive_blocks",
     "exhaustive_total",
     "random_bits",
