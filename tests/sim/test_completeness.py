@@ -194,7 +194,7 @@ def test_every_mode_is_its_own_configuration(formats, rules, record_property):
     result = verify(config, blocks=40_000, seed=2)
     record_property("blocks", result.blocks)
     assert result.passed, result.report
-    assert len(result.counts) == 3 * len(config.modes) and min(result.counts.values()) > 50
+    assert len(result.counts) == 4 * len(config.modes) and min(result.counts.values()) > 50
 
 
 def test_modes_that_no_converter_has_are_refused():

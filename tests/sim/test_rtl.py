@@ -15,7 +15,7 @@ def test_rtl_equals_the_model(rules, record_property):
     result = verify(ConverterConfig(numerics=rules), blocks=60_000, seed=11)
     record_property("blocks", result.blocks)
     assert result.passed, result.report
-    assert min(result.counts.values()) > 50 and set(result.counts) == {"corner", "boundary", "random"}
+    assert min(result.counts.values()) > 50 and set(result.counts) == {"corner", "boundary", "distance", "random"}
 
 
 @pytest.mark.parametrize("element, profile", in_turn(list(ELEMENTS), ["ocp", "te", "gorodecky_sousa"], 2))

@@ -61,6 +61,18 @@ def test_standard_stimuli_reach_every_code_and_many_scales(element, source, scal
     assert len(np.unique(q.scales)) > scales
 
 
+@pytest.mark.parametrize("source, size", [("fp32", 32), ("fp16", 2)])
+def test_numbers_of_every_exponent_are_under_maxima_of_every_exponent(source, size):
+    rules = numerics("e4m3", source=source).replace(block_size=size)
+    blocks = stimuli.distance_blocks(rules)
+    magnitudes = blocks & ~blocks.dtype.type(rules.source.sign_mask)
+    assert (magnitudes.max(axis=1) >> rules.source.man_bits == magnitudes[:, 0] >> rules.source.man_bits).all()
+    exponents = magnitudes >> rules.source.man_bits
+    met = {(int(a), int(b)) for a, b in zip(np.repeat(exponents[:, 0], size - 1), exponents[:, 1:].ravel())}
+    special = (1 << rules.source.exp_bits) - 1
+    assert met >= {(a, b) for a in range(special) for b in range(a + 1)}
+
+
 def last_below(rules, field: int) -> int | None:
     """The last fraction of a binade of the source that does not put the scale one up, by the exact definition; None if
     there is none in it.
