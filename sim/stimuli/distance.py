@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...spec import Encode
-from .source import Source, depth
+from ...models import quantize
+from ...models.source import DTYPES
+from ...spec import E8M0, Encode
+from .source import Source
 
 __all__ = ["distance_blocks"]
 
-GROUP = 4
-"""Neighbouring bits below a tie of which every combination occurs."""
-TIES = 1 << 17
+ROUNDS = 4
+"""Numbers for each pair of exponents."""
+GROUP = 6
+"""Neighbouring bits below a tie of which every combination occurs: a LUT looks at no more."""
 
 
 def distance_blocks(numerics: Encode) -> np.ndarray:
@@ -39,7 +42,7 @@ def _blocks(numerics: Encode, largest: np.ndarray, numbers: np.ndarray) -> np.nd
 def _exponents(numerics: Encode) -> np.ndarray:
     """All pairs of exponents."""
     f, rng = Source(numerics), np.random.default_rng(2)
-    upper, lower = np.tril_indices(f.special)
+    upper, lower = np.tile(np.tril_indices(f.special), ROUNDS)
     fractions = rng.integers(0, f.fraction_mask + 1, len(lower)) & np.where(upper == lower, 0, f.fraction_mask)
     numbers = f.pattern(lower, fractions) | rng.integers(0, 2, len(lower)) * f.negative
     largest = f.pattern(np.arange(f.special), rng.integers(0, f.fraction_mask + 1, f.special))
@@ -47,21 +50,31 @@ def _exponents(numerics: Encode) -> np.ndarray:
 
 
 def _ties(numerics: Encode) -> np.ndarray:
-    """Numbers halfway between two codes, the lower one even, with a group of bits below."""
-    f, rng, element = Source(numerics), np.random.default_rng(3), numerics.block.element
-    man_bits, lowest = f.source.man_bits, element.emax - element.emin
-    bottom = np.arange(min(2 * max(element.emax, element.bias) + 3, f.special))  # where numbers may be subnormal
-    anchors = np.concatenate([bottom, rng.integers(0, f.special, len(bottom))])
-    maxima = f.pattern(anchors, rng.integers(0, f.fraction_mask + 1, len(anchors)))
-    of = rng.integers(0, len(anchors), TIES)
-    distance = rng.integers(1, depth(numerics) + 1, TIES)
-    exponent = np.maximum(anchors[of] - distance, 0)
-    leading = np.where(exponent > 0, man_bits, rng.integers(0, man_bits, TIES))  # place of the leading one
-    lost = np.where(exponent > 0, np.maximum(distance - lowest, 0), 0) + rng.choice([-1, 0, 0, 1], TIES)
-    guard = np.clip(leading - element.fraction_bits - 1 + lost, 0, man_bits - 1)
-    group = rng.integers(0, 1 << GROUP, TIES) << rng.integers(0, guard + 1)
-    high = rng.integers(0, 1 << man_bits, TIES) >> guard + 2 << guard + 2
-    fraction = (high | 1 << guard | group & (1 << guard) - 1) & f.fraction_mask
-    fraction = np.where(exponent > 0, fraction, fraction & (1 << leading) - 1 | 1 << leading)
-    numbers = f.pattern(exponent, fraction) | rng.integers(0, 2, TIES) * f.negative
-    return _blocks(numerics, maxima[of], numbers)
+    """Numbers halfway between two codes, the lower one even, with every group of bits below: under maxima at the
+    bottom, where numbers may be subnormal, and in the middle.
+    """
+    f, rng, element, size = Source(numerics), np.random.default_rng(3), numerics.block.element, numerics.block_size
+    man_bits, bias = f.source.man_bits, f.source.bias
+    bottom = range(1, min(2 * max(element.emax, element.bias) + 3, f.special))
+    anchors = np.array([*bottom, bias])
+    alone = np.zeros((len(anchors), size), f.dtype)
+    alone[:, 0] = maxima = f.pattern(anchors, np.zeros_like(anchors))
+    rules = numerics.replace(rounding="rne")  # which scales do not depend on
+    scales = quantize(alone.view(DTYPES[f.source.name]), rules).scales.reshape(-1) - np.int64(E8M0.bias)
+    largest, numbers = [], []
+    for anchor, maximum, scale in zip(anchors, maxima, scales):
+        for leading in range(scale + element.emin - element.fraction_bits - 1, anchor - bias):
+            exponent = max(leading + bias, 0)
+            lowest = max(exponent, 1) - bias - man_bits  # a place is a power of two, as ``leading`` is
+            guard = max(leading, scale + element.emin) - element.fraction_bits - 1 - lowest
+            if guard < 1 or leading < lowest:
+                continue
+            groups = np.unique((np.arange(1 << GROUP) << np.arange(guard)[:, None]) & (1 << guard) - 1)
+            one = 1 << leading - lowest
+            high = rng.integers(0, one, len(groups)) >> guard + 2 << guard + 2
+            patterns = (one | high | 1 << guard | groups) - (exponent > 0) * (1 << man_bits)
+            numbers.append(f.pattern(exponent, patterns) | rng.integers(0, 2, len(groups)) * f.negative)
+            largest.append(np.full(len(groups), maximum))
+    if not numbers:  # numbers are no longer than codes
+        return np.empty((0, size), f.dtype)
+    return _blocks(numerics, np.concatenate(largest), np.concatenate(numbers))
