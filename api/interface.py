@@ -10,10 +10,20 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from .hdl import AnyBuildFields, AnyFields, CastConfig, DecoderConfig, TwoLevelConfig, configuration, converter_config
+from .hdl import (
+    AnyBuildFields,
+    AnyFields,
+    CastConfig,
+    DecoderConfig,
+    TwoLevelConfig,
+    TwoLevelDecoderConfig,
+    configuration,
+    converter_config,
+)
 from .hdl import CastHardwareFields as CastingRules
 from .hdl import ConverterFields as Rules
 from .hdl import DecoderFields as DecodingRules
+from .hdl import TwoLevelDecoderFields as TwoLevelDecodingRules
 from .hdl import TwoLevelHardwareFields as TwoLevelRules
 from .models import cast, uncast
 from .models.block import Random
@@ -22,7 +32,7 @@ from .models.block_array import Quantized
 from .models.decode import dequantize
 from .models.two_level import TensorAmax, quantize_two_level
 from .spec import PROFILES as profiles
-from .spec import TwoLevelEncode, TwoLevelFields, is_two_level
+from .spec import TwoLevelDecode, TwoLevelEncode, TwoLevelFields, is_two_level
 from .spec.names import named_blocks
 from .tensors.saved import load, save
 
@@ -33,7 +43,15 @@ if TYPE_CHECKING:
     from .explore import Explored, Lists
     from .hdl import AnyFormat, Format
     from .proof import Proof
-    from .sim import Verification, Verilated, VerilatedCast, VerilatedDecoder, VerilatedTwoLevel
+    from .sim import (
+        Verification,
+        Verilated,
+        VerilatedCast,
+        VerilatedDecoder,
+        VerilatedTwoLevel,
+        VerilatedTwoLevelDecoder,
+    )
+    from .sim.verilated import AnyVerilated
     from .synth import Synthesis
 
 __all__ = [
@@ -154,6 +172,16 @@ def verilate(  # type: ignore[overload-overlap]  # these formats are strings lik
 
 
 @overload
+def verilate(  # type: ignore[overload-overlap]
+    format: Literal["nvfp4", "nvfp4_32"] | TwoLevelDecode | TwoLevelDecoderConfig,
+    profile: str | None = None,
+    *,
+    op: Literal["decode"],
+    **rules: Unpack[TwoLevelDecodingRules],
+) -> VerilatedTwoLevelDecoder: ...
+
+
+@overload
 def verilate(
     format: Format, profile: str | None = None, *, op: Literal["encode"] = "encode", **rules: Unpack[Rules]
 ) -> Verilated: ...
@@ -171,9 +199,7 @@ def verilate(
 ) -> VerilatedCast: ...
 
 
-def verilate(
-    format: Any, profile: str | None = None, *, op: str = "encode", **rules: Any
-) -> Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel:
+def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **rules: Any) -> AnyVerilated:
     """The emitted Verilog as a NumPy function, compiled by Verilator: the same arguments and results as `quantize`, as
     `dequantize`, or as `cast` and `uncast`.
 
@@ -185,7 +211,7 @@ def verilate(
 
     Returns
     -------
-    Verilated, VerilatedTwoLevel, VerilatedDecoder or VerilatedCast
+    Verilated, VerilatedTwoLevel, VerilatedDecoder, VerilatedTwoLevelDecoder or VerilatedCast
         call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``, and of NVFP4 ``tensor_amax``; as
         `dequantize`, with ``q`` and ``random``; or with an array and ``random``
 

@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from ..hdl import BEST, CONFIGURATIONS, DECODER_CHOICES, TWO_LEVEL_CHOICES, ConverterConfig, HardwareConfig
+from ..hdl import (
+    BEST,
+    CONFIGURATIONS,
+    DECODER_CHOICES,
+    TWO_LEVEL_CHOICES,
+    UNDER_TWO_LEVELS,
+    ConverterConfig,
+    HardwareConfig,
+)
 from ..spec import (
     BLOCKS,
     CAST_RULES,
@@ -17,6 +25,7 @@ from ..spec import (
     PROFILES_OF,
     SCALARS,
     TWO_LEVEL,
+    TWO_LEVEL_DECODE_RULES,
     TWO_LEVEL_RULES,
     TwoLevelEncode,
     is_two_level,
@@ -49,8 +58,8 @@ __all__ = [
     "two_level_rules",
 ]
 
-OPERATIONS = tuple(name for name in CONFIGURATIONS if name != TwoLevelEncode.name)
-"""Those that --op names. An encoder is one under two levels of scales by its format."""
+OPERATIONS = tuple(name for name in CONFIGURATIONS if name not in UNDER_TWO_LEVELS.values())
+"""Those that --op names. Whether there are two levels of scales, the format says."""
 
 Format = Annotated[
     str | None,
@@ -123,6 +132,7 @@ KEYS = {
     "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BUILT)],
     "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
     "two_level_encode": [*TWO_LEVEL_KEYS, *TWO_LEVEL_CHOICES, *BUILT],
+    "two_level_decode": ["destination", "block_size", *TWO_LEVEL_DECODE_RULES, "scale_max", *BUILT],
 }
 """By operation, what --set takes."""
 
@@ -131,6 +141,7 @@ FORMATS: dict[str, Iterable[str]] = {
     "decode": BLOCKS,
     "cast": SCALARS,
     "two_level_encode": ("nvfp4", "nvfp4_32"),
+    "two_level_decode": ("nvfp4", "nvfp4_32"),
 }
 """By operation, what ``all`` formats are."""
 
@@ -175,8 +186,7 @@ def request(
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
     configuration, and of one mode. ``output`` shows that registers are being chosen; a command without one takes no
-    registers. With ``two_levels`` an encoder may be one under two levels of scales, which its format says. Raises
-    ValueError and TypeError.
+    registers. With ``two_levels`` the format may have two levels of scales. Raises ValueError and TypeError.
     """
     op = known_name("operation", op, OPERATIONS)
     if config and op != "encode":
@@ -188,10 +198,10 @@ def request(
     if is_instruction(format) and op != "cast":
         raise ValueError(f"{format} is a cast: mxcast {usage.format(format)} --op cast")
     if any(is_two_level(one.strip()) for one in format.split(",")):
-        if not two_levels or op != "encode" or "," in format:
+        if not two_levels or op not in UNDER_TWO_LEVELS or "," in format:
             asked = usage.split()[0] + ("" if op == "encode" else f" --op {op}")
             raise ValueError(f"{asked} does not take {format} yet")
-        op = TwoLevelEncode.name
+        op = UNDER_TWO_LEVELS[op]
     usual = "ptx" if is_instruction(format) else next(iter(PROFILES_OF[op]))
     profile = next(given for given in (profile, settings.profile, usual) if given is not None)
     for one in format.split(","):

@@ -21,12 +21,14 @@ from .architecture import (
     Quantizer,
     Structure,
     TwoLevelArchitecture,
+    TwoLevelDecoderArchitecture,
     TwoLevelForm,
     supports,
 )
 from .boundaries import stages
 from .config import (
     CONFIGURATIONS,
+    UNDER_TWO_LEVELS,
     AnyBuildFields,
     AnyFields,
     AnyFormat,
@@ -40,6 +42,8 @@ from .config import (
     Format,
     HardwareConfig,
     TwoLevelConfig,
+    TwoLevelDecoderConfig,
+    TwoLevelDecoderFields,
     TwoLevelHardwareFields,
     cast_config,
     config_of,
@@ -47,6 +51,7 @@ from .config import (
     converter_config,
     decoder_config,
     two_level_config,
+    two_level_decoder_config,
 )
 from .goals import BEST, BEST_DECODERS, GENERIC, Goal, fields_of
 from .threshold_row import Row, threshold_table
@@ -62,6 +67,7 @@ if TYPE_CHECKING:
     from .scale import ScaleUnit
     from .stream import StreamConverter
     from .two_level import TwoLevelConverter
+    from .two_level_decoder import TwoLevelDecoder
 
 __all__ = [
     "BEST",
@@ -71,6 +77,7 @@ __all__ = [
     "DECODER_CHOICES",
     "GENERIC",
     "TWO_LEVEL_CHOICES",
+    "UNDER_TWO_LEVELS",
     "Amax",
     "AmaxKey",
     "AmaxTree",
@@ -104,6 +111,10 @@ __all__ = [
     "TwoLevelArchitecture",
     "TwoLevelConfig",
     "TwoLevelConverter",
+    "TwoLevelDecoder",
+    "TwoLevelDecoderArchitecture",
+    "TwoLevelDecoderConfig",
+    "TwoLevelDecoderFields",
     "TwoLevelForm",
     "TwoLevelHardwareFields",
     "cast_config",
@@ -119,6 +130,7 @@ __all__ = [
     "supports",
     "threshold_table",
     "two_level_config",
+    "two_level_decoder_config",
     "verilog",
 ]
 
@@ -132,6 +144,7 @@ MODULES = {
     "ScaleUnit": "scale",
     "StreamConverter": "stream",
     "TwoLevelConverter": "two_level",
+    "TwoLevelDecoder": "two_level_decoder",
     **dict.fromkeys(("default_name", "describe", "emit", "verilog"), "emission"),
 }
 """Where the names are that need Amaranth."""

@@ -41,6 +41,7 @@ __all__ = [
     "Quantizer",
     "Structure",
     "TwoLevelArchitecture",
+    "TwoLevelDecoderArchitecture",
     "TwoLevelForm",
     "supports",
 ]
@@ -179,6 +180,11 @@ class DecoderArchitecture(Architecture):
 @dataclass(frozen=True, kw_only=True)
 class CastArchitecture(Architecture):
     """That of a cast, which has one form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLevelDecoderArchitecture(Architecture):
+    """That of a decoder under two levels of scales, which has one form."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ..spec import FP16, TF32, Subnormals
+from ..spec import FP16, TF32, Convention, Subnormals
 from ..spec.catalogue import unknown_name
 
 if TYPE_CHECKING:
-    from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TwoLevelConfig
+    from .config import (
+        CastConfig,
+        ConverterConfig,
+        DecoderConfig,
+        HardwareConfig,
+        TwoLevelConfig,
+        TwoLevelDecoderConfig,
+    )
 
 __all__ = ["TOGETHER", "cast_stages", "element_stages", "in_order", "stages", "tree_stages"]
 
@@ -51,6 +58,9 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
 
     Of an encoder under two levels of scales: ``input``; ``amax``; ``scale``; ``factor``, what lanes are told; and
     ``output``.
+
+    Of a decoder under two levels of scales: ``input``; ``scaled``, the product of both scales; ``reduced``, where the
+    tensor scale is a largest magnitude; ``products``, the results of all codes; and ``output``.
     """
     return STAGES[config.numerics.name](config)
 
@@ -78,11 +88,17 @@ def _of_two_level(config: TwoLevelConfig) -> tuple[str, ...]:
     return "input", "amax", "scale", "factor", "output"
 
 
+def _of_two_level_decoder(config: TwoLevelDecoderConfig) -> tuple[str, ...]:
+    reduced = ("reduced",) if config.numerics.convention is Convention.AMAX else ()
+    return "input", "scaled", *reduced, "products", "output"
+
+
 STAGES: dict[str, Callable[..., tuple[str, ...]]] = {
     "encode": _of_encoder,
     "decode": _of_decoder,
     "cast": _of_cast,
     "two_level_encode": _of_two_level,
+    "two_level_decode": _of_two_level_decoder,
 }
 """By the name of the operation."""
 

@@ -6,15 +6,31 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from ..spec import OTHER_BLOCKS, Cast, Encode, Operation, TwoLevelEncode
+from ..spec import OTHER_BLOCKS, Cast, Encode, Operation
 from ..spec.profiles import PROFILES_OF, like
-from .config import CONFIGURATIONS, CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TwoLevelConfig
+from .config import (
+    CONFIGURATIONS,
+    UNDER_TWO_LEVELS,
+    CastConfig,
+    ConverterConfig,
+    DecoderConfig,
+    HardwareConfig,
+    TwoLevelConfig,
+    TwoLevelDecoderConfig,
+)
 from .goals import BEST, decoder_fields_of, fields_of
 
-__all__ = ["command_line"]
+__all__ = ["command_line", "option_of"]
 
-ENCODERS = (Encode.name, TwoLevelEncode.name)
-"""Operations that the format says."""
+
+def option_of(operation: Operation) -> str:
+    """The name that ``--op`` has for an operation.
+
+    >>> from mxcast.spec import two_level
+    >>> option_of(two_level("nvfp4"))
+    'encode'
+    """
+    return next((name for name, other in UNDER_TWO_LEVELS.items() if other == operation.name), operation.name)
 
 
 def command_line(config: HardwareConfig | Operation, target: str | None = None) -> str:
@@ -51,7 +67,7 @@ def _command(config: HardwareConfig, hardware: dict[str, str]) -> str:
         and len(rules := list(dict.fromkeys(mode.by_name()["scale_rule"] for mode in config.modes))) > 1
     ):
         fields["scale_rule"] = ",".join(map(str, rules))
-    operation = "" if first.name in ENCODERS else f" --op {first.name}"
+    operation = "" if option_of(first) == Encode.name else f" --op {option_of(first)}"
     chosen = [f"--set {key}={value}" for key, value in {**fields, **hardware}.items()]
     format = first.scalar.name if isinstance(first, Cast) else config.formats
     return " ".join([f"{format}{operation} --profile {profile}", *chosen])
@@ -76,7 +92,9 @@ def _of_decoder(config: DecoderConfig, targets: tuple[str, ...]) -> dict[str, st
     return decoder_fields_of(config.microarchitecture, config.numerics, targets)
 
 
-def _of_one_form(config: CastConfig | TwoLevelConfig, targets: tuple[str, ...]) -> dict[str, str]:
+def _of_one_form(
+    config: CastConfig | TwoLevelConfig | TwoLevelDecoderConfig, targets: tuple[str, ...]
+) -> dict[str, str]:
     chosen, usual = config.microarchitecture, type(config.microarchitecture)()
     fields: dict[str, Any] = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(chosen)}
     return {
@@ -91,6 +109,7 @@ HARDWARE: dict[str, Callable[..., dict[str, str]]] = {
     "decode": _of_decoder,
     "cast": _of_one_form,
     "two_level_encode": _of_one_form,
+    "two_level_decode": _of_one_form,
 }
 """By the name of the operation, the fewest fields that say the hardware of a configuration that may be built for some
 targets.

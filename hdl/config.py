@@ -15,6 +15,7 @@ from ..spec import (
     BlockFormat,
     Cast,
     CastFields,
+    Convention,
     Decode,
     DecodeFields,
     Encode,
@@ -27,6 +28,8 @@ from ..spec import (
     Port,
     Role,
     Rounding,
+    TwoLevelDecode,
+    TwoLevelDecodeFields,
     TwoLevelEncode,
     TwoLevelFields,
     casting,
@@ -36,6 +39,7 @@ from ..spec import (
     profile_of,
     short_id,
     two_level,
+    two_level_decoding,
 )
 from ..spec.catalogue import known_name, unknown_name
 from ..spec.operation import operation_of
@@ -48,6 +52,7 @@ from .architecture import (
     Microarchitecture,
     MicroarchitectureFields,
     TwoLevelArchitecture,
+    TwoLevelDecoderArchitecture,
     TwoLevelForm,
     supports,
 )
@@ -57,6 +62,7 @@ from .threshold_row import row_ports
 
 __all__ = [
     "CONFIGURATIONS",
+    "UNDER_TWO_LEVELS",
     "AnyBuildFields",
     "AnyFields",
     "AnyFormat",
@@ -70,6 +76,8 @@ __all__ = [
     "Format",
     "HardwareConfig",
     "TwoLevelConfig",
+    "TwoLevelDecoderConfig",
+    "TwoLevelDecoderFields",
     "TwoLevelHardwareFields",
     "cast_config",
     "config_of",
@@ -77,12 +85,16 @@ __all__ = [
     "converter_config",
     "decoder_config",
     "two_level_config",
+    "two_level_decoder_config",
 ]
 
 Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig"
 """What names a converter's output, or says all of a converter."""
 
-AnyFormat: TypeAlias = "Format | Decode | DecoderConfig | Cast | CastConfig | TwoLevelEncode | TwoLevelConfig"
+AnyFormat: TypeAlias = (
+    "Format | Decode | DecoderConfig | Cast | CastConfig | TwoLevelEncode | TwoLevelConfig | TwoLevelDecode | "
+    "TwoLevelDecoderConfig"
+)
 """What names a format of any operation, or says all of one."""
 
 
@@ -124,6 +136,14 @@ class TwoLevelHardwareFields(TwoLevelFields, total=False):
     """Those of `spec.TwoLevelEncode`, and of the hardware, which change no bit."""
 
     form: str
+    registered_after: str | list[str] | tuple[str, ...]
+    optimize: str
+    target: str
+
+
+class TwoLevelDecoderFields(TwoLevelDecodeFields, total=False):
+    """Those of `spec.TwoLevelDecode`, and of the hardware, which change no bit."""
+
     registered_after: str | list[str] | tuple[str, ...]
     optimize: str
     target: str
@@ -396,15 +416,64 @@ class TwoLevelConfig(HardwareConfig[TwoLevelEncode]):
         )
 
 
+TWO_LEVEL_CONVENTIONS = (Convention.AMAX, Convention.MULTIPLIER, Convention.NONE)
+"""Conventions of the tensor scale that hardware decodes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLevelDecoderConfig(HardwareConfig[TwoLevelDecode]):
+    """A decoder under two levels of scales.
+
+    >>> [port.name for port in two_level_decoder_config("nvfp4", registered_after="products").ports]
+    ['clk', 'rst', 'p', 'scale', 'g', 'i_valid', 'i_ready', 'y', 'o_valid', 'o_ready']
+    """
+
+    microarchitecture: TwoLevelDecoderArchitecture = field(default_factory=TwoLevelDecoderArchitecture)
+
+    def __post_init__(self) -> None:
+        rules = self.numerics
+        refused = {
+            "a decoder under two levels of scales has one mode": bool(self.alternatives),
+            f"hardware decodes the conventions {', '.join(TWO_LEVEL_CONVENTIONS)}, not {rules.convention}": (
+                rules.convention not in TWO_LEVEL_CONVENTIONS
+            ),
+            f"hardware decodes {rules.block.name} to {' and '.join(one.name for one in TWO_LEVEL_SOURCES)} numbers, "
+            f"not {rules.destination.name}": rules.destination not in TWO_LEVEL_SOURCES,
+            f"hardware reads scales {E4M3.name}, not {rules.block.scale.name}": rules.block.scale != E4M3,
+            f"hardware converts blocks along one axis, not {rules.block.name}": len(rules.block.shape) > 1,
+        }
+        for sentence, is_refused in refused.items():
+            if is_refused:
+                raise ValueError(sentence)
+        super().__post_init__()
+
+    @property
+    def is_usual(self) -> bool:
+        return self.profile is not None and self == two_level_decoder_config(self.numerics.block, self.profile)
+
+    @classmethod
+    def from_dict(cls, parts: Mapping[str, Any]) -> TwoLevelDecoderConfig:
+        """The configuration that `to_dict` wrote."""
+        return cls(
+            numerics=TwoLevelDecode.from_dict(parts["numerics"]),
+            microarchitecture=TwoLevelDecoderArchitecture(**parts["microarchitecture"]),
+        )
+
+
+AnyConfig: TypeAlias = ConverterConfig | DecoderConfig | CastConfig | TwoLevelConfig | TwoLevelDecoderConfig
+"""That of any operation."""
+
+
 def config_of(parts: Mapping[str, Any]) -> HardwareConfig:
     """The configuration that `HardwareConfig.to_dict` wrote. Raises ValueError and TypeError for what it cannot have
     written.
     """
-    kinds: dict[str, type[ConverterConfig | DecoderConfig | CastConfig | TwoLevelConfig]] = {
+    kinds: dict[str, type[AnyConfig]] = {
         "encode": ConverterConfig,
         "decode": DecoderConfig,
         "cast": CastConfig,
         "two_level_encode": TwoLevelConfig,
+        "two_level_decode": TwoLevelDecoderConfig,
     }
     operation = operation_of(parts["numerics"])
     return kinds[operation.name].from_dict(parts)
@@ -576,6 +645,46 @@ def two_level_config(
     )
 
 
+def two_level_decoder_config(
+    block: str | BlockFormat | NumberFormat | TwoLevelDecode | TwoLevelDecoderConfig,
+    profile: str | None = None,
+    **fields: Unpack[TwoLevelDecoderFields],
+) -> TwoLevelDecoderConfig:
+    """A configuration of a decoder under two levels of scales, from a format, a profile and any fields of
+    `TwoLevelDecode`.
+
+    Parameters
+    ----------
+    block : ``nvfp4`` or ``nvfp4_32``, a `TwoLevelDecode`, or a `TwoLevelDecoderConfig`, which is returned as it is
+    profile : the name of the profile that gives the rules; ``nvfp4_te`` unless given
+    fields : those that differ from the profile, and ``registered_after``; ``target`` and ``optimize`` are taken, and
+        the hardware is the same for all of them
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile beside a `TwoLevelDecode`, and anything beside a
+        `TwoLevelDecoderConfig`
+    ValueError
+        for an unknown name, and for what no decoder can be
+
+    >>> two_level_decoder_config("nvfp4", "nvfp4_ao", destination="bf16").numerics.convention.value
+    'multiplier'
+    """
+    if isinstance(block, TwoLevelDecoderConfig):
+        if fields or profile is not None:
+            raise TypeError("a TwoLevelDecoderConfig is complete: profile and fields cannot be given beside it")
+        return block
+    known = [*(f.name for f in dataclasses.fields(TwoLevelDecode)), "block_size"]
+    given, micro, *_ = _taken_apart(fields, known, TwoLevelDecoderArchitecture)
+    operation = two_level_decoding(block, profile, **given)
+    return TwoLevelDecoderConfig(
+        numerics=operation,
+        microarchitecture=TwoLevelDecoderArchitecture(**micro),
+        profile=profile_of(operation, profile),
+    )
+
+
 def _taken_apart(
     fields: Mapping[str, Any], known: list[str], architecture: type[Architecture]
 ) -> tuple[dict[str, Any], dict[str, Any], Goal, str]:
@@ -591,20 +700,22 @@ def _taken_apart(
     return given, micro, goal, target
 
 
-CONFIGURATIONS: dict[str, Callable[..., ConverterConfig | DecoderConfig | CastConfig | TwoLevelConfig]] = {
+CONFIGURATIONS: dict[str, Callable[..., AnyConfig]] = {
     Encode.name: converter_config,
     Decode.name: decoder_config,
     Cast.name: cast_config,
     TwoLevelEncode.name: two_level_config,
+    TwoLevelDecode.name: two_level_decoder_config,
 }
 """By the name of the operation, what makes a configuration of a format, a profile and fields."""
 
+UNDER_TWO_LEVELS = {Encode.name: TwoLevelEncode.name, Decode.name: TwoLevelDecode.name}
+"""By the name of an operation, the one that stands for it where the format has two levels of scales."""
 
-def configuration(
-    op: str, format: AnyFormat, profile: str | None = None, **fields: Unpack[AnyFields]
-) -> ConverterConfig | DecoderConfig | CastConfig | TwoLevelConfig:
-    """A configuration of an operation by name, from what its own function takes (`CONFIGURATIONS`). An encoder to a
-    format with two levels of scales is a `TwoLevelConfig`.
+
+def configuration(op: str, format: AnyFormat, profile: str | None = None, **fields: Unpack[AnyFields]) -> AnyConfig:
+    """A configuration of an operation by name, from what its own function takes (`CONFIGURATIONS`). The format says
+    whether there are two levels of scales.
 
     Raises ValueError for an unknown operation and for a configuration of another one, and what that function raises.
 
@@ -612,8 +723,8 @@ def configuration(
     'fp32_to_e8m0'
     """
     op = known_name("operation", op, CONFIGURATIONS)
-    if op == Encode.name and (isinstance(format, TwoLevelConfig) or is_two_level(format)):
-        op = TwoLevelEncode.name
+    if is_two_level(format.numerics if isinstance(format, HardwareConfig) else format):
+        op = UNDER_TWO_LEVELS.get(op, op)
     if isinstance(format, HardwareConfig) and format.numerics.name != op:
         raise ValueError(f"a {type(format).__name__} is of the operation {format.numerics.name}, not {op}")
     return CONFIGURATIONS[op](format, profile, **fields)

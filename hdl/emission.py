@@ -12,18 +12,20 @@ from typing import Any
 from amaranth.lib import wiring
 
 from ..host.files import claimed, regular, write_whole
-from ..spec import Encode, Role, TwoLevelEncode
+from ..spec import Encode, Role
 from ..spec.identifiers import identifier
 from .architecture import DecoderArchitecture, Lane, Microarchitecture, Quantizer
 from .block import BlockConverter
 from .boundaries import TOGETHER
 from .caster import Caster
-from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TwoLevelConfig
+from .command import option_of
+from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TwoLevelConfig, TwoLevelDecoderConfig
 from .decoder import BlockDecoder
 from .modules import convert
 from .package import core, file_list, templates
 from .random_source import RandomSource
 from .two_level import TwoLevelConverter
+from .two_level_decoder import TwoLevelDecoder
 from .vendors import project
 
 __all__ = ["default_name", "describe", "emit", "verilog"]
@@ -35,6 +37,7 @@ SIGNALS = {
     ),
     "cast": frozenset(("x", "p", "random", "y")),
     "two_level_encode": frozenset(("x", "k", "d", "scale", "p", "amax", "significand", "exponent")),
+    "two_level_decode": frozenset(("p", "scale", "g", "y", "factor", "products")),
 }
 """By operation, names of the top module's own signals, which a module of the same name would hide."""
 
@@ -44,10 +47,10 @@ CLOCKED = frozenset(("clk", "rst", "enable", "i_valid", "i_ready", "o_valid", "o
 
 def default_name(config: HardwareConfig) -> str:
     """Name of the top module unless the user gives one; different converters have different names."""
-    first, profile, operation = config.numerics, config.profile, config.numerics.name
+    first, profile, operation = config.numerics, config.profile, option_of(config.numerics)
     others = config.alternatives if isinstance(config, ConverterConfig) else ()
     names = dict.fromkeys(mode.block.element.name for mode in others if mode.subject != first.subject)
-    kind = [] if operation in (Encode.name, TwoLevelEncode.name) else [operation]
+    kind = [] if operation == Encode.name else [operation]
     return "_".join([first.subject, *names, *kind, profile if profile and config.is_usual else config.config_id])
 
 
@@ -160,17 +163,30 @@ def _two_level(config: TwoLevelConfig) -> tuple[str, dict[str, str]]:
     }
 
 
+def _two_level_decoder(config: TwoLevelDecoderConfig) -> tuple[str, dict[str, str]]:
+    """The same of a decoder under two levels of scales."""
+    rules, block = config.numerics, config.numerics.block
+    return f"{block.name} to {rules.destination.name} block decoder, convention {rules.convention}", {
+        "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, element 0 in the low bits",
+        "scale": f"block scale, {block.scale.name}",
+        "g": "scale of the tensor, fp32",
+        "y": f"{rules.block_size} {rules.destination.name} numbers, element 0 in the low bits",
+    }
+
+
 IN_WORDS: dict[str, Callable[..., tuple[str, dict[str, str]]]] = {
     "encode": _encoder,
     "decode": _decoder,
     "cast": _cast,
     "two_level_encode": _two_level,
+    "two_level_decode": _two_level_decoder,
 }
 COMPONENTS: dict[str, Callable[..., wiring.Component]] = {
     "encode": BlockConverter,
     "decode": BlockDecoder,
     "cast": Caster,
     "two_level_encode": TwoLevelConverter,
+    "two_level_decode": TwoLevelDecoder,
 }
 """By operation, what computes it."""
 

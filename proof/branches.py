@@ -169,5 +169,6 @@ JOINED: dict[str, Callable[..., dict[Role, np.ndarray]] | None] = {
     "decode": None,
     "cast": None,
     "two_level_encode": None,
+    "two_level_decode": None,
 }
 """By the name of the operation, more variants; none where every element goes its own way."""

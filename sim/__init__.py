@@ -2,7 +2,15 @@
 
 from .regression import Regression, test
 from .verification import Verification, verify
-from .verilated import Verilated, VerilatedCast, VerilatedDecoder, VerilatedTwoLevel, verilate, verilate_configuration
+from .verilated import (
+    Verilated,
+    VerilatedCast,
+    VerilatedDecoder,
+    VerilatedTwoLevel,
+    VerilatedTwoLevelDecoder,
+    verilate,
+    verilate_configuration,
+)
 
 __all__ = [
     "Regression",
@@ -11,6 +19,7 @@ __all__ = [
     "VerilatedCast",
     "VerilatedDecoder",
     "VerilatedTwoLevel",
+    "VerilatedTwoLevelDecoder",
     "test",
     "verify",
     "verilate",

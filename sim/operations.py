@@ -10,7 +10,18 @@ import numpy as np
 
 from ..hdl import HardwareConfig
 from ..spec import Operation, Role
-from . import casting, casting_causes, causes, decoding, decoding_causes, encoding, two_level, two_level_causes
+from . import (
+    casting,
+    casting_causes,
+    causes,
+    decoding,
+    decoding_causes,
+    encoding,
+    two_level,
+    two_level_causes,
+    two_level_decoding,
+    two_level_decoding_causes,
+)
 from .stimuli import random_bits
 from .table_driver import with_rows
 from .transactions import Transactions
@@ -139,6 +150,23 @@ OPERATIONS: dict[str, Simulated] = {
         only=two_level_causes.only,
         described=two_level.described,
         of_tensor=two_level.of_tensor,
+    ),
+    "two_level_decode": Simulated(
+        golden=two_level_decoding.golden,
+        kinds=("standard", "pairs", "random"),
+        stimuli=two_level_decoding.stimuli,
+        random=two_level_decoding.random,
+        regression=two_level_decoding.regression,
+        sample=two_level_decoding.sample,
+        few=two_level_decoding.few,
+        usual=two_level_decoding.usual,
+        single=two_level_decoding.single_bits,
+        hard=two_level_decoding.hard,
+        swept=two_level_decoding.swept,
+        causes=two_level_decoding_causes.CAUSES,
+        why=two_level_decoding_causes.causes,
+        only=two_level_decoding_causes.only,
+        described=two_level_decoding.described,
     ),
 }
 """By the name of the operation."""

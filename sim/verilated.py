@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,7 +15,8 @@ from ..models.cast import cast_array, uncast_array
 from ..models.decode import decoded
 from ..models.source import DTYPES, widen
 from ..models.two_level import Constants, TensorAmax, two_level_array
-from ..spec import Cast, Decode, Encode, Operation, Role, TwoLevelEncode
+from ..models.two_level_decode import two_level_decoded
+from ..spec import Cast, Decode, Encode, Operation, Role, TwoLevelDecode, TwoLevelEncode
 from .driver import Driver, build
 from .handshake import StalledDriver
 from .table_driver import TableDriver
@@ -26,6 +27,7 @@ __all__ = [
     "VerilatedCast",
     "VerilatedDecoder",
     "VerilatedTwoLevel",
+    "VerilatedTwoLevelDecoder",
     "driver_of",
     "verilate",
     "verilate_configuration",
@@ -183,6 +185,36 @@ class VerilatedTwoLevel:
         scales[:], codes[:] = made[Role.SCALE][:, 0], made[Role.CODES]
 
 
+class VerilatedTwoLevelDecoder:
+    """A Verilated decoder under two levels of scales. Call it like `models.dequantize`, without rules; it returns the
+    same.
+
+    One with registers is given gaps on both sides, and raises `handshake.HandshakeError` where not every block has its
+    one result in its place.
+    """
+
+    def __init__(self, driver: Driver, numerics: TwoLevelDecode) -> None:
+        self.driver, self.numerics = driver, numerics
+
+    def __call__(self, q: BlockArray) -> np.ndarray:
+        return two_level_decoded(q, self.numerics, self.decode_blocks)
+
+    def decode_blocks(
+        self, scales: np.ndarray, codes: np.ndarray, rules: TwoLevelDecode, tensor_scale: np.ndarray, y: np.ndarray
+    ) -> None:
+        """Decode whole blocks into a given array, as `models.two_level_decode.decode_blocks` does."""
+        if rules != self.numerics:
+            raise ValueError("a Verilated decoder decodes under the rules that it was built for only")
+        given = {Role.CODES: codes, Role.SCALE: scales[:, None]}
+        if any(port.role is Role.TENSOR_SCALE for port in rules.ports):
+            given[Role.TENSOR_SCALE] = np.broadcast_to(tensor_scale, len(codes)).view(np.uint32)[:, None]
+        y.view(f"u{y.itemsize}")[:] = self.driver(Transactions(given))[Role.NUMBERS]
+
+
+AnyVerilated: TypeAlias = Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel | VerilatedTwoLevelDecoder
+"""The Verilated design of any operation."""
+
+
 def _in_words(values: np.ndarray, lanes: int) -> np.ndarray:
     """Values of any shape as (n, lanes), the last row completed with zeros."""
     flat = values.reshape(-1)
@@ -218,16 +250,17 @@ def verilate(config: Format, profile: str | None = None, **fields: Unpack[Conver
     return found
 
 
-VERILATED: dict[str, Callable[[Driver, Any], Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel]] = {
+VERILATED: dict[str, Callable[[Driver, Any], AnyVerilated]] = {
     Encode.name: lambda driver, config: Verilated(driver, config.modes),
     Decode.name: lambda driver, config: VerilatedDecoder(driver, config.numerics),
     Cast.name: lambda driver, config: VerilatedCast(driver, config.numerics),
     TwoLevelEncode.name: lambda driver, config: VerilatedTwoLevel(driver, config.numerics),
+    TwoLevelDecode.name: lambda driver, config: VerilatedTwoLevelDecoder(driver, config.numerics),
 }
 """By the name of the operation, what calls a Verilated design."""
 
 
-def verilate_configuration(config: HardwareConfig) -> Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel:
+def verilate_configuration(config: HardwareConfig) -> AnyVerilated:
     """The Verilated design of a configuration, as a function. Raises `ToolError` where Verilator or the C++ compiler
     is missing.
     """

@@ -33,7 +33,21 @@ CAST_STAGES = {"number": "number_cast"}
 TWO_LEVEL_STAGES = {"maximum": "two_level_maximum", "scale": "scale_unit", "factor": "factor_unit", "lane": "lane"}
 """The same of an encoder under two levels of scales."""
 
-STAGES_OF = {"encode": STAGES, "decode": DECODER_STAGES, "cast": CAST_STAGES, "two_level_encode": TWO_LEVEL_STAGES}
+TWO_LEVEL_DECODER_STAGES = {
+    "scaled factor": "scaled_factor",
+    "reduced factor": "reduced_factor",
+    "products": "product_unit",
+    "lane": "element_choice",
+}
+"""The same of a decoder under two levels of scales. Only a largest magnitude as the tensor scale is reduced."""
+
+STAGES_OF = {
+    "encode": STAGES,
+    "decode": DECODER_STAGES,
+    "cast": CAST_STAGES,
+    "two_level_encode": TWO_LEVEL_STAGES,
+    "two_level_decode": TWO_LEVEL_DECODER_STAGES,
+}
 """By the name of the operation."""
 
 TOP = "converter"

@@ -19,6 +19,14 @@ def test_emit_verify_and_synth(passes, tmp_path):
     assert mapped["whole"]["luts"] > 0 and set(mapped["stages"]) == {"factor", "element decoder"}
 
 
+def test_two_levels_of_scales(passes, tmp_path):
+    asked = ["nvfp4", "--op", "decode", "--profile", "nvfp4_ao", "--set", "destination=bf16"]
+    written = json.loads(passes("emit", *asked, "-o", tmp_path, "--json"))
+    assert written["name"].startswith("nvfp4_decode_") and written["numerics"]["operation"] == "two_level_decode"
+    found = json.loads(passes("verify", *asked, "--blocks", 1000, "--json"))
+    assert found["passed"] and set(found["counts"]) == {"pairs", "random"}
+
+
 def test_compare(passes):
     text = passes("compare", "ocp", "te", "--op", "decode", "--format", "e2m1")
     assert text.startswith("e2m1: ocp (A) and te (B) differ on 30 of 4,096 pairs of a scale byte and a code, to fp32\n")
@@ -68,7 +76,8 @@ def test_a_decoder_that_differs_fails(monkeypatch, passes, capsys):
         ),
         (["emit", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
         (["emit", "idma", "--op", "decode"], "'idma' is a profile: mxcast emit e4m3 --op decode --profile idma"),
-        (["emit", "nvfp4", "--op", "decode"], "emit --op decode does not take nvfp4 yet"),
+        (["prove", "nvfp4", "--op", "decode"], "prove --op decode does not take nvfp4 yet"),
+        (["emit", "nvfp4", "--op", "cast"], "emit --op cast does not take nvfp4 yet"),
         (["verify", "e4m3", "--op", "decode", "--stimuli", "corner"], "stimuli must be one of standard, pairs, random"),
         (["verify", "e4m3", "--op", "decode", "--exhaustive"], "--exhaustive, --tensors and --pad are of encoders"),
         (["prove", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
