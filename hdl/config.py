@@ -377,12 +377,14 @@ class TwoLevelConfig(HardwareConfig[TwoLevelEncode]):
             ),
             f"hardware for {rules.block.name} takes {' and '.join(one.name for one in TWO_LEVEL_SOURCES)} numbers, not "
             f"{rules.source.name}": rules.source not in TWO_LEVEL_SOURCES,
-            f"hardware rounds elements by rne, not by {rules.rounding}": rules.rounding is not Rounding.RNE,
             "hardware tries no second scale: four_over_six must be off": rules.four_over_six is not FourOverSix.OFF,
             f"hardware makes scales {E4M3.name}, not {rules.block.scale.name}": rules.block.scale != E4M3,
             f"hardware converts blocks along one axis, not {rules.block.name}": len(rules.block.shape) > 1,
         }
         micro = self.microarchitecture
+        refused[f"the form {micro.form} rounds elements by rne, not by {rules.rounding}: leave form as product"] = (
+            rules.rounding is not Rounding.RNE and micro.form is not TwoLevelForm.PRODUCT
+        )
         refused["the form table has no registers: leave out registered_after"] = (
             micro.form is TwoLevelForm.TABLE and bool(micro.registered_after)
         )
@@ -620,8 +622,9 @@ def two_level_config(
     ----------
     block : ``nvfp4`` or ``nvfp4_32``, a `TwoLevelEncode`, or a `TwoLevelConfig`, which is returned as it is
     profile : the name of the profile that gives the rules; ``nvfp4_te`` unless given
-    fields : those that differ from the profile, and those of `TwoLevelArchitecture`; ``target`` and ``optimize`` are
-        taken, and the hardware is the same for all of them
+    fields : those that differ from the profile, and those of `TwoLevelArchitecture`; the form is ``thresholds``,
+        or ``product`` under stochastic rounding, unless given; ``target`` and ``optimize`` are taken, and the hardware
+        is the same for all of them
 
     Raises
     ------
@@ -640,6 +643,8 @@ def two_level_config(
     known = [*(f.name for f in dataclasses.fields(TwoLevelEncode)), "block_size"]
     given, micro, *_ = _taken_apart(fields, known, TwoLevelArchitecture)
     operation = two_level(block, profile, **given)
+    if operation.rounding is not Rounding.RNE:
+        micro.setdefault("form", TwoLevelForm.PRODUCT)
     return TwoLevelConfig(
         numerics=operation, microarchitecture=TwoLevelArchitecture(**micro), profile=profile_of(operation, profile)
     )

@@ -36,7 +36,7 @@ SIGNALS = {
         ("p", "scale", "random", "y", "base", "nan", "inf", "zero", "carry", "reach", "beyond", "lowest", "near")
     ),
     "cast": frozenset(("x", "p", "random", "y")),
-    "two_level_encode": frozenset(("x", "k", "d", "scale", "p", "amax", "significand", "exponent")),
+    "two_level_encode": frozenset(("x", "k", "d", "random", "scale", "p", "amax", "significand", "exponent")),
     "two_level_decode": frozenset(("p", "scale", "g", "y", "factor", "products")),
 }
 """By operation, names of the top module's own signals, which a module of the same name would hide."""
@@ -158,6 +158,7 @@ def _two_level(config: TwoLevelConfig) -> tuple[str, dict[str, str]]:
             for port in config.operation_ports
             if port.role in ROW
         },
+        "random": f"{rules.random_bits} random bits for each element, those of element 0 in the low bits",
         "scale": f"block scale, {block.scale.name}",
         "p": f"{rules.block_size} {block.element.name} codes of {block.element.bits} bits, element 0 in the low bits",
     }

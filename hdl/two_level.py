@@ -93,6 +93,7 @@ class TwoLevelConverter(Pipeline[TwoLevelConfig]):
     x : in, ``block_size`` numbers of the source, element 0 in the low bits
     k, d : in, the constants of the tensor, where the order has some
     row_start, row_cells, row_thresholds : in, in place of d, the row of the table of thresholds that `scale` chooses
+    random : in, ``random_bits`` for each element, those of element 0 in the low bits; under stochastic rounding
     scale : out, the scale byte
     p : out, ``block_size`` codes, element 0 in the low bits
     i_valid, o_ready : in; with registers
@@ -134,12 +135,14 @@ class TwoLevelConverter(Pipeline[TwoLevelConfig]):
         told = {name: getattr(factor, name) for name in factor.signature.members if name in asked}
         if "nan_sign" in asked:
             told["nan_sign"] = now.scale[-1]
-        now = now.crossed("factor", control=("x",), scale=now.scale, **told)
+        now = now.crossed("factor", control=("x", "random"), scale=now.scale, **told)
         for lane, element in enumerate(elements):
             element.kind = "lane"
             m.submodules[lane_name("element", lane, rules)] = instantiated(element, platform)
             m.d.comb += element.x.eq(now.x.word_select(lane, width))
             m.d.comb += [getattr(element, name).eq(now.values[name]) for name in told]
+            if rules.random_bits:
+                m.d.comb += element.random.eq(now.random.word_select(lane, rules.random_bits))
         codes = {lane_name("p", lane, rules): element.p for lane, element in enumerate(elements)}
         now = now.crossed("output", control=(), scale=now.scale, **codes)
         m.d.comb += self.scale.eq(now.scale)

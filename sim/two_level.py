@@ -52,7 +52,8 @@ def golden(rules: TwoLevelEncode, entering: Transactions) -> Transactions:
     k, d = (one if words is None else words[:, 0].view(np.float32) for words in map(entering.get, CONSTANTS))
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
     numbers = blocks.view(np.float32) if blocks.dtype == np.uint32 else blocks
-    encode_blocks(numbers, rules, Constants(k, d, one), scales, codes)
+    random = entering.get(Role.RANDOM) if rules.random_bits else None
+    encode_blocks(numbers, rules, Constants(k, d, one), scales, codes, random)
     return Transactions({Role.SCALE: scales[:, None], Role.CODES: codes})
 
 
@@ -143,7 +144,7 @@ def described(
     block, digits = given[Role.NUMBERS][0], rules.source.bits // 4
     codes, got = expected[Role.CODES][0], actual[Role.CODES][0]
     scale, got_scale = (int(side[Role.SCALE][0, 0]) for side in (expected, actual))
-    values = code_values(rules.block.element)
+    values, bits = code_values(rules.block.element), given.get(Role.RANDOM)
     constants = "".join(
         f", {name} = 0x{int(words[0, 0]):08X}"
         for role, name in CONSTANTS.items()
@@ -151,8 +152,9 @@ def described(
     )
     lines = [f"{title}: scale expected 0x{scale:02X}, got 0x{got_scale:02X}{constants}"]
     for lane in np.flatnonzero(codes != got)[:SHOWN]:
+        drawn = "" if bits is None else f" with random bits {int(bits[0, lane]):#x}"
         lines.append(
-            f"    element {lane}: input 0x{int(block[lane]):0{digits}X}, expected {codes[lane]} "
+            f"    element {lane}: input 0x{int(block[lane]):0{digits}X}{drawn}, expected {codes[lane]} "
             f"({values[codes[lane]]:g}), got {got[lane]} ({values[got[lane]]:g})"
         )
     lines.append(f"    the block: {','.join(f'0x{int(number):0{digits}X}' for number in block)}")

@@ -31,6 +31,9 @@ FINEST = (0, 0x00000001, 0x00000002, 0x000FFFFF, 0x00400000, 0x007FFFFF, SMALLES
 BOUNDARIES = np.array([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5], np.float32)
 """Halfway between two elements."""
 
+STEPS = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+"""The elements."""
+
 AMAX_OF: dict[Order, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     Order.TE: lambda t, k: t / k,
     Order.PAPER: lambda t, k: t / k * np.float32(6),
@@ -118,12 +121,23 @@ def boundary(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
         b = _beside(AMAX_OF[rules.order](t.astype(np.float32), constants.k), rules, rng)
         ratio = order.ratio(b.view(np.float32), constants.k, rules.scale_format)
         factor = order.factor(scales[nearest_codes(ratio, rules.scale_format)], constants.d)
-        marks = rng.choice(BOUNDARIES, (blocks, rules.block_size - 1))
+        marks = _marks(rules, (blocks, rules.block_size - 1), rng)
         numbers = _beside(marks / factor[:, None], rules, rng)
     signs = rng.integers(0, 2, (blocks, rules.block_size), np.uint32) << np.uint32(31)
     patterns = np.concatenate([b[:, None], numbers], axis=1) | signs
     lanes = rng.permuted(np.tile(np.arange(rules.block_size), (blocks, 1)), axis=1)
     return with_constants(rules, _narrowed(rules, np.take_along_axis(patterns, lanes, axis=1)), tensors)
+
+
+def _marks(rules: TwoLevelEncode, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Scaled numbers at which codes go one up; with random bits, under some of these. Random bits of all zeros and of
+    all ones are drawn more often, and so are their marks.
+    """
+    if not rules.random_bits:
+        return rng.choice(BOUNDARIES, shape)
+    code, parts = rng.integers(0, len(STEPS) - 1, shape), 1 << rules.random_bits
+    part = np.where(rng.integers(0, 2, shape), rng.integers(1, parts + 1, shape), rng.choice([1, parts], shape))
+    return (STEPS[code] + np.diff(STEPS)[code] * part / parts).astype(np.float32)
 
 
 def _beside(values: np.ndarray, rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:

@@ -180,7 +180,8 @@ class VerilatedTwoLevel:
         every = {Role.SCALE_CONSTANT: constants.k, Role.ELEMENT_CONSTANT: constants.d}
         words = {role: np.broadcast_to(one, len(blocks)).view(np.uint32)[:, None] for role, one in every.items()}
         entering = {port.role for port in numerics.ports if port.direction == "input"}
-        given = {Role.NUMBERS: blocks.view(f"u{blocks.itemsize}"), **words}
+        drawn = {} if random is None else {Role.RANDOM: random}
+        given = {Role.NUMBERS: blocks.view(f"u{blocks.itemsize}"), **words, **drawn}
         made = self.driver(Transactions({role: one for role, one in given.items() if role in entering}))
         scales[:], codes[:] = made[Role.SCALE][:, 0], made[Role.CODES]
 

@@ -69,6 +69,42 @@ def test_registers(registers):
     assert result.passed, result.report
 
 
+@pytest.mark.parametrize(
+    "order, fields",
+    [
+        ("te", {"source": "fp32"}),
+        ("te", {"source": "bf16", "random_bits": 16, "registered_after": "amax,factor,output"}),
+        pytest.param("paper", {"source": "fp32", "random_bits": 1}, marks=pytest.mark.slow),
+    ],
+)
+def test_stochastic_rounding(order, fields):
+    """The usual form under it is the product."""
+    config, design = made(order, rounding="sr", **fields)
+    assert config.microarchitecture.form is TwoLevelForm.PRODUCT
+    result = verify(config, design=design, blocks=10_000)
+    assert result.passed, result.report
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda bits: np.roll(bits, 1, axis=1),
+        lambda bits: np.minimum(bits, 0xFE),
+        lambda bits: np.maximum(bits, 1),
+        lambda bits: 0xFF - bits,
+    ],
+    ids=["those of the next element", "never all ones", "never zero", "inverted"],
+)
+def test_wrong_random_bits_are_found(change):
+    config, design = made("te", source="fp32", rounding="sr")
+
+    def planted(given: Transactions) -> Transactions:
+        return design(given.with_arrays({Role.RANDOM: change(given[Role.RANDOM]).astype(np.uint16)}))
+
+    result = verify(config, design=planted, blocks=1000, stimuli="boundary")
+    assert not result.passed and "with random bits 0x" in result.report
+
+
 def test_thresholds_by_definition():
     """The product with a threshold is rounded to the mark or beyond, the one with the number before it is not."""
     rng, one = np.random.default_rng(1), 1 << 23
@@ -99,6 +135,9 @@ def test_it_is_called_like_quantize():
     for given in ({}, {"tensor_amax": 10.0}, {"row_scaled": True}, {"tensor_amax": lambda amax: 2 * amax}):
         expected = mxcast.quantize(x, "nvfp4", pad=True, **given)
         assert mxcast.verilate("nvfp4")(x, pad=True, **given) == expected
+    random = np.random.default_rng(8).integers(0, 256, (3, 40), np.uint16)
+    expected = mxcast.quantize(x, "nvfp4", pad=True, rounding="sr", random=random)
+    assert mxcast.verilate("nvfp4", rounding="sr")(x, pad=True, random=random) == expected
 
 
 @pytest.mark.parametrize("order", ["te", "paper", "ao"])
@@ -183,6 +222,10 @@ def test_configurations_survive_json_and_the_command_line():
     config = two_level_config("nvfp4", "nvfp4_ao", source="bf16")
     assert config_of(config.to_dict()) == config
     assert command_line(config) == "nvfp4 --profile nvfp4_ao --set source=bf16"
+    stochastic = two_level_config("nvfp4", rounding="sr")
+    assert (
+        command_line(stochastic) == "nvfp4 --profile nvfp4_te --set rounding=sr --set random_bits=8 --set form=product"
+    )
     assert verilog(two_level_config("nvfp4")).startswith("// nvfp4_nvfp4_te: fp32 to nvfp4 block")
     assert two_level_config("nvfp4", block_size=32).numerics.block_size == 32
 
@@ -193,7 +236,10 @@ def test_configurations_survive_json_and_the_command_line():
         ({"order": "modelopt"}, "hardware computes the orders te, paper, ao, ao_single, not modelopt"),
         ({"source": "fp16"}, "hardware for nvfp4 takes fp32 and bf16 numbers, not fp16"),
         ({"form": "table", "registered_after": "scale"}, "the form table has no registers"),
-        ({"rounding": "sr"}, "hardware rounds elements by rne, not by sr"),
+        (
+            {"rounding": "sr", "form": "table"},
+            "the form table rounds elements by rne, not by sr: leave form as product",
+        ),
         ({"order": "paper", "four_over_six": "mae"}, "hardware tries no second scale: four_over_six must be off"),
     ],
 )
