@@ -15,6 +15,7 @@ from .hdl import (
     AnyFields,
     CastConfig,
     DecoderConfig,
+    HadamardConfig,
     TwoLevelConfig,
     TwoLevelDecoderConfig,
     configuration,
@@ -23,6 +24,7 @@ from .hdl import (
 from .hdl import CastHardwareFields as CastingRules
 from .hdl import ConverterFields as Rules
 from .hdl import DecoderFields as DecodingRules
+from .hdl import HadamardFields as HadamardRules
 from .hdl import TwoLevelDecoderFields as TwoLevelDecodingRules
 from .hdl import TwoLevelHardwareFields as TwoLevelRules
 from .models import cast, uncast
@@ -32,7 +34,7 @@ from .models.block_array import Quantized
 from .models.decode import dequantize
 from .models.two_level import TensorAmax, quantize_two_level
 from .spec import PROFILES as profiles
-from .spec import TwoLevelDecode, TwoLevelEncode, TwoLevelFields, is_two_level
+from .spec import Hadamard, TwoLevelDecode, TwoLevelEncode, TwoLevelFields, is_two_level
 from .spec.names import named_blocks
 from .tensors.saved import load, save
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         Verilated,
         VerilatedCast,
         VerilatedDecoder,
+        VerilatedHadamard,
         VerilatedTwoLevel,
         VerilatedTwoLevelDecoder,
     )
@@ -199,6 +202,16 @@ def verilate(
 ) -> VerilatedCast: ...
 
 
+@overload
+def verilate(
+    format: Literal["hadamard16"] | Hadamard | HadamardConfig,
+    profile: str | None = None,
+    *,
+    op: Literal["hadamard"],
+    **rules: Unpack[HadamardRules],
+) -> VerilatedHadamard: ...
+
+
 def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **rules: Any) -> AnyVerilated:
     """The emitted Verilog as a NumPy function, compiled by Verilator: the same arguments and results as `quantize`, as
     `dequantize`, or as `cast` and `uncast`.
@@ -206,14 +219,14 @@ def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **r
     Parameters
     ----------
     format, profile, rules : the converter; one with modes is in mode 0, and its `Verilated.mode` gives the others
-    op : ``encode``; ``decode`` with rules of a decoder; or ``cast`` with rules of a cast, with ``destination`` of the
-        way back
+    op : ``encode``; ``decode`` with rules of a decoder; ``cast`` with rules of a cast, with ``destination`` of the
+        way back; or ``hadamard`` of the format ``hadamard16``
 
     Returns
     -------
-    Verilated, VerilatedTwoLevel, VerilatedDecoder, VerilatedTwoLevelDecoder or VerilatedCast
+    Verilated, VerilatedTwoLevel, VerilatedDecoder, VerilatedTwoLevelDecoder, VerilatedCast or VerilatedHadamard
         call it as `quantize`, with ``x``, ``axis``, ``pad`` and ``random``, and of NVFP4 ``tensor_amax``; as
-        `dequantize`, with ``q`` and ``random``; or with an array and ``random``
+        `dequantize`, with ``q`` and ``random``; with an array and ``random``; or, of ``hadamard``, with an array
 
     Raises
     ------
@@ -244,7 +257,7 @@ def emit(
     Parameters
     ----------
     format, profile, rules : the converter
-    op : its operation, ``encode``, ``decode`` or ``cast``, of which profile and rules are
+    op : its operation, ``encode``, ``decode``, ``cast`` or ``hadamard``, of which profile and rules are
     out : the folder for ``<name>/rtl/``
     name : the top module's name; one that says format and profile unless given
     force : replace files that somebody has edited
@@ -285,7 +298,7 @@ def verify(
     Parameters
     ----------
     format, profile, rules : the converter
-    op : its operation, ``encode``, ``decode`` or ``cast``, of which profile and rules are
+    op : its operation, ``encode``, ``decode``, ``cast`` or ``hadamard``, of which profile and rules are
     stimuli : ``standard``, or another kind of the operation; of ``encode`` ``corner``, ``boundary``, ``distance``,
         ``random``, ``stratified`` and ``exhaustive``
     blocks : how many random blocks
@@ -390,7 +403,7 @@ def synth(
     Parameters
     ----------
     format, profile, rules : the converter, built for the target
-    op : its operation, ``encode``, ``decode`` or ``cast``, of which profile and rules are
+    op : its operation, ``encode``, ``decode``, ``cast`` or ``hadamard``, of which profile and rules are
     target : ``xcu``, ``ecp5``, ``ice40``, ... (``mxcast list targets``)
     liberty : a file of standard cells, for the target ``asic``
     stages : count each part alone, too

@@ -77,7 +77,7 @@ def verify(
 ) -> None:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
     output = Output(json, quiet, verbose)
-    asked = request("verify {}", format, profile, set, config, target=target, output=output, op=op, two_levels=True)
+    asked = request("verify {}", format, profile, set, config, target=target, output=output, op=op, of_any=True)
     if op != "encode" and (exhaustive or tensors is not None or pad):
         raise ValueError(f"--exhaustive, --tensors and --pad are of encoders: leave them out with --op {op}")
     if exhaustive:
@@ -160,7 +160,7 @@ def test(
     """Run the cocotb regression on the emitted Verilog."""
     output = Output(json, quiet, verbose)
     asked = request(
-        "test {}", format, profile, set, config, name=name, target=target, output=output, op=op, two_levels=True
+        "test {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True
     )
     if asked.many and (vectors or rtl):
         raise ValueError("--vectors and --rtl are of one converter: give one format")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ..hdl import CONFIGURATIONS, CastConfig, ConverterConfig, DecoderConfig
+from ..hdl import CastConfig, ConverterConfig, DecoderConfig
 from ..spec import (
     SCALARS,
     TWO_LEVEL,
@@ -86,15 +86,16 @@ def compare(
     output = Output(json, quiet, verbose)
     both = dict(map(assignment, set or ()))
     sides = [_side(text, both) for text in (a, b)]
-    op = known_name("operation", op, CONFIGURATIONS)
+    op = known_name("operation", op, COMPARED)
     if op == "encode" and (is_two_level(format) or all(side.profile in TWO_LEVEL for side in sides)):
         result = _two_level("nvfp4" if format == ALL else format, sides, output)
         output.document(result)
         if expect_equal and not result["equal"]:
             raise typer.Exit(ExitCode.FAILED)
         return
-    compared = {"encode": _encoders, "decode": _decoders, "cast": _casts}[op]
-    results = compared([_name(name, op) for name in (FORMATS[op] if format == ALL else [format])], sides, force, output)
+    results = COMPARED[op](
+        [_name(name, op) for name in (FORMATS[op] if format == ALL else [format])], sides, force, output
+    )
     output.document(results if format == ALL else results[0])
     if expect_equal and not all(result["equal"] for result in results):
         raise typer.Exit(ExitCode.FAILED)
@@ -143,6 +144,14 @@ def _casts(names: list[str], sides: list[Side], force: bool, output: Output) -> 
         results.append(certificate.to_dict())
         _show_casts(name, sides, certificate, output)
     return results
+
+
+COMPARED: dict[str, Callable[[list[str], list[Side], bool, Output], list[dict]]] = {
+    "encode": _encoders,
+    "decode": _decoders,
+    "cast": _casts,
+}
+"""By operation, what compares formats."""
 
 
 def _two_level(name: str, sides: list[Side], output: Output) -> dict[str, Any]:

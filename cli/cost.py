@@ -62,7 +62,7 @@ def synth(
     usual = "asic" if liberty is not None else "ecp5" if pnr else "xcu"
     target = known_name("target", usual if target is None else target, TARGETS)
     built_for = TARGETS[target].optimized_as
-    asked = request("synth {}", format, profile, set, config, target=built_for, output=output, op=op, two_levels=True)
+    asked = request("synth {}", format, profile, set, config, target=built_for, output=output, op=op, of_any=True)
     for chosen in asked.configs:
         output.configuration(chosen)
     if pnr:

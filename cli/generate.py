@@ -54,7 +54,7 @@ def emit(
     if target is None and vendor == "vivado":
         target = "xcu"
     asked = request(
-        "emit {}", format, profile, set, config, name=name, target=target, output=output, op=op, two_levels=True
+        "emit {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True
     )
     if vendor is None and not (part is None and period is None):
         raise ValueError("--part and --period belong to the project of a vendor: give --vendor too")

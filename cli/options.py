@@ -27,6 +27,7 @@ from ..spec import (
     TWO_LEVEL,
     TWO_LEVEL_DECODE_RULES,
     TWO_LEVEL_RULES,
+    Hadamard,
     TwoLevelEncode,
     is_two_level,
     two_level,
@@ -133,6 +134,7 @@ KEYS = {
     "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
     "two_level_encode": [*TWO_LEVEL_KEYS, *TWO_LEVEL_CHOICES, *BUILT],
     "two_level_decode": ["destination", "block_size", *TWO_LEVEL_DECODE_RULES, "scale_max", *BUILT],
+    "hadamard": ["signs", *BUILT],
 }
 """By operation, what --set takes."""
 
@@ -142,6 +144,7 @@ FORMATS: dict[str, Iterable[str]] = {
     "cast": SCALARS,
     "two_level_encode": ("nvfp4", "nvfp4_32"),
     "two_level_decode": ("nvfp4", "nvfp4_32"),
+    "hadamard": ("hadamard16",),
 }
 """By operation, what ``all`` formats are."""
 
@@ -180,13 +183,14 @@ def request(
     allow_all: bool = True,
     output: Output | None = None,
     op: str = "encode",
-    two_levels: bool = False,
+    of_any: bool = False,
 ) -> Request:
     """What the options mean; those of the command line win over the file ``config``.
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
     configuration, and of one mode. ``output`` shows that registers are being chosen; a command without one takes no
-    registers. With ``two_levels`` the format may have two levels of scales. Raises ValueError and TypeError.
+    registers. With ``of_any`` the operation may be any that has hardware, one under two levels of scales among them.
+    Raises ValueError and TypeError.
     """
     op = known_name("operation", op, OPERATIONS)
     if config and op != "encode":
@@ -197,8 +201,10 @@ def request(
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
     if is_instruction(format) and op != "cast":
         raise ValueError(f"{format} is a cast: mxcast {usage.format(format)} --op cast")
+    if op == Hadamard.name and not of_any:
+        raise ValueError(f"{usage.split()[0]} does not take --op {op} yet")
     if any(is_two_level(one.strip()) for one in format.split(",")):
-        if not two_levels or op not in UNDER_TWO_LEVELS or "," in format:
+        if not of_any or op not in UNDER_TWO_LEVELS or "," in format:
             asked = usage.split()[0] + ("" if op == "encode" else f" --op {op}")
             raise ValueError(f"{asked} does not take {format} yet")
         op = UNDER_TWO_LEVELS[op]

@@ -40,6 +40,8 @@ from .config import (
     DecoderConfig,
     DecoderFields,
     Format,
+    HadamardConfig,
+    HadamardFields,
     HardwareConfig,
     TwoLevelConfig,
     TwoLevelDecoderConfig,
@@ -50,6 +52,7 @@ from .config import (
     configuration,
     converter_config,
     decoder_config,
+    hadamard_config,
     two_level_config,
     two_level_decoder_config,
 )
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
     from .decoder import BlockDecoder
     from .element import ElementQuantizer
     from .emission import default_name, describe, emit, verilog
+    from .hadamard import HadamardTransform
     from .random_source import RandomSource
     from .scale import ScaleUnit
     from .stream import StreamConverter
@@ -98,6 +102,9 @@ __all__ = [
     "ElementQuantizer",
     "Format",
     "Goal",
+    "HadamardConfig",
+    "HadamardFields",
+    "HadamardTransform",
     "HardwareConfig",
     "Lane",
     "Microarchitecture",
@@ -126,6 +133,7 @@ __all__ = [
     "describe",
     "emit",
     "fields_of",
+    "hadamard_config",
     "stages",
     "supports",
     "threshold_table",
@@ -140,6 +148,7 @@ MODULES = {
     "BlockDecoder": "decoder",
     "Caster": "caster",
     "ElementQuantizer": "element",
+    "HadamardTransform": "hadamard",
     "RandomSource": "random_source",
     "ScaleUnit": "scale",
     "StreamConverter": "stream",

@@ -35,6 +35,7 @@ __all__ = [
     "CastArchitecture",
     "DecoderArchitecture",
     "DecoderArchitectureFields",
+    "HadamardArchitecture",
     "Lane",
     "Microarchitecture",
     "MicroarchitectureFields",
@@ -185,6 +186,11 @@ class CastArchitecture(Architecture):
 @dataclass(frozen=True, kw_only=True)
 class TwoLevelDecoderArchitecture(Architecture):
     """That of a decoder under two levels of scales, which has one form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HadamardArchitecture(Architecture):
+    """That of a Hadamard transform, which has one form."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         CastConfig,
         ConverterConfig,
         DecoderConfig,
+        HadamardConfig,
         HardwareConfig,
         TwoLevelConfig,
         TwoLevelDecoderConfig,
@@ -61,6 +62,9 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
 
     Of a decoder under two levels of scales: ``input``; ``scaled``, the product of both scales; ``reduced``, where the
     tensor scale is a largest magnitude; ``products``, the results of all codes; and ``output``.
+
+    Of a Hadamard transform: ``input``; ``aligned``, the numbers as integers; ``level1`` to ``level4``, their sums and
+    differences; and ``output``.
     """
     return STAGES[config.numerics.name](config)
 
@@ -93,12 +97,17 @@ def _of_two_level_decoder(config: TwoLevelDecoderConfig) -> tuple[str, ...]:
     return "input", "scaled", *reduced, "products", "output"
 
 
+def _of_hadamard(config: HadamardConfig) -> tuple[str, ...]:
+    return "input", "aligned", "level1", "level2", "level3", "level4", "output"
+
+
 STAGES: dict[str, Callable[..., tuple[str, ...]]] = {
     "encode": _of_encoder,
     "decode": _of_decoder,
     "cast": _of_cast,
     "two_level_encode": _of_two_level,
     "two_level_decode": _of_two_level_decoder,
+    "hadamard": _of_hadamard,
 }
 """By the name of the operation."""
 

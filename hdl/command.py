@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from ..spec import OTHER_BLOCKS, Cast, Encode, Operation
+from ..spec import OTHER_BLOCKS, Cast, Encode, Hadamard, Operation
 from ..spec.profiles import PROFILES_OF, like
 from .config import (
     CONFIGURATIONS,
@@ -14,6 +14,7 @@ from .config import (
     CastConfig,
     ConverterConfig,
     DecoderConfig,
+    HadamardConfig,
     HardwareConfig,
     TwoLevelConfig,
     TwoLevelDecoderConfig,
@@ -78,6 +79,8 @@ def _usual(operation: Operation, profile: str) -> dict[str, object]:
     found = like(operation, profile)
     if found is None:
         return {}
+    if isinstance(operation, Hadamard):
+        return found.by_name()
     if not isinstance(operation, Cast):
         named = OTHER_BLOCKS.get(str(found.by_name()["block"]))
         return found.by_name() | {"block_size": 32 if named is None else named.block_size}
@@ -93,7 +96,7 @@ def _of_decoder(config: DecoderConfig, targets: tuple[str, ...]) -> dict[str, st
 
 
 def _of_one_form(
-    config: CastConfig | TwoLevelConfig | TwoLevelDecoderConfig, targets: tuple[str, ...]
+    config: CastConfig | TwoLevelConfig | TwoLevelDecoderConfig | HadamardConfig, targets: tuple[str, ...]
 ) -> dict[str, str]:
     chosen, usual = config.microarchitecture, type(config.microarchitecture)()
     fields: dict[str, Any] = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(chosen)}
@@ -110,6 +113,7 @@ HARDWARE: dict[str, Callable[..., dict[str, str]]] = {
     "cast": _of_one_form,
     "two_level_encode": _of_one_form,
     "two_level_decode": _of_one_form,
+    "hadamard": _of_one_form,
 }
 """By the name of the operation, the fewest fields that say the hardware of a configuration that may be built for some
 targets.

@@ -6,7 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar, Unpack
+from typing import Any, Generic, TypeAlias, TypedDict, TypeVar, Unpack
 
 from ..spec import (
     BF16,
@@ -22,6 +22,7 @@ from ..spec import (
     EncodeFields,
     FloatFormat,
     FourOverSix,
+    Hadamard,
     NumberFormat,
     Operation,
     Order,
@@ -43,12 +44,14 @@ from ..spec import (
 )
 from ..spec.catalogue import known_name, unknown_name
 from ..spec.operation import operation_of
+from ..spec.profiles import profile_named
 from .architecture import (
     SUPPORTS,
     Architecture,
     CastArchitecture,
     DecoderArchitecture,
     DecoderArchitectureFields,
+    HadamardArchitecture,
     Microarchitecture,
     MicroarchitectureFields,
     TwoLevelArchitecture,
@@ -74,6 +77,8 @@ __all__ = [
     "DecoderConfig",
     "DecoderFields",
     "Format",
+    "HadamardConfig",
+    "HadamardFields",
     "HardwareConfig",
     "TwoLevelConfig",
     "TwoLevelDecoderConfig",
@@ -84,6 +89,7 @@ __all__ = [
     "configuration",
     "converter_config",
     "decoder_config",
+    "hadamard_config",
     "two_level_config",
     "two_level_decoder_config",
 ]
@@ -93,7 +99,7 @@ Format: TypeAlias = "str | BlockFormat | NumberFormat | Encode | ConverterConfig
 
 AnyFormat: TypeAlias = (
     "Format | Decode | DecoderConfig | Cast | CastConfig | TwoLevelEncode | TwoLevelConfig | TwoLevelDecode | "
-    "TwoLevelDecoderConfig"
+    "TwoLevelDecoderConfig | Hadamard | HadamardConfig"
 )
 """What names a format of any operation, or says all of one."""
 
@@ -144,6 +150,15 @@ class TwoLevelHardwareFields(TwoLevelFields, total=False):
 class TwoLevelDecoderFields(TwoLevelDecodeFields, total=False):
     """Those of `spec.TwoLevelDecode`, and of the hardware, which change no bit."""
 
+    registered_after: str | list[str] | tuple[str, ...]
+    optimize: str
+    target: str
+
+
+class HadamardFields(TypedDict, total=False):
+    """Those of `spec.Hadamard`, and of the hardware, which change no bit."""
+
+    signs: int
     registered_after: str | list[str] | tuple[str, ...]
     optimize: str
     target: str
@@ -462,7 +477,37 @@ class TwoLevelDecoderConfig(HardwareConfig[TwoLevelDecode]):
         )
 
 
-AnyConfig: TypeAlias = ConverterConfig | DecoderConfig | CastConfig | TwoLevelConfig | TwoLevelDecoderConfig
+@dataclass(frozen=True, kw_only=True)
+class HadamardConfig(HardwareConfig[Hadamard]):
+    """A Hadamard transform.
+
+    >>> [port.name for port in hadamard_config("hadamard16", registered_after="level2").ports]
+    ['clk', 'rst', 'x', 'i_valid', 'i_ready', 'y', 'o_valid', 'o_ready']
+    """
+
+    microarchitecture: HadamardArchitecture = field(default_factory=HadamardArchitecture)
+
+    def __post_init__(self) -> None:
+        if self.alternatives:
+            raise ValueError("a Hadamard transform has one mode")
+        super().__post_init__()
+
+    @property
+    def is_usual(self) -> bool:
+        return self.profile is not None and not self.latency
+
+    @classmethod
+    def from_dict(cls, parts: Mapping[str, Any]) -> HadamardConfig:
+        """The configuration that `to_dict` wrote."""
+        return cls(
+            numerics=Hadamard.from_dict(parts["numerics"]),
+            microarchitecture=HadamardArchitecture(**parts["microarchitecture"]),
+        )
+
+
+AnyConfig: TypeAlias = (
+    ConverterConfig | DecoderConfig | CastConfig | TwoLevelConfig | TwoLevelDecoderConfig | HadamardConfig
+)
 """That of any operation."""
 
 
@@ -476,6 +521,7 @@ def config_of(parts: Mapping[str, Any]) -> HardwareConfig:
         "cast": CastConfig,
         "two_level_encode": TwoLevelConfig,
         "two_level_decode": TwoLevelDecoderConfig,
+        "hadamard": HadamardConfig,
     }
     operation = operation_of(parts["numerics"])
     return kinds[operation.name].from_dict(parts)
@@ -690,6 +736,46 @@ def two_level_decoder_config(
     )
 
 
+def hadamard_config(
+    format: str | Hadamard | HadamardConfig, profile: str | None = None, **fields: Unpack[HadamardFields]
+) -> HadamardConfig:
+    """A configuration of a Hadamard transform.
+
+    Parameters
+    ----------
+    format : ``hadamard16``, a `Hadamard`, or a `HadamardConfig`, which is returned as it is
+    profile : ``te``, whose signs are those of Transformer Engine
+    fields : ``signs``, in place of those, and ``registered_after``; ``target`` and ``optimize`` are taken, and the
+        hardware is the same for all of them
+
+    Raises
+    ------
+    TypeError
+        for a value of the wrong kind, a profile or signs beside a `Hadamard`, and anything beside a `HadamardConfig`
+    ValueError
+        for an unknown name, and for signs of more than 16 bits
+
+    >>> hadamard_config("hadamard16", signs=0).numerics
+    Hadamard(signs=0, random_bits=0)
+    """
+    if isinstance(format, HadamardConfig):
+        if fields or profile is not None:
+            raise TypeError("a HadamardConfig is complete: profile and fields cannot be given beside it")
+        return format
+    given, micro, *_ = _taken_apart(fields, ["signs"], HadamardArchitecture)
+    if isinstance(format, Hadamard):
+        if given or profile is not None:
+            raise TypeError("an operation says all its rules: a profile or signs cannot be given beside it")
+        operation = format
+    else:
+        known_name("format", format, [Hadamard().subject])
+        profile_named(Hadamard.name, "te" if profile is None else profile)
+        operation = Hadamard(**given)
+    return HadamardConfig(
+        numerics=operation, microarchitecture=HadamardArchitecture(**micro), profile=profile_of(operation)
+    )
+
+
 def _taken_apart(
     fields: Mapping[str, Any], known: list[str], architecture: type[Architecture]
 ) -> tuple[dict[str, Any], dict[str, Any], Goal, str]:
@@ -711,6 +797,7 @@ CONFIGURATIONS: dict[str, Callable[..., AnyConfig]] = {
     Cast.name: cast_config,
     TwoLevelEncode.name: two_level_config,
     TwoLevelDecode.name: two_level_decoder_config,
+    Hadamard.name: hadamard_config,
 }
 """By the name of the operation, what makes a configuration of a format, a profile and fields."""
 

@@ -12,15 +12,24 @@ from typing import Any
 from amaranth.lib import wiring
 
 from ..host.files import claimed, regular, write_whole
-from ..spec import Encode, Role
+from ..spec import BF16, Encode, Role
 from ..spec.identifiers import identifier
 from .architecture import DecoderArchitecture, Lane, Microarchitecture, Quantizer
 from .block import BlockConverter
 from .boundaries import TOGETHER
 from .caster import Caster
 from .command import option_of
-from .config import CastConfig, ConverterConfig, DecoderConfig, HardwareConfig, TwoLevelConfig, TwoLevelDecoderConfig
+from .config import (
+    CastConfig,
+    ConverterConfig,
+    DecoderConfig,
+    HadamardConfig,
+    HardwareConfig,
+    TwoLevelConfig,
+    TwoLevelDecoderConfig,
+)
 from .decoder import BlockDecoder
+from .hadamard import HadamardTransform
 from .modules import convert
 from .package import core, file_list, templates
 from .random_source import RandomSource
@@ -38,6 +47,7 @@ SIGNALS = {
     "cast": frozenset(("x", "p", "random", "y")),
     "two_level_encode": frozenset(("x", "k", "d", "random", "scale", "p", "amax", "significand", "exponent")),
     "two_level_decode": frozenset(("p", "scale", "g", "y", "factor", "products")),
+    "hadamard": frozenset(("x", "y", "specials")),
 }
 """By operation, names of the top module's own signals, which a module of the same name would hide."""
 
@@ -175,12 +185,22 @@ def _two_level_decoder(config: TwoLevelDecoderConfig) -> tuple[str, dict[str, st
     }
 
 
+def _hadamard(config: HadamardConfig) -> tuple[str, dict[str, str]]:
+    """The same of a Hadamard transform."""
+    words = f"{config.numerics.block_size} {BF16.name} numbers"
+    return "random Hadamard transform", {
+        "x": f"{words}, number 0 in the low bits",
+        "y": f"{words}, the transformed ones, number 0 in the low bits",
+    }
+
+
 IN_WORDS: dict[str, Callable[..., tuple[str, dict[str, str]]]] = {
     "encode": _encoder,
     "decode": _decoder,
     "cast": _cast,
     "two_level_encode": _two_level,
     "two_level_decode": _two_level_decoder,
+    "hadamard": _hadamard,
 }
 COMPONENTS: dict[str, Callable[..., wiring.Component]] = {
     "encode": BlockConverter,
@@ -188,6 +208,7 @@ COMPONENTS: dict[str, Callable[..., wiring.Component]] = {
     "cast": Caster,
     "two_level_encode": TwoLevelConverter,
     "two_level_decode": TwoLevelDecoder,
+    "hadamard": HadamardTransform,
 }
 """By operation, what computes it."""
 

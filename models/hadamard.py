@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from ..spec import BF16, Decode, Hadamard, block_format
 from .decode import rounded_patterns
 from .source import as_numbers, require_subnormals
 
-__all__ = ["rotate"]
+__all__ = ["rotate", "rotated"]
 
 CHUNK = 1 << 12
 """Blocks at a time."""
@@ -49,17 +51,24 @@ def rotate(x: object, rules: Hadamard | int | None = None) -> np.ndarray:
     >>> [hex(int(pattern)) for pattern in rotate(ones, 0)[:2]]
     ['0x4080', '0x0']
     """
-    require_subnormals()
     chosen = Hadamard() if rules is None else Hadamard(signs=rules) if isinstance(rules, int) else rules
+    return rotated(x, partial(_rotated, rules=chosen))
+
+
+def rotated(x: object, transform: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Have ``transform`` make of patterns (n, 16) those of the transformed blocks, for an array as `rotate` takes it,
+    and shape its results like the array. Raises what `rotate` raises.
+    """
+    require_subnormals()
     numbers = as_numbers(x, BF16)
     if numbers.ndim == 0 or numbers.shape[-1] % 16:
         raise ValueError(f"the last axis must be a multiple of 16 long, not the shape {numbers.shape}")
     blocks = np.ascontiguousarray(numbers).reshape(-1, 16)
-    rotated = np.empty_like(blocks)
+    results = np.empty_like(blocks)
     for start in range(0, len(blocks), CHUNK):
         part = slice(start, start + CHUNK)
-        rotated[part] = _rotated(blocks[part], chosen)
-    return rotated.reshape(numbers.shape)
+        results[part] = transform(blocks[part])
+    return results.reshape(numbers.shape)
 
 
 def _rotated(patterns: np.ndarray, rules: Hadamard) -> np.ndarray:

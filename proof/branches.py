@@ -170,5 +170,6 @@ JOINED: dict[str, Callable[..., dict[Role, np.ndarray]] | None] = {
     "cast": None,
     "two_level_encode": None,
     "two_level_decode": None,
+    "hadamard": None,
 }
 """By the name of the operation, more variants; none where every element goes its own way."""

@@ -70,6 +70,7 @@ TESTS: dict[str, Callable[[HardwareConfig], list[str]]] = {
     "cast": lambda config: ["unknown_start"],
     "two_level_encode": lambda config: ["unknown_start"],
     "two_level_decode": lambda config: ["unknown_start"],
+    "hadamard": lambda config: ["unknown_start"],
 }
 """By the name of the operation."""
 

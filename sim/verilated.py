@@ -13,10 +13,11 @@ from ..models import BlockArray, Quantized
 from ..models.block import Random, check_blocks, quantized
 from ..models.cast import cast_array, uncast_array
 from ..models.decode import decoded
+from ..models.hadamard import rotated
 from ..models.source import DTYPES, widen
 from ..models.two_level import Constants, TensorAmax, two_level_array
 from ..models.two_level_decode import two_level_decoded
-from ..spec import Cast, Decode, Encode, Operation, Role, TwoLevelDecode, TwoLevelEncode
+from ..spec import Cast, Decode, Encode, Hadamard, Operation, Role, TwoLevelDecode, TwoLevelEncode
 from .driver import Driver, build
 from .handshake import StalledDriver
 from .table_driver import TableDriver
@@ -26,6 +27,7 @@ __all__ = [
     "Verilated",
     "VerilatedCast",
     "VerilatedDecoder",
+    "VerilatedHadamard",
     "VerilatedTwoLevel",
     "VerilatedTwoLevelDecoder",
     "driver_of",
@@ -212,7 +214,27 @@ class VerilatedTwoLevelDecoder:
         y.view(f"u{y.itemsize}")[:] = self.driver(Transactions(given))[Role.NUMBERS]
 
 
-AnyVerilated: TypeAlias = Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel | VerilatedTwoLevelDecoder
+class VerilatedHadamard:
+    """A Verilated Hadamard transform. Call it like `models.rotate`, without rules; it returns the same.
+
+    One with registers is given gaps on both sides, and raises `handshake.HandshakeError` where not every block has its
+    one result in its place.
+    """
+
+    def __init__(self, driver: Driver, numerics: Hadamard) -> None:
+        self.driver, self.numerics = driver, numerics
+
+    def __call__(self, x: object) -> np.ndarray:
+        return rotated(x, self.rotate_blocks)
+
+    def rotate_blocks(self, blocks: np.ndarray) -> np.ndarray:
+        """Patterns (n, 16) of the transformed blocks."""
+        return self.driver(Transactions({Role.NUMBERS: blocks}))[Role.ROTATED]
+
+
+AnyVerilated: TypeAlias = (
+    Verilated | VerilatedDecoder | VerilatedCast | VerilatedTwoLevel | VerilatedTwoLevelDecoder | VerilatedHadamard
+)
 """The Verilated design of any operation."""
 
 
@@ -257,6 +279,7 @@ VERILATED: dict[str, Callable[[Driver, Any], AnyVerilated]] = {
     Cast.name: lambda driver, config: VerilatedCast(driver, config.numerics),
     TwoLevelEncode.name: lambda driver, config: VerilatedTwoLevel(driver, config.numerics),
     TwoLevelDecode.name: lambda driver, config: VerilatedTwoLevelDecoder(driver, config.numerics),
+    Hadamard.name: lambda driver, config: VerilatedHadamard(driver, config.numerics),
 }
 """By the name of the operation, what calls a Verilated design."""
 

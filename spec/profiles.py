@@ -13,6 +13,7 @@ from .catalogue import known_name
 from .decode import Decode, DecodeFields
 from .encode import Encode, EncodeFields
 from .formats import SOURCES, FloatFormat, NumberFormat
+from .hadamard import Hadamard
 from .names import block_format, scalar_format
 from .operation import Operation
 from .ptx import INSTRUCTIONS, is_instruction
@@ -370,12 +371,24 @@ TWO_LEVEL_DECODERS: dict[str, Profile] = {
 }
 """Profiles of decoding by two levels of scales, by name."""
 
+HADAMARDS: dict[str, Profile] = {
+    "te": Profile(
+        name="te",
+        source="Transformer Engine 2.20.0.dev0, get_wgrad_sign_vector",
+        date="2026-08",
+        rules=(),
+        remark="the exact sum; a kernel that adds in binary32 can differ in principle",
+    )
+}
+"""Profiles of Hadamard transforms, by name."""
+
 PROFILES_OF = {
     Encode.name: PROFILES,
     Decode.name: DECODERS,
     Cast.name: CASTS,
     TwoLevelEncode.name: TWO_LEVEL,
     TwoLevelDecode.name: TWO_LEVEL_DECODERS,
+    Hadamard.name: HADAMARDS,
 }
 """By the name of the operation. The first profile is the one that is taken unless another is given."""
 
@@ -521,6 +534,8 @@ def profile_of(rules: Operation, preferred: str | None = None) -> str | None:
 
 def like(rules: Operation, profile: str) -> Operation | None:
     """The operation of the same formats under a profile; None where its definition has no such cast or blocks."""
+    if isinstance(rules, Hadamard):
+        return Hadamard()
     if isinstance(rules, BlockOperation):
         try:
             return under(type(rules), rules.block, profile, {})

@@ -41,12 +41,16 @@ TWO_LEVEL_DECODER_STAGES = {
 }
 """The same of a decoder under two levels of scales. Only a largest magnitude as the tensor scale is reduced."""
 
+HADAMARD_STAGES = {"integer": "integer_number", "result": "rounded_sum"}
+"""The same of a Hadamard transform."""
+
 STAGES_OF = {
     "encode": STAGES,
     "decode": DECODER_STAGES,
     "cast": CAST_STAGES,
     "two_level_encode": TWO_LEVEL_STAGES,
     "two_level_decode": TWO_LEVEL_DECODER_STAGES,
+    "hadamard": HADAMARD_STAGES,
 }
 """By the name of the operation."""
 
