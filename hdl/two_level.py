@@ -21,6 +21,7 @@ from .register import Stage
 from .threshold_unit import ThresholdUnit
 from .two_level_element import ProductElement
 from .two_level_factor import FACTOR_UNITS
+from .two_level_random_element import RandomElement
 from .two_level_scale import SCALE_UNITS
 from .two_level_thresholds import TableUnit, ThresholdElement
 
@@ -114,6 +115,8 @@ class TwoLevelConverter(Pipeline[TwoLevelConfig]):
         config, rules = self.config, self.config.numerics
         lanes, width, bits = range(rules.block_size), rules.source.bits, rules.block.element.bits
         factor_units, element_of = FORMS[config.microarchitecture.form]
+        if rules.random_bits:
+            element_of = RandomElement
         maximum, unit = TwoLevelMaximum(config), SCALE_UNITS[rules.order](config)
         factor = factor_units[rules.order](config)
         elements = [element_of(config) for _ in lanes]

@@ -16,7 +16,7 @@ from .two_level_factor import EXPONENT
 __all__ = ["FLAGS", "ProductElement", "flags_of", "with_specials"]
 
 SUBNORMAL_PLACES = 4
-"""Subnormal numbers with so many leading zeros are zero under every factor, where one bit below the element counts."""
+"""Subnormal numbers with so many leading zeros are zero under every factor."""
 
 FLAGS = ("is_zero", "is_infinite", "is_nan", "nan_sign")
 """What lanes can be told of a factor that is no normal number."""
@@ -52,22 +52,20 @@ class ProductElement(wiring.Component):
     x : in, the number
     significand, exponent : in, the factor
     is_zero, is_infinite, is_nan, nan_sign : in, what the factor is otherwise; in the orders ``ao`` and ``ao_single``
-    random : in, random bits; under stochastic rounding
     p : out, the code
     """
 
     def __init__(self, config: TwoLevelConfig) -> None:
-        self.config, rules = config, config.numerics
-        told = {"significand": In(SIGNIFICAND), "exponent": In(EXPONENT), **flags_of(config)}
-        random = {"random": In(rules.random_bits)} if rules.random_bits else {}
-        super().__init__({"x": In(rules.source.bits), **told, **random, "p": Out(E2M1.bits)})
+        self.config = config
+        factor = {"significand": In(SIGNIFICAND), "exponent": In(EXPONENT)}
+        super().__init__({"x": In(config.numerics.source.bits), **factor, **flags_of(config), "p": Out(E2M1.bits)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        rules, source = self.config.numerics, self.config.numerics.source
-        x = normalised(m, "x", self.x[:-1], source, places=SUBNORMAL_PLACES + max(rules.random_bits - 1, 0))
+        source = self.config.numerics.source
+        x = normalised(m, "x", self.x[:-1], source, places=SUBNORMAL_PLACES)
         y = rounded(m, "y", product(m, "y", x, Number(self.significand, self.exponent)))
-        rounding = NumberCast(cast_config(E2M1, rounding=str(rules.rounding), random_bits=rules.random_bits))
+        rounding = NumberCast(cast_config(E2M1))
         rounding.kind = "element_rounding"
         m.submodules.element_rounding = instantiated(rounding, platform)
         is_large, is_zero = self.x[source.man_bits : -1].all(), 0
@@ -76,7 +74,6 @@ class ProductElement(wiring.Component):
         magnitude = Signal(E2M1.bits - 1)
         m.d.comb += [
             rounding.x.eq(packed(y)),
-            *([rounding.random.eq(self.random)] if rules.random_bits else []),
             magnitude.eq(Mux(is_zero, 0, Mux(is_large, LARGEST, rounding.y))),
             self.p.eq(with_specials(self, self.config, magnitude)),
         ]

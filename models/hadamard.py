@@ -12,7 +12,7 @@ from ..spec import BF16, Decode, Hadamard, block_format
 from .decode import rounded_patterns
 from .source import as_numbers, require_subnormals
 
-__all__ = ["rotate", "rotated"]
+__all__ = ["rotate", "rotated_array"]
 
 CHUNK = 1 << 12
 """Blocks at a time."""
@@ -52,10 +52,10 @@ def rotate(x: object, rules: Hadamard | int | None = None) -> np.ndarray:
     ['0x4080', '0x0']
     """
     chosen = Hadamard() if rules is None else Hadamard(signs=rules) if isinstance(rules, int) else rules
-    return rotated(x, partial(_rotated, rules=chosen))
+    return rotated_array(x, partial(_rotated, rules=chosen))
 
 
-def rotated(x: object, transform: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def rotated_array(x: object, transform: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Have ``transform`` make of patterns (n, 16) those of the transformed blocks, for an array as `rotate` takes it,
     and shape its results like the array. Raises what `rotate` raises.
     """

@@ -13,7 +13,7 @@ from ..models import BlockArray, Quantized
 from ..models.block import Random, check_blocks, quantized
 from ..models.cast import cast_array, uncast_array
 from ..models.decode import decoded
-from ..models.hadamard import rotated
+from ..models.hadamard import rotated_array
 from ..models.source import DTYPES, widen
 from ..models.two_level import Constants, TensorAmax, two_level_array
 from ..models.two_level_decode import two_level_decoded
@@ -225,7 +225,7 @@ class VerilatedHadamard:
         self.driver, self.numerics = driver, numerics
 
     def __call__(self, x: object) -> np.ndarray:
-        return rotated(x, self.rotate_blocks)
+        return rotated_array(x, self.rotate_blocks)
 
     def rotate_blocks(self, blocks: np.ndarray) -> np.ndarray:
         """Patterns (n, 16) of the transformed blocks."""
