@@ -278,6 +278,8 @@ def _verdict(proof: Proof) -> str:
         if isinstance(numerics, TwoLevelEncode):
             bits = numerics.block_size * numerics.source.bits
             inputs = f"all 2^{bits} blocks, under the constants of every tensor"
+            if any(port.role is Role.ROW_CELLS for port in proof.config.ports):
+                inputs += " with the rows of its table"
         return (
             f"{what} equals {name} for {inputs}{macros}, {readers} "
             f"({proof.solver} {proof.version}, {proof.seconds:.1f} s)"

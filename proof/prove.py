@@ -151,8 +151,10 @@ def prove(
     where no reader can read the file, ValueError where it has other ports.
     """
     version = solver_version(solver)
-    if asked_of(config).monolithic is None and whole:  # refused before anything is written
-        raise ValueError(f"{config.formats} is proved in parts only, not as a whole")
+    if asked_of(config).monolithic is None and (whole or latency or netlist):  # refused before anything is written
+        raise ValueError(
+            f"{config.formats} is proved in parts only, as it is emitted: not as a whole, netlist or pipeline"
+        )
     netlist = None if netlist is None else known_name("netlist", netlist, NETLISTS)
     say = progress or (lambda text: None)
     if rtl is None:
@@ -295,7 +297,8 @@ class _Asker:
         elif last.status is Status.FAIL and last.question.is_inner:
             self.say("looking for a block")
             self.counterexample = simulated(config, written.text, self.name, self.proof.folder, self.latency, False)
-            argument.doubt = f"it does not hold that {last.question.description}, and no block is known that shows it"
+            if self.counterexample is None:
+                argument.doubt = f"no block is known that shows it, and it does not hold: {last.question.description}"
 
     def _without_registers(self, design: Design) -> Design:
         if not self.latency:
