@@ -27,7 +27,6 @@ from .two_level_specification import (
     SIGNIFICAND,
     TwoLevelSpecification,
     cast_to,
-    rounded,
     signed,
     times,
     total,
@@ -111,8 +110,7 @@ class _Questions:
             yield from self.rows()
         if self.form is TwoLevelForm.PRODUCT:
             yield from self.products()
-        else:
-            yield from elements()
+        yield from elements()
 
     def maximum(self) -> Question:
         part, width, texts = self.part(self.wires.maximum), self.rules.source.bits, []
@@ -272,6 +270,9 @@ class _Questions:
         names = {"x": source.bits, "p": E2M1.bits, "significand": SIGNIFICAND, "exponent": EXPONENT}
         field = f"(bvadd {widened('exponent', EXPONENT, 11)} {bits(1023, 11)})"
         fraction = f"((_ extract {SIGNIFICAND - 2} 0) significand)"
+        passed = total([boundary.passes("exact") for boundary in BOUNDARIES])
+        width = size + SIGNIFICAND
+        zero = bits(0, width)  # what a lane multiplies in place of a number that is zero under every factor
         yield product_range(size)
         for number, lane in enumerate(self.lanes()):
             yield multiplying(
@@ -282,17 +283,16 @@ class _Questions:
                     "every element has its code, under every factor",
                     tuple(names),
                 ),
-                cast_to(E2M1),
                 multiplied(lane, size).text,
                 lane.state("t"),
                 *(constant(name, width, lane.wire(name, "t")) for name, width in names.items()),
                 s.number("x64", f"((_ extract {source.bits - 2} 0) x)", source.bits - 1),
                 f"(define-fun f64 () (_ BitVec 64) (concat #b0 {field} {fraction} {bits(0, 53 - SIGNIFICAND)}))\n",
                 s.product("exact", "x64", "f64", size),
-                rounded("y", "exact"),
                 f"(assert (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) significand) #b1))\n"
-                f"(assert {s.is_normal_factor('exponent')})\n",
-                holds=s.specials("x", "p", "(is_cast y (concat #b0 ((_ extract 2 0) p)))"),
+                f"(assert {s.is_normal_factor('exponent')})\n"
+                f"(assert (= (times {zero} {extended('significand', SIGNIFICAND, width)}) {zero}))\n",
+                holds=s.specials("x", "p", f"(= ((_ extract 2 0) p) {passed})"),
                 is_inner=True,
             )
 
