@@ -13,7 +13,7 @@ import typer
 from ..hdl import BEST, HardwareConfig, config_of
 from ..host.cache import refreshed
 from ..host.files import parsed_json, regular
-from ..spec import Encode, Role
+from ..spec import Encode, Role, TwoLevelEncode
 from ..spec.profiles import profile_of
 from .errors import ExitCode
 from .options import (
@@ -102,7 +102,9 @@ def prove(
         asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
         built_for = target or (netlist if netlist in BEST else None)
-        asked = request("prove {}", format, profile, set, config, name=name, target=built_for, output=output, op=op)
+        asked = request(
+            "prove {}", format, profile, set, config, name=name, target=built_for, output=output, op=op, of_any=True
+        )
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
     from ..proof import prove
@@ -272,8 +274,14 @@ def _verdict(proof: Proof) -> str:
         readers = read_by([argument.reader for argument in proof.arguments], proof.unread)
         texts = list(dict.fromkeys(argument.macros for argument in proof.arguments))
         macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
+        inputs = f"all 2^{bits} inputs"
+        if isinstance(numerics, TwoLevelEncode):
+            bits = numerics.block_size * numerics.source.bits
+            inputs = f"all 2^{bits} blocks, under the constants of every tensor"
+            if any(port.role is Role.ROW_CELLS for port in proof.config.ports):
+                inputs += " with the rows of its table"
         return (
-            f"{what} equals {name} for all 2^{bits} inputs{macros}, {readers} "
+            f"{what} equals {name} for {inputs}{macros}, {readers} "
             f"({proof.solver} {proof.version}, {proof.seconds:.1f} s)"
         )
     if proof.disagreement:

@@ -122,14 +122,12 @@ def answered(
     steps = []
     for question in questions:
         say(question.description)
-        file = write_whole(folder / f"{question.name}.smt2", question.text + "(check-sat)\n")
-        steps.append(
-            Step(
-                question=question,
-                file=file,
-                answer=solve(question.text, question.names, solver=solver, timeout=timeout, force=force),
-            )
-        )
+        for asked in filter(None, (question.eased, question.text)):
+            file = write_whole(folder / f"{question.name}.smt2", asked + "(check-sat)\n")
+            answer = solve(asked, question.names, solver=solver, timeout=timeout, force=force)
+            if answer.result == question.expected:
+                break
+        steps.append(Step(question=question, file=file, answer=answer))
         if steps[-1].status is Status.FAIL:
             break
     return steps

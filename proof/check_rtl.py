@@ -27,7 +27,7 @@ from .design import Design
 from .gate import Objection, objections, of_readers
 from .mapping import PortMap
 from .minimise import fewest, smallest
-from .operations import asked_of
+from .operations import asked_of, whole
 from .pipeline import combinational
 from .readers import READ_VERILOG, SLANG, readers, refusal
 from .rule_identification import Candidate, Converted, ranked, suspicions
@@ -351,7 +351,7 @@ def _ask(
             design.check()
             flat, argument.edges = combinational(design, adapter.asked.latency, settling=True)
             proved = flat if adapter.asked.latency else design
-            questions = asked_of(check.config).monolithic(check.config, flat, check.nan_codes_free)
+            questions = whole(check.config, flat, check.nan_codes_free)
             argument.steps = answered(questions, design.folder, solver=solver, timeout=timeout, say=say)
         except DesignError as error:
             check.unread[reader] = str(error)

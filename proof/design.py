@@ -52,13 +52,15 @@ RUNNING = "-- Running command `"
 @dataclass(frozen=True)
 class Cut:
     """A module to look at, the cells to leave out of it, whose outputs then can be anything, and its inner ``wires``
-    that must stay visible, by name, or ``kept`` by a selection of Yosys' before anything is simplified.
+    that must stay visible, by name, or ``kept`` by a selection of Yosys' before anything is simplified. Inner wires
+    that are ``freed`` can be anything: a statement about what follows from them.
     """
 
     module: str
     without: tuple[str, ...] = ()
     wires: tuple[str, ...] = ()
     kept: str = ""
+    freed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,8 @@ class Design:
             commands += [
                 "design -load whole",
                 *(f"delete {cut.module}/{cell}" for cell in cut.without),
-                *(f"setattr -set keep 1 {cut.module}/w:{wire}" for wire in cut.wires),
+                *(f"cutpoint {cut.module}/w:{wire}" for wire in cut.freed),
+                *(f"setattr -set keep 1 {cut.module}/w:{wire}" for wire in (*cut.wires, *cut.freed)),
                 f"hierarchy -top {cut.module}",
                 "flatten",
                 "setundef -undriven -anyseq",

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..hdl import HardwareConfig
+from ..hdl import HardwareConfig, TwoLevelConfig
 from ..sim.transactions import Transactions
-from . import elementwise, questions
+from . import elementwise, questions, two_level_questions
 from .cast_specification import CastSpecification
 from .decode_specification import DecodeSpecification
 from .design import Design
 from .question import Question
 from .specification import Specification
+from .structure import StructureError
+from .two_level_specification import TwoLevelSpecification
 
-__all__ = ["Asked", "asked_of"]
+__all__ = ["Asked", "asked_of", "whole"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,12 +27,13 @@ class Asked:
 
     specification: Callable[[Any], Any]
     """The statements for an operation."""
-    composed: Callable[[Any, Design, Callable[[Any], Any]], list[Question]]
+    composed: Callable[[Any, Design, Callable[[Any], Any]], Iterable[Question]]
     """Questions about parts of a design, whose answers make the proof of the whole; the last argument gives the
     specification of an operation.
     """
-    monolithic: Callable[[Any, Design, bool], list[Question]]
-    """One question about the whole; with True codes under a scale of NaN may be anything."""
+    monolithic: Callable[[Any, Design, bool], list[Question]] | None
+    """One question about the whole; with True codes under a scale of NaN may be anything. None where a solver would not
+    answer it."""
     blocks: Callable[[Any, dict[str, int]], Transactions]
     """Blocks that hold what a solver found, of an operation."""
 
@@ -54,6 +57,12 @@ OPERATIONS: dict[str, Asked] = {
         monolithic=partial(elementwise.monolithic, CastSpecification),
         blocks=elementwise.blocks,
     ),
+    "two_level_encode": Asked(
+        specification=TwoLevelSpecification,
+        composed=two_level_questions.composed,
+        monolithic=None,
+        blocks=two_level_questions.blocks,
+    ),
 }
 """By the name of the operation."""
 
@@ -62,4 +71,14 @@ def asked_of(config: HardwareConfig) -> Asked:
     """The entry of the operation of a configuration. Raises ValueError for one that has none."""
     if config.numerics.name not in OPERATIONS:
         raise ValueError(f"{config.formats} is not proved yet: verify compares its Verilog with the model")
+    if isinstance(config, TwoLevelConfig):
+        two_level_questions.check_proved(config)
     return OPERATIONS[config.numerics.name]
+
+
+def whole(config: HardwareConfig, design: Design, nan_codes_free: bool = False) -> list[Question]:
+    """`Asked.monolithic` of a configuration. Raises `StructureError` where there is none."""
+    ask = asked_of(config).monolithic
+    if ask is None:
+        raise StructureError(f"{config.formats} is proved in parts only")
+    return ask(config, design, nan_codes_free)

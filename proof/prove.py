@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from .design import NETLISTS, Design
 from .elaboration import elaborated
 from .gate import Objection, objections, of_readers
 from .handshake import PROVED, check_handshake, moving
-from .operations import asked_of
+from .operations import asked_of, whole
 from .pipeline import combinational
 from .question import Question
 from .readers import READ_VERILOG, SLANG, readers, refusal
@@ -151,7 +151,10 @@ def prove(
     where no reader can read the file, ValueError where it has other ports.
     """
     version = solver_version(solver)
-    asked_of(config)  # refused before anything is written
+    if asked_of(config).monolithic is None and (whole or latency or netlist):  # refused before anything is written
+        raise ValueError(
+            f"{config.formats} is proved in parts only, as it is emitted: not as a whole, netlist or pipeline"
+        )
     netlist = None if netlist is None else known_name("netlist", netlist, NETLISTS)
     say = progress or (lambda text: None)
     if rtl is None:
@@ -291,6 +294,11 @@ class _Asker:
                     f"the module {written.latches[0]} has a latch: an output or variable that "
                     "keeps its value for some inputs"
                 )
+        elif last.status is Status.FAIL and last.question.is_inner:
+            self.say("looking for a block")
+            self.counterexample = simulated(config, written.text, self.name, self.proof.folder, self.latency, False)
+            if self.counterexample is None:
+                argument.doubt = f"no block is known that shows it, and it does not hold: {last.question.description}"
 
     def _without_registers(self, design: Design) -> Design:
         if not self.latency:
@@ -301,16 +309,18 @@ class _Asker:
             design = moving(design, self.proof.config)
         return combinational(design, self.latency)[0]
 
-    def _questions(self, argument: Argument, written: Design) -> list[Question]:
+    def _questions(self, argument: Argument, written: Design) -> Iterable[Question]:
         config, design = self.proof.config, self._without_registers(written)
         self.read = self.read or design
         if self.whole:
-            return asked_of(config).monolithic(config, design, False)
+            return whole(config, design)
         try:
             return asked_of(config).composed(config, design, asked_of(config).specification)
         except StructureError as error:
+            if asked_of(config).monolithic is None:
+                raise
             argument.remark = f"{error}: asked as a whole"
-            return asked_of(config).monolithic(config, design, False)
+            return whole(config, design)
 
 
 def _latency(config: HardwareConfig, given: int, netlist: str | None) -> int:

@@ -21,6 +21,10 @@ class Question:
     mode: int = 0
     has_block: bool = False
     """Whether the other answer comes with a block, or with what makes one."""
+    is_inner: bool = False
+    """Whether the other answer comes with values inside of the design, which need not be those of a block."""
+    eased: str | None = None
+    """A text that says more and is answered faster: where it has the expected answer, so has the other one."""
 
 
 def text(about: str, *parts: str) -> str:

@@ -1,0 +1,175 @@
+"""Proofs of converters to NVFP4: the specification agrees with the exact definition, emitted files are proved for every
+input, and each planted bug is refuted by the lemma about its part.
+"""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mxcast.hdl import two_level_config, verilog
+from mxcast.models.exact import decode, fp32, nearest_code
+from mxcast.models.exact_binary32 import value_of
+from mxcast.models.exact_two_level import ORDERS, block_scale, tensor_constants
+from mxcast.proof import prove
+from mxcast.proof.design import Design
+from mxcast.proof.operations import asked_of
+from mxcast.proof.prove import Status
+from mxcast.proof.solver import solve
+from mxcast.proof.specification import bits
+from mxcast.proof.text import plain
+from mxcast.proof.two_level_specification import (
+    BOUNDARIES,
+    LARGEST_D,
+    SMALLEST_D,
+    TwoLevelSpecification,
+    cast_to,
+    times,
+)
+from mxcast.spec import E2M1, E4M3, FP32, two_level
+
+PLANTED = {
+    "NaN counts in the largest magnitude": ("maximum", r"(level0_0 =) _\d+_ \? 15'h0000 :", r"\1"),
+    "the product of b and k is cut off": ("scale", r"(assign t_total = \S+) \+ _\d+_;", r"\1;"),
+    "the remainder of a step is two up": ("reciprocal-5", r"(assign \{ reciprocal_remainder11, .*);", r"\1 + 3'h4;"),
+    "the divisor is not rounded": ("factor", r"(assign v_total = \S+) \+ _\d+_;", r"\1;"),
+    "a tie goes to the odd element": (
+        "threshold-limits",
+        r"(assign mark5_left = .signed\(27'h)2000000",
+        r"\g<1>1ffffff",
+    ),
+    "a threshold is one place up": ("threshold-corrections", r"(assign mark7_least = .*);", r"\1 + $signed(4'h4);"),
+    "-0 loses its sign": ("element", r"(4'h7 : \{ x\[15\])", r"\1 & (|x[14:0])"),
+}
+"""By what is wrong, the lemma that refutes it, and how the emitted text is changed."""
+
+IN_EVERY_FORM = ("maximum", "scale", "element")
+
+
+def failing(config, text, folder):
+    """The lemmas that do not hold of a text, as one reader has it."""
+    design, asked = Design(plain(text), "dut", folder), asked_of(config)
+    return [
+        question.name
+        for question in asked.composed(config, design, asked.specification)
+        if solve(question.eased or question.text, question.names).result != question.expected
+    ]
+
+
+@pytest.mark.parametrize("order", ["te", "paper"])
+def test_the_specification_of_scales_is_the_exact_definition(order):
+    """It allows the scale of the definition, and no other one."""
+    rules, rng = two_level("nvfp4", f"nvfp4_{order}"), np.random.default_rng(3)
+    s = TwoLevelSpecification(rules)
+    definitions, is_scale = s.scale("b", "k", "scale")
+    for b in (0, 1, 0x7F7FFFFF, 0x7F800000, *rng.integers(0x3F000000, 0x41000000, 2).tolist()):
+        k = tensor_constants(Fraction(int(rng.integers(1, 3000))), rules).k
+        right = block_scale(ORDERS[rules.order].ratio(value_of(decode(b, FP32)), k, E4M3), rules)
+        text = (
+            "(set-logic ALL)\n(set-option :produce-models true)\n(declare-const scale (_ BitVec 8))\n"
+            f"(define-fun b () (_ BitVec 31) {bits(b, 31)})\n"
+            f"(define-fun k () (_ BitVec 32) {bits(int(np.float32(float(k)).view(np.uint32)), 32)})\n"
+            f"{cast_to(E4M3)}{times(s.scaled_size, is_free=False)}{definitions}(assert {is_scale})\n"
+        )
+        assert solve(text, ("scale",)).values == {"scale": right}
+        assert solve(f"{text}(assert (distinct scale {bits(right, 8)}))\n", ("scale",)).result == "unsat"
+
+
+def test_limits_are_those_of_two_roundings():
+    """At a limit and beside it, for exact numbers of 48 bits."""
+    for code, boundary in enumerate(BOUNDARIES, 1):
+        for step in (-1, 0, 1):
+            number = boundary.limit + step * boundary.value / 2**60
+            passes = number > boundary.limit if boundary.is_beyond else number >= boundary.limit
+            assert (nearest_code(fp32(number), E2M1) >= code) == passes
+
+
+@pytest.mark.parametrize("order", ["te", "paper"])
+def test_constants_are_within_what_lemmas_assume(order):
+    """The largest magnitudes at which constants are extreme, and those beside them."""
+    rules = two_level("nvfp4", f"nvfp4_{order}")
+    beside = [decode(code, FP32).magnitude for start in (0, 0x80000, 0x7F7FFFF0) for code in range(start, start + 16)]
+    for a in [*beside, value_of(decode(0x7F800000, FP32))]:
+        constants = tensor_constants(a, rules)
+        assert Fraction(2) ** FP32.emin <= constants.k <= FP32.max_value and SMALLEST_D <= constants.d <= LARGEST_D
+
+
+@pytest.mark.parametrize("form", ["table", pytest.param("thresholds", marks=pytest.mark.slow)])
+def test_planted_bugs_are_refuted_by_the_lemmas_about_their_parts(form, tmp_path):
+    config = two_level_config("nvfp4", source="bf16", form=form)
+    text, found = verilog(config, "dut"), []
+    for lemma, pattern, planted in PLANTED.values():
+        text, count = re.subn(pattern, planted, text)
+        found += [lemma] * count
+    assert found == [lemma for lemma, *_ in PLANTED.values() if form == "thresholds" or lemma in IN_EVERY_FORM]
+    assert failing(config, text, tmp_path) == found
+
+
+def test_nan_is_refuted(tmp_path):
+    config = two_level_config("nvfp4", source="bf16", form="table")
+    text, count = re.subn(r"assign p = _\d+_ \? 4'h7 : ", "assign p = ", verilog(config, "dut"))
+    assert count == 1 and failing(config, text, tmp_path) == ["element"]
+
+
+@pytest.mark.slow
+def test_the_other_order_is_refuted_with_a_block(tmp_path):
+    """A sixth of the largest magnitude times k, where it should be the largest magnitude times k."""
+    config, file = two_level_config("nvfp4", source="bf16"), tmp_path / "other.v"
+    file.write_text(verilog(two_level_config("nvfp4", "nvfp4_paper", source="bf16"), "other"))
+    proof = prove(config, rtl=file)
+    assert proof.status is Status.FAIL and proof.steps[-1].question.name == "scale"
+    assert "scale expected 0x" in proof.counterexample.report
+
+
+@pytest.mark.parametrize(
+    "order, fields",
+    [
+        ("te", {"source": "bf16", "form": "table"}),
+        *(
+            pytest.param(order, {"source": source, "form": form}, marks=pytest.mark.slow)
+            for order in ("te", "paper")
+            for source in ("bf16", "fp32")
+            for form in ("thresholds", "product", "table")
+            if (order, source, form) != ("te", "bf16", "table")
+        ),
+    ],
+)
+def test_converters_are_proved(order, fields, tmp_path):
+    proof = prove(two_level_config("nvfp4", f"nvfp4_{order}", **fields), out=tmp_path)
+    assert proof.passed and proof.method == "composed", proof.remark
+
+
+@pytest.mark.slow
+def test_a_bug_inside_comes_with_a_block(tmp_path):
+    """A lemma about wires has no block to show; a simulation finds one."""
+    config, file = two_level_config("nvfp4", source="bf16"), tmp_path / "planted.v"
+    _, pattern, planted = PLANTED["a threshold is one place up"]
+    file.write_text(re.sub(pattern, planted, verilog(config, "planted")))
+    proof = prove(config, rtl=file)
+    assert proof.status is Status.FAIL and proof.steps[-1].question.name == "threshold-corrections"
+
+
+@pytest.mark.parametrize(
+    "fields, sentence",
+    [
+        ({"order": "ao"}, "nvfp4 in the order ao is not proved yet"),
+        ({"registered_after": "scale"}, "converters to nvfp4 with registers are not proved yet"),
+        ({"rounding": "sr", "random_bits": 8}, "converters to nvfp4 that round by sr are not proved yet"),
+    ],
+)
+def test_what_is_not_proved_is_refused(fields, sentence, tmp_path):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        prove(two_level_config("nvfp4", source="bf16", **fields), out=tmp_path)
+    with pytest.raises(ValueError, match="is proved in parts only"):
+        prove(two_level_config("nvfp4"), out=tmp_path, whole=True)
+
+
+def test_other_wiring_is_unknown(tmp_path):
+    """Two lanes exchanged: nothing is proved, and no verdict is better than UNKNOWN."""
+    config, file = two_level_config("nvfp4", source="bf16", form="table"), tmp_path / "dut.v"
+    text = verilog(config, "dut").replace("p[3:0]", "p[x]").replace("p[7:4]", "p[3:0]").replace("p[x]", "p[7:4]")
+    assert text != verilog(config, "dut")
+    file.write_text(text)
+    proof = prove(config, rtl=file)
+    assert not proof.passed and "is not wired as the element 0" in proof.remark
