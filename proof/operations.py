@@ -70,7 +70,10 @@ OPERATIONS: dict[str, Asked] = {
 def asked_of(config: HardwareConfig) -> Asked:
     """The entry of the operation of a configuration. Raises ValueError for one that has none."""
     if config.numerics.name not in OPERATIONS:
-        raise ValueError(f"{config.formats} is not proved yet: verify compares its Verilog with the model")
+        operation = config.numerics.name
+        raise ValueError(
+            f"{config.formats}, operation {operation}, is not proved yet: verify compares its Verilog with the model"
+        )
     if isinstance(config, TwoLevelConfig):
         two_level_questions.check_proved(config)
     return OPERATIONS[config.numerics.name]

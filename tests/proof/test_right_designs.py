@@ -33,6 +33,7 @@ def test_a_right_design_passes(check, top, asked):
     assert [row["stimulus"] for row in result.stimuli] == [
         "corner",
         "boundary",
+        "distance",
         "random",
         "single bits",
         "1/2048 of all",
