@@ -24,9 +24,10 @@ check: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow"
 
-# All of it.
+# All of it, in two runs whose outcomes are kept.
 test-all: $(READY)
-	$(BIN)/python -m pytest -n $(JOBS) -q
+	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow" --outcome records/tests.json
+	$(BIN)/python -m pytest -n $(JOBS) -q -m slow --outcome records/tests.json
 
 # The six formats beside the paper's table VIII.
 table: $(READY)

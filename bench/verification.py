@@ -110,10 +110,17 @@ def versions() -> str:
     )
 
 
+def tests() -> str:
+    """The last outcome of the tests: those of `make test`, and those marked slow."""
+    kept = json.loads((RECORDS / "tests.json").read_text())
+    columns = ("commit", "date", "passed", "failed", "error", "skipped", "minutes", "processors", "python")
+    return table(["tests", *columns], ([chosen, *(run[name] for name in columns)] for chosen, run in kept.items()))
+
+
 def rendered(page: str) -> str:
     """A page with its tables."""
     every = table(COLUMNS, ([row.get(name, "-") for name in COLUMNS] for row in rows()), texts=len(LABELS))
-    return filled(page, {"verification": every + versions(), "proofs": summary() + versions()})
+    return filled(page, {"verification": every + versions(), "proofs": summary() + versions(), "tests": tests()})
 
 
 def main() -> None:

@@ -1,9 +1,14 @@
 """What tools compile of themselves is shared by all tests. After a run, say how many blocks were compared by what: a
-test records its count as the property ``blocks``.
+test records its count as the property ``blocks``. `--outcome FILE` keeps the outcome of a run, by what was chosen.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import subprocess
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +34,8 @@ TITLES = {
     "test_unknown_random_bits_stay_where_they_belong": "cocotb on Icarus, unknown random bits",
 }
 
+BEGUN = pytest.StashKey[float]()
+
 OF_TOOLS = "wasmtime", "verilator-runtime", "verilator-shim"
 """Folders of a cache in which tools keep what they compile of themselves, which takes them seconds: nothing of a design
 of ours.
@@ -50,7 +57,34 @@ def new_cache() -> Callable[[Path], Path]:
     return made
 
 
+def pytest_addoption(parser):
+    parser.addoption("--outcome", metavar="FILE", type=Path, help="JSON file that keeps the outcome of this run")
+
+
+def pytest_sessionstart(session):
+    session.config.stash[BEGUN] = time.monotonic()
+
+
+def keep_outcome(path: Path, chosen: str, stats: dict[str, list], seconds: float) -> None:
+    """Write how a run ended beside the last runs of other choices."""
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
+    kept[chosen or "all"] = {
+        "commit": commit.strip(),
+        "date": time.strftime("%Y-%m-%d"),
+        **{outcome: len(stats.get(outcome, [])) for outcome in ("passed", "failed", "error", "skipped")},
+        "minutes": round(seconds / 60, 1),
+        "python": platform.python_version(),
+        "processors": os.cpu_count(),
+    }
+    path.write_text(json.dumps(kept, indent=1) + "\n")
+
+
 def pytest_terminal_summary(terminalreporter):
+    options = terminalreporter.config.option
+    if options.outcome:
+        seconds = time.monotonic() - terminalreporter.config.stash[BEGUN]
+        keep_outcome(options.outcome, options.markexpr, terminalreporter.stats, seconds)
     counts = defaultdict(list)
     for report in terminalreporter.stats.get("passed", []):
         properties = dict(report.user_properties)
