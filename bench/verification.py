@@ -112,7 +112,8 @@ def versions() -> str:
 
 def tests() -> str:
     """The last outcome of the tests: those of `make test`, and those marked slow."""
-    kept = json.loads((RECORDS / "tests.json").read_text())
+    path = RECORDS / "tests.json"
+    kept = json.loads(path.read_text()) if path.exists() else {}
     columns = ("commit", "date", "passed", "failed", "error", "skipped", "minutes", "processors", "python")
     return table(["tests", *columns], ([chosen, *(run[name] for name in columns)] for chosen, run in kept.items()))
 
