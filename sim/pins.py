@@ -47,5 +47,6 @@ def number(digits: str) -> int | None:
 
 def numbers(seen: Mapping[str, str]) -> dict[str, int] | None:
     """The number of each output; none where a bit of any is unknown."""
-    found = {name: number(digits) for name, digits in seen.items()}
-    return None if None in found.values() else {name: value for name, value in found.items() if value is not None}
+    if any(number(digits) is None for digits in seen.values()):
+        return None
+    return {name: int(digits, 2) for name, digits in seen.items()}
