@@ -24,10 +24,10 @@ check: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow"
 
-# All of it, in two runs whose outcomes are kept.
+# All of it, in two runs whose outcomes are kept. After a blank, pytest would take the file for one of tests.
 test-all: $(READY)
-	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow" --outcome records/tests.json
-	$(BIN)/python -m pytest -n $(JOBS) -q -m slow --outcome records/tests.json
+	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow" --outcome=records/tests.json
+	$(BIN)/python -m pytest -n $(JOBS) -q -m slow --outcome=records/tests.json
 
 # The six formats beside the paper's table VIII.
 table: $(READY)
