@@ -10,7 +10,7 @@ import typer
 from ..hdl import HardwareConfig
 from ..host.cache import refreshed
 from ..host.files import read_toml
-from ..spec import Role
+from ..spec import Hadamard, Role
 from ..spec.catalogue import unknown_name
 from .errors import ExitCode
 from .options import Config, Force, Json, Op, Out, Profile, Quiet, Seed, Set, Verbose, request
@@ -44,7 +44,7 @@ def check_rtl(
             metavar="KEY=VALUE",
             show_default=False,
             help="Which ports are x, scale, p (and random): x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, "
-            "p=q[{4*i+3}:{4*i}]; "
+            "p=q[{4*i+3}:{4*i}]; of nvfp4 also k and d, or g; "
             "clk=PORT, rst=PORT@low, latency=N, interval=N; PORT=0 for other inputs. Repeatable.",
         ),
     ] = None,
@@ -114,7 +114,7 @@ def check_rtl(
     """
     output = Output(json, quiet, verbose)
     usage = f"check-rtl {files[0]} --top {top or 'TOP'} --format {{}}"
-    chosen = request(usage, format, profile, set, config, allow_all=False, op=op).configs[0]
+    chosen = request(usage, format, profile, set, config, allow_all=False, op=op, of_any=op != Hadamard.name).configs[0]
     if top is None:
         raise ValueError("the module to check is missing: --top MODULE")
     output.configuration(chosen)

@@ -184,10 +184,11 @@ def mutate(
     """Plant faults in the emitted Verilog, and mutants in the specification, and see which are found.
 
     A fault is killed by the blocks of the cocotb regression or of verify, or proved to change no block, or it survives,
-    which is a failure. Every mutant of the specification must be refuted by the solver.
+    which is a failure. Every mutant of the specification must be refuted by the solver; NVFP4 and the Hadamard
+    transform have none.
     """
     output = Output(json, quiet, verbose)
-    asked = request("mutate {}", format, profile, set, config, target=target, output=output, op=op)
+    asked = request("mutate {}", format, profile, set, config, target=target, output=output, op=op, of_any=True)
     from ..hdl import default_name
     from ..proof.mutation import mutate
     from ..proof.specification_mutants import refute
@@ -204,10 +205,11 @@ def mutate(
             if mutant.fate in ("survived", "undecided"):
                 output.say(f"mutant {mutant.number} {mutant.fate}: {mutant.fault}\n{mutant.by}")
         wrong = [mutant for mutant in statements if mutant.by is None]
-        output.say(
-            f"{chosen.formats}: {len(statements) - len(wrong)} of {len(statements)} specification mutants refuted"
-            + "".join(f"\nnot refuted: {mutant.description}" for mutant in wrong)
-        )
+        if statements:
+            output.say(
+                f"{chosen.formats}: {len(statements) - len(wrong)} of {len(statements)} specification mutants refuted"
+                + "".join(f"\nnot refuted: {mutant.description}" for mutant in wrong)
+            )
         passed = passed and not wrong and not any(m.fate == "survived" for m in result.mutants)
         undecided = undecided or any(m.fate == "undecided" for m in result.mutants)
         documents.append({**result.to_dict(), "mistakes": [mutant.to_dict() for mutant in statements]})

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..spec import OTHER_BLOCKS, Cast, Encode, Hadamard, Operation
 from ..spec.profiles import PROFILES_OF, like
 from .config import (
-    CONFIGURATIONS,
     UNDER_TWO_LEVELS,
     CastConfig,
     ConverterConfig,
@@ -48,29 +47,27 @@ def command_line(config: HardwareConfig | Operation, target: str | None = None) 
     'e4m3 --op cast --profile ocp --set destination=bf16'
     """
     if isinstance(config, Operation):
-        return _command(CONFIGURATIONS[config.name](config), {})
+        return _command((config,), None, {})
     hardware = HARDWARE[config.numerics.name](config, tuple(BEST) if target is None else (target,))
-    return _command(config, {name: value for name, value in hardware.items() if target is None or name != "target"})
+    fields = {name: value for name, value in hardware.items() if target is None or name != "target"}
+    return _command(config.modes, config.profile, fields)
 
 
-def _command(config: HardwareConfig, hardware: dict[str, str]) -> str:
-    first, known = config.numerics, PROFILES_OF[config.numerics.name]
+def _command(modes: Sequence[Operation], own: str | None, hardware: dict[str, str]) -> str:
+    first, known = modes[0], PROFILES_OF[modes[0].name]
     wanted = first.by_name()
 
     def departures(profile: str) -> dict[str, object]:
         usual = _usual(first, profile)
         return {key: value for key, value in wanted.items() if key != "block" and value != usual.get(key)}
 
-    profile = min([*filter(None, [config.profile]), *known], key=lambda name: len(departures(name)))
+    profile = min([*filter(None, [own]), *known], key=lambda name: len(departures(name)))
     fields = departures(profile)
-    if (
-        "scale_rule" in wanted
-        and len(rules := list(dict.fromkeys(mode.by_name()["scale_rule"] for mode in config.modes))) > 1
-    ):
+    if "scale_rule" in wanted and len(rules := list(dict.fromkeys(mode.by_name()["scale_rule"] for mode in modes))) > 1:
         fields["scale_rule"] = ",".join(map(str, rules))
     operation = "" if option_of(first) == Encode.name else f" --op {option_of(first)}"
     chosen = [f"--set {key}={value}" for key, value in {**fields, **hardware}.items()]
-    format = first.scalar.name if isinstance(first, Cast) else config.formats
+    format = first.scalar.name if isinstance(first, Cast) else ",".join(dict.fromkeys(mode.subject for mode in modes))
     return " ".join([f"{format}{operation} --profile {profile}", *chosen])
 
 

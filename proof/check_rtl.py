@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..sim.operations import Cause, element_role, golden, of
 from ..sim.scoreboard import Scoreboard
 from ..sim.stream import StreamedDriver, clocked_ports
 from ..sim.transactions import Transactions
+from ..spec import BlockOperation
 from ..synth.yosys import yosys_version
 from .adapter import Adapter
 from .argument import Argument, Status, answered, doubtful, worst
@@ -27,7 +29,7 @@ from .design import Design
 from .gate import Objection, objections, of_readers
 from .mapping import PortMap
 from .minimise import fewest, smallest
-from .operations import asked_of, whole
+from .operations import asked_of, is_asked_whole, whole
 from .pipeline import combinational
 from .readers import READ_VERILOG, SLANG, readers, refusal
 from .rule_identification import Candidate, Converted, ranked, suspicions
@@ -266,6 +268,9 @@ def _check(
             proved = _ask(check, adapter, comparison, solver, timeout, say)
             if proved and check.status is Status.PASS:
                 _on_branches(check, adapter, comparison, proved, say)
+        if not is_asked_whole(check.config):  # then blocks must tell other rules apart
+            say("trying other rules")
+            _name(check, comparison)
         return
     is_of_tools = all(objection.of_tools for objection in check.objections)
     if is_of_tools and _only_verilator_differs(check, adapter, comparison, solver, timeout, say):
@@ -282,7 +287,7 @@ def _check(
     if (sentence := know.only(list(comparison.found))) is not None:
         check.remarks.append(sentence)
     say("trying other rules")
-    _name(check, comparison, normal)
+    _name(check, comparison)
 
 
 def _on_icarus(
@@ -467,16 +472,22 @@ def _normal_counterexample(check: Check, comparison: Comparison, normal: Transac
     check.counterexamples.append(Minimised(title="N(0,1)", blocks=int(differs.sum()), block=block, report=report))
 
 
-def _name(check: Check, comparison: Comparison, normal: Transactions) -> None:
+def _name(check: Check, comparison: Comparison) -> None:
     """Which rules does it follow, or what is the fault like?"""
     rules = check.config.numerics
-    hard = of(rules).hard(rules, check.seed, TRIED)
-    tried, usual = (Converted(given := comparison.drawn(blocks), comparison.design(given)) for blocks in (hard, normal))
-    check.rules, check.tried = ranked(rules, tried, usual, check.nan_codes_free), len(hard) + len(normal)
+
+    @cache
+    def converted(chosen: BlockOperation) -> tuple[Converted, Converted]:
+        blocks = of(rules).hard(chosen, check.seed, TRIED), of(rules).usual(chosen, check.seed, NORMAL)
+        hard, usual = (Converted(given := comparison.drawn(one), comparison.design(given)) for one in blocks)
+        return hard, usual
+
+    hard, usual = converted(rules)
+    check.rules, check.tried = ranked(rules, converted, check.nan_codes_free), len(hard.given) + len(usual.given)
     check.remarks += suspicions(rules, usual)
     if isinstance(comparison.design, StreamedDriver):
         latency = comparison.design.latency
         for other in range(latency + 5):
             delayed = Comparison(check.config, comparison.design.with_latency(other), check.seed, check.nan_codes_free)
-            if other != latency and not divergence(delayed, hard).differing_blocks:
+            if other != latency and not divergence(delayed, hard.given).differing_blocks:
                 check.remarks.append(f"with latency={other} nothing differs")

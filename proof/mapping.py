@@ -7,6 +7,7 @@
     x=data@msb               ... in the high bits
     p=out_{i}[3:0]           a slice, its high end first; out[{4*i+3}:{4*i}] too
     en=1                     a constant for an input that is none of ours
+    k=gain                   a constant of the tensor; of k and d one may be left out, if the design makes it itself
     clk=clock, rst=rst_n@low, latency=3, interval=1
 
 In braces stands arithmetic with ``i``, the element, and ``n``, their number.
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..spec import BlockOperation, decoding, numerics
+from ..spec import BlockOperation, Role, decoding, numerics, two_level, two_level_decoding
 from ..spec import Port as OurPort
 from ..spec.catalogue import excerpt, unknown_name
 
@@ -30,11 +31,19 @@ __all__ = ["Bit", "Connections", "Port", "PortMap", "connections", "entries"]
 QUANTITIES = tuple(
     dict.fromkeys(
         port.name
-        for rules in (numerics("e2m1", rounding="sr"), decoding("e2m1", rounding="sr"))
+        for rules in (
+            numerics("e2m1", rounding="sr"),
+            decoding("e2m1", rounding="sr"),
+            two_level("nvfp4"),
+            two_level_decoding("nvfp4"),
+        )
         for port in rules.ports
     )
 )
 """Every port that the data of an operation can have."""
+
+CONSTANTS = (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT)
+"""Of the tensor: a design may make one of them of the other, and have no port for it."""
 
 SIGNALS = ("clk", "rst")
 NUMBERS = ("latency", "interval")
@@ -157,15 +166,20 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, operation: 
             raise ValueError(f"bit {place} of the input {port} of {top} is mapped twice")
         driven[port][place] = bit
 
-    for quantity in asked.patterns:
-        if quantity not in ours:
+    patterns, constants = dict(asked.patterns), dict(asked.constants)
+    for quantity, given in asked.patterns.items():
+        if quantity not in ours and quantity in driven and given.isdecimal():  # an input that another operation has
+            constants[quantity] = int(patterns.pop(quantity))
+        elif quantity not in ours:
             why = f"the rounding {operation.rounding} takes no random bits"
             if quantity != "random":
                 why = f"{operation.name} has the ports {', '.join(ours)}"
             raise ValueError(f"{quantity} is mapped, but {why}")
     for quantity, port in ours.items():
         direction = port.direction
-        pattern = asked.patterns.get(quantity) or (quantity if quantity in ports else None)
+        pattern = patterns.get(quantity) or (quantity if quantity in ports else None)
+        if pattern is None and port.role in CONSTANTS:
+            continue
         if pattern is None:
             raise ValueError(
                 f"the map says nothing of {quantity}, and {top} has no port of that name: "
@@ -182,7 +196,7 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, operation: 
             if _port(name, ports, top, "input", signal).width != 1 or level not in ("", "low", "high"):
                 raise ValueError(f"{signal} takes a port of one bit, NAME or NAME@low, not {getattr(asked, signal)!r}")
             drive(name, 0, (f"~{signal}" if level == "low" else signal, 0))
-    for key, value in asked.constants.items():
+    for key, value in constants.items():
         for name in dict.fromkeys(_expanded(key, i, operation.block_size) for i in range(operation.block_size)):
             width = _port(name, ports, top, "input", f"the constant {value}").width
             if not 0 <= value < 1 << width:

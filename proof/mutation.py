@@ -2,7 +2,7 @@
 
 Yosys plants all mutants in one design, where an input chooses the one that is active; so they are Verilated together
 and each costs no more than its stimuli. What no stimulus finds is asked of the solver: a mutant that still equals the
-specification is no fault.
+specification is no fault. Where nothing is proved of a converter, it is only asked whether the mutant has changed it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ from ..host.cache import kept_folder
 from ..host.errors import ToolError
 from ..host.files import claimed
 from ..sim.driver import Driver, build
-from ..sim.operations import drawn, golden, of
+from ..sim.operations import drawn, golden, of, supplied
 from ..sim.transactions import Transactions
 from ..spec import Port, Role
 from ..synth.yosys import execute, yosys_version
 from .design import Design
+from .operations import asked_of
 from .prove import Proof, Status, prove
+from .question import Question
 from .questions import difference
 from .solver import solve
+from .structure import StructureError
 
 __all__ = ["SUITE_BLOCKS", "Fate", "Mutant", "Mutation", "mutate"]
 
-TOP = "dut"
+TOP, MUTANT = "dut", "mutant.v"
 SUITE_BLOCKS = 2000
 """Random blocks of the cocotb regression."""
 MORE_BLOCKS = 1_000_000
@@ -42,7 +45,8 @@ VERIFY = "verify"
 
 
 PATIENCE = 20
-"""Seconds for the question whether a module has changed at all; a proof of the converter is asked next."""
+"""Seconds for the question whether a module, or the whole, has changed at all; a proof of the converter is asked next.
+"""
 
 
 class Fate(StrEnum):
@@ -61,8 +65,8 @@ class Mutant:
     number: int
     fault: str
     fate: Fate
-    by: str | None
-    """The stimulus that killed it, or how the solver knows better."""
+    by: str
+    """The stimulus that killed it, or what the solver says."""
 
     def to_dict(self) -> dict:
         return {"number": self.number, "fault": self.fault, "fate": self.fate, "by": self.by}
@@ -123,23 +127,49 @@ def mutate(
         raise ValueError(f"mutants must be at least 1, not {mutants}")
     folder, faults = _planted(config, mutants, seed)
     chosen = Port(name="mode", role=Role.MODE, direction="input", bits=len(faults).bit_length())
-    ports = (*config.numerics.ports, chosen)
+    ports = (*config.operation_ports, chosen)
     design = Driver(build((folder / "mutants.v").read_text(), TOP, ports, lint=False), ports)
-    suite = list(_suite(config, seed))
-    if (name := _found(design, 0, suite)) is not None:
-        raise ToolError(f"the design without an active mutant differs from the model ({name})")
-    results = []
-    for number, fault in enumerate(faults, 1):
-        by, fate = _found(design, number, suite), Fate.KILLED
-        if by is None:
-            with claimed(inner := Path(out) / f"mutant{number}"):
-                fate, by = _judged(config, fault, folder, inner, timeout)
-        if fate not in (Fate.KILLED, Fate.EQUIVALENT) and _found(design, number, _more(config, seed)) is not None:
-            fate, by = Fate.KILLED, VERIFY
-        results.append(Mutant(number=number, fault=fault, fate=fate, by=by))
+    fates: dict[int, tuple[Fate, str]] = {}
+    planted: dict[int, Planted] = {}
+
+    def keep(number: int, fate: Fate, by: str) -> None:
+        fates[number] = fate, by
         if progress:
-            progress(number, len(faults))
-    return Mutation(config=config, mutants=results, seed=seed)
+            progress(len(fates), len(faults))
+
+    def drive(stimuli: Iterable[Stimulus]) -> None:
+        for stimulus in stimuli:
+            left = [number for number in range(1, len(faults) + 1) if number not in fates]
+            if not left:
+                return
+            for number in left:
+                if _is_found(design, number, stimulus):
+                    keep(number, Fate.KILLED, stimulus.name)
+
+    suite = list(_suite(config, seed))
+    for stimulus in suite:
+        if _is_found(design, 0, stimulus):
+            raise ToolError(f"the design without an active mutant differs from the model ({stimulus.name})")
+    drive(suite)
+    for number, fault in enumerate(faults, 1):
+        if number not in fates:
+            with claimed(Path(out) / f"mutant{number}"):
+                planted[number] = _alone(fault, folder, Path(out) / f"mutant{number}")
+                if planted[number].is_same(planted[number].module, min(timeout, PATIENCE)):
+                    keep(number, Fate.EQUIVALENT, f"{planted[number].module} is what it was")
+    drive(_more(config, seed))
+    for number, one in planted.items():
+        if number not in fates:
+            with claimed(one.folder):
+                keep(number, *_judged(config, one, timeout))
+    return Mutation(
+        config=config,
+        mutants=[
+            Mutant(number=number, fault=fault, fate=fates[number][0], by=fates[number][1])
+            for number, fault in enumerate(faults, 1)
+        ],
+        seed=seed,
+    )
 
 
 @dataclass(frozen=True)
@@ -152,7 +182,7 @@ class Stimulus:
 
 
 def _expected(config: HardwareConfig, name: str, blocks: Transactions, seed: int) -> Stimulus:
-    given = drawn(config.numerics, blocks, seed)
+    given = supplied(config, drawn(config.numerics, blocks, seed))
     return Stimulus(name, given, golden(config.numerics, given))
 
 
@@ -170,12 +200,9 @@ def _more(config: HardwareConfig, seed: int) -> Iterator[Stimulus]:
             yield _expected(config, VERIFY, blocks, seed + CHUNK * number)
 
 
-def _found(design: Driver, mutant: int, stimuli: Iterable[Stimulus]) -> str | None:
-    """The first stimulus on which a design with an active mutant differs from the model."""
-    for one in stimuli:
-        if design(_with_mutant(one.given, mutant)).differ(one.expected).any():
-            return one.name
-    return None
+def _is_found(design: Driver, mutant: int, stimulus: Stimulus) -> bool:
+    """Does a design with an active mutant differ from the model?"""
+    return bool(design(_with_mutant(stimulus.given, mutant)).differ(stimulus.expected).any())
 
 
 def _with_mutant(given: Transactions, mutant: int) -> Transactions:
@@ -213,29 +240,60 @@ def _planted(config: HardwareConfig, mutants: int, seed: int) -> tuple[Path, lis
     return folder, json.loads((folder / "faults.json").read_text())
 
 
-def _judged(config: HardwareConfig, fault: str, folder: Path, out: Path, timeout: float) -> tuple[Fate, str]:
-    """What the solver says of a mutant that no stimulus has found."""
-    (out / "dut.v").write_text(
-        (folder / "dut.v").read_text()
-    )  # faults name cells after the file that they are read from
-    execute(
-        [
-            "read_verilog dut.v",
-            f"hierarchy -check -top {TOP}",
-            "proc",
-            f"mutate {fault}",
-            "opt_clean",
-            "write_verilog -noattr mutant.v",
-        ],
-        out,
+@dataclass(frozen=True, kw_only=True)
+class Planted:
+    """The Verilog without a mutant, and with this one alone."""
+
+    module: str
+    """The module that it is in."""
+    right: Design
+    wrong: Design
+    folder: Path
+
+    def is_same(self, module: str, timeout: float) -> bool:
+        """Does a solver say that a module is what it was?"""
+        question = difference(self.right, self.wrong, module)
+        return solve(question, ("differs",), timeout=timeout).result == "unsat"
+
+
+def _alone(fault: str, folder: Path, out: Path) -> Planted:
+    """A mutant, planted in a folder of its own."""
+    (out / "dut.v").write_text((folder / "dut.v").read_text())  # faults name cells after the file they are read from
+    change = [f"mutate {fault}", "opt_clean", f"write_verilog -noattr {MUTANT}"]
+    execute(["read_verilog dut.v", f"hierarchy -check -top {TOP}", "proc", *change], out)
+    right, wrong = (Design((out / name).read_text(), TOP, out / Path(name).stem) for name in ("dut.v", MUTANT))
+    return Planted(module=fault.split("-module ")[1].split()[0], right=right, wrong=wrong, folder=out)
+
+
+def _judged(config: HardwareConfig, planted: Planted, timeout: float) -> tuple[Fate, str]:
+    """What is proved of a mutant that no stimulus has found: perhaps what changed never matters."""
+    try:
+        asked = asked_of(config)
+    except ValueError as unproved:
+        doubt = str(unproved)
+    else:
+        if asked.monolithic is None:  # its lemmas are many: they are asked once, and those that are the same are known
+            try:
+                lemmas = asked.composed(config, planted.wrong, asked.specification)
+                doubt = next((f"the lemma {one.name} does not hold" for one in lemmas if not _holds(one, timeout)), "")
+            except StructureError as error:
+                doubt = str(error)
+            if not doubt:
+                return Fate.EQUIVALENT, "proved composed"
+        else:
+            proof: Proof = prove(config, rtl=planted.folder / MUTANT, name=TOP, timeout=timeout)
+            if proof.status is Status.PASS:
+                return Fate.EQUIVALENT, f"proved {proof.method}"
+            if proof.counterexample:
+                return Fate.SURVIVED, proof.counterexample.report
+            doubt = str(proof.status)
+    if planted.is_same(TOP, min(timeout, PATIENCE)):
+        return Fate.EQUIVALENT, "the whole is what it was"
+    return Fate.UNDECIDED, doubt
+
+
+def _holds(question: Question, timeout: float) -> bool:
+    return any(
+        solve(text, question.names, timeout=timeout).result == question.expected
+        for text in filter(None, (question.eased, question.text))
     )
-    module = fault.split("-module ")[1].split()[0]
-    right, wrong = (Design((out / f"{name}.v").read_text(), TOP, out / name) for name in ("dut", "mutant"))
-    if solve(difference(right, wrong, module), ("differs",), timeout=min(timeout, PATIENCE)).result == "unsat":
-        return Fate.EQUIVALENT, f"{module} is what it was"
-    proof: Proof = prove(config, rtl=out / "mutant.v", name=TOP, timeout=timeout)  # perhaps what changed never matters
-    if proof.status is Status.PASS:
-        return Fate.EQUIVALENT, f"proved {proof.method}"
-    if proof.counterexample:
-        return Fate.SURVIVED, proof.counterexample.report
-    return Fate.UNDECIDED, str(proof.status)

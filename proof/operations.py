@@ -18,7 +18,7 @@ from .specification import Specification
 from .structure import StructureError
 from .two_level_specification import TwoLevelSpecification
 
-__all__ = ["Asked", "asked_of", "whole"]
+__all__ = ["Asked", "asked_of", "is_asked_whole", "whole"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,14 @@ def asked_of(config: HardwareConfig) -> Asked:
 
 def whole(config: HardwareConfig, design: Design, nan_codes_free: bool = False) -> list[Question]:
     """`Asked.monolithic` of a configuration. Raises `StructureError` where there is none."""
-    ask = asked_of(config).monolithic
-    if ask is None:
-        raise StructureError(f"{config.formats} is proved in parts only")
+    if not is_asked_whole(config):
+        raise StructureError(f"no solver answers in one question whether a design converts {config.formats}")
+    ask = OPERATIONS[config.numerics.name].monolithic
+    assert ask is not None
     return ask(config, design, nan_codes_free)
+
+
+def is_asked_whole(config: HardwareConfig) -> bool:
+    """Is there one question about a whole design of an operation?"""
+    asked = OPERATIONS.get(config.numerics.name)
+    return asked is not None and asked.monolithic is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..hdl.command import command_line
 from ..sim.comparison import NOUNS
 from ..sim.operations import golden, of
 from ..sim.transactions import Transactions
-from ..spec import BLOCKS, PROFILES_OF, BlockOperation, Encode, Role
+from ..spec import BLOCKS, PROFILES_OF, BlockOperation, Encode, Role, TwoLevelEncode
 from ..spec.profiles import under
 
 __all__ = ["Candidate", "candidates", "ranked", "suspicions"]
@@ -48,16 +49,26 @@ def candidates(asked: BlockOperation) -> list[Candidate]:
     changed, its format being a rule too; then the same of the profiles."""
     found: dict[BlockOperation, list[str]] = {}
     numbers: dict[str, Any] = {asked.NUMBERS: getattr(asked, asked.NUMBERS)}
-    profiles = {name: under(type(asked), asked.block, name, numbers) for name in PROFILES_OF[asked.name]}
-    for name, rules in profiles.items():
-        found.setdefault(rules, []).append(name)
+    profiles: dict[str, BlockOperation] = {}
+    for name in PROFILES_OF[asked.name]:
+        with suppress(ValueError):  # a profile that does not take these numbers
+            profiles[name] = under(type(asked), asked.block, name, numbers)
+            found.setdefault(profiles[name], []).append(name)
     profile = next((name for name, rules in profiles.items() if rules == asked), "the rules asked for")
     found.setdefault(asked, []).append(profile)
     for name, rules in [(profile, asked), *profiles.items()]:
         for text, changed in _departures(rules):
             if changed not in found:
                 found[changed] = [f"{name} with {text}"]
-    return [Candidate(names=tuple(dict.fromkeys(names)), numerics=rules) for rules, names in found.items()]
+    return [
+        Candidate(names=tuple(dict.fromkeys(names)), numerics=rules)
+        for rules, names in found.items()
+        if _inputs(rules) <= _inputs(asked)
+    ]
+
+
+def _inputs(rules: BlockOperation) -> set[Role]:
+    return {port.role for port in rules.ports if port.direction == "input"}
 
 
 def _departures(rules: BlockOperation) -> Iterator[tuple[str, BlockOperation]]:
@@ -67,7 +78,8 @@ def _departures(rules: BlockOperation) -> Iterator[tuple[str, BlockOperation]]:
     for name, kind in rules.rules().items():
         for rule in kind:
             if rule not in (getattr(rules, name), "sr"):  # that needs another port
-                yield f"{name}={rule}", rules.replaced(**{name: rule})
+                with suppress(ValueError):  # rules that do not go together
+                    yield f"{name}={rule}", rules.replaced(**{name: rule})
 
 
 @dataclass(frozen=True)
@@ -85,14 +97,19 @@ FEW, NEAREST = 10_000, 8
 """Blocks of N(0,1) on which all candidates are tried, and how many of them are tried on the others too."""
 
 
-def ranked(asked: BlockOperation, hard: Converted, normal: Converted, nan_codes_free: bool = False) -> list[Candidate]:
-    """The nearest candidates with how many blocks a design converts otherwise, of ``hard`` ones and of N(0,1): the
-    nearest on N(0,1) first, then the nearest on all, then in their order; those of which one kind of result is nearest;
-    and all that differ nowhere. Codes under a scale of NaN may be free."""
+def ranked(
+    asked: BlockOperation,
+    converted: Callable[[BlockOperation], tuple[Converted, Converted]],
+    nan_codes_free: bool = False,
+) -> list[Candidate]:
+    """The nearest candidates with how many blocks a design converts otherwise, of hard ones and of N(0,1), which are
+    ``converted`` for some rules: the nearest on N(0,1) first, then the nearest on all, then in their order; those of
+    which one kind of result is nearest; and all that differ nowhere. Codes under a scale of NaN may be free."""
 
-    def counted(candidate: Candidate, normal: Converted) -> Candidate:
+    def counted(candidate: Candidate, count: int | None = None) -> Candidate:
         others, words, rules = [], dict[Role, int](), candidate.numerics
-        for blocks in (hard, normal):
+        hard, normal = converted(of(asked).tried_as(asked, rules))
+        for blocks in (hard, normal if count is None else normal.first(count)):
             expected = golden(rules, blocks.given)
             others.append(int((of(rules).why(rules, blocks.given, expected, blocks.made, nan_codes_free) >= 0).sum()))
             words = {role: int((array != blocks.made[role]).sum()) for role, array in expected.arrays.items()}
@@ -101,12 +118,11 @@ def ranked(asked: BlockOperation, hard: Converted, normal: Converted, nan_codes_
     def near(candidate: Candidate) -> tuple[int, int]:
         return candidate.normal, candidate.blocks
 
-    few = normal.first(FEW)
-    found = sorted((counted(candidate, few) for candidate in candidates(asked)), key=near)
-    nearest = [min(found, key=lambda c, role=role: c.words[role]) for role in normal.made.arrays]  # type: ignore[misc]
+    found = sorted((counted(candidate, FEW) for candidate in candidates(asked)), key=near)
+    nearest = [min(found, key=lambda c, role=role: c.words[role]) for role in found[0].words]  # type: ignore[misc]
     alike = [candidate for candidate in found if not candidate.blocks]
     chosen = [*found[:NEAREST], *nearest, *alike]
-    return sorted((counted(candidate, normal) for candidate in found if candidate in chosen), key=near)
+    return sorted((counted(candidate) for candidate in found if candidate in chosen), key=near)
 
 
 def suspicions(asked: BlockOperation, blocks: Converted) -> Iterator[str]:
@@ -117,7 +133,9 @@ def suspicions(asked: BlockOperation, blocks: Converted) -> Iterator[str]:
         yield from SUSPICIONS[asked.name](asked, blocks, expected, differs)
 
 
-def _of_encoder(asked: Encode, blocks: Converted, expected: Transactions, differs: np.ndarray) -> Iterator[str]:
+def _of_encoder(
+    asked: Encode | TwoLevelEncode, blocks: Converted, expected: Transactions, differs: np.ndarray
+) -> Iterator[str]:
     patterns, scales, codes = blocks.given[Role.NUMBERS], blocks.made[Role.SCALE], blocks.made[Role.CODES]
     if np.array_equal(expected[Role.SCALE], scales) and np.array_equal(expected[Role.CODES], codes[:, ::-1]):
         yield "the codes are right, in the reverse order of elements: does @msb belong to one side of the map?"
@@ -140,5 +158,10 @@ def _of_decoder(asked: BlockOperation, blocks: Converted, expected: Transactions
         yield "the numbers are right, in the reverse order of elements: does @msb belong to one side of the map?"
 
 
-SUSPICIONS: dict[str, Callable[..., Iterator[str]]] = {"encode": _of_encoder, "decode": _of_decoder}
+SUSPICIONS: dict[str, Callable[..., Iterator[str]]] = {
+    "encode": _of_encoder,
+    "decode": _of_decoder,
+    "two_level_encode": _of_encoder,
+    "two_level_decode": _of_decoder,
+}
 """By the name of the operation: of blocks, what is expected of them and which differ, sentences about the fault."""

@@ -80,6 +80,8 @@ class Simulated:
     """
     of_tensor: Callable[[Any, np.ndarray], Transactions] | None = None
     """Blocks of a tensor, of (n, block_size) patterns; None where no numbers enter."""
+    tried_as: Callable[[Any, Any], Any] = lambda asked, candidate: asked
+    """Of rules asked for and others that a design may follow, those whose blocks show whether it does."""
 
 
 OPERATIONS: dict[str, Simulated] = {
@@ -137,7 +139,7 @@ OPERATIONS: dict[str, Simulated] = {
     ),
     "two_level_encode": Simulated(
         golden=two_level.golden,
-        kinds=("standard", "corner", "boundary", "random"),
+        kinds=("standard", "corner", "boundary", "nearest", "random"),
         stimuli=two_level.stimuli,
         random=two_level.random,
         regression=two_level.regression,
@@ -152,6 +154,7 @@ OPERATIONS: dict[str, Simulated] = {
         only=two_level_causes.only,
         described=two_level.described,
         of_tensor=two_level.of_tensor,
+        tried_as=two_level.tried_as,
     ),
     "two_level_decode": Simulated(
         golden=two_level_decoding.golden,

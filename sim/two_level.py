@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..hdl.command import command_line
 from ..models.block_array import code_values
-from ..models.two_level import Constants, encode_blocks, tensor_amax
-from ..spec import Role, TwoLevelEncode
+from ..models.two_level import Constants, encode_blocks, tensor_amax, tensor_constants
+from ..spec import E2M1, FP32, Role, TwoLevelEncode
 from . import two_level_stimuli as make
 from .transactions import Transactions
+from .two_level_nearest import nearest
 
 __all__ = [
     "described",
@@ -26,6 +28,7 @@ __all__ = [
     "single_bits",
     "stimuli",
     "swept",
+    "tried_as",
     "usual",
 ]
 
@@ -41,6 +44,8 @@ RANDOM = 32
 """Random blocks in it."""
 SHOWN = 4
 """Elements of a block that are shown."""
+NEAR = 64
+"""Last places around a largest magnitude at which it is looked for."""
 
 CONSTANTS = {Role.SCALE_CONSTANT: "k", Role.ELEMENT_CONSTANT: "d"}
 
@@ -49,7 +54,8 @@ def golden(rules: TwoLevelEncode, entering: Transactions) -> Transactions:
     """What leaves an encoder, by `models.two_level.encode_blocks`."""
     blocks = np.ascontiguousarray(entering[Role.NUMBERS])
     one = np.ones(len(blocks), np.float32)
-    k, d = (one if words is None else words[:, 0].view(np.float32) for words in map(entering.get, CONSTANTS))
+    has = {port.role for port in rules.ports}  # what enters may have what other rules take
+    k, d = (entering[role][:, 0].view(np.float32) if role in has else one for role in CONSTANTS)
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
     numbers = blocks.view(np.float32) if blocks.dtype == np.uint32 else blocks
     random = entering.get(Role.RANDOM) if rules.random_bits else None
@@ -66,12 +72,15 @@ def of_tensor(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
 
 def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterator[tuple[str, Iterable[Transactions]]]:
     """``corner`` are directed blocks in tensors of all magnitudes, ``boundary`` blocks whose scale and elements are at
-    or beside boundaries, ``random`` so many random ones; ``standard`` is all of them.
+    or beside boundaries, ``nearest`` those of `two_level_nearest`, ``random`` so many random ones; ``standard`` is all
+    of them.
     """
     if kind in ("standard", "corner"):
         yield "corner", [make.corners(rules)]
     if kind in ("standard", "boundary"):
         yield "boundary", [make.boundary(rules, BOUNDARY, seed)]
+    if kind in ("standard", "nearest"):
+        yield "nearest", [nearest(rules, seed)]
     if kind in ("standard", "random"):
         yield (
             "random",
@@ -90,8 +99,17 @@ def usual(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
 
 
 def hard(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
-    """Directed blocks and so many random ones."""
-    return Transactions.joined([make.corners(rules), random(rules, blocks, seed)])
+    """Directed blocks, the nearest ones and so many random ones."""
+    return Transactions.joined([make.corners(rules), nearest(rules, seed), random(rules, blocks, seed)])
+
+
+def tried_as(asked: TwoLevelEncode, candidate: TwoLevelEncode) -> TwoLevelEncode:
+    """The rules asked for in the order of a candidate, whose constants of a tensor are its own; those asked for where
+    they do not have the same ports.
+    """
+    if [port.role for port in asked.ports] != [port.role for port in candidate.ports]:
+        return asked
+    return asked.replace(order=candidate.order)
 
 
 def swept(
@@ -114,10 +132,11 @@ def single_bits(rules: TwoLevelEncode, seed: int) -> Transactions:
 
 
 def regression(rules: TwoLevelEncode, blocks: int, seed: int) -> dict[str, Transactions]:
-    """Directed blocks, blocks at boundaries and random ones."""
+    """Directed blocks, blocks at boundaries, the nearest ones and random ones."""
     return {
         "corner": make.corners(rules),
         "boundary": make.boundary(rules, blocks, seed),
+        "nearest": nearest(rules, seed),
         "random": random(rules, blocks, seed),
     }
 
@@ -157,5 +176,25 @@ def described(
             f"    element {lane}: input 0x{int(block[lane]):0{digits}X}{drawn}, expected {codes[lane]} "
             f"({values[codes[lane]]:g}), got {got[lane]} ({values[got[lane]]:g})"
         )
-    lines.append(f"    the block: {','.join(f'0x{int(number):0{digits}X}' for number in block)}")
+    whole = ",".join(f"0x{int(number):0{digits}X}" for number in block)
+    lines.append(f"    the block: {whole}")
+    if (a := _amax_of(rules, given)) is not None:
+        drawn = "" if bits is None else f" --random {','.join(f'0x{int(one):X}' for one in bits[0])}"
+        lines.append(f"    to explain: mxcast explain {command_line(rules)}{a} --values {whole}{drawn}")
     return "\n".join(lines)
+
+
+def _amax_of(rules: TwoLevelEncode, given: Transactions) -> str | None:
+    """The option of `explain` for a tensor with the constants of a block; None where none was found."""
+    if rules.block.tensor_scale is None:
+        return ""
+    k, d = (given[role][0, 0] for role in CONSTANTS)
+    c, constant = np.float32(E2M1.max_value) * rules.scale_max, d.view(np.float32)
+    with np.errstate(all="ignore"):
+        about = np.array([c * constant, c / constant]).astype(np.float32).view(np.uint32).astype(np.int64)
+        a = np.unique(np.clip(about[:, None] + np.arange(-NEAR, NEAR), 0, FP32.max_code).astype(np.uint32)).view(
+            np.float32
+        )
+        constants = tensor_constants(a, rules)
+    found = a[(constants.k.view(np.uint32) == k) & (constants.d.view(np.uint32) == d)]
+    return f" --amax {found[0]!s}" if len(found) else None

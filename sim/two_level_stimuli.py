@@ -12,10 +12,23 @@ import numpy as np
 from ..models.block_array import code_values
 from ..models.source import narrow
 from ..models.two_level import ORDERS, nearest_codes, tensor_constants
-from ..spec import FP32, Order, Role, TwoLevelEncode
+from ..spec import E2M1, FP32, Order, Role, TwoLevelEncode
 from .transactions import Transactions
 
-__all__ = ["boundary", "corners", "normal", "random", "with_constants"]
+__all__ = [
+    "any_numbers",
+    "around",
+    "boundary",
+    "corners",
+    "fitted",
+    "last_bit",
+    "marks",
+    "normal",
+    "random",
+    "scale_codes",
+    "with_constants",
+    "with_patterns",
+]
 
 NAN, INF, SIGN, LARGEST, ONE = 0x7FC00000, 0x7F800000, 0x80000000, 0x7F7FFFFF, 0x3F800000
 SMALLEST_NORMAL = 0x00800000
@@ -23,8 +36,11 @@ SMALLEST_NORMAL = 0x00800000
 TENSORS = (0, 1, 0x000FFFFF, 0x006CE3EE, *range(SMALLEST_NORMAL, LARGEST, 0x04D5A5A5), 0x45280000, LARGEST, INF)
 """Largest magnitudes of tensors, as patterns: zero, subnormal numbers, all exponents, 2688, and Inf."""
 
-NEAR = 3
-"""Last places to either side of a boundary."""
+SMALL = 0x06000000
+"""2**-115."""
+
+NEAR = (-3, -2, -1, 0, 0, 0, 1, 2, 3)
+"""Last places from a boundary, each as often as it is here."""
 
 FINEST = (0, 0x00000001, 0x00000002, 0x000FFFFF, 0x00400000, 0x007FFFFF, SMALLEST_NORMAL, SMALLEST_NORMAL + 1)
 
@@ -43,6 +59,11 @@ AMAX_OF: dict[Order, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     Order.COMPRESSED_TENSORS: lambda t, k: t / k * np.float32(6),
 }
 """About the largest magnitude of a block whose scale is rounded from t."""
+
+
+def with_patterns(rules: TwoLevelEncode, patterns: np.ndarray, a: np.ndarray) -> Transactions:
+    """`with_constants` of blocks of binary32 patterns, whose last bits the source may not have."""
+    return with_constants(rules, _narrowed(rules, patterns), a)
 
 
 def with_constants(rules: TwoLevelEncode, patterns: np.ndarray, a: np.ndarray) -> Transactions:
@@ -70,9 +91,14 @@ def _tensors(rules: TwoLevelEncode) -> np.ndarray:
 
 
 def _any_tensors(rules: TwoLevelEncode, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Patterns of largest magnitudes: of any exponent, and one in 16 of `TENSORS`."""
-    return np.where(
-        rng.integers(0, 16, count) == 0, rng.choice(_tensors(rules), count), rng.integers(1, LARGEST, count, np.int64)
+    """Patterns of largest magnitudes: of any exponent, one in 16 of `TENSORS`, and one in 8 so small that subnormal
+    numbers have scales.
+    """
+    kind = rng.integers(0, 16, count)
+    return np.select(
+        [kind == 0, kind < 3],
+        [rng.choice(_tensors(rules), count), rng.integers(1, SMALL, count, np.int64)],
+        rng.integers(1, LARGEST, count, np.int64),
     ).astype(np.uint32)
 
 
@@ -104,32 +130,78 @@ def corners(rules: TwoLevelEncode) -> Transactions:
     ]
     tensors = _tensors(rules)
     patterns = np.tile(np.array(rows, np.uint32), (len(tensors), 1))
-    return with_constants(rules, _narrowed(rules, patterns), np.repeat(tensors, len(rows)))
+    return with_patterns(rules, patterns, np.repeat(tensors, len(rows)))
 
 
 def boundary(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
     """In each of so many blocks the largest magnitude at or beside a number that puts the scale one up, and elements at
-    or beside numbers that put a code one up.
+    or beside numbers that put a code one up. Half of the blocks are in tensors that are `fitted` to one of these, as
+    the few bits of a 16-bit source seldom come so near to a boundary.
     """
-    rng, order = np.random.default_rng(seed), ORDERS[rules.order]
-    tensors = _any_tensors(rules, blocks, rng)
-    constants = tensor_constants(tensors.view(np.float32), rules).each(lambda one: np.broadcast_to(one, (blocks,)))
+    rng = np.random.default_rng(seed)
     scales = code_values(rules.block.scale)
     codes = rng.integers(0, rules.scale_format.max_code, blocks)
+    scaled = marks(rules, (blocks, rules.block_size - 1), rng)
+    t = np.where(rng.integers(0, 4, blocks) == 0, scales[codes], (scales[codes] + scales[codes + 1]) / 2)
+    is_of_scale = rng.integers(0, 2, blocks) == 0
+    y, s = np.where(is_of_scale, STEPS[-1], scaled[:, 0]), np.where(is_of_scale, t, scales[codes])
+    tensors = np.where(
+        rng.integers(0, 2, blocks) == 0,
+        _any_tensors(rules, blocks, rng),
+        fitted(rules, any_numbers(rules, blocks, rng), y, s, rng),
+    )
+    return around(rules, t, tensors, scaled, rng)
+
+
+def around(
+    rules: TwoLevelEncode, t: np.ndarray, tensors: np.ndarray, scaled: np.ndarray, rng: np.random.Generator
+) -> Transactions:
+    """Blocks in tensors of largest magnitudes (n,): a number from which the scale is rounded from about t (n,), and
+    others that are scaled to about the last argument (n, block_size - 1).
+    """
+    order, scales, last = ORDERS[rules.order], code_values(rules.block.scale), last_bit(rules)
+    constants = tensor_constants(tensors.view(np.float32), rules).each(lambda one: np.broadcast_to(one, t.shape))
     with np.errstate(all="ignore"):
-        t = np.where(rng.integers(0, 4, blocks) == 0, scales[codes], (scales[codes] + scales[codes + 1]) / 2)
-        b = _beside(AMAX_OF[rules.order](t.astype(np.float32), constants.k), rules, rng)
-        ratio = order.ratio(b.view(np.float32), constants.k, rules.scale_format)
-        factor = order.factor(scales[nearest_codes(ratio, rules.scale_format)], constants.d)
-        marks = _marks(rules, (blocks, rules.block_size - 1), rng)
-        numbers = _beside(marks / factor[:, None], rules, rng)
-    signs = rng.integers(0, 2, (blocks, rules.block_size), np.uint32) << np.uint32(31)
+        b = _beside(AMAX_OF[rules.order](t.astype(np.float32), constants.k), last, rng)
+        factor = order.factor(scales[scale_codes(rules, b, constants.k)], constants.d)
+        numbers = _beside(scaled / factor[:, None], last, rng)
+    shape = (len(t), rules.block_size)
+    signs = rng.integers(0, 2, shape, np.uint32) << np.uint32(31)
     patterns = np.concatenate([b[:, None], numbers], axis=1) | signs
-    lanes = rng.permuted(np.tile(np.arange(rules.block_size), (blocks, 1)), axis=1)
-    return with_constants(rules, _narrowed(rules, np.take_along_axis(patterns, lanes, axis=1)), tensors)
+    lanes = rng.permuted(np.tile(np.arange(rules.block_size), (len(t), 1)), axis=1)
+    return with_patterns(rules, np.take_along_axis(patterns, lanes, axis=1), tensors)
 
 
-def _marks(rules: TwoLevelEncode, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+def scale_codes(rules: TwoLevelEncode, b: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Those of blocks whose largest magnitudes are these patterns of binary32."""
+    ratio = ORDERS[rules.order].ratio(b.view(np.float32), k, rules.scale_format)
+    return nearest_codes(ratio, rules.scale_format)
+
+
+def last_bit(rules: TwoLevelEncode) -> int:
+    """The number of the last bit that the source has of a pattern of binary32."""
+    return FP32.bits - rules.source.bits
+
+
+def any_numbers(rules: TwoLevelEncode, shape: int | tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Patterns of binary32 of positive normal numbers of the source."""
+    last = last_bit(rules)
+    return (rng.integers(SMALLEST_NORMAL, LARGEST, shape) >> last << last).astype(np.uint32)
+
+
+def fitted(
+    rules: TwoLevelEncode, numbers: np.ndarray, y: np.ndarray, s: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Patterns of largest magnitudes of tensors in which numbers, given as patterns of binary32, are scaled to y under
+    the scales s but for the last bits of binary32.
+    """
+    largest = float(E2M1.max_value) * rules.scale_max
+    with np.errstate(all="ignore"):
+        a = largest * numbers.view(np.float32).astype(float) / (y * s)
+        return np.clip(_beside(a, 0, rng), SMALLEST_NORMAL, LARGEST).astype(np.uint32)
+
+
+def marks(rules: TwoLevelEncode, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Scaled numbers at which codes go one up; with random bits, under some of these. Random bits of all zeros and of
     all ones are drawn more often, and so are their marks.
     """
@@ -140,11 +212,11 @@ def _marks(rules: TwoLevelEncode, shape: tuple[int, ...], rng: np.random.Generat
     return (STEPS[code] + np.diff(STEPS)[code] * part / parts).astype(np.float32)
 
 
-def _beside(values: np.ndarray, rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:
-    """Patterns of binary32 up to `NEAR` last places of the source from these magnitudes."""
+def _beside(values: np.ndarray, last: int, rng: np.random.Generator) -> np.ndarray:
+    """Patterns of binary32 `NEAR` these magnitudes, where ``last`` is the number of their last bit."""
     patterns = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.int64) & ~SIGN
-    steps = rng.integers(-NEAR, NEAR + 1, patterns.shape) << (FP32.bits - rules.source.bits)
-    return np.clip(patterns + steps, 0, INF).astype(np.uint32)
+    nearest = (patterns + (1 << last >> 1)) >> last
+    return np.clip((nearest + rng.choice(NEAR, patterns.shape)) << last, 0, INF).astype(np.uint32)
 
 
 def random(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
@@ -155,7 +227,7 @@ def random(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
     parts = [
         normal(rules, share, seed),
         boundary(rules, share, seed),
-        with_constants(rules, _narrowed(rules, anything), _any_tensors(rules, share, rng)),
+        with_patterns(rules, anything, _any_tensors(rules, share, rng)),
     ]
     return Transactions.joined(parts).rows(slice(blocks))
 
@@ -166,4 +238,4 @@ def normal(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
     numbers = rng.standard_normal((blocks, rules.block_size), np.float32)
     numbers *= np.exp2(-rng.integers(0, 6, (blocks, 1))).astype(np.float32)
     a = (4 + rng.random(blocks, np.float32)).view(np.uint32)
-    return with_constants(rules, _narrowed(rules, numbers.view(np.uint32)), a)
+    return with_patterns(rules, numbers.view(np.uint32), a)

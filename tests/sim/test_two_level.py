@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -15,12 +16,15 @@ from mxcast.hdl.threshold_row import FACTORS, MARKS, marks_of
 from mxcast.hdl.two_level import FORMS, IGNORES_NAN
 from mxcast.hdl.two_level_factor import FACTOR_UNITS
 from mxcast.hdl.two_level_scale import SCALE_UNITS
-from mxcast.models.exact_binary32 import rounded
+from mxcast.models.exact import decode
+from mxcast.models.exact_binary32 import rounded, value_of
+from mxcast.models.exact_two_level import ORDERS, block_scale
 from mxcast.models.two_level import tensor_constants
 from mxcast.sim import verify
 from mxcast.sim.transactions import Transactions
+from mxcast.sim.two_level_nearest import nearest
 from mxcast.sim.verilated import driver_of
-from mxcast.spec import Role, two_level
+from mxcast.spec import E4M3, FP32, Role, two_level
 
 from ..models.test_two_level import WORKED
 
@@ -210,6 +214,32 @@ def test_the_other_order_is_found():
             return other(given.with_arrays({Role.SCALE_CONSTANT: (k * np.float32(6)).view(np.uint32)}))
 
     assert not verify(config, design=planted, stimuli="boundary").passed
+
+
+def test_a_lost_carry_of_the_first_rounding_is_found():
+    """Under random bits: a product that is rounded to binary32 across a multiple of the last random bit."""
+    config = two_level_config("nvfp4", source="bf16", rounding="sr")
+    text, found = re.subn(r"(assign top = \S+) \+ _\d+_;", r"\1;", verilog(config, "dut"))
+    assert found == 1
+    assert not verify(config, design=driver_of(text, "dut", config), stimuli="boundary").passed
+
+
+@pytest.mark.parametrize("source", ["fp32", "bf16"])
+@pytest.mark.parametrize("order", ["te", "ao"])
+def test_the_last_place_of_the_largest_number_is_seen(order, source):
+    """By fractions: the scale of the largest number is larger than that of the number before it."""
+    rules = two_level("nvfp4", f"nvfp4_{order}", source=source)
+    given = nearest(rules, seed=5)
+    some = slice(0, 16 * (rules.source.bits - 1), 7)
+    blocks = given[Role.NUMBERS][some].astype(np.uint32) << np.uint32(32 - rules.source.bits)
+    seen = []
+    for block, constant in zip(blocks.tolist(), given[Role.SCALE_CONSTANT][some, 0].tolist()):
+        before, number = (
+            ORDERS[rules.order].ratio(*(value_of(decode(one, FP32)) for one in (b, constant)), E4M3)
+            for b in (min(block), max(block))
+        )
+        seen.append(block_scale(before, rules) < block_scale(number, rules))
+    assert np.mean(seen) > 0.9
 
 
 def test_every_order_and_form_is_made():
