@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,11 +17,12 @@ from ..models import dequantize, error_statistics, quantize
 from ..models.block_array import as_blocks, code_values
 from ..models.cast import cast_patterns, pattern_values
 from ..models.decode import decode_blocks
-from ..models.source import DTYPES, FORMATS, INFINITY, as_numbers, narrow, widen
-from ..spec import BF16, FP32, Cast, Decode, Encode, FloatFormat, Operation, casting, numerics
+from ..models.source import DTYPES, FORMATS, INFINITY, MAGNITUDE, as_numbers, narrow, widen
+from ..models.two_level import quantize_two_level
+from ..spec import BF16, FP32, Cast, Decode, Encode, FloatFormat, Operation, TwoLevelEncode, casting, numerics
 from .tensors import Tensor
 
-__all__ = ["Loss", "Sums", "loss"]
+__all__ = ["Loss", "Sums", "compared", "loss"]
 
 CHUNK = 1 << 18
 """Numbers at a time."""
@@ -96,7 +98,7 @@ def loss(rules: Operation, tensors: Sequence[Tensor]) -> tuple[Loss, dict[str, L
     """
 
     def figures(sums: Sums) -> Loss:
-        return replace(sums.loss, differing=None) if isinstance(rules, Encode) else sums.loss
+        return replace(sums.loss, differing=None) if isinstance(rules, Encode | TwoLevelEncode) else sums.loss
 
     found = {tensor.name: _sums(rules, tensor) for tensor in tensors}
     total = sum((found[tensor.name] for tensor in tensors if tensor.counts), Sums())
@@ -113,6 +115,8 @@ def _sums(rules: Operation, tensor: Tensor) -> Sums:
         step = max(CHUNK // max(rows.shape[1], 1), 1)
         random = np.random.default_rng(SEED) if rules.random_bits else None
         of_chunk = CHUNKS[rules.name]
+        if isinstance(rules, TwoLevelEncode):
+            of_chunk = partial(of_chunk, tensor_amax=_largest(rows, rules.source))
         return asdict(
             sum((of_chunk(rows[start : start + step], rules, random) for start in range(0, len(rows), step)), Sums())
         )
@@ -152,8 +156,24 @@ def _encoded(x: np.ndarray, rules: Encode, random: np.random.Generator | None) -
     numbers, taken = _taken(x, rules.source)
     q = quantize(taken, rules, pad=True, random=random)
     found = error_statistics(numbers, q)
-    sums = _compared(numbers.astype(np.float64), dequantize(q).astype(np.float64), rules.block_size)
+    sums = compared(numbers.astype(np.float64), dequantize(q).astype(np.float64), rules.block_size)
     return replace(sums, signal=found.signal, noise=found.noise, saturated=found.saturated, flushed=found.flushed)
+
+
+def _encoded_two_levels(
+    x: np.ndarray, rules: TwoLevelEncode, random: np.random.Generator | None, tensor_amax: float
+) -> Sums:
+    numbers, taken = _taken(x, rules.source)
+    amax = None if rules.block.tensor_scale is None else tensor_amax
+    q = quantize_two_level(taken, rules, tensor_amax=amax, pad=True, random=random)
+    return compared(numbers.astype(np.float64), dequantize(q).astype(np.float64), rules.block_size)
+
+
+def _largest(x: np.ndarray, source: FloatFormat) -> float:
+    """The largest magnitude of the finite numbers of a source."""
+    _, taken = _taken(x, source)
+    wide = widen(as_numbers(taken, source), np.empty(taken.shape, np.uint32)) & MAGNITUDE
+    return float(wide[wide < INFINITY].max(initial=0).view(np.float32))
 
 
 def _decoded(x: np.ndarray, rules: Decode, random: np.random.Generator | None) -> Sums:
@@ -163,7 +183,7 @@ def _decoded(x: np.ndarray, rules: Decode, random: np.random.Generator | None) -
     y = np.empty(codes.shape, DTYPES[rules.destination.name])
     decode_blocks(scales[:, 0], codes, rules, y, _drawn(codes.shape, rules, random))
     before = code_values(rules.block.element).astype(np.float64)[codes] * factors
-    return _compared(before, _values(y, rules.destination), largest=rules.destination)
+    return compared(before, _values(y, rules.destination), largest=rules.destination)
 
 
 def _cast(x: np.ndarray, rules: Cast, random: np.random.Generator | None) -> Sums:
@@ -174,7 +194,7 @@ def _cast(x: np.ndarray, rules: Cast, random: np.random.Generator | None) -> Sum
         patterns = _cast_to(patterns, casting(rules.scalar), None)
         before = pattern_values(patterns, rules.source)
     results = _cast_to(patterns, rules, _drawn(patterns.shape, rules, random))
-    return _compared(before, pattern_values(results, rules.destination), largest=rules.destination)
+    return compared(before, pattern_values(results, rules.destination), largest=rules.destination)
 
 
 def _cast_to(patterns: np.ndarray, rules: Cast, random: np.ndarray | None) -> np.ndarray:
@@ -183,7 +203,12 @@ def _cast_to(patterns: np.ndarray, rules: Cast, random: np.ndarray | None) -> np
     return results
 
 
-CHUNKS: dict[str, Callable[..., Sums]] = {"encode": _encoded, "decode": _decoded, "cast": _cast}
+CHUNKS: dict[str, Callable[..., Sums]] = {
+    "encode": _encoded,
+    "decode": _decoded,
+    "cast": _cast,
+    "two_level_encode": _encoded_two_levels,
+}
 """By the name of the operation, the sums of some rows of a tensor."""
 
 
@@ -196,7 +221,7 @@ def _values(y: np.ndarray, destination: FloatFormat) -> np.ndarray:
     return pattern_values(y.view(f"u{y.itemsize}").reshape(-1), destination).reshape(y.shape)
 
 
-def _compared(before: np.ndarray, after: np.ndarray, size: int = 1, largest: FloatFormat | None = None) -> Sums:
+def compared(before: np.ndarray, after: np.ndarray, size: int = 1, largest: FloatFormat | None = None) -> Sums:
     """The sums of numbers (..., n) and what became of them, in blocks of so many along the last axis."""
     counted = np.isfinite(before) & (before != 0)
     good = counted & np.isfinite(after)

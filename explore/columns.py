@@ -76,6 +76,9 @@ COLUMNS_OF_TEXT = (
     Text("quantizer", "Quantizer", 3),
     Text("lane", "Lane", 24),
     Text("structure", "Structure", 6),
+    Text("order", "Order", 25, named=True),
+    Text("four_over_six", "4 over 6", 26, named=True),
+    Text("form", "Form", 27, named=True),
     Text("registered_after", "Registers after", 13, named=True, built=True),
 )
 """Every rule and choice of a point, in the order of the tables. No other file of the report lists them."""

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ..hdl.architecture import CHOICES, DECODER_CHOICES
-from ..spec import CAST_RULES, DECODE_RULES, SCALARS, Cast, Decode, Encode, Rule, block_format
+from ..hdl.architecture import CHOICES, DECODER_CHOICES, TWO_LEVEL_CHOICES
+from ..spec import (
+    CAST_RULES,
+    DECODE_RULES,
+    SCALARS,
+    TWO_LEVEL_RULES,
+    Cast,
+    Decode,
+    Encode,
+    Rule,
+    TwoLevelEncode,
+    block_format,
+)
 from ..spec.encode import RULES
 from ..spec.names import scalar_format, source_format
 
@@ -40,6 +51,8 @@ class Explorable:
     numbers: tuple[str, ...]
     texts: Mapping[str, Callable[[str], object]]
     """Keys of other texts, and what raises ValueError for a wrong one."""
+    usual: Mapping[str, str] = field(default_factory=dict)
+    """Values of keys that every operation has, where they are not those of MX formats."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -69,6 +82,15 @@ OPERATIONS: dict[str, Explorable] = {
         rules=CAST_RULES,
         numbers=("random_bits", "lanes"),
         texts={"format": _scalar, "source": source_format, "destination": _destination},
+    ),
+    TwoLevelEncode.name: Explorable(
+        sweep="nvfp4",
+        objectives=("luts", "levels", "sqnr_db"),
+        rules=TWO_LEVEL_RULES,
+        choices=TWO_LEVEL_CHOICES,
+        numbers=("random_bits", "block_size"),
+        texts={"format": block_format, "source": source_format},
+        usual={"format": "nvfp4", "profile": "nvfp4_te"},
     ),
 }
 """By the name of the operation."""

@@ -136,6 +136,9 @@ class Explored:
     quantizer: str | None = None
     lane: str | None = None
     structure: str | None = None
+    order: str | None = None
+    four_over_six: str | None = None
+    form: str | None = None
     error: str | None = None
     log: str | None = None
     """The end of what the tools said of a failed point."""

@@ -24,6 +24,7 @@ from ..spec import (
     Decode,
     Encode,
     ScaleRule,
+    TwoLevelEncode,
     numerics,
     profile_named,
     profile_of,
@@ -80,6 +81,9 @@ class Lists(TypedDict, total=False):
     quantizer: Texts
     lane: Texts
     structure: Texts
+    order: Texts
+    four_over_six: Texts
+    form: Texts
     registered_after: Texts
     optimize: Texts
     latency: Numbers
@@ -153,7 +157,8 @@ class Sweep:
         found: dict[str, Point] = {}
         left_out = []
         for grid in self.grids:
-            lists = {**{key: (value,) for key, value in USUAL.items()}, **self.usual, **grid}
+            usual = USUAL | dict(OPERATIONS[self.operation].usual)
+            lists = {**{key: (value,) for key, value in usual.items()}, **self.usual, **grid}
             for values in product(*lists.values()):
                 fields = dict(zip(lists, values))
                 try:
@@ -175,7 +180,7 @@ def point_of(fields: Mapping[str, Any], operation: str = Encode.name) -> Point:
     """The point that one value for each key of an operation means; a key that is left out has its usual value. Raises
     ValueError where no hardware can be so.
     """
-    fields = USUAL | dict(fields)
+    fields = USUAL | dict(OPERATIONS[operation].usual) | dict(fields)
     target, block, profile, seeds = (fields.pop(key) for key in USUAL)
     constraints = {key: fields.pop(key) for key in CONSTRAINTS if key in fields}
     config: HardwareConfig = configuration(operation, block, profile, **fields, target=TARGETS[target].optimized_as)
@@ -337,6 +342,16 @@ SWEEPS: dict[str, Sweep] = {
             description="casts from FP32 to every scalar format, by every rounding that OCP and PTX have",
             operation=Cast.name,
             grids=({"format": tuple(SCALARS), "profile": ("ocp", "ptx"), "rounding": ("rne", "rtz", "rp", "sr")},),
+        ),
+        Sweep(
+            name="nvfp4",
+            description="encoders of NVFP4 from BF16 in every order that has hardware, and stochastic rounding",
+            operation=TwoLevelEncode.name,
+            usual={"source": ("bf16",), "target": ("xcu-nodsp",)},
+            grids=(
+                {"profile": ("nvfp4_te", "nvfp4_paper", "nvfp4_ao", "nvfp4_ao_single")},
+                {"profile": ("nvfp4_te",), "form": ("product",), "rounding": ("rne", "sr")},
+            ),
         ),
     )
 }
