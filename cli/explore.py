@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ..spec import Encode, TwoLevelEncode, is_two_level
 from ..spec.catalogue import unknown_name
 from .errors import ExitCode
 from .options import Force, Json, Quiet, Verbose, assignment
@@ -127,11 +126,7 @@ def explore(
         "target": target,
         "seeds": [seeds or 3] if pnr or seeds else None,
     }
-    if format and any(map(is_two_level, format)):
-        if op not in (None, Encode.name) or not all(map(is_two_level, format)):
-            raise ValueError(f"explore takes encoders to {', '.join(filter(is_two_level, format))} alone")
-        op = TwoLevelEncode.name
-    chosen = chosen_sweep(sweep, op)
+    chosen = chosen_sweep(sweep, op, **cast("Lists", {"format": format} if format else {}))
     keys = keys_of(chosen.operation)
     for key, value in map(assignment, set or ()):
         if key not in keys:

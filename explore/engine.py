@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..spec import Encode, Role
+from ..spec import Encode, Role, TwoLevelEncode, is_two_level
 from ..spec.catalogue import known_name, unknown_name
 from . import jobs
 from .ablation import Entry, ablation
@@ -126,10 +126,16 @@ def explore(
 
 def chosen_sweep(sweep: str | Path | Sweep | None = None, op: str | None = None, **lists: Unpack[Lists]) -> Sweep:
     """A sweep by its name or file, with these lists in place of its own. Raises ValueError where it is of another
-    operation; the sweep ``point`` is of any.
+    operation; the sweep ``point`` is of any. Formats under two levels of scales have an operation of their own.
     """
     if op is not None:
         op = known_name("operation", op, OPERATIONS)
+    formats = lists.get("format", ())
+    formats = [formats] if isinstance(formats, str) else list(formats)
+    if any(map(is_two_level, formats)):
+        if op not in (None, Encode.name, TwoLevelEncode.name) or not all(map(is_two_level, formats)):
+            raise ValueError(f"sweeps with {', '.join(filter(is_two_level, formats))} are of encoders to these alone")
+        op = TwoLevelEncode.name
     if sweep is None:
         sweep = OPERATIONS[op or Encode.name].sweep
     if not isinstance(sweep, Sweep):

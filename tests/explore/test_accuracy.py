@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import mxcast
 from mxcast.explore import accuracy
 from mxcast.explore.accuracy import Loss, loss
 from mxcast.explore.tensors import Tensor, given, standard
@@ -14,7 +15,7 @@ from mxcast.models import dequantize, quantize
 from mxcast.models.exact import element_value, quantize_block
 from mxcast.models.exact_cast import cast_number
 from mxcast.models.exact_decode import decode_block
-from mxcast.spec import FixedFormat, casting, decoding, numerics
+from mxcast.spec import FixedFormat, casting, decoding, numerics, two_level
 
 
 @pytest.fixture(autouse=True)
@@ -249,3 +250,19 @@ def test_the_tensors_that_ship():
     assert all(t.values.dtype == np.float32 and np.isfinite(t.values).all() for t in found)
     tiny = next(t for t in found if t.name == "tiny")
     assert 0.5 < np.mean(np.abs(tiny.values) < 2.0**-126) < 1
+
+
+@pytest.mark.parametrize("profile, fields", [("nvfp4_te", {}), ("nvfp4_ao_single", {"source": "bf16"})])
+def test_a_scale_of_the_tensor_is_that_of_all_chunks(profile, fields, monkeypatch):
+    """In chunks of 64 numbers the same as by `quantize` at once."""
+    monkeypatch.setattr(accuracy, "CHUNK", 64)
+    x = (np.random.default_rng(3).standard_normal(4096).astype(np.float32).view(np.uint32) & 0xFFFF0000).view(
+        np.float32
+    )
+    y = mxcast.dequantize(mxcast.quantize(x, "nvfp4", profile=profile)).astype(np.float64)
+    found, _ = loss(two_level("nvfp4", profile, **fields), given({"x": x}))
+    error = y - x.astype(np.float64)
+    assert found.sqnr_db == pytest.approx(
+        10 * np.log10((x.astype(np.float64) ** 2).sum() / (error**2).sum()), rel=1e-12
+    )
+    assert found.differing is None and found.lost == 0
