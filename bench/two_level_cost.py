@@ -1,54 +1,79 @@
-"""Measure what the forms of an encoder to NVFP4 cost: a lane, and the parts that all lanes share.
+"""Measure what hardware of NVFP4 costs, in the order te: lanes, and the parts that all lanes share.
 
-python bench/two_level_cost.py            parts, in some minutes
-python bench/two_level_cost.py --whole    whole blocks of 16 too, in an hour
+python bench/two_level_cost.py             lanes of encoders and the parts of decoders, in some minutes
+python bench/two_level_cost.py --shared    the shared parts of encoders too
+python bench/two_level_cost.py --whole     these and whole blocks of 16, in an hour
+python bench/two_level_cost.py --render    only writes the table
 
-Both write records/two_level_cost.json, and print a table. What is measured is kept in the cache.
+It writes records/two_level_cost.json and the table of docs/results.md. What is measured is kept in the cache.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from mxcast.hdl import TwoLevelForm, two_level_config
+from pages import filled, table
+
+from mxcast.hdl import HardwareConfig, TwoLevelForm, two_level_config, two_level_decoder_config
 from mxcast.host.files import write_whole
-from mxcast.synth.synthesis import TOP, TWO_LEVEL_STAGES, cost_of, modules_of
+from mxcast.synth.synthesis import STAGES_OF, TOP, cost_of, modules_of
 from mxcast.synth.targets import TARGETS
 from mxcast.synth.yosys import yosys_version
 
-KEPT = Path(__file__).parent.parent / "records" / "two_level_cost.json"
+ROOT = Path(__file__).parent.parent
+KEPT, PAGE = ROOT / "records" / "two_level_cost.json", ROOT / "docs" / "results.md"
 TARGET = "xcu-nodsp"
-SOURCES = ("bf16", "fp32")
+NUMBERS = ("bf16", "fp32")
+LANE = "lane"
 
 
-def measured(whole: bool) -> list[dict[str, object]]:
-    """One row for each source and form, in the order te."""
-    rows: list[dict[str, object]] = []
-    for source in SOURCES:
+def subjects() -> Iterator[tuple[str, str, HardwareConfig]]:
+    """What is measured: its operation, its form, and a configuration."""
+    for numbers in NUMBERS:
         for form in TwoLevelForm:
-            text = modules_of(two_level_config("nvfp4", "nvfp4_te", source=source, form=str(form)))
-            parts = {name: f"{TOP}_{module}" for name, module in TWO_LEVEL_STAGES.items()}
-            parts |= {"whole": TOP} if whole else {}
-            row: dict[str, object] = {"source": source, "form": str(form)}
-            for name, module in parts.items():
-                found = cost_of(text, module, TARGETS[TARGET])
-                row[name] = {"luts": found.luts, "logic_cells": found.logic_cells, "levels": found.levels}
-            rows.append(row)
+            yield "encode", str(form), two_level_config("nvfp4", "nvfp4_te", source=numbers, form=str(form))
+        stochastic = two_level_config("nvfp4", "nvfp4_te", source=numbers, rounding="sr")
+        yield "encode", "product, 8 random bits", stochastic
+    for numbers in NUMBERS:
+        yield "decode", "", two_level_decoder_config("nvfp4", "nvfp4_te", destination=numbers)
+
+
+def measured(shared: bool, whole: bool) -> list[dict[str, Any]]:
+    rows = []
+    for operation, form, config in subjects():
+        text = modules_of(config)
+        parts = {name: f"{TOP}_{module}" for name, module in STAGES_OF[config.numerics.name].items()}
+        parts = {
+            name: module
+            for name, module in parts.items()
+            if f"module {module}(" in text and (shared or operation == "decode" or name == LANE)
+        }
+        parts |= {"whole": TOP} if whole else {}
+        (numbers,) = {one.name for one in config.numerics.formats.values()} & set(NUMBERS)
+        for part, module in parts.items():
+            found = cost_of(text, module, TARGETS[TARGET])
+            row = {"operation": operation, "numbers": numbers, "form": form, "part": part}
+            rows.append({**row, "luts": found.luts, "logic_cells": found.logic_cells, "levels": found.levels})
+            print(*rows[-1].values(), flush=True)
     return rows
 
 
-def main() -> None:
-    rows = measured("--whole" in sys.argv[1:])
-    record = {"target": TARGET, "yosys": yosys_version(), "order": "te", "rows": rows}
-    write_whole(KEPT, json.dumps(record, indent=2) + "\n")
-    names = [name for name in rows[0] if name not in ("source", "form")]
-    print("| source | form |", " | ".join(names), "|")
-    for row in rows:
-        cells = [f"{one['luts']} ({one['logic_cells']})" for one in (row[name] for name in names)]  # type: ignore[index]
-        print("|", row["source"], "|", row["form"], "|", " | ".join(cells), "|")
+def rendered(page: str, record: dict) -> str:
+    cells = [[row[name] or None for name in record["rows"][0]] for row in record["rows"]]
+    head = ["operation", "numbers", "form", "part", "LUTs", "LCs", "levels"]
+    return filled(page, {"nvfp4 cost": table(head, cells, texts=4) + f"\npyosys {record['yosys']}, `{TARGET}`.\n"})
+
+
+def main(options: list[str]) -> None:
+    if "--render" not in options:
+        rows = measured("--shared" in options or "--whole" in options, "--whole" in options)
+        write_whole(KEPT, json.dumps({"yosys": yosys_version(), "rows": rows}, indent=1) + "\n")
+    PAGE.write_text(rendered(PAGE.read_text(), json.loads(KEPT.read_text())))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

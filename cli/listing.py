@@ -35,6 +35,7 @@ from ..spec import (
     TWO_LEVEL_DECODE_RULES,
     TWO_LEVEL_DECODERS,
     TWO_LEVEL_RULES,
+    Hadamard,
     Rule,
     casting,
     is_two_level,
@@ -222,6 +223,22 @@ def _built(config: HardwareConfig, remark: str = "") -> Rows:
     ]
 
 
+def _hadamards() -> Rows:
+    return [
+        {
+            "name": rules.subject,
+            "numbers": rules.block_size,
+            "source": rules.formats["numbers"].name,
+            "profile": p.name,
+            "signs": f"0x{rules.signs:04X}",
+            "of": p.source,
+            "remark": p.remark,
+        }
+        for p in PROFILES_OF[Hadamard.name].values()
+        for rules in [Hadamard()]
+    ]
+
+
 def _targets() -> Rows:
     from ..synth import TARGETS
 
@@ -276,6 +293,7 @@ SECTIONS = {
     "instructions": _instructions,
     "two-level": _two_level,
     "two-level-rules": _two_level_rules,
+    "hadamard": _hadamards,
     "targets": _targets,
     "sweeps": _sweeps,
 }
