@@ -14,6 +14,7 @@ from .explain_cast import CastExplanation, explain_cast
 from .explain_decode import DecodeExplanation, explain_decoder
 from .explain_two_level import TwoLevelExplanation, explain_two_levels
 from .hadamard import rotate
+from .packing import pack, swizzled, unpack, unswizzled
 from .philox import philox_random
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
@@ -44,6 +45,7 @@ __all__ = [
     "explain_cast",
     "explain_decoder",
     "explain_two_levels",
+    "pack",
     "philox_random",
     "quantize",
     "quantize_blocks",
@@ -51,6 +53,9 @@ __all__ = [
     "quantize_two_level",
     "rotate",
     "source_numbers",
+    "swizzled",
     "tensor_amax",
     "uncast",
+    "unpack",
+    "unswizzled",
 ]
