@@ -3,6 +3,7 @@
 from .block import quantize, quantize_blocks
 from .block_array import BlockArray, Quantized
 from .both_ways import BothWays, quantize_both_ways
+from .bridge import bridge, survives
 from .cast import cast, uncast
 from .compare import Certificate, compare
 from .compare_cast import CastCertificate, compare_casts
@@ -33,6 +34,7 @@ __all__ = [
     "Statistics",
     "TwoLevelCertificate",
     "TwoLevelExplanation",
+    "bridge",
     "cast",
     "compare",
     "compare_casts",
@@ -53,6 +55,7 @@ __all__ = [
     "quantize_two_level",
     "rotate",
     "source_numbers",
+    "survives",
     "swizzled",
     "tensor_amax",
     "uncast",
