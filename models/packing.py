@@ -13,11 +13,16 @@ from ..spec.layouts import Layout, Packing, Part, ScaleByte, ScaleOrder, ScalePl
 from ..spec.names import block_format
 from .block_array import BlockArray, Quantized, check_codes
 
-__all__ = ["pack", "swizzled", "unpack", "unswizzled"]
+__all__ = ["pack", "stored_dtype", "swizzled", "unpack", "unswizzled"]
 
 DTYPES: dict[str, np.dtype] = {"I8": np.dtype("i1"), "U32": np.dtype("<u4"), "F32": np.dtype("<f4")}
-"""Of stored arrays, by the name in safetensors. All others are of eight bits, and bytes here."""
+"""By the name in safetensors. All others that libraries store are of eight bits."""
 BYTE: np.dtype = np.dtype(np.uint8)
+
+
+def stored_dtype(part: Part) -> np.dtype:
+    """Of a stored array; types of eight bits that NumPy has not are bytes."""
+    return DTYPES.get(part.dtype, BYTE)
 
 
 def pack(q: BlockArray, layout: str | Layout, *, name: str = "weight") -> dict[str, np.ndarray]:
@@ -72,9 +77,7 @@ def pack(q: BlockArray, layout: str | Layout, *, name: str = "weight") -> dict[s
         found = {layout.codes: packed, layout.scales: _ORDERS[layout.order][0](scales, layout)}
     if layout.tensor_scale is not None and tensor_scale is not None:
         found[layout.tensor_scale] = tensor_scale
-    return {
-        part.of(name): np.asarray(array, order="C").view(DTYPES.get(part.dtype, BYTE)) for part, array in found.items()
-    }
+    return {part.of(name): np.asarray(array, order="C").view(stored_dtype(part)) for part, array in found.items()}
 
 
 def unpack(
@@ -359,7 +362,7 @@ def _separated(stored: np.ndarray, layout: Layout) -> tuple[np.ndarray, np.ndarr
 
 def _stored(arrays: Mapping[str, np.ndarray], part: Part, name: str, layout: Layout) -> np.ndarray:
     """An array of a tensor. Raises TypeError and ValueError for what is not there, or not of the dtype."""
-    whole, dtype = part.of(name), DTYPES.get(part.dtype, BYTE)
+    whole, dtype = part.of(name), stored_dtype(part)
     if whole not in arrays:
         raise ValueError(f"there is no array {whole!r}, which the layout {layout.name} has of the tensor {name!r}")
     array = arrays[whole]

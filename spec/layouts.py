@@ -7,6 +7,7 @@ and ``{leaf}`` that part.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,7 @@ class ScaleOrder(Rule):
 class ScaleByte(Rule):
     """What byte stands for the code of a scale."""
 
-    CODE = "code", "the code"
+    CODE = "code", "the code itself"
     EXPONENT = "exponent", "the code - 127, in two's complement (AMD Quark, Pack_mxfp4 and Pack_mxfp6)"
 
 
@@ -73,6 +74,21 @@ class Part:
         """The name of the array of a tensor."""
         module, dot, leaf = tensor.rpartition(".")
         return self.name.format(name=tensor, module=module + dot, leaf=leaf)
+
+    def tensor_of(self, name: str, leaf: str = "weight") -> str | None:
+        """The tensor that has an array of this name, or None; ``leaf`` is its last part where the name has none of it.
+
+        >>> Part(name="{module}_{leaf}_qdata", dtype="U8").tensor_of("model.up._weight_qdata")
+        'model.up.weight'
+        """
+        pattern = re.escape(self.name).replace(r"\{", "{").replace(r"\}", "}")
+        for field, part in (("{name}", ".+"), ("{module}", r"(?:.*\.)?"), ("{leaf}", r"[^.]+")):
+            pattern = pattern.replace(field, f"(?P<{field[1:-1]}>{part})")
+        found = re.fullmatch(pattern, name, re.DOTALL)
+        if found is None:
+            return None
+        fields = found.groupdict()
+        return fields.get("name") or fields["module"] + fields.get("leaf", leaf)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +161,15 @@ class Layout:
     @property
     def name(self) -> str:
         return f"{self.dialect}:{self.block}"
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All that is stored: the codes, and the scales and the tensor scale where they stand apart."""
+        return tuple(part for part in (self.codes, self.scales, self.tensor_scale) if part is not None)
+
+    def names(self, tensor: str) -> tuple[str, ...]:
+        """The names of these arrays of a tensor."""
+        return tuple(part.of(tensor) for part in self.parts)
 
     @property
     def width(self) -> int:
