@@ -628,9 +628,8 @@ def variants() -> Iterator[tuple[str, ConverterConfig]]:
 
 def test_config_id_tells_every_field():
     made = dict(variants())
-    # blocks, then the rules in their order, then those of the micro-architecture, sources, block sizes and the last
-    # four
-    assert len(made) == 1 + 5 + (5 + 4 + 3 + 1 + 1 + 0) + (1 + 3 + 1 + 1) + 2 + 6 + 4
+    # blocks, then the other members of every enumeration, sources, block sizes and the last four
+    assert len(made) == 1 + 5 + sum(len(rule) - 1 for rule in (*RULES.values(), *CHOICES.values())) + 2 + 6 + 4
     assert len({config.config_id for config in made.values()}) == len(made)
 
 
