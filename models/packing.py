@@ -65,8 +65,8 @@ def pack(q: BlockArray, layout: str | Layout, *, name: str = "weight") -> dict[s
     codes, scales = (np.moveaxis(a.astype(BYTE, copy=False), layout.axis, -1) for a in (q.codes, q.scales))
     rows, columns = layout.padding
     codes, scales = _padded(codes, (rows, columns)), _padded(scales, (rows, max(columns // layout.width, 1)))
-    packed = _PACKINGS[layout.packing][0](codes.reshape(*scales.shape, layout.width))
-    scales = _SCALE_BYTES[layout.scale_byte][0](scales)
+    packed = PACKINGS[layout.packing][0](codes.reshape(*scales.shape, layout.width))
+    scales = SCALE_BYTES[layout.scale_byte][0](scales)
     if layout.scales is None:
         found = {layout.codes: _joined(packed, scales, layout)}
     else:
@@ -74,7 +74,7 @@ def pack(q: BlockArray, layout: str | Layout, *, name: str = "weight") -> dict[s
             packed = packed.reshape(*codes.shape[:-1], scales.shape[-1] * layout.block_bytes)
         if not layout.is_transposed:
             packed, scales = (np.moveaxis(a, -1, layout.axis) for a in (packed, scales))
-        found = {layout.codes: packed, layout.scales: _ORDERS[layout.order][0](scales, layout)}
+        found = {layout.codes: packed, layout.scales: ORDERS[layout.order][0](scales, layout)}
     if layout.tensor_scale is not None and tensor_scale is not None:
         found[layout.tensor_scale] = tensor_scale
     return {part.of(name): np.asarray(array, order="C").view(stored_dtype(part)) for part, array in found.items()}
@@ -133,14 +133,14 @@ def unpack(
         if not layout.is_transposed:
             blocks = np.moveaxis(blocks, -1, layout.axis)
         scales = _stored(arrays, layout.scales, name, layout).view(BYTE)
-        scales = _ORDERS[layout.order][1](scales, blocks.shape, layout)
+        scales = ORDERS[layout.order][1](scales, blocks.shape, layout)
         if not layout.is_transposed:
             scales = np.moveaxis(scales, layout.axis, -1)
     if packed.shape[-1] != layout.block_bytes:
         raise ValueError(f"the layout {layout.name} has {layout.block_bytes} bytes a block, not {packed.shape[-1]}")
     *lines, blocks = scales.shape
-    codes = _PACKINGS[layout.packing][1](packed).reshape(*lines, blocks * layout.width)
-    scales = _SCALE_BYTES[layout.scale_byte][1](scales)
+    codes = PACKINGS[layout.packing][1](packed).reshape(*lines, blocks * layout.width)
+    scales = SCALE_BYTES[layout.scale_byte][1](scales)
     codes, scales, length = _cropped(codes, scales, shape, layout)
     codes, scales = (np.ascontiguousarray(np.moveaxis(a, -1, layout.axis)) for a in (codes, scales))
     q = BlockArray(
@@ -250,7 +250,7 @@ def _same(a: np.ndarray) -> np.ndarray:
     return a
 
 
-_PACKINGS: dict[Packing, tuple[Step, Step]] = {
+PACKINGS: dict[Packing, tuple[Step, Step]] = {
     Packing.BYTES: (_same, _same),
     Packing.LOW_FIRST: (_low_first, _of_low_first),
     Packing.HIGH_FIRST: (_high_first, _of_high_first),
@@ -260,7 +260,7 @@ _PACKINGS: dict[Packing, tuple[Step, Step]] = {
 }
 """Codes of blocks (..., width) uint8 to bytes (..., bytes of a block), and back."""
 
-_SCALE_BYTES: dict[ScaleByte, tuple[Step, Step]] = {
+SCALE_BYTES: dict[ScaleByte, tuple[Step, Step]] = {
     ScaleByte.CODE: (_same, _same),
     ScaleByte.EXPONENT: (lambda codes: codes - np.uint8(127), lambda bytes: bytes + np.uint8(127)),
 }
@@ -325,7 +325,7 @@ def _of_tiles(stored: np.ndarray, shape: tuple[int, ...], layout: Layout) -> np.
     return unswizzled(stored, *shape[-2:])
 
 
-_ORDERS: dict[ScaleOrder, tuple[Callable[[np.ndarray, Layout], np.ndarray], Callable[..., np.ndarray]]] = {
+ORDERS: dict[ScaleOrder, tuple[Callable[[np.ndarray, Layout], np.ndarray], Callable[..., np.ndarray]]] = {
     ScaleOrder.LINEAR: (_to_lines, _of_lines),
     ScaleOrder.TILES_128X4: (_to_tiles, _of_tiles),
 }

@@ -40,8 +40,12 @@ from mxcast.spec import (
     Specials,
     Subnormals,
 )
+from mxcast.spec.layouts import Packing, ScaleByte, ScaleOrder
 
 TABLES = {
+    Packing: {"models.packing": "PACKINGS", "spec.layouts": "PACKED_BITS"},
+    ScaleByte: {"models.packing": "SCALE_BYTES"},
+    ScaleOrder: {"models.packing": "ORDERS"},
     ScaleRule: {
         "models.exact": "SCALE_RULES",
         "models.scale": "SCALE_RULES",

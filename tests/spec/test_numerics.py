@@ -56,6 +56,7 @@ from mxcast.spec import (
     numerics,
     profile_of,
 )
+from mxcast.spec.layouts import Packing, ScaleByte, ScaleOrder, ScalePlace
 
 # ---- rules
 
@@ -100,7 +101,7 @@ def test_the_rules_are_all_here():
         "Subnormals",
         "TwoLevelForm",
     }
-    others = {Convention, Goal, Negatives, Role, SpecialCodes}
+    others = {Convention, Goal, Negatives, Packing, Role, ScaleByte, ScaleOrder, ScalePlace, SpecialCodes}
     tables = RULES, DECODE_RULES, CAST_RULES, TWO_LEVEL_RULES, CHOICES, DECODER_CHOICES, TWO_LEVEL_CHOICES
     assert {rule for table in tables for rule in table.values()} == set(rules()) - others
 
