@@ -206,8 +206,8 @@ class QuotientSpecification(TwoLevelSpecification):
         return f"(or is_zero is_infinite is_nan {claim})"
 
     def is_row(self, of_factor: str, row: Sequence[str], scale: str) -> str:
-        number = f"(ite is_zero {is_row_of_zero(row)} {of_factor})"
-        return f"(and (= is_nan {self.is_nan_scale(scale)}) (or is_nan (ite is_infinite {is_row_of_infinity(row)} {number})))"
+        number = f"(ite is_infinite {is_row_of_infinity(row)} (ite is_zero {is_row_of_zero(row)} {of_factor}))"
+        return f"(and (= is_nan {self.is_nan_scale(scale)}) (or is_nan {number}))"
 
     def can_enter(self, x: str) -> str:
         """Can a number be under this factor? Under NaN there is a scale of NaN, and so there is where numbers are Inf

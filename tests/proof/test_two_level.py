@@ -15,14 +15,18 @@ from mxcast.models.exact_two_level import ORDERS, block_scale, tensor_constants
 from mxcast.proof import prove
 from mxcast.proof.design import Cut, Design
 from mxcast.proof.element_questions import of_products
+from mxcast.proof.handshake import check_handshake, moving
 from mxcast.proof.operations import asked_of
+from mxcast.proof.pipeline import bypassed, combinational
 from mxcast.proof.prove import Status
 from mxcast.proof.quotient_specification import SMALLEST_D as SMALLEST_QUOTIENT_D
 from mxcast.proof.solver import solve
 from mxcast.proof.specification import bits
+from mxcast.proof.structure import StructureError
 from mxcast.proof.text import plain
 from mxcast.proof.two_level_questions import specification_of
 from mxcast.proof.two_level_specification import BOUNDARIES, LARGEST_D, SMALLEST_D, cast_to, times
+from mxcast.proof.two_level_structure import two_level_wiring
 from mxcast.spec import E2M1, E4M3, FP32, two_level
 
 PLANTED = {
@@ -236,18 +240,38 @@ def test_a_bug_inside_comes_with_a_block(tmp_path):
     assert proof.status is Status.FAIL and proof.steps[-1].question.name == "threshold-corrections"
 
 
-@pytest.mark.parametrize(
-    "fields, sentence",
-    [
-        ({"registered_after": "scale"}, "converters to nvfp4 with registers are not proved yet"),
-        ({"rounding": "sr", "source": "fp32"}, "converters to nvfp4 from fp32 that round by sr are not proved yet"),
-    ],
-)
-def test_what_is_not_proved_is_refused(fields, sentence, tmp_path):
-    with pytest.raises(ValueError, match=f"^{sentence}"):
-        prove(two_level_config("nvfp4", **{"source": "bf16", **fields}), out=tmp_path)
+def test_what_is_not_proved_is_refused(tmp_path):
+    sentence = "^converters to nvfp4 from fp32 that round by sr are not proved yet"
+    with pytest.raises(ValueError, match=sentence):
+        prove(two_level_config("nvfp4", rounding="sr"), out=tmp_path)
     with pytest.raises(ValueError, match="is proved in parts only"):
         prove(two_level_config("nvfp4"), out=tmp_path, whole=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("registers", ["factor", "input,amax,scale,factor,output"])
+def test_registers_are_proved(registers, tmp_path):
+    proof = prove(two_level_config("nvfp4", "nvfp4_ao", source="bf16", registered_after=registers), out=tmp_path)
+    assert proof.passed and proof.method == "composed" and proof.handshake, proof.remark
+
+
+@pytest.mark.parametrize(
+    "pattern, planted, sentence",
+    [
+        (r"\.x\(x_factor_q\[15:0\]\)", ".x(x[15:0])", "registers between a block and its result: 0 or 1, not 1"),
+        (r"(x_factor_q <= )x;", r"\1{ x[239:0], x[255:240] };", "is not wired as the element 0"),
+        (r"(if \()i_ready(\) x_factor_q)", r"\1o_ready\2", "it has a register whose enable is not i_ready"),
+    ],
+)
+def test_wrong_registers_are_not_proved(pattern, planted, sentence, tmp_path):
+    config = two_level_config("nvfp4", source="bf16", registered_after="factor")
+    text, count = re.subn(pattern, planted, verilog(config, "dut"))
+    assert count == 1
+    design = Design(plain(text), "dut", tmp_path)
+    with pytest.raises(StructureError, match=sentence):
+        check_handshake(design, config)
+        combinational(moving(design, config), config.latency)
+        two_level_wiring(bypassed(design).modules, "dut", config)
 
 
 def test_other_wiring_is_unknown(tmp_path):
