@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..hdl.command import command_line
 from ..models.block_array import code_values
 from ..models.two_level import Constants, encode_blocks, tensor_amax
 from ..spec import Role, TwoLevelEncode
@@ -145,11 +146,8 @@ def described(
     codes, got = expected[Role.CODES][0], actual[Role.CODES][0]
     scale, got_scale = (int(side[Role.SCALE][0, 0]) for side in (expected, actual))
     values, bits = code_values(rules.block.element), given.get(Role.RANDOM)
-    constants = "".join(
-        f", {name} = 0x{int(words[0, 0]):08X}"
-        for role, name in CONSTANTS.items()
-        if (words := given.get(role)) is not None
-    )
+    words = {name: f"0x{int(given[role][0, 0]):08X}" for role, name in CONSTANTS.items() if role in given.arrays}
+    constants = "".join(f", {name} = {word}" for name, word in words.items())
     lines = [f"{title}: scale expected 0x{scale:02X}, got 0x{got_scale:02X}{constants}"]
     for lane in np.flatnonzero(codes != got)[:SHOWN]:
         drawn = "" if bits is None else f" with random bits {int(bits[0, lane]):#x}"
@@ -157,5 +155,8 @@ def described(
             f"    element {lane}: input 0x{int(block[lane]):0{digits}X}{drawn}, expected {codes[lane]} "
             f"({values[codes[lane]]:g}), got {got[lane]} ({values[got[lane]]:g})"
         )
-    lines.append(f"    the block: {','.join(f'0x{int(number):0{digits}X}' for number in block)}")
+    numbers = ",".join(f"0x{int(number):0{digits}X}" for number in block)
+    tensor = f" --constants {','.join(words.values())}" if words else ""
+    drawn = "" if bits is None else " --random " + ",".join(map(str, bits[0]))
+    lines.append(f"    to explain: mxcast explain {command_line(rules)}{tensor} --values {numbers}{drawn}")
     return "\n".join(lines)
