@@ -316,11 +316,10 @@ def _given(constants: tuple[int, int], tensor_amax: float | None, numerics: TwoL
     """Constants by their patterns; nothing is known of the largest magnitude of their tensor."""
     if tensor_amax is not None:
         raise ValueError("constants follow from tensor_amax: give one of both")
-    if numerics.block.tensor_scale is None or numerics.four_over_six is not FourOverSix.OFF:
-        what = (
-            f"four_over_six {numerics.four_over_six}" if numerics.block.tensor_scale else f"the order {numerics.order}"
-        )
-        raise ValueError(f"{what} is not computed from constants of a tensor")
+    if numerics.block.tensor_scale is None:
+        raise ValueError(f"the order {numerics.order} has no constants of a tensor")
+    if numerics.four_over_six is not FourOverSix.OFF:
+        raise ValueError(f"four_over_six {numerics.four_over_six} takes more than k and d: give tensor_amax")
     if not all(0 <= pattern <= FP32.magnitude_mask for pattern in constants):
         raise ValueError(f"constants must be two patterns of binary32 without a sign, not {constants}")
     k, d = (value_of(decode(pattern, FP32)) for pattern in constants)

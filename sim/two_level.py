@@ -67,12 +67,15 @@ def of_tensor(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
 
 def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterator[tuple[str, Iterable[Transactions]]]:
     """``corner`` are directed blocks in tensors of all magnitudes, ``boundary`` blocks whose scale and elements are at
-    or beside boundaries, ``random`` so many random ones; ``standard`` is all of them.
+    or beside boundaries, with random bits also those of `two_level_stimuli.carries`, ``random`` so many random ones;
+    ``standard`` is all of them.
     """
     if kind in ("standard", "corner"):
         yield "corner", [make.corners(rules)]
     if kind in ("standard", "boundary"):
         yield "boundary", [make.boundary(rules, BOUNDARY, seed)]
+        if rules.random_bits:
+            yield "carry", [make.carries(rules, seed)]
     if kind in ("standard", "random"):
         yield (
             "random",
@@ -92,7 +95,8 @@ def usual(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
 
 def hard(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
     """Directed blocks and so many random ones."""
-    return Transactions.joined([make.corners(rules), random(rules, blocks, seed)])
+    rare = [make.carries(rules, seed)] if rules.random_bits else []
+    return Transactions.joined([make.corners(rules), *rare, random(rules, blocks, seed)])
 
 
 def swept(
@@ -119,6 +123,7 @@ def regression(rules: TwoLevelEncode, blocks: int, seed: int) -> dict[str, Trans
     return {
         "corner": make.corners(rules),
         "boundary": make.boundary(rules, blocks, seed),
+        **({"carry": make.carries(rules, seed)} if rules.random_bits else {}),
         "random": random(rules, blocks, seed),
     }
 
