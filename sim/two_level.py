@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..hdl.command import command_line
 from ..models.block_array import code_values
 from ..models.two_level import Constants, encode_blocks, tensor_amax
 from ..spec import Role, TwoLevelEncode
@@ -66,12 +67,15 @@ def of_tensor(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
 
 def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterator[tuple[str, Iterable[Transactions]]]:
     """``corner`` are directed blocks in tensors of all magnitudes, ``boundary`` blocks whose scale and elements are at
-    or beside boundaries, ``random`` so many random ones; ``standard`` is all of them.
+    or beside boundaries, with random bits also those of `two_level_stimuli.carries`, ``random`` so many random ones;
+    ``standard`` is all of them.
     """
     if kind in ("standard", "corner"):
         yield "corner", [make.corners(rules)]
     if kind in ("standard", "boundary"):
         yield "boundary", [make.boundary(rules, BOUNDARY, seed)]
+        if rules.random_bits:
+            yield "carry", [make.carries(rules, seed)]
     if kind in ("standard", "random"):
         yield (
             "random",
@@ -91,7 +95,8 @@ def usual(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
 
 def hard(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
     """Directed blocks and so many random ones."""
-    return Transactions.joined([make.corners(rules), random(rules, blocks, seed)])
+    rare = [make.carries(rules, seed)] if rules.random_bits else []
+    return Transactions.joined([make.corners(rules), *rare, random(rules, blocks, seed)])
 
 
 def swept(
@@ -118,6 +123,7 @@ def regression(rules: TwoLevelEncode, blocks: int, seed: int) -> dict[str, Trans
     return {
         "corner": make.corners(rules),
         "boundary": make.boundary(rules, blocks, seed),
+        **({"carry": make.carries(rules, seed)} if rules.random_bits else {}),
         "random": random(rules, blocks, seed),
     }
 
@@ -145,11 +151,8 @@ def described(
     codes, got = expected[Role.CODES][0], actual[Role.CODES][0]
     scale, got_scale = (int(side[Role.SCALE][0, 0]) for side in (expected, actual))
     values, bits = code_values(rules.block.element), given.get(Role.RANDOM)
-    constants = "".join(
-        f", {name} = 0x{int(words[0, 0]):08X}"
-        for role, name in CONSTANTS.items()
-        if (words := given.get(role)) is not None
-    )
+    words = {name: f"0x{int(given[role][0, 0]):08X}" for role, name in CONSTANTS.items() if role in given.arrays}
+    constants = "".join(f", {name} = {word}" for name, word in words.items())
     lines = [f"{title}: scale expected 0x{scale:02X}, got 0x{got_scale:02X}{constants}"]
     for lane in np.flatnonzero(codes != got)[:SHOWN]:
         drawn = "" if bits is None else f" with random bits {int(bits[0, lane]):#x}"
@@ -157,5 +160,8 @@ def described(
             f"    element {lane}: input 0x{int(block[lane]):0{digits}X}{drawn}, expected {codes[lane]} "
             f"({values[codes[lane]]:g}), got {got[lane]} ({values[got[lane]]:g})"
         )
-    lines.append(f"    the block: {','.join(f'0x{int(number):0{digits}X}' for number in block)}")
+    numbers = ",".join(f"0x{int(number):0{digits}X}" for number in block)
+    tensor = f" --constants {','.join(words.values())}" if words else ""
+    drawn = "" if bits is None else " --random " + ",".join(map(str, bits[0]))
+    lines.append(f"    to explain: mxcast explain {command_line(rules)}{tensor} --values {numbers}{drawn}")
     return "\n".join(lines)

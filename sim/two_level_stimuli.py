@@ -15,7 +15,7 @@ from ..models.two_level import ORDERS, nearest_codes, tensor_constants
 from ..spec import FP32, Order, Role, TwoLevelEncode
 from .transactions import Transactions
 
-__all__ = ["boundary", "corners", "normal", "random", "with_constants"]
+__all__ = ["boundary", "carries", "corners", "normal", "random", "with_constants"]
 
 NAN, INF, SIGN, LARGEST, ONE = 0x7FC00000, 0x7F800000, 0x80000000, 0x7F7FFFFF, 0x3F800000
 SMALLEST_NORMAL = 0x00800000
@@ -25,6 +25,10 @@ TENSORS = (0, 1, 0x000FFFFF, 0x006CE3EE, *range(SMALLEST_NORMAL, LARGEST, 0x04D5
 
 NEAR = 3
 """Last places to either side of a boundary."""
+
+CARRY_TENSORS = 1 << 18
+"""Tensors in which `carries` looks for blocks."""
+CARRIES = 256
 
 FINEST = (0, 0x00000001, 0x00000002, 0x000FFFFF, 0x00400000, 0x007FFFFF, SMALLEST_NORMAL, SMALLEST_NORMAL + 1)
 
@@ -138,6 +142,40 @@ def _marks(rules: TwoLevelEncode, shape: tuple[int, ...], rng: np.random.Generat
     code, parts = rng.integers(0, len(STEPS) - 1, shape), 1 << rules.random_bits
     part = np.where(rng.integers(0, 2, shape), rng.integers(1, parts + 1, shape), rng.choice([1, parts], shape))
     return (STEPS[code] + np.diff(STEPS)[code] * part / parts).astype(np.float32)
+
+
+def carries(rules: TwoLevelEncode, seed: int) -> Transactions:
+    """Under random bits, at most `CARRIES` blocks of one number whose product with the factor is rounded, to binary32,
+    up to where random bits of all zeros or of all ones decide: without the carry of that rounding a code is one less.
+
+    From BF16 there are few such numbers: about one in 2**17 marks of a factor has one.
+    """
+    rng, order, marks = np.random.default_rng(seed), ORDERS[rules.order], _extreme_marks(rules)
+    tensors = _any_tensors(rules, CARRY_TENSORS, rng)
+    constants = tensor_constants(tensors.view(np.float32), rules)
+    scales = code_values(rules.block.scale)
+    with np.errstate(all="ignore"):
+        t = rng.choice(scales[1 : rules.scale_format.max_code + 1], CARRY_TENSORS).astype(np.float32)
+        b = _narrowed(rules, AMAX_OF[rules.order](t, constants.k).view(np.uint32))
+        ratio = order.ratio(_numbers(rules, b), constants.k, rules.scale_format)
+        factor = order.factor(scales[nearest_codes(ratio, rules.scale_format)], constants.d)[:, None]
+        x = _narrowed(rules, (marks / factor).view(np.uint32))
+        product = _numbers(rules, x).astype(np.float64) * factor  # exact: 48 bits at most
+        carries = (product < marks) & (product.astype(np.float32) == marks) & (x < b[:, None])
+    tensor, mark = (found[:CARRIES] for found in np.nonzero(carries))
+    patterns = np.repeat(x[tensor, mark][:, None], rules.block_size, axis=1)
+    patterns[:, 0] = b[tensor]
+    return with_constants(rules, patterns, tensors[tensor])
+
+
+def _extreme_marks(rules: TwoLevelEncode) -> np.ndarray:
+    """Scaled numbers above which random bits of all zeros, and of all ones, give another code."""
+    return np.concatenate([STEPS[1:-1], STEPS[:-1] + np.diff(STEPS) / (1 << rules.random_bits)]).astype(np.float32)
+
+
+def _numbers(rules: TwoLevelEncode, patterns: np.ndarray) -> np.ndarray:
+    """Patterns of the source as binary32 numbers."""
+    return (patterns.astype(np.uint32) << np.uint32(FP32.bits - rules.source.bits)).view(np.float32)
 
 
 def _beside(values: np.ndarray, rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -103,6 +104,15 @@ def test_wrong_random_bits_are_found(change):
 
     result = verify(config, design=planted, blocks=1000, stimuli="boundary")
     assert not result.passed and "with random bits 0x" in result.report
+
+
+def test_a_lost_carry_is_found():
+    """Elements are those of the product rounded to binary32, not of the product: few numbers of BF16 show it."""
+    config = two_level_config("nvfp4", source="bf16", rounding="sr")
+    text, count = re.subn(r"(assign top = \S+) \+ _\d+_;", r"\1;", verilog(config, "dut"))
+    assert count == 1
+    result = verify(config, design=driver_of(text, "dut", config), stimuli="boundary")
+    assert not result.passed and "carry block" in result.report
 
 
 def test_thresholds_by_definition():
