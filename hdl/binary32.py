@@ -13,6 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from ..spec import FP32, FloatFormat
 
 __all__ = [
+    "ONE_AND_A_HALF",
     "SIGNIFICAND",
     "Number",
     "divided_by_constant",
@@ -39,6 +40,9 @@ class Number:
     @property
     def is_zero(self) -> Value:
         return ~self.significand[-1]
+
+
+ONE_AND_A_HALF = Number(Const(3, 2), Const(0, signed(2)))
 
 
 def normalised(m: Module, name: str, magnitude: Value, format: FloatFormat, places: int | None = None) -> Number:

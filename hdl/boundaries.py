@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ..spec import FP16, TF32, Convention, Subnormals
+from ..spec import FP16, TF32, Convention, FourOverSix, Subnormals
 from ..spec.catalogue import unknown_name
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         TwoLevelDecoderConfig,
     )
 
-__all__ = ["TOGETHER", "cast_stages", "element_stages", "in_order", "stages", "tree_stages"]
+__all__ = ["TOGETHER", "candidate_stages", "cast_stages", "element_stages", "in_order", "stages", "tree_stages"]
 
 TOGETHER = {"compare": 2, "radix4": 4}
 """How many numbers a node of the tree compares. Other ways to find the largest look at digits."""
@@ -57,8 +57,8 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
     Of a cast: ``input``; ``exponent``, that of the result; ``shifted``, where the destination has subnormals;
     ``rounded``; and ``output``.
 
-    Of an encoder under two levels of scales: ``input``; ``amax``; ``scale``; ``factor``, what lanes are told; and
-    ``output``.
+    Of an encoder under two levels of scales: ``input``; ``amax``; ``scale``; ``factor``, what lanes are told;
+    where both 4 and 6 are tried ``codes``, ``errors`` and ``sum1`` to ``sum15``; and ``output``.
 
     Of a decoder under two levels of scales: ``input``; ``scaled``, the product of both scales; ``reduced``, where the
     tensor scale is a largest magnitude; ``products``, the results of all codes; and ``output``.
@@ -88,8 +88,14 @@ def _of_cast(config: CastConfig) -> tuple[str, ...]:
     return "input", *cast_stages(config), "output"
 
 
+def candidate_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside one of the two candidates of `FourOverSix`."""
+    return "factor", "codes", "errors", *(f"sum{number}" for number in range(1, config.numerics.block_size))
+
+
 def _of_two_level(config: TwoLevelConfig) -> tuple[str, ...]:
-    return "input", "amax", "scale", "factor", "output"
+    factor = ("factor",) if config.numerics.four_over_six is FourOverSix.OFF else candidate_stages(config)
+    return "input", "amax", "scale", *factor, "output"
 
 
 def _of_two_level_decoder(config: TwoLevelDecoderConfig) -> tuple[str, ...]:

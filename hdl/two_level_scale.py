@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import E4M3, FP32, FloatFormat, Order
-from .binary32 import SIGNIFICAND, divided_by_constant, normalised, packed, product, rounded
+from ..spec import E4M3, FP32, FloatFormat, FourOverSix, Order
+from .binary32 import ONE_AND_A_HALF, SIGNIFICAND, divided_by_constant, normalised, packed, product, rounded
 from .config import TwoLevelConfig, cast_config
 from .modules import instantiated
 from .number_cast import NumberCast
@@ -55,11 +55,15 @@ class TwoLevelScale(wiring.Component):
     amax : in, the largest magnitude of the block, without sign; no NaN
     k : in, the constant of the tensor
     scale : out, the scale byte
+    larger : out, that of 1.5 times the product; where the rules try both 4 and 6
     """
 
     def __init__(self, config: TwoLevelConfig) -> None:
         self.rules = config.numerics
-        super().__init__({"amax": In(self.rules.source.bits - 1), "k": In(FP32.bits), "scale": Out(E4M3.bits)})
+        scales = ("scale", *(["larger"] if self.rules.four_over_six is not FourOverSix.OFF else []))
+        super().__init__(
+            {"amax": In(self.rules.source.bits - 1), "k": In(FP32.bits), **dict.fromkeys(scales, Out(E4M3.bits))}
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -69,11 +73,16 @@ class TwoLevelScale(wiring.Component):
         else:
             b = normalised(m, "b", sixth(m, self.amax, source), FP32)
         t = rounded(m, "t", product(m, "t", b, normalised(m, "k", self.k[:-1], FP32, places=0)))
-        rounding = NumberCast(cast_config(E4M3))
-        rounding.kind = "scale_rounding"
-        m.submodules.scale_rounding = instantiated(rounding, platform)
+        ratios = {"scale": t}
+        if "larger" in self.signature.members:
+            ratios["larger"] = rounded(m, "larger_t", product(m, "larger_t", t, ONE_AND_A_HALF))
         is_inf = self.amax[source.man_bits :].all()
-        m.d.comb += [rounding.x.eq(Mux(is_inf, FP32.max_code, packed(t))), self.scale.eq(rounding.y)]
+        for name, ratio in ratios.items():
+            rounding = NumberCast(cast_config(E4M3))
+            rounding.kind = "scale_rounding"
+            m.submodules[f"{name}_rounding"] = instantiated(rounding, platform)
+            m.d.comb += rounding.x.eq(Mux(is_inf, FP32.max_code, packed(ratio)))
+            m.d.comb += getattr(self, name).eq(rounding.y)
         return m
 
 

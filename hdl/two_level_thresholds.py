@@ -106,6 +106,8 @@ class ThresholdElement(wiring.Component):
         ]
         is_small = ~significand[-1] | (binades < -BELOW)
         is_large = binades > ABOVE
+        if self.config.numerics.scale_max < E4M3.max_value:  # otherwise 2**128, as which Inf is read, reaches them all
+            is_large = is_large | self.x[source.man_bits : -1].all()
         if flags_of(self.config):
             is_large = is_large | self.is_infinite
             is_small = is_small & ~self.is_infinite

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..hdl import TwoLevelConfig, TwoLevelForm
 from ..sim.transactions import Transactions
-from ..spec import E2M1, E4M3, FP32, Order, Role, Rounding, TwoLevelEncode
+from ..spec import E2M1, E4M3, FP32, FourOverSix, Order, Role, Rounding, TwoLevelEncode
 from .arithmetic import elements, lemma, product_range, quotient_range
 from .design import Cut, Design, Part
 from .division import REMAINDER, digits, division, remainders, within
@@ -52,6 +52,7 @@ def check_proved(config: TwoLevelConfig) -> None:
     refused = {
         f"{config.formats} in the order {order} is": order not in PROVED,
         f"converters to {config.numerics.block.name} with registers are": config.latency > 0,
+        "converters that try both 4 and 6 are": config.numerics.four_over_six is not FourOverSix.OFF,
         f"converters to {config.numerics.block.name} that round by {config.numerics.rounding} are": (
             config.numerics.rounding is not Rounding.RNE
         ),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..models.block_array import code_values
 from ..models.two_level import Constants, encode_blocks, tensor_amax
-from ..spec import Role, TwoLevelEncode
+from ..spec import FourOverSix, Role, TwoLevelEncode
 from . import two_level_stimuli as make
 from .transactions import Transactions
 
@@ -42,18 +42,18 @@ RANDOM = 32
 SHOWN = 4
 """Elements of a block that are shown."""
 
-CONSTANTS = {Role.SCALE_CONSTANT: "k", Role.ELEMENT_CONSTANT: "d"}
+CONSTANTS = {Role.SCALE_CONSTANT: "k", Role.ELEMENT_CONSTANT: "d", Role.TENSOR_AMAX: "a"}
 
 
 def golden(rules: TwoLevelEncode, entering: Transactions) -> Transactions:
     """What leaves an encoder, by `models.two_level.encode_blocks`."""
     blocks = np.ascontiguousarray(entering[Role.NUMBERS])
     one = np.ones(len(blocks), np.float32)
-    k, d = (one if words is None else words[:, 0].view(np.float32) for words in map(entering.get, CONSTANTS))
+    k, d, a = (one if words is None else words[:, 0].view(np.float32) for words in map(entering.get, CONSTANTS))
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
     numbers = blocks.view(np.float32) if blocks.dtype == np.uint32 else blocks
     random = entering.get(Role.RANDOM) if rules.random_bits else None
-    encode_blocks(numbers, rules, Constants(k, d, one), scales, codes, random)
+    encode_blocks(numbers, rules, Constants(k, d, a), scales, codes, random)
     return Transactions({Role.SCALE: scales[:, None], Role.CODES: codes})
 
 
@@ -66,12 +66,15 @@ def of_tensor(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
 
 def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterator[tuple[str, Iterable[Transactions]]]:
     """``corner`` are directed blocks in tensors of all magnitudes, ``boundary`` blocks whose scale and elements are at
-    or beside boundaries, ``random`` so many random ones; ``standard`` is all of them.
+    or beside boundaries, or whose candidates have equal errors, ``random`` so many random ones; ``standard`` is all of
+    them.
     """
     if kind in ("standard", "corner"):
         yield "corner", [make.corners(rules)]
     if kind in ("standard", "boundary"):
         yield "boundary", [make.boundary(rules, BOUNDARY, seed)]
+        if rules.four_over_six is not FourOverSix.OFF:
+            yield "ties of 4 and 6", [make.ties(rules, BOUNDARY, seed)]
     if kind in ("standard", "random"):
         yield (
             "random",
@@ -115,9 +118,11 @@ def single_bits(rules: TwoLevelEncode, seed: int) -> Transactions:
 
 def regression(rules: TwoLevelEncode, blocks: int, seed: int) -> dict[str, Transactions]:
     """Directed blocks, blocks at boundaries and random ones."""
+    tried = {} if rules.four_over_six is FourOverSix.OFF else {"ties": make.ties(rules, blocks, seed)}
     return {
         "corner": make.corners(rules),
         "boundary": make.boundary(rules, blocks, seed),
+        **tried,
         "random": random(rules, blocks, seed),
     }
 
