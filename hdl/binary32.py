@@ -6,6 +6,7 @@ result, whoever asks for the operation says.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
@@ -17,8 +18,10 @@ __all__ = [
     "SIGNIFICAND",
     "Number",
     "divided_by_constant",
+    "joined_products",
     "normalised",
     "packed",
+    "partial_products",
     "product",
     "reciprocal",
     "reduced",
@@ -91,11 +94,27 @@ def rounded(m: Module, name: str, number: Number, sticky: Value | int = 0) -> Nu
     return Number(Cat(total[: SIGNIFICAND - 1], total[SIGNIFICAND - 1] | total[SIGNIFICAND]), exponent)
 
 
-def product(m: Module, name: str, a: Number, b: Number) -> Number:
-    """The exact product, with as many bits as both significands."""
+def partial_products(a: Value, b: Value) -> dict[str, Value]:
+    """The products of the halves of two significands, by which half of each: 0 is the lower one."""
+    size = len(a) // 2
+    halves = {"0": slice(None, size), "1": slice(size, None)}
+    return {f"part{i}{j}": a[halves[i]] * b[halves[j]] for i in halves for j in halves}
+
+
+def joined_products(parts: Mapping[str, Value]) -> Value:
+    """The product whose `partial_products` these are."""
+    size = len(parts["part00"]) // 2
+    return Cat(parts["part00"], parts["part11"]) + ((parts["part01"] + parts["part10"]) << size)
+
+
+def product(m: Module, name: str, a: Number, b: Number, significands: Value | None = None) -> Number:
+    """The exact product, with as many bits as both significands, whose product may be there already."""
     exact = Signal(len(a.significand) + len(b.significand), name=f"{name}_exact")
     exponent = Signal(signed(max(len(a.exponent), len(b.exponent)) + 1), name=f"{name}_exponent")
-    m.d.comb += [exact.eq(a.significand * b.significand), exponent.eq(a.exponent + b.exponent + exact[-1])]
+    m.d.comb += [
+        exact.eq(a.significand * b.significand if significands is None else significands),
+        exponent.eq(a.exponent + b.exponent + exact[-1]),
+    ]
     return Number(Mux(exact[-1], exact, Cat(Const(0, 1), exact[:-1])), exponent)
 
 
@@ -137,29 +156,44 @@ def reduced(remainder: Value, step: Value) -> Value:
     return (Cat(Const(1, 1), remainder) + Cat(~adds, subtracted))[1 : size + 1].as_signed()
 
 
-def reciprocal(m: Module, name: str, divisor: Value) -> tuple[Value, Value]:
+def reciprocal(
+    m: Module,
+    name: str,
+    divisor: Value,
+    crossed: Callable[[int, dict[str, Value]], Mapping[str, Value]] = lambda count, values: values,
+    is_short: Value | None = None,
+) -> tuple[Value, Value]:
     """2**47 / divisor to nearest, for a significand, and the product of both less 2**47. There are no ties.
 
-    A division without restoring: each step adds or subtracts the divisor.
+    A division without restoring: each step adds or subtracts the divisor. ``crossed`` gets the number of digits that
+    are known, and all values that are needed from there on, and gives what becomes of these. Where ``is_short`` the
+    result is a subnormal number with one bit less: then it is even.
     """
     size = SIGNIFICAND
     remainder: Value = Const(1 << size - 1, signed(size + 2))
-    digits = []
+    digits: dict[str, Value] = {}
+    told = {} if is_short is None else {"is_short": is_short}
     for place in reversed(range(size)):
         after = Signal(signed(size + 2), name=f"{name}_remainder{place}")
         m.d.comb += after.eq(reduced(Cat(Const(0, 1), remainder[:-1]).as_signed(), divisor))
-        digits.append(~remainder[-1])
-        remainder = after
-    near = Cat(Const(1, 1), *reversed(digits[1:]))  # an odd number next to the quotient; the first digit is one
+        digits[f"digit{place}"] = ~remainder[-1]
+        later = crossed(len(digits), {"divisor": divisor, "remainder": after, **told, **digits})
+        divisor, remainder = later["divisor"], later["remainder"]
+        digits, told = ({key: later[key] for key in known} for known in (digits, told))
+    near = Cat(Const(1, 1), *list(digits.values())[:0:-1])  # an odd number next to the quotient; the first digit is one
     twice = Cat(Const(0, 1), remainder).as_signed()
     is_power = ~divisor[:-1].any()
     quotient = Signal(size + 1, name=f"{name}_quotient")
     error = Signal(signed(size + 1), name=f"{name}_error")
     up = Signal(name=f"{name}_up")
     down = Signal(name=f"{name}_down")
+    goes_up, goes_down = twice > divisor, twice < -divisor
+    if told:  # the even numbers next to an odd one
+        goes_up = Mux(told["is_short"], ~remainder[-1], goes_up)
+        goes_down = Mux(told["is_short"], remainder[-1], goes_down)
     m.d.comb += [
-        up.eq(twice > divisor),
-        down.eq(twice < -divisor),
+        up.eq(goes_up),
+        down.eq(goes_down),
         quotient.eq(Mux(is_power, 1 << size, Mux(up, near + 1, Mux(down, near - 1, near)))),
         error.eq(Mux(is_power, 0, Mux(up, divisor, Mux(down, -divisor, 0)) - remainder)),
     ]

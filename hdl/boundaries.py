@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ..spec import FP16, TF32, Convention, FourOverSix, Subnormals
+from ..spec import FP16, FP32, TF32, Convention, FourOverSix, Order, Subnormals
 from ..spec.catalogue import unknown_name
 
 if TYPE_CHECKING:
@@ -19,7 +19,20 @@ if TYPE_CHECKING:
         TwoLevelDecoderConfig,
     )
 
-__all__ = ["TOGETHER", "candidate_stages", "cast_stages", "element_stages", "in_order", "stages", "tree_stages"]
+__all__ = [
+    "TOGETHER",
+    "candidate_stages",
+    "cast_stages",
+    "element_stages",
+    "factor_stages",
+    "in_order",
+    "lane_stages",
+    "maximum_stages",
+    "reciprocal_stages",
+    "scale_stages",
+    "stages",
+    "tree_stages",
+]
 
 TOGETHER = {"compare": 2, "radix4": 4}
 """How many numbers a node of the tree compares. Other ways to find the largest look at digits."""
@@ -57,8 +70,13 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
     Of a cast: ``input``; ``exponent``, that of the result; ``shifted``, where the destination has subnormals;
     ``rounded``; and ``output``.
 
-    Of an encoder under two levels of scales: ``input``; ``amax``; ``scale``; ``factor``, what lanes are told;
-    where both 4 and 6 are tried ``codes``, ``errors`` and ``sum1`` to ``sum15``; and ``output``.
+    Of an encoder under two levels of scales: ``input``; ``level1`` and so on, the levels of the tree; ``amax``; in
+    the orders ``te`` and ``paper`` ``sixth`` (``paper`` alone), ``normalised``, ``partials``, the products of halves of
+    significands, ``ratio`` and ``rounded``; ``scale``; in these orders ``denominator``, ``divisor``, ``digits2`` and so
+    on, digits of its reciprocal, and ``reciprocal``; where there are thresholds ``left``, ``least2`` and ``least4``,
+    digits of their corrections, and ``threshold``; ``factor``, what lanes are told; in a lane with thresholds
+    ``entry``, what its cell has; where both 4 and 6 are tried ``codes``, ``errors`` and ``sum1`` to ``sum15``; and
+    ``output``.
 
     Of a decoder under two levels of scales: ``input``; ``scaled``, the product of both scales; ``reduced``, where the
     tensor scale is a largest magnitude; ``products``, the results of all codes; and ``output``.
@@ -88,14 +106,53 @@ def _of_cast(config: CastConfig) -> tuple[str, ...]:
     return "input", *cast_stages(config), "output"
 
 
+RECIPROCAL_DIGITS = FP32.man_bits + 1
+"""Steps of the division that makes the factor of the orders ``te`` and ``paper``."""
+
+
+def maximum_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside the tree of whole magnitudes, whose last level is its output."""
+    return tuple(f"level{number}" for number in range(1, (config.numerics.block_size - 1).bit_length()))
+
+
+def scale_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside the unit that makes the scale byte."""
+    of_order = {
+        Order.TE: ("normalised", "partials", "ratio", "rounded"),
+        Order.PAPER: ("sixth", "normalised", "partials", "ratio", "rounded"),
+    }
+    return of_order.get(config.numerics.order, ())
+
+
+def reciprocal_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside the unit that makes the factor, and at its output where it is part of another one."""
+    if config.numerics.order not in (Order.TE, Order.PAPER) or config.microarchitecture.form == "table":
+        return ()
+    return "denominator", "divisor", *(f"digits{count}" for count in range(2, RECIPROCAL_DIGITS + 1, 2)), "reciprocal"
+
+
+def factor_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside the unit that makes of the scale what lanes are told."""
+    thresholds = ("left", "least2", "least4", "threshold") if config.microarchitecture.form == "thresholds" else ()
+    return *reciprocal_stages(config), *thresholds
+
+
+def lane_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside a lane."""
+    return ("entry",) if config.microarchitecture.form == "thresholds" else ()
+
+
 def candidate_stages(config: TwoLevelConfig) -> tuple[str, ...]:
     """Stage boundaries inside one of the two candidates of `FourOverSix`."""
-    return "factor", "codes", "errors", *(f"sum{number}" for number in range(1, config.numerics.block_size))
+    sums = (f"sum{number}" for number in range(1, config.numerics.block_size))
+    return *factor_stages(config), "factor", *lane_stages(config), "codes", "errors", *sums
 
 
 def _of_two_level(config: TwoLevelConfig) -> tuple[str, ...]:
-    factor = ("factor",) if config.numerics.four_over_six is FourOverSix.OFF else candidate_stages(config)
-    return "input", "amax", "scale", *factor, "output"
+    lanes = (*factor_stages(config), "factor", *lane_stages(config))
+    if config.numerics.four_over_six is not FourOverSix.OFF:
+        lanes = candidate_stages(config)
+    return "input", *maximum_stages(config), "amax", *scale_stages(config), "scale", *lanes, "output"
 
 
 def _of_two_level_decoder(config: TwoLevelDecoderConfig) -> tuple[str, ...]:

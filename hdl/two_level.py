@@ -13,12 +13,12 @@ from amaranth.lib.wiring import In, Out
 from ..spec import FP32, BlockFormat, FourOverSix, NumberFormat, Order, TwoLevelEncode
 from .amax import largest
 from .binary32_limits import INF
-from .boundaries import candidate_stages
+from .boundaries import candidate_stages, maximum_stages, scale_stages
 from .config import TwoLevelConfig, TwoLevelHardwareFields, two_level_config
 from .modules import instantiated
 from .operand import lane_name
 from .pipeline import Pipeline
-from .register import Stage
+from .register import Stage, enable_port
 from .two_level_candidate import Candidate
 from .two_level_lanes import connect_constants, encoded
 from .two_level_scale import SCALE_UNITS
@@ -40,8 +40,10 @@ class TwoLevelMaximum(wiring.Component):
 
     def __init__(self, config: TwoLevelConfig) -> None:
         self.rules = config.numerics
+        self.config = config
         bits = self.rules.source.bits
-        super().__init__({"x": In(self.rules.block_size * bits), "amax": Out(bits - 1)})
+        enable = enable_port(config, maximum_stages(config))
+        super().__init__({"x": In(self.rules.block_size * bits), **enable, "amax": Out(bits - 1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -59,6 +61,9 @@ class TwoLevelMaximum(wiring.Component):
             winners = [Signal(source.bits - 1, name=f"level{depth}_{node}") for node in range(len(level) // 2)]
             m.d.comb += [winner.eq(largest(level[2 * node : 2 * node + 2])) for node, winner in enumerate(winners)]
             level = list[Value](winners)
+            if len(level) > 1:
+                crossed = Stage(m, self).crossed(f"level{depth}", **{winner.name: winner for winner in winners})
+                level = list(crossed.values.values())
         m.d.comb += self.amax.eq(level[0])
         return m
 
@@ -112,13 +117,19 @@ class TwoLevelConverter(Pipeline[TwoLevelConfig]):
         constants = [port.name for port in config.operation_ports if port.direction == "input" and port.name != "x"]
         now = Stage(m, self, control=("x", *constants)).crossed("input")
         m.d.comb += maximum.x.eq(now.x)
+        self.tell(m, now, maximum)
+        for boundary in maximum_stages(config):  # what a part holds there, it registers itself
+            now = now.crossed(boundary)
         now = now.crossed("amax", amax=maximum.amax)
         m.d.comb += unit.amax.eq(now.amax)
         connect_constants(m, unit, now)
+        self.tell(m, now, unit)
         kept = [name for name in now.control if name != "k"]
+        for boundary in scale_stages(config):
+            now = now.crossed(boundary, control=kept)
         if rules.four_over_six is FourOverSix.OFF:
             now = now.crossed("scale", control=kept, scale=unit.scale)
-            now, codes = encoded(m, platform, config, now)
+            now, codes = encoded(m, platform, self, now)
         else:
             now = now.crossed("scale", control=kept, scale=unit.scale, larger=unit.larger)
             now, codes = self.better(m, platform, now)

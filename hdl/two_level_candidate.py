@@ -154,7 +154,7 @@ class Candidate(wiring.Component):
         m.submodules.grid_unit = instantiated(unit, platform)
         now = Stage(m, self, control=("x", "d", "a", "scale"))
         m.d.comb += [unit.scale.eq(now.scale), unit.a.eq(now.a)]
-        now, codes = encoded(m, platform, self.config, now, also={"grid": unit.grid})
+        now, codes = encoded(m, platform, self, now, also={"grid": unit.grid})
         now = now.crossed("codes", grid=now.grid, **codes)
         codes = {name: now.values[name] for name in codes}
         errors = {}

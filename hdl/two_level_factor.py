@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from collections.abc import Mapping
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import E4M3, FP32, Order
 from .binary32 import SIGNIFICAND, Number, divided_by_constant, normalised, product, reciprocal, rounded
+from .boundaries import reciprocal_stages
 from .config import TwoLevelConfig
+from .register import Stage, enable_port
 
 __all__ = ["ERROR", "EXPONENT", "FACTOR_UNITS", "QuotientFactor", "ReciprocalFactor"]
 
@@ -33,36 +37,54 @@ class ReciprocalFactor(wiring.Component):
     -----
     scale : in, the scale byte
     d : in, the constant of the tensor
-    significand, exponent : out, the factor, which is a normal number
+    significand, exponent : out, the factor, which may be a subnormal number where ``scale_max`` is below 448
     companion, error : out, a number whose product with the significand is 2**47 and this error
     """
 
     def __init__(self, config: TwoLevelConfig) -> None:
         companion = {"companion": Out(SIGNIFICAND + 1), "error": Out(ERROR)}
-        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **FACTOR, **companion})
+        self.config = config
+        enable = enable_port(config, reciprocal_stages(config))
+        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **enable, **FACTOR, **companion})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        v = self.divisor(m)
+        now = Stage(m, self, control=("scale", "d"))
+        v, now = self.divisor(m, now)
         is_power = Signal()
         m.d.comb += is_power.eq(~v.significand[:-1].any())
-        quotient, error = reciprocal(m, "reciprocal", v.significand)
+        now = Stage(m, self, values={"exponent": v.exponent, "is_power": is_power})
+
+        def crossed(count: int, values: dict[str, Value]) -> Mapping[str, Value]:
+            nonlocal now
+            now = now.crossed(f"digits{count}", exponent=now.exponent, is_power=now.is_power, **values)
+            return now.values
+
+        # under the scale 448 the divisor is below a tensor's largest magnitude / 6 unless scale_max is smaller
+        may_be_short = self.config.numerics.scale_max < E4M3.max_value
+        is_short = v.exponent == -FP32.emin if may_be_short else None
+        quotient, error = reciprocal(m, "reciprocal", v.significand, crossed, is_short)
+        v, is_power = Number(now.divisor, now.exponent), now.is_power
         lowest = -FP32.bias - 1
         is_beyond = v.is_zero | (v.exponent < lowest) | ((v.exponent == lowest) & is_power)
         largest = (1 << SIGNIFICAND) - 1
-        m.d.comb += [
-            self.significand.eq(Mux(is_beyond, largest, Mux(is_power, 1 << SIGNIFICAND - 1, quotient))),
-            self.exponent.eq(Mux(is_beyond, FP32.emax, Mux(is_power, -v.exponent, -v.exponent - 1))),
-            self.companion.eq(Mux(is_beyond, 1 << SIGNIFICAND - 1, Cat(v.significand, Const(0, 1)) << is_power)),
-            self.error.eq(Mux(is_beyond, -(1 << SIGNIFICAND - 1), error)),
-        ]
+        now = now.crossed(
+            "reciprocal",
+            significand=Mux(is_beyond, largest, Mux(is_power, 1 << SIGNIFICAND - 1, quotient)),
+            exponent=Mux(is_beyond, FP32.emax, Mux(is_power, -v.exponent, -v.exponent - 1)),
+            companion=Mux(is_beyond, 1 << SIGNIFICAND - 1, Cat(v.significand, Const(0, 1)) << is_power),
+            error=Mux(is_beyond, -(1 << SIGNIFICAND - 1), error),
+        )
+        m.d.comb += [getattr(self, name).eq(value) for name, value in now.values.items()]
         return m
 
-    def divisor(self, m: Module) -> Number:
-        """fl(s * d), exactly where its reciprocal is within binary32."""
+    def divisor(self, m: Module, now: Stage) -> tuple[Number, Stage]:
+        """fl(s * d), exactly where its reciprocal is within binary32, and the stage that it is in."""
         s = normalised(m, "s", self.scale[:-1], E4M3)
         d = normalised(m, "d", self.d[:-1], FP32, places=SUBNORMAL_PLACES)
         exact = product(m, "v", s, d)
+        now = now.crossed("denominator", control=(), significand=exact.significand, exponent=exact.exponent)
+        exact = Number(now.significand, now.exponent)
         below = Signal(range(SUBNORMAL_PLACES + 1), name="v_below")  # places that a subnormal product has fewer
         for places in range(1, SUBNORMAL_PLACES + 1):
             with m.If(exact.exponent == FP32.emin - places):
@@ -76,7 +98,9 @@ class ReciprocalFactor(wiring.Component):
             again.eq(v.significand << zeros),
             zeros.eq(Mux(v.significand[-1], 0, Mux(v.significand[-2], 1, 2))),
         ]
-        return Number(again, Mux(below.any(), FP32.emin - zeros, v.exponent))
+        exponent = Mux(below.any(), FP32.emin - zeros, v.exponent)
+        now = now.crossed("divisor", significand=again, exponent=exponent)
+        return Number(now.significand, now.exponent), now
 
 
 class QuotientFactor(wiring.Component):

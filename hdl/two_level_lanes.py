@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In
 
 from ..spec import FP32
 from .architecture import TwoLevelForm
-from .config import TwoLevelConfig
+from .boundaries import factor_stages, lane_stages
 from .modules import instantiated
 from .operand import lane_name
 from .register import Stage
@@ -34,14 +34,17 @@ FORMS: dict[TwoLevelForm, tuple[Any, Any]] = {
 def connect_constants(m: Module, part: wiring.Component, now: Stage) -> None:
     """Connect the constant of the tensor that a part has; it is one where the order has none."""
     for name, member in part.signature.members.items():
-        if member.flow is In and name not in ("amax", "scale"):
+        if member.flow is In and name not in ("amax", "scale", "enable"):
             m.d.comb += getattr(part, name).eq(now.control.get(name, FP32.bias << FP32.man_bits))
 
 
 def encoded(
-    m: Module, platform: object, config: TwoLevelConfig, now: Stage, also: Mapping[str, Value] = {}
+    m: Module, platform: object, component: Any, now: Stage, also: Mapping[str, Value] = {}
 ) -> tuple[Stage, dict[str, Value]]:
-    """The stage after the boundary ``factor``, and the code of each lane. ``also`` are more values that cross it."""
+    """The stage of a component in which the code of each lane is known, and these codes. ``also`` are more values that
+    are there before and after.
+    """
+    config = component.config
     rules = config.numerics
     lanes, width = range(rules.block_size), rules.source.bits
     factor_units, element_of = FORMS[config.microarchitecture.form]
@@ -53,6 +56,10 @@ def encoded(
     m.submodules.factor_unit = instantiated(factor, platform)
     m.d.comb += factor.scale.eq(now.scale)
     connect_constants(m, factor, now)
+    parts = [factor]
+    for boundary in factor_stages(config):
+        now = now.crossed(boundary, control=("x", "random"), scale=now.scale, **also)
+        also = {name: now.values[name] for name in also}
     asked = elements[0].signature.members
     told = {name: getattr(factor, name) for name in factor.signature.members if name in asked}
     if "nan_sign" in asked:
@@ -65,4 +72,8 @@ def encoded(
         m.d.comb += [getattr(element, name).eq(now.values[name]) for name in told]
         if rules.random_bits:
             m.d.comb += element.random.eq(now.random.word_select(lane, rules.random_bits))
+        parts.append(element)
+    for boundary in lane_stages(config):
+        now = now.crossed(boundary, scale=now.scale, **{name: now.values[name] for name in also})
+    m.d.comb += [part.enable.eq(component.enable) for part in parts if "enable" in part.signature.members]
     return now, {lane_name("p", lane, rules): element.p for lane, element in enumerate(elements)}

@@ -7,10 +7,23 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import E4M3, FP32, FloatFormat, FourOverSix, Order
-from .binary32 import ONE_AND_A_HALF, SIGNIFICAND, divided_by_constant, normalised, packed, product, rounded
+from .binary32 import (
+    ONE_AND_A_HALF,
+    SIGNIFICAND,
+    Number,
+    divided_by_constant,
+    joined_products,
+    normalised,
+    packed,
+    partial_products,
+    product,
+    rounded,
+)
+from .boundaries import scale_stages
 from .config import TwoLevelConfig, cast_config
 from .modules import instantiated
 from .number_cast import NumberCast
+from .register import Stage, enable_port
 
 __all__ = ["SCALE_UNITS", "RatioScale", "TwoLevelScale", "sixth"]
 
@@ -61,28 +74,42 @@ class TwoLevelScale(wiring.Component):
     def __init__(self, config: TwoLevelConfig) -> None:
         self.rules = config.numerics
         scales = ("scale", *(["larger"] if self.rules.four_over_six is not FourOverSix.OFF else []))
-        super().__init__(
-            {"amax": In(self.rules.source.bits - 1), "k": In(FP32.bits), **dict.fromkeys(scales, Out(E4M3.bits))}
-        )
+        self.config = config
+        enable = enable_port(config, scale_stages(config))
+        told = {"amax": In(self.rules.source.bits - 1), "k": In(FP32.bits), **enable}
+        super().__init__({**told, **dict.fromkeys(scales, Out(E4M3.bits))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         source = self.rules.source
+        now = Stage(m, self, control=("amax", "k"))
+        is_inf = now.amax[source.man_bits :].all()
         if self.rules.order is Order.TE:
-            b = normalised(m, "b", self.amax, source)
+            b = normalised(m, "b", now.amax, source)
         else:
-            b = normalised(m, "b", sixth(m, self.amax, source), FP32)
-        t = rounded(m, "t", product(m, "t", b, normalised(m, "k", self.k[:-1], FP32, places=0)))
+            now = now.crossed("sixth", control=("k",), b=sixth(m, now.amax, source), is_inf=is_inf)
+            is_inf = now.is_inf
+            b = normalised(m, "b", now.b, FP32)
+        k = normalised(m, "k", now.k[:-1], FP32, places=0)
+        exponents = {"b_exponent": b.exponent, "k_exponent": k.exponent}
+        now = now.crossed("normalised", control=(), is_inf=is_inf, b=b.significand, k=k.significand, **exponents)
+        parts = {}
+        if "partials" in self.config.microarchitecture.registered_after:
+            parts = partial_products(now.b, now.k)
+        now = now.crossed("partials", **now.values, **parts)
+        b, k = Number(now.b, now.b_exponent), Number(now.k, now.k_exponent)
+        exact = product(m, "t", b, k, joined_products(now.values) if parts else None)
+        now = now.crossed("ratio", is_inf=now.is_inf, significand=exact.significand, exponent=exact.exponent)
+        t = rounded(m, "t", Number(now.significand, now.exponent))
         ratios = {"scale": t}
         if "larger" in self.signature.members:
             ratios["larger"] = rounded(m, "larger_t", product(m, "larger_t", t, ONE_AND_A_HALF))
-        is_inf = self.amax[source.man_bits :].all()
-        for name, ratio in ratios.items():
+        patterns = {name: Mux(now.is_inf, FP32.max_code, packed(ratio)) for name, ratio in ratios.items()}
+        for name, pattern in now.crossed("rounded", **patterns).values.items():
             rounding = NumberCast(cast_config(E4M3))
             rounding.kind = "scale_rounding"
             m.submodules[f"{name}_rounding"] = instantiated(rounding, platform)
-            m.d.comb += rounding.x.eq(Mux(is_inf, FP32.max_code, packed(ratio)))
-            m.d.comb += getattr(self, name).eq(rounding.y)
+            m.d.comb += [rounding.x.eq(pattern), getattr(self, name).eq(rounding.y)]
         return m
 
 

@@ -121,8 +121,7 @@ def test_planted_bugs_are_found(bug, metric):
         with patch.object(Chunk, *PLANTED[bug]):
             return rooms.golden(config.numerics, given)
 
-    result = verify(config, design=planted, stimuli="boundary")
-    assert not result.passed and "ties of 4 and 6" in result.report
+    assert not verify(config, design=planted, stimuli="boundary").passed
 
 
 def test_without_a_bug_nothing_is_found():
