@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.hdl import TwoLevelForm, config_of, two_level_config, verilog
+from mxcast.hdl import TwoLevelForm, config_of, stages, two_level_config, verilog
 from mxcast.hdl.command import command_line
 from mxcast.hdl.config import TWO_LEVEL_ORDERS
 from mxcast.hdl.threshold_row import FACTORS, MARKS, marks_of
@@ -63,9 +63,19 @@ def test_the_golden_model(order, source, form, record_property):
     record_property("blocks", result.blocks)
 
 
-@pytest.mark.parametrize("registers", ["scale", "input,amax,scale,factor,output"])
-def test_registers(registers):
-    config, design = made("te", source="bf16", registered_after=registers)
+@pytest.mark.parametrize(
+    "order, registers",
+    [
+        ("te", "scale"),
+        ("te", None),
+        pytest.param("paper", None, marks=pytest.mark.slow),
+        pytest.param("ao", None, marks=pytest.mark.slow),
+    ],
+)
+def test_registers(order, registers):
+    """At one stage boundary, and at all of them."""
+    places = stages(two_level_config("nvfp4", f"nvfp4_{order}", source="bf16"))
+    config, design = made(order, source="bf16", registered_after=registers or places)
     result = verify(config, design=design, stimuli="corner")
     assert result.passed, result.report
 
