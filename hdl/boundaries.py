@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "SCALE_CAST",
     "TOGETHER",
     "candidate_stages",
     "cast_stages",
@@ -70,13 +71,14 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
     Of a cast: ``input``; ``exponent``, that of the result; ``shifted``, where the destination has subnormals;
     ``rounded``; and ``output``.
 
-    Of an encoder under two levels of scales: ``input``; ``level1`` and so on, the levels of the tree; ``amax``; in
-    the orders ``te`` and ``paper`` ``sixth`` (``paper`` alone), ``normalised``, ``partials``, the products of halves of
-    significands, ``ratio`` and ``rounded``; ``scale``; in these orders ``denominator``, ``divisor``, ``digits2`` and so
-    on, digits of its reciprocal, and ``reciprocal``; where there are thresholds ``left``, ``least2`` and ``least4``,
-    digits of their corrections, and ``threshold``; ``factor``, what lanes are told; in a lane with thresholds
-    ``entry``, what its cell has; where both 4 and 6 are tried ``codes``, ``errors`` and ``sum1`` to ``sum15``; and
-    ``output``.
+    Of an encoder under two levels of scales: ``input``; ``level0`` and so on, the levels of the tree; ``amax``; in the
+    orders ``te`` and ``paper`` ``sixth`` (``paper`` alone), ``leading``, the zeros before a subnormal number,
+    ``normalised``, ``partials``, the products of halves of significands, ``ratio``, ``nearest``, ``rounded``,
+    ``scale_exponent``, ``scale_shifted`` and ``scale_rounded``; ``scale``; in these orders ``denominator``,
+    ``divisor_cut``, ``divisor_rounded``, ``divisor``, ``digits2`` and so on, digits of its reciprocal, ``compared`` and
+    ``reciprocal``; where there are thresholds ``left``, ``least2`` and ``least4``, digits of their corrections, and
+    ``threshold``; ``factor``, what lanes are told; in a lane with thresholds ``entry``, what its cell has; where both 4
+    and 6 are tried ``codes``, ``errors`` and ``sum1`` to ``sum15``; and ``output``.
 
     Of a decoder under two levels of scales: ``input``; ``scaled``, the product of both scales; ``reduced``, where the
     tensor scale is a largest magnitude; ``products``, the results of all codes; and ``output``.
@@ -106,29 +108,33 @@ def _of_cast(config: CastConfig) -> tuple[str, ...]:
     return "input", *cast_stages(config), "output"
 
 
+SCALE_CAST = ("exponent", "shifted", "rounded")
+"""Stage boundaries inside the cast to the format of the scale."""
+
 RECIPROCAL_DIGITS = FP32.man_bits + 1
 """Steps of the division that makes the factor of the orders ``te`` and ``paper``."""
 
 
 def maximum_stages(config: TwoLevelConfig) -> tuple[str, ...]:
     """Stage boundaries inside the tree of whole magnitudes, whose last level is its output."""
-    return tuple(f"level{number}" for number in range(1, (config.numerics.block_size - 1).bit_length()))
+    return tuple(f"level{number}" for number in range((config.numerics.block_size - 1).bit_length()))
 
 
 def scale_stages(config: TwoLevelConfig) -> tuple[str, ...]:
     """Stage boundaries inside the unit that makes the scale byte."""
-    of_order = {
-        Order.TE: ("normalised", "partials", "ratio", "rounded"),
-        Order.PAPER: ("sixth", "normalised", "partials", "ratio", "rounded"),
-    }
-    return of_order.get(config.numerics.order, ())
+    if config.numerics.order not in (Order.TE, Order.PAPER):
+        return ()
+    sixth = ("sixth",) if config.numerics.order is Order.PAPER else ()
+    cast = (f"scale_{name}" for name in SCALE_CAST)
+    return *sixth, "leading", "normalised", "partials", "ratio", "nearest", "rounded", *cast
 
 
 def reciprocal_stages(config: TwoLevelConfig) -> tuple[str, ...]:
     """Stage boundaries inside the unit that makes the factor, and at its output where it is part of another one."""
     if config.numerics.order not in (Order.TE, Order.PAPER) or config.microarchitecture.form == "table":
         return ()
-    return "denominator", "divisor", *(f"digits{count}" for count in range(2, RECIPROCAL_DIGITS + 1, 2)), "reciprocal"
+    divisor = ("denominator", "divisor_cut", "divisor_rounded", "divisor")
+    return *divisor, *(f"digits{count}" for count in range(2, RECIPROCAL_DIGITS + 1, 2)), "compared", "reciprocal"
 
 
 def factor_stages(config: TwoLevelConfig) -> tuple[str, ...]:

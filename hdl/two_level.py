@@ -48,13 +48,14 @@ class TwoLevelMaximum(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         source = self.rules.source
-        level: list[Value] = []
+        leaves: list[Signal] = []
         for lane in range(self.rules.block_size):
             magnitude = self.x.word_select(lane, source.bits)[:-1]
             leaf = Signal(source.bits - 1, name=f"level0_{lane}")
             is_left_out = magnitude > source.max_code + 1 if IGNORES_NAN[self.rules.order] else 0
             m.d.comb += leaf.eq(Mux(is_left_out, 0, magnitude))
-            level.append(leaf)
+            leaves.append(leaf)
+        level = list(Stage(m, self).crossed("level0", **{leaf.name: leaf for leaf in leaves}).values.values())
         depth = 0
         while len(level) > 1:
             depth += 1

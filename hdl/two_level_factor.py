@@ -53,18 +53,18 @@ class ReciprocalFactor(wiring.Component):
         v, now = self.divisor(m, now)
         is_power = Signal()
         m.d.comb += is_power.eq(~v.significand[:-1].any())
-        now = Stage(m, self, values={"exponent": v.exponent, "is_power": is_power})
+        now = Stage(m, self, values={"exponent": v.exponent, "is_one": is_power})
 
-        def crossed(count: int, values: dict[str, Value]) -> Mapping[str, Value]:
+        def crossed(boundary: str, values: dict[str, Value]) -> Mapping[str, Value]:
             nonlocal now
-            now = now.crossed(f"digits{count}", exponent=now.exponent, is_power=now.is_power, **values)
-            return now.values
+            now = now.crossed(boundary, exponent=now.exponent, is_one=now.is_one, **values)
+            return {name: now.values[name] for name in values}
 
         # under the scale 448 the divisor is below a tensor's largest magnitude / 6 unless scale_max is smaller
         may_be_short = self.config.numerics.scale_max < E4M3.max_value
         is_short = v.exponent == -FP32.emin if may_be_short else None
         quotient, error = reciprocal(m, "reciprocal", v.significand, crossed, is_short)
-        v, is_power = Number(now.divisor, now.exponent), now.is_power
+        v, is_power = Number(now.divisor, now.exponent), now.is_one
         lowest = -FP32.bias - 1
         is_beyond = v.is_zero | (v.exponent < lowest) | ((v.exponent == lowest) & is_power)
         largest = (1 << SIGNIFICAND) - 1
@@ -91,7 +91,10 @@ class ReciprocalFactor(wiring.Component):
                 m.d.comb += below.eq(places)
         cut = Signal(len(exact.significand) + SUBNORMAL_PLACES, name="v_cut")
         m.d.comb += cut.eq(Cat(Const(0, SUBNORMAL_PLACES), exact.significand) >> below)
-        v = rounded(m, "v", Number(cut, exact.exponent))
+        now = now.crossed("divisor_cut", cut=cut, exponent=exact.exponent, below=below)
+        v = rounded(m, "v", Number(now.cut, now.exponent))
+        now = now.crossed("divisor_rounded", significand=v.significand, exponent=v.exponent, below=now.below)
+        v, below = Number(now.significand, now.exponent), now.below
         again = Signal(SIGNIFICAND, name="v_significand")
         zeros = Signal(range(SUBNORMAL_PLACES + 1), name="v_zeros")
         m.d.comb += [

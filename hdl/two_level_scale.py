@@ -13,13 +13,14 @@ from .binary32 import (
     Number,
     divided_by_constant,
     joined_products,
+    leading_zeros,
     normalised,
     packed,
     partial_products,
     product,
     rounded,
 )
-from .boundaries import scale_stages
+from .boundaries import SCALE_CAST, scale_stages
 from .config import TwoLevelConfig, cast_config
 from .modules import instantiated
 from .number_cast import NumberCast
@@ -84,32 +85,37 @@ class TwoLevelScale(wiring.Component):
         source = self.rules.source
         now = Stage(m, self, control=("amax", "k"))
         is_inf = now.amax[source.man_bits :].all()
-        if self.rules.order is Order.TE:
-            b = normalised(m, "b", now.amax, source)
-        else:
+        magnitude, format = now.amax, source
+        if self.rules.order is Order.PAPER:
             now = now.crossed("sixth", control=("k",), b=sixth(m, now.amax, source), is_inf=is_inf)
-            is_inf = now.is_inf
-            b = normalised(m, "b", now.b, FP32)
+            magnitude, format, is_inf = now.b, FP32, now.is_inf
+        registered = self.config.microarchitecture.registered_after
+        zeros = {"zeros": leading_zeros(m, "b", magnitude[: format.man_bits])} if "leading" in registered else {}
+        now = now.crossed("leading", control=("k",), b=magnitude, is_inf=is_inf, **zeros)
+        is_inf, b = now.is_inf, normalised(m, "b", now.b, format, zeros=now.values.get("zeros"))
         k = normalised(m, "k", now.k[:-1], FP32, places=0)
         exponents = {"b_exponent": b.exponent, "k_exponent": k.exponent}
         now = now.crossed("normalised", control=(), is_inf=is_inf, b=b.significand, k=k.significand, **exponents)
-        parts = {}
-        if "partials" in self.config.microarchitecture.registered_after:
-            parts = partial_products(now.b, now.k)
+        parts = partial_products(now.b, now.k) if "partials" in registered else {}
         now = now.crossed("partials", **now.values, **parts)
         b, k = Number(now.b, now.b_exponent), Number(now.k, now.k_exponent)
         exact = product(m, "t", b, k, joined_products(now.values) if parts else None)
         now = now.crossed("ratio", is_inf=now.is_inf, significand=exact.significand, exponent=exact.exponent)
         t = rounded(m, "t", Number(now.significand, now.exponent))
+        now = now.crossed("nearest", is_inf=now.is_inf, significand=t.significand, exponent=t.exponent)
+        t = Number(now.significand, now.exponent)
         ratios = {"scale": t}
         if "larger" in self.signature.members:
             ratios["larger"] = rounded(m, "larger_t", product(m, "larger_t", t, ONE_AND_A_HALF))
         patterns = {name: Mux(now.is_inf, FP32.max_code, packed(ratio)) for name, ratio in ratios.items()}
         for name, pattern in now.crossed("rounded", **patterns).values.items():
-            rounding = NumberCast(cast_config(E4M3))
+            cast = [stage for stage in SCALE_CAST if f"scale_{stage}" in registered]
+            rounding = NumberCast(cast_config(E4M3, registered_after=cast))
             rounding.kind = "scale_rounding"
             m.submodules[f"{name}_rounding"] = instantiated(rounding, platform)
             m.d.comb += [rounding.x.eq(pattern), getattr(self, name).eq(rounding.y)]
+            if cast:
+                m.d.comb += rounding.enable.eq(self.enable)
         return m
 
 
