@@ -73,12 +73,13 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
 
     Of an encoder under two levels of scales: ``input``; ``level0`` and so on, the levels of the tree; ``amax``; in the
     orders ``te`` and ``paper`` ``sixth`` (``paper`` alone), ``leading``, the zeros before a subnormal number,
-    ``normalised``, ``partials``, the products of halves of significands, ``ratio``, ``nearest``, ``rounded``,
-    ``scale_exponent``, ``scale_shifted`` and ``scale_rounded``; ``scale``; in these orders ``denominator``,
-    ``divisor_cut``, ``divisor_rounded``, ``divisor``, ``digits2`` and so on, digits of its reciprocal, ``compared`` and
-    ``reciprocal``; where there are thresholds ``left``, ``least2`` and ``least4``, digits of their corrections, and
-    ``threshold``; ``factor``, what lanes are told; in a lane with thresholds ``entry``, what its cell has; where both 4
-    and 6 are tried ``codes``, ``errors`` and ``sum1`` to ``sum15``; and ``output``.
+    ``normalised``, ``partials``, the products of halves of significands, ``ratio``, ``nearest``, ``packed``,
+    ``scale_exponent``, ``scale_shifted`` and ``scale_rounded``; ``scale``; in these orders ``rows`` and
+    ``denominator``, the product that is divided by, ``divisor_cut``, ``divisor_rounded``, ``divisor``, ``digits2`` and
+    so on, digits of its reciprocal, ``compared`` and ``reciprocal``; where there are thresholds ``left``, ``least2``
+    and ``least4``, digits of their corrections, and ``threshold``; ``factor``, what lanes are told; in a lane with
+    thresholds ``entry``, what its cell has; where both 4 and 6 are tried ``codes``, ``errors`` and ``sum1`` to
+    ``sum15``; and ``output``.
 
     Of a decoder under two levels of scales: ``input``; ``scaled``, the product of both scales; ``reduced``, where the
     tensor scale is a largest magnitude; ``products``, the results of all codes; and ``output``.
@@ -126,14 +127,14 @@ def scale_stages(config: TwoLevelConfig) -> tuple[str, ...]:
         return ()
     sixth = ("sixth",) if config.numerics.order is Order.PAPER else ()
     cast = (f"scale_{name}" for name in SCALE_CAST)
-    return *sixth, "leading", "normalised", "partials", "ratio", "nearest", "rounded", *cast
+    return *sixth, "leading", "normalised", "partials", "ratio", "nearest", "packed", *cast
 
 
 def reciprocal_stages(config: TwoLevelConfig) -> tuple[str, ...]:
     """Stage boundaries inside the unit that makes the factor, and at its output where it is part of another one."""
     if config.numerics.order not in (Order.TE, Order.PAPER) or config.microarchitecture.form == "table":
         return ()
-    divisor = ("denominator", "divisor_cut", "divisor_rounded", "divisor")
+    divisor = ("rows", "denominator", "divisor_cut", "divisor_rounded", "divisor")
     return *divisor, *(f"digits{count}" for count in range(2, RECIPROCAL_DIGITS + 1, 2)), "compared", "reciprocal"
 
 

@@ -82,7 +82,14 @@ class ReciprocalFactor(wiring.Component):
         """fl(s * d), exactly where its reciprocal is within binary32, and the stage that it is in."""
         s = normalised(m, "s", self.scale[:-1], E4M3)
         d = normalised(m, "d", self.d[:-1], FP32, places=SUBNORMAL_PLACES)
-        exact = product(m, "v", s, d)
+        exponents = {"s_exponent": s.exponent, "d_exponent": d.exponent}
+        rows = {}
+        if "rows" in self.config.microarchitecture.registered_after:
+            whole = [Mux(bit, d.significand, 0) for bit in s.significand]
+            rows = {"low": whole[0] + (whole[1] << 1), "high": whole[2] + (whole[3] << 1)}
+        now = now.crossed("rows", control=(), s=s.significand, d=d.significand, **exponents, **rows)
+        s, d = Number(now.s, now.s_exponent), Number(now.d, now.d_exponent)
+        exact = product(m, "v", s, d, now.low + (now.high << 2) if rows else None)
         now = now.crossed("denominator", control=(), significand=exact.significand, exponent=exact.exponent)
         exact = Number(now.significand, now.exponent)
         below = Signal(range(SUBNORMAL_PLACES + 1), name="v_below")  # places that a subnormal product has fewer

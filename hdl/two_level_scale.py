@@ -108,7 +108,7 @@ class TwoLevelScale(wiring.Component):
         if "larger" in self.signature.members:
             ratios["larger"] = rounded(m, "larger_t", product(m, "larger_t", t, ONE_AND_A_HALF))
         patterns = {name: Mux(now.is_inf, FP32.max_code, packed(ratio)) for name, ratio in ratios.items()}
-        for name, pattern in now.crossed("rounded", **patterns).values.items():
+        for name, pattern in now.crossed("packed", **patterns).values.items():
             cast = [stage for stage in SCALE_CAST if f"scale_{stage}" in registered]
             rounding = NumberCast(cast_config(E4M3, registered_after=cast))
             rounding.kind = "scale_rounding"
