@@ -9,7 +9,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from ..spec import FP32
-from .binary32 import SIGNIFICAND, divided_by_constant
+from .binary32 import SIGNIFICAND, divided_by_constant, leading_zeros
 
 __all__ = ["LONG", "added", "difference", "quotient"]
 
@@ -70,19 +70,12 @@ def difference(m: Module, name: str, a: Value, b: Value) -> Value:
     """
     large, small, exponent = _aligned(m, name, a, b)
     size = len(large)
-    left = Signal(size, name=f"{name}_left")
-    m.d.comb += left.eq(large - small)
-    for step in reversed(range((size - 1).bit_length())):
-        up = 1 << step
-        before, left = left, Signal(size, name=f"{name}_left{step}")
-        above, exponent = exponent, Signal(len(exponent), name=f"{name}_exponent{step}")
-        moves = Signal(name=f"{name}_moves{step}")
-        m.d.comb += [
-            moves.eq(~before[-up:].any() & (above >= up)),
-            left.eq(Mux(moves, before << up, before)),
-            exponent.eq(Mux(moves, above - up, above)),
-        ]
-    return _rounded(m, name, left, Mux(left[-1], exponent, 0))
+    left, moved = Signal(size, name=f"{name}_left"), Signal(size, name=f"{name}_moved_up")
+    last = Signal(size, name=f"{name}_last")  # the place that the exponent of subnormal numbers is reached at
+    m.d.comb += [left.eq(large - small), last.eq((Const(1 << size - 1, size) >> exponent))]
+    zeros = leading_zeros(m, name, left | last)
+    m.d.comb += moved.eq(left << zeros)
+    return _rounded(m, name, moved, Mux(moved[-1], exponent - zeros, 0)[: len(exponent)])
 
 
 def quotient(m: Module, name: str, magnitude: Value, divisor: int) -> Value:
