@@ -29,7 +29,8 @@ def measured(whole: bool) -> list[dict[str, object]]:
     for source in SOURCES:
         for form in TwoLevelForm:
             text = modules_of(two_level_config("nvfp4", "nvfp4_te", source=source, form=str(form)))
-            parts = {name: f"{TOP}_{module}" for name, module in TWO_LEVEL_STAGES.items()}
+            modules = {name: f"{TOP}_{module}" for name, module in TWO_LEVEL_STAGES.items()}
+            parts = {name: module for name, module in modules.items() if f"module {module}(" in text}
             parts |= {"whole": TOP} if whole else {}
             row: dict[str, object] = {"source": source, "form": str(form)}
             for name, module in parts.items():

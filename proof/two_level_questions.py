@@ -12,7 +12,7 @@ import numpy as np
 
 from ..hdl import TwoLevelConfig, TwoLevelForm
 from ..sim.transactions import Transactions
-from ..spec import BF16, FP32, Order, Role, Rounding, TwoLevelEncode
+from ..spec import BF16, FP32, FourOverSix, Order, Role, Rounding, TwoLevelEncode
 from .arithmetic import elements
 from .design import Cut, Design, Part
 from .element_questions import ELEMENT_QUESTIONS
@@ -44,11 +44,17 @@ def specification_of(rules: TwoLevelEncode) -> TwoLevelSpecification:
 def check_proved(config: TwoLevelConfig) -> None:
     """Raise ValueError for a converter that is not proved yet."""
     rules = config.numerics
-    if rules.rounding is Rounding.SR and rules.source != BF16:
-        raise ValueError(
-            f"converters to {rules.block.name} from {rules.source.name} that round by {rules.rounding} are not proved "
-            "yet: verify compares its Verilog with the model"
-        )
+    refused = {
+        f"from {rules.source.name} that round by {rules.rounding}": (
+            rules.rounding is Rounding.SR and rules.source != BF16
+        ),
+        "that try both 4 and 6": rules.four_over_six is not FourOverSix.OFF,
+    }
+    for what, is_refused in refused.items():
+        if is_refused:
+            raise ValueError(
+                f"converters to {rules.block.name} {what} are not proved yet: verify compares its Verilog with the model"
+            )
 
 
 def composed(

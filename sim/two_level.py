@@ -11,7 +11,7 @@ import numpy as np
 from ..hdl.command import command_line
 from ..models.block_array import code_values
 from ..models.two_level import Constants, encode_blocks, tensor_amax
-from ..spec import Role, TwoLevelEncode
+from ..spec import FourOverSix, Role, TwoLevelEncode
 from . import two_level_stimuli as make
 from .transactions import Transactions
 
@@ -43,18 +43,18 @@ RANDOM = 32
 SHOWN = 4
 """Elements of a block that are shown."""
 
-CONSTANTS = {Role.SCALE_CONSTANT: "k", Role.ELEMENT_CONSTANT: "d"}
+CONSTANTS = {Role.SCALE_CONSTANT: "k", Role.ELEMENT_CONSTANT: "d", Role.TENSOR_AMAX: "a"}
 
 
 def golden(rules: TwoLevelEncode, entering: Transactions) -> Transactions:
     """What leaves an encoder, by `models.two_level.encode_blocks`."""
     blocks = np.ascontiguousarray(entering[Role.NUMBERS])
     one = np.ones(len(blocks), np.float32)
-    k, d = (one if words is None else words[:, 0].view(np.float32) for words in map(entering.get, CONSTANTS))
+    k, d, a = (one if words is None else words[:, 0].view(np.float32) for words in map(entering.get, CONSTANTS))
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
     numbers = blocks.view(np.float32) if blocks.dtype == np.uint32 else blocks
     random = entering.get(Role.RANDOM) if rules.random_bits else None
-    encode_blocks(numbers, rules, Constants(k, d, one), scales, codes, random)
+    encode_blocks(numbers, rules, Constants(k, d, a), scales, codes, random)
     return Transactions({Role.SCALE: scales[:, None], Role.CODES: codes})
 
 
@@ -67,8 +67,8 @@ def of_tensor(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
 
 def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterator[tuple[str, Iterable[Transactions]]]:
     """``corner`` are directed blocks in tensors of all magnitudes, ``boundary`` blocks whose scale and elements are at
-    or beside boundaries, with random bits also those of `two_level_stimuli.carries`, ``random`` so many random ones;
-    ``standard`` is all of them.
+    or beside boundaries, with random bits also those of `two_level_stimuli.carries`, or whose candidates have equal
+    errors, ``random`` so many random ones; ``standard`` is all of them.
     """
     if kind in ("standard", "corner"):
         yield "corner", [make.corners(rules)]
@@ -76,6 +76,8 @@ def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterato
         yield "boundary", [make.boundary(rules, BOUNDARY, seed)]
         if rules.random_bits:
             yield "carry", [make.carries(rules, seed)]
+        if rules.four_over_six is not FourOverSix.OFF:
+            yield "ties of 4 and 6", [make.ties(rules, BOUNDARY, seed)]
     if kind in ("standard", "random"):
         yield (
             "random",
@@ -120,12 +122,12 @@ def single_bits(rules: TwoLevelEncode, seed: int) -> Transactions:
 
 def regression(rules: TwoLevelEncode, blocks: int, seed: int) -> dict[str, Transactions]:
     """Directed blocks, blocks at boundaries and random ones."""
-    return {
-        "corner": make.corners(rules),
-        "boundary": make.boundary(rules, blocks, seed),
-        **({"carry": make.carries(rules, seed)} if rules.random_bits else {}),
-        "random": random(rules, blocks, seed),
-    }
+    directed = {"corner": make.corners(rules), "boundary": make.boundary(rules, blocks, seed)}
+    if rules.random_bits:
+        directed["carry"] = make.carries(rules, seed)
+    if rules.four_over_six is not FourOverSix.OFF:
+        directed["ties"] = make.ties(rules, blocks, seed)
+    return {**directed, "random": random(rules, blocks, seed)}
 
 
 def _spread(blocks: Transactions, chosen: int) -> Transactions:

@@ -12,10 +12,10 @@ import numpy as np
 from ..models.block_array import code_values
 from ..models.source import narrow
 from ..models.two_level import ORDERS, nearest_codes, tensor_constants
-from ..spec import FP32, Order, Role, TwoLevelEncode
+from ..spec import FP32, FourOverSix, Order, Role, TwoLevelEncode
 from .transactions import Transactions
 
-__all__ = ["boundary", "carries", "corners", "normal", "random", "with_constants"]
+__all__ = ["boundary", "carries", "corners", "normal", "random", "ties", "with_constants"]
 
 NAN, INF, SIGN, LARGEST, ONE = 0x7FC00000, 0x7F800000, 0x80000000, 0x7F7FFFFF, 0x3F800000
 SMALLEST_NORMAL = 0x00800000
@@ -38,6 +38,12 @@ BOUNDARIES = np.array([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5], np.float32)
 STEPS = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
 """The elements."""
 
+ERRORS_OF_FOUR = np.array([0.5, 1, 2], np.float32)
+"""In units of the smaller scale, numbers that are 0.25 from their elements under a scale 1.5 times as large."""
+
+ERRORS_OF_SIX = np.array([0.75, 2.25], np.float32)
+"""The same under the smaller scale."""
+
 AMAX_OF: dict[Order, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     Order.TE: lambda t, k: t / k,
     Order.PAPER: lambda t, k: t / k * np.float32(6),
@@ -56,6 +62,8 @@ def with_constants(rules: TwoLevelEncode, patterns: np.ndarray, a: np.ndarray) -
         constants = tensor_constants(a.astype(np.uint32).view(np.float32), rules)
         found[Role.SCALE_CONSTANT] = constants.k.view(np.uint32)[:, None]
         found[Role.ELEMENT_CONSTANT] = constants.d.view(np.uint32)[:, None]
+    if rules.four_over_six is not FourOverSix.OFF:
+        found[Role.TENSOR_AMAX] = a.astype(np.uint32)[:, None]
     return Transactions(found)
 
 
@@ -131,6 +139,31 @@ def boundary(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
     patterns = np.concatenate([b[:, None], numbers], axis=1) | signs
     lanes = rng.permuted(np.tile(np.arange(rules.block_size), (blocks, 1)), axis=1)
     return with_constants(rules, _narrowed(rules, np.take_along_axis(patterns, lanes, axis=1)), tensors)
+
+
+def ties(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
+    """Of `FourOverSix` so many blocks, in which the errors of both candidates are equal but for roundings: of a third
+    exactly, and of the others numbers are up to `NEAR` last places beside those.
+    """
+    rng = np.random.default_rng(seed)
+    a = rng.integers(SMALLEST_NORMAL << 2, LARGEST >> 1, blocks).astype(np.uint32)
+    a[::3] = np.float32(rules.scale_max * 6).view(np.uint32)
+    scales = code_values(rules.block.scale)[rng.integers(1, 13, blocks) * 8 + rng.choice([0, 2, 4], blocks)]
+    half = rules.block_size // 2 - 1
+    units = np.concatenate(
+        [
+            np.full((blocks, 2), 6, np.float32),
+            rng.choice(ERRORS_OF_FOUR, (blocks, half)),
+            rng.choice(ERRORS_OF_SIX, (blocks, half)),
+        ],
+        axis=1,
+    )
+    of_one = scales * (a.view(np.float32).astype(np.float64) / (rules.scale_max * 6))
+    patterns = (units * of_one[:, None]).astype(np.float32).view(np.uint32)
+    patterns[1::3] = _beside(patterns[1::3].view(np.float32), rules, rng)
+    patterns[2::3] = _beside(patterns[2::3].view(np.float32), rules, rng)
+    patterns |= rng.integers(0, 2, patterns.shape, np.uint32) << np.uint32(31)
+    return with_constants(rules, _narrowed(rules, rng.permuted(patterns, axis=1)), a)
 
 
 def _marks(rules: TwoLevelEncode, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.hdl import TwoLevelForm, config_of, two_level_config, verilog
+from mxcast.hdl import TwoLevelForm, config_of, stages, two_level_config, verilog
 from mxcast.hdl.command import command_line
 from mxcast.hdl.config import TWO_LEVEL_ORDERS
 from mxcast.hdl.threshold_row import FACTORS, MARKS, marks_of
-from mxcast.hdl.two_level import FORMS, IGNORES_NAN
+from mxcast.hdl.two_level import IGNORES_NAN
 from mxcast.hdl.two_level_factor import FACTOR_UNITS
+from mxcast.hdl.two_level_lanes import FORMS
 from mxcast.hdl.two_level_scale import SCALE_UNITS
 from mxcast.models.exact_binary32 import rounded
 from mxcast.models.two_level import tensor_constants
@@ -63,9 +64,19 @@ def test_the_golden_model(order, source, form, record_property):
     record_property("blocks", result.blocks)
 
 
-@pytest.mark.parametrize("registers", ["scale", "input,amax,scale,factor,output"])
-def test_registers(registers):
-    config, design = made("te", source="bf16", registered_after=registers)
+@pytest.mark.parametrize(
+    "order, registers",
+    [
+        ("te", "scale"),
+        ("te", None),
+        pytest.param("paper", None, marks=pytest.mark.slow),
+        pytest.param("ao", None, marks=pytest.mark.slow),
+    ],
+)
+def test_registers(order, registers):
+    """At one stage boundary, and at all of them."""
+    places = stages(two_level_config("nvfp4", f"nvfp4_{order}", source="bf16"))
+    config, design = made(order, source="bf16", registered_after=registers or places)
     result = verify(config, design=design, stimuli="corner")
     assert result.passed, result.report
 
@@ -250,7 +261,10 @@ def test_configurations_survive_json_and_the_command_line():
             {"rounding": "sr", "form": "table"},
             "the form table rounds elements by rne, not by sr: leave form as product",
         ),
-        ({"order": "paper", "four_over_six": "mae"}, "hardware tries no second scale: four_over_six must be off"),
+        (
+            {"order": "paper", "four_over_six": "mae", "form": "table"},
+            "the form table has one row of thresholds, and four_over_six tries two scales: leave out form",
+        ),
     ],
 )
 def test_what_hardware_does_not_make_is_refused(fields, sentence):
