@@ -72,7 +72,7 @@ def difference(m: Module, name: str, a: Value, b: Value) -> Value:
     size = len(large)
     left, moved = Signal(size, name=f"{name}_left"), Signal(size, name=f"{name}_moved_up")
     last = Signal(size, name=f"{name}_last")  # the place that the exponent of subnormal numbers is reached at
-    m.d.comb += [left.eq(large - small), last.eq((Const(1 << size - 1, size) >> exponent))]
+    m.d.comb += [left.eq(large - small), last.eq(Const(1 << size - 1, size) >> exponent)]
     zeros = leading_zeros(m, name, left | last)
     m.d.comb += moved.eq(left << zeros)
     return _rounded(m, name, moved, Mux(moved[-1], exponent - zeros, 0)[: len(exponent)])

@@ -53,7 +53,7 @@ def check_proved(config: TwoLevelConfig) -> None:
     for what, is_refused in refused.items():
         if is_refused:
             raise ValueError(
-                f"converters to {rules.block.name} {what} are not proved yet: verify compares its Verilog with the model"
+                f"converters to {rules.block.name} {what} are not proved yet: verify compares them with the model"
             )
 
 
