@@ -32,6 +32,7 @@ from .models.block import Random
 from .models.block import quantize as _quantize
 from .models.block_array import Quantized
 from .models.decode import dequantize
+from .models.packing import pack, unpack
 from .models.two_level import TensorAmax, quantize_two_level
 from .spec import PROFILES as profiles
 from .spec import Hadamard, TwoLevelDecode, TwoLevelEncode, TwoLevelFields, is_two_level
@@ -68,12 +69,14 @@ __all__ = [
     "explore",
     "formats",
     "load",
+    "pack",
     "profiles",
     "prove",
     "quantize",
     "save",
     "synth",
     "uncast",
+    "unpack",
     "verify",
     "verilate",
 ]

@@ -37,6 +37,7 @@ for verb in (
     doctor.doctor,
     convert.quantize,
     convert.dequantize,
+    convert.convert,
     explain.explain,
     compare.compare,
     generate.emit,

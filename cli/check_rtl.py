@@ -43,7 +43,7 @@ def check_rtl(
             "--map",
             metavar="KEY=VALUE",
             show_default=False,
-            help="Which ports are x, scale, p (and random): x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, "
+            help="Which ports are x, scale, p, of decoders y (and random): x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, "
             "p=q[{4*i+3}:{4*i}]; of nvfp4 also k and d, or g; "
             "clk=PORT, rst=PORT@low, latency=N, interval=N; PORT=0 for other inputs. Repeatable.",
         ),

@@ -1,7 +1,8 @@
-"""`mxcast quantize` and `mxcast dequantize`: tensor files through the golden model."""
+"""`mxcast quantize`, `mxcast dequantize` and `mxcast convert`: tensor files through the golden model."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,13 +15,49 @@ from .text import one_line
 
 if TYPE_CHECKING:
     from ..models import Statistics
+    from ..tensors.files import DequantizedFile
+    from ..tensors.repacking import RepackedFile
 
-__all__ = ["dequantize", "quantize"]
+__all__ = ["convert", "dequantize", "quantize"]
 
 Source = Annotated[Path, typer.Argument(metavar="IN", show_default=False)]
 Target = Annotated[Path, typer.Argument(metavar="OUT", show_default=False)]
 Jobs = Annotated[
     int, typer.Option("-j", "--jobs", min=1, help="Threads that share the work; the result does not depend on it.")
+]
+
+
+Include = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--include",
+        metavar="PATTERN",
+        show_default=False,
+        help="Only tensors whose name matches, as '*.weight'; more than once: any of them. Others are copied.",
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="PATTERN", show_default=False, help="Tensors that are copied, as '*LayerNorm*'."),
+]
+StoredAs = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="LAYOUT",
+        show_default="what mxcast quantize writes",
+        help="The layout of IN (mxcast list layouts).",
+    ),
+]
+OfFormat = Annotated[
+    str | None,
+    typer.Option(
+        "-f",
+        "--format",
+        metavar="FORMAT",
+        show_default=False,
+        help="The block format of IN, where its layout has several.",
+    ),
 ]
 
 
@@ -43,19 +80,12 @@ def quantize(
     pad: Pad = False,
     jobs: Jobs = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random bits of the rounding sr.")] = 0,
-    include: Annotated[
-        list[str] | None,
+    include: Include = None,
+    exclude: Exclude = None,
+    layout: Annotated[
+        str | None,
         typer.Option(
-            "--include",
-            metavar="PATTERN",
-            show_default=False,
-            help="Only tensors whose name matches, as '*.weight'; more than once: any of them. Others are copied.",
-        ),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--exclude", metavar="PATTERN", show_default=False, help="Tensors that are copied, as '*LayerNorm*'."
+            "--layout", metavar="LAYOUT", show_default=False, help="Of a library (mxcast list layouts), for OUT."
         ),
     ] = None,
     json: Json = False,
@@ -65,15 +95,20 @@ def quantize(
     """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy.
 
     F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied. Of
-    nvfp4 the scale of a tensor is NAME.tensor_scale, and its largest magnitude is found first.
+    nvfp4 the scale of a tensor is NAME.tensor_scale, and its largest magnitude is found first. With --layout all of it
+    stands as a library has it.
     """
     output = Output(json, quiet, verbose)
     usage = f"quantize {source} {target} --format {{}}"
     numerics, named = _rules(usage, format, profile, set, config, output)
-    from ..tensors.files import quantize_file
+    if layout is None:
+        from ..tensors.files import quantize_file as quantized
+    else:
+        from ..tensors.repacking import quantize_layout
 
+        quantized = partial(quantize_layout, layout=layout)
     with output.progress(f"quantizing {source.name}") as progress:
-        report = quantize_file(
+        report = quantized(
             source,
             target,
             numerics,
@@ -120,14 +155,89 @@ def _row(name: str, shape: str, statistics: Statistics) -> dict[str, object]:
 
 
 def dequantize(
-    source: Source, target: Target, jobs: Jobs = 1, json: Json = False, quiet: Quiet = False, verbose: Verbose = False
+    source: Source,
+    target: Target,
+    stored_as: StoredAs = None,
+    format: OfFormat = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile", metavar="NAME", show_default=False, help="How a layout is read (mxcast list decoders)."
+        ),
+    ] = None,
+    include: Include = None,
+    exclude: Exclude = None,
+    jobs: Jobs = 1,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Turn a file that quantize wrote back into float32 tensors, under their names and in their shapes."""
+    """Turn a file that quantize wrote, or one in the layout of a library, back into float32 tensors, under their names
+    and in their shapes.
+    """
     output = Output(json, quiet, verbose)
-    from ..tensors.files import dequantize_file
-
+    given = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
     with output.progress(f"dequantizing {source.name}") as progress:
-        report = dequantize_file(source, target, jobs=jobs, progress=progress)
+        report: DequantizedFile | RepackedFile
+        if stored_as is None:
+            for option, value in given.items():
+                if value:
+                    raise ValueError(f"{option} is for a file in the layout of a library: --from names it")
+            from ..tensors.files import dequantize_file
+
+            report = dequantize_file(source, target, jobs=jobs, progress=progress)
+        else:
+            from ..tensors.repacking import dequantize_layout
+
+            report = dequantize_layout(
+                source,
+                target,
+                stored_as,
+                format=format,
+                profile=profile,
+                include=include or (),
+                exclude=exclude or (),
+                progress=progress,
+            )
+    _told(report, target, output)
+
+
+def convert(
+    source: Source,
+    target: Target,
+    layout: Annotated[
+        str, typer.Option("--layout", metavar="LAYOUT", show_default=False, help="That of OUT (mxcast list layouts).")
+    ],
+    stored_as: StoredAs = None,
+    format: OfFormat = None,
+    include: Include = None,
+    exclude: Exclude = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Write the quantized tensors of a .safetensors file as a library stores them. No number changes: a tensor that the
+    layout cannot hold is refused, and nothing is written.
+    """
+    output = Output(json, quiet, verbose)
+    from ..tensors.repacking import repack_file
+
+    with output.progress(f"converting {source.name}") as progress:
+        report = repack_file(
+            source,
+            target,
+            layout,
+            stored_as=stored_as,
+            format=format,
+            include=include or (),
+            exclude=exclude or (),
+            progress=progress,
+        )
+    _told(report, target, output)
+
+
+def _told(report: DequantizedFile | RepackedFile, target: Path, output: Output) -> None:
+    """Say what was written."""
     output.table(
         [{"tensor": one_line(name), "shape": " x ".join(map(str, shape))} for name, shape in report.tensors.items()]
     )

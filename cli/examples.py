@@ -10,8 +10,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "quantize": (
         "mxcast quantize model.safetensors mx.safetensors --format e4m3 --profile nvidia",
         'mxcast quantize model.safetensors mx.safetensors --format e2m1 --include "*.weight" --exclude "*LayerNorm*"',
+        "mxcast quantize model.safetensors experts.safetensors --format e2m1 --layout gpt_oss",
     ),
-    "dequantize": ("mxcast dequantize mx.safetensors back.safetensors",),
+    "dequantize": (
+        "mxcast dequantize mx.safetensors back.safetensors",
+        "mxcast dequantize experts.safetensors back.safetensors --from gpt_oss",
+    ),
+    "convert": (
+        "mxcast convert mx.safetensors experts.safetensors --layout gpt_oss",
+        "mxcast convert experts.safetensors ct.safetensors --from gpt_oss --layout compressed_tensors",
+    ),
     "explain": (
         'mxcast explain e4m3 --profile te --values "1.875, 0x3F880000, nan"',
         "mxcast explain e2m1 --values 0x04600001",

@@ -10,7 +10,7 @@ from ..hdl import CastConfig, ConverterConfig
 from ..spec import Cast, Decode, TwoLevelEncode, is_two_level, profile_of
 from .options import Config, Json, Op, Profile, Quiet, Set, Verbose, request, two_level_rules
 from .output import Output
-from .values import read_byte, read_codes, read_numbers, read_random, read_values
+from .values import read_byte, read_codes, read_constants, read_numbers, read_random, read_values
 
 __all__ = ["explain"]
 
@@ -71,6 +71,15 @@ def explain(
             help="Of nvfp4 and its relatives: the largest magnitude of the tensor, that of the block unless given.",
         ),
     ] = None,
+    constants: Annotated[
+        str | None,
+        typer.Option(
+            "--constants",
+            metavar="K,D",
+            show_default=False,
+            help="In place of --amax: the constants k and d of the tensor as hardware takes them, FP32 patterns.",
+        ),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show the elements that are zero too.")] = False,
     profile: Profile = None,
     set: Set = None,
@@ -97,10 +106,12 @@ def explain(
         if given not in (None, False):
             raise ValueError(f"{option} is not of --op {op}")
     if op == "encode" and is_two_level(format):
-        _two_level(*two_level_rules(str(format), profile, set, config), values, amax, random, everything, output)
+        tensor = amax, None if constants is None else read_constants(constants)
+        _two_level(*two_level_rules(str(format), profile, set, config), values, *tensor, random, everything, output)
         return
-    if amax is not None:
-        raise ValueError(f"--amax is of formats with a scale of the tensor, such as nvfp4, not of {format}")
+    for option, one in {"--amax": amax, "--constants": constants}.items():
+        if one is not None:
+            raise ValueError(f"{option} is of formats with a scale of the tensor, such as nvfp4, not of {format}")
     usage = USAGES.get(op, "explain {}")
     asked = request(usage, format, profile, set, config, allow_all=False, op=op)
     rules = asked.configs[0].numerics
@@ -137,6 +148,7 @@ def _two_level(
     profile: str,
     values: str | None,
     amax: float | None,
+    constants: tuple[int, int] | None,
     random: str | None,
     everything: bool,
     output: Output,
@@ -150,10 +162,10 @@ def _two_level(
         raise ValueError("values are missing: mxcast explain nvfp4 --amax 10 --values '1.5, -0.3, 0x3F800000'")
     patterns, remarks = read_numbers(values, rules.source, rules.block_size)
     drawn = None if random is None else read_random(random)
-    made = explain_two_levels(patterns, rules, tensor_amax=amax, random=drawn)
+    made = explain_two_levels(patterns, rules, tensor_amax=amax, constants=constants, random=drawn)
     explanation = replace(made, profile=profile_of(rules, profile))
     show(explanation, output, remarks, everything)
-    given = {"values": values, "amax": amax, "remarks": list(remarks)}
+    given = {"values": values, "amax": amax, "constants": constants, "remarks": list(remarks)}
     output.document(explanation.to_dict() | {"input": given})
 
 

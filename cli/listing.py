@@ -26,6 +26,7 @@ from ..spec import (
     CASTS,
     DECODE_RULES,
     INSTRUCTIONS,
+    LAYOUTS,
     OTHER_BLOCKS,
     PROFILES,
     PROFILES_OF,
@@ -281,6 +282,21 @@ def _sweeps() -> Rows:
     ]
 
 
+def _layouts() -> Rows:
+    return [
+        {
+            "name": layout.dialect,
+            "format": layout.block,
+            "codes": f"{layout.codes.name} {layout.codes.dtype}, {layout.packing}",
+            "scales": f"{layout.scales.name} {layout.scales.dtype}, {layout.order}" if layout.scales else layout.place,
+            "tensor scale": f"{layout.tensor_scale.name}, {layout.convention}" if layout.tensor_scale else "",
+            "source": layout.source,
+        }
+        for layouts in LAYOUTS.values()
+        for layout in layouts.values()
+    ]
+
+
 SECTIONS = {
     "formats": _formats,
     "sources": _sources,
@@ -293,6 +309,7 @@ SECTIONS = {
     "instructions": _instructions,
     "two-level": _two_level,
     "two-level-rules": _two_level_rules,
+    "layouts": _layouts,
     "hadamard": _hadamards,
     "targets": _targets,
     "sweeps": _sweeps,
@@ -308,7 +325,7 @@ def list_(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """List formats, sources, profiles, rules, instructions, synthesis targets and sweeps."""
+    """List formats, sources, profiles, rules, instructions, layouts, synthesis targets and sweeps."""
     output = Output(json, quiet, verbose)
     chosen = SECTIONS if section is None else [known_name("list", section, SECTIONS)]
     tables = {name: SECTIONS[name]() for name in chosen}

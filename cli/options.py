@@ -22,6 +22,7 @@ from ..spec import (
     BLOCKS,
     CAST_RULES,
     DECODE_RULES,
+    ELEMENTS,
     PROFILES_OF,
     SCALARS,
     TWO_LEVEL,
@@ -33,6 +34,7 @@ from ..spec import (
     two_level,
 )
 from ..spec.catalogue import excerpt, known_name, unknown_name
+from ..spec.ptx import FORMATS as PTX_FORMATS
 from ..spec.ptx import is_instruction
 from .output import Output
 from .settings import CONSTRAINTS, TABLES, Settings, constrained, read_settings
@@ -199,8 +201,10 @@ def request(
     format, name = settings.format if format is None else format, settings.name if name is None else name
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
-    if is_instruction(format) and op != "cast":
-        raise ValueError(f"{format} is a cast: mxcast {usage.format(format)} --op cast")
+    if _is_of_casts(format) and op != "cast":
+        raise ValueError(f"{format} needs --op cast: mxcast {usage.format(format)} --op cast")
+    if "," in format and op != "encode":
+        raise ValueError(f"only encoders have modes: give --op {op} one format, not {format}")
     if op == Hadamard.name and not of_any:
         raise ValueError(f"{usage.split()[0]} does not take --op {op} yet")
     if any(is_two_level(one.strip()) for one in format.split(",")):
@@ -238,6 +242,12 @@ def request(
             f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"
         )
     return Request(configs=configs, many=many, name=name)
+
+
+def _is_of_casts(format: str) -> bool:
+    """Is it an instruction, or a format of numbers alone, which is no element of a block?"""
+    scalar = PTX_FORMATS.get(format.lower(), format.lower())
+    return is_instruction(format) or scalar in SCALARS.keys() - ELEMENTS.keys()
 
 
 def two_level_rules(

@@ -16,7 +16,7 @@ from .options import MOST_DIGITS
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Values", "read_byte", "read_codes", "read_numbers", "read_random", "read_values"]
+__all__ = ["Values", "read_byte", "read_codes", "read_constants", "read_numbers", "read_random", "read_values"]
 
 ITEM = re.compile(r"(?P<value>[^*]+)(?:\*(?P<count>[0-9]+))?")
 PATTERN = re.compile(r"0x(?P<digits>[0-9a-f]+)", re.IGNORECASE)
@@ -81,6 +81,14 @@ def read_numbers(text: str, source: FloatFormat, most: int = MOST_CODES) -> tupl
 def read_random(text: str) -> list[int]:
     """Random numbers, decimal or hexadecimal after ``0x``, separated by commas or blanks."""
     return [_whole(item, "--random") for item in _items(text, "--random")]
+
+
+def read_constants(text: str) -> tuple[int, int]:
+    """The patterns of k and d, separated by a comma or a blank."""
+    found = [_whole(item, "--constants") for item in _items(text, "--constants")]
+    if len(found) != 2:
+        raise ValueError(f"--constants takes two patterns, k and d, not {excerpt(text)}")
+    return found[0], found[1]
 
 
 def read_byte(text: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ..spec import FP16, TF32, Convention, Subnormals
+from ..spec import FP16, FP32, TF32, Convention, FourOverSix, Order, Subnormals
 from ..spec.catalogue import unknown_name
 
 if TYPE_CHECKING:
@@ -19,7 +19,21 @@ if TYPE_CHECKING:
         TwoLevelDecoderConfig,
     )
 
-__all__ = ["TOGETHER", "cast_stages", "element_stages", "in_order", "stages", "tree_stages"]
+__all__ = [
+    "SCALE_CAST",
+    "TOGETHER",
+    "candidate_stages",
+    "cast_stages",
+    "element_stages",
+    "factor_stages",
+    "in_order",
+    "lane_stages",
+    "maximum_stages",
+    "reciprocal_stages",
+    "scale_stages",
+    "stages",
+    "tree_stages",
+]
 
 TOGETHER = {"compare": 2, "radix4": 4}
 """How many numbers a node of the tree compares. Other ways to find the largest look at digits."""
@@ -57,8 +71,15 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
     Of a cast: ``input``; ``exponent``, that of the result; ``shifted``, where the destination has subnormals;
     ``rounded``; and ``output``.
 
-    Of an encoder under two levels of scales: ``input``; ``amax``; ``scale``; ``factor``, what lanes are told; and
-    ``output``.
+    Of an encoder under two levels of scales: ``input``; ``level0`` and so on, the levels of the tree; ``amax``; in the
+    orders ``te`` and ``paper`` ``sixth`` (``paper`` alone), ``leading``, the zeros before a subnormal number,
+    ``normalised``, ``partials``, the products of halves of significands, ``ratio``, ``nearest``, ``packed``,
+    ``scale_exponent``, ``scale_shifted`` and ``scale_rounded``; ``scale``; in these orders ``rows`` and
+    ``denominator``, the product that is divided by, ``divisor_cut``, ``divisor_rounded``, ``divisor``, ``digits2`` and
+    so on, digits of its reciprocal, ``compared`` and ``reciprocal``; where there are thresholds ``left``, ``least2``
+    and ``least4``, digits of their corrections, and ``threshold``; ``factor``, what lanes are told; in a lane with
+    thresholds ``entry``, what its cell has; where both 4 and 6 are tried ``codes``, ``errors`` and ``sum1`` to
+    ``sum15``; and ``output``.
 
     Of a decoder under two levels of scales: ``input``; ``scaled``, the product of both scales; ``reduced``, where the
     tensor scale is a largest magnitude; ``products``, the results of all codes; and ``output``.
@@ -88,8 +109,57 @@ def _of_cast(config: CastConfig) -> tuple[str, ...]:
     return "input", *cast_stages(config), "output"
 
 
+SCALE_CAST = ("exponent", "shifted", "rounded")
+"""Stage boundaries inside the cast to the format of the scale."""
+
+RECIPROCAL_DIGITS = FP32.man_bits + 1
+"""Steps of the division that makes the factor of the orders ``te`` and ``paper``."""
+
+
+def maximum_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside the tree of whole magnitudes, whose last level is its output."""
+    return tuple(f"level{number}" for number in range((config.numerics.block_size - 1).bit_length()))
+
+
+def scale_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside the unit that makes the scale byte."""
+    if config.numerics.order not in (Order.TE, Order.PAPER):
+        return ()
+    sixth = ("sixth",) if config.numerics.order is Order.PAPER else ()
+    cast = (f"scale_{name}" for name in SCALE_CAST)
+    return *sixth, "leading", "normalised", "partials", "ratio", "nearest", "packed", *cast
+
+
+def reciprocal_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside the unit that makes the factor, and at its output where it is part of another one."""
+    if config.numerics.order not in (Order.TE, Order.PAPER) or config.microarchitecture.form == "table":
+        return ()
+    divisor = ("rows", "denominator", "divisor_cut", "divisor_rounded", "divisor")
+    return *divisor, *(f"digits{count}" for count in range(2, RECIPROCAL_DIGITS + 1, 2)), "compared", "reciprocal"
+
+
+def factor_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside the unit that makes of the scale what lanes are told."""
+    thresholds = ("left", "least2", "least4", "threshold") if config.microarchitecture.form == "thresholds" else ()
+    return *reciprocal_stages(config), *thresholds
+
+
+def lane_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside a lane."""
+    return ("entry",) if config.microarchitecture.form == "thresholds" else ()
+
+
+def candidate_stages(config: TwoLevelConfig) -> tuple[str, ...]:
+    """Stage boundaries inside one of the two candidates of `FourOverSix`."""
+    sums = (f"sum{number}" for number in range(1, config.numerics.block_size))
+    return *factor_stages(config), "factor", *lane_stages(config), "codes", "errors", *sums
+
+
 def _of_two_level(config: TwoLevelConfig) -> tuple[str, ...]:
-    return "input", "amax", "scale", "factor", "output"
+    lanes = (*factor_stages(config), "factor", *lane_stages(config))
+    if config.numerics.four_over_six is not FourOverSix.OFF:
+        lanes = candidate_stages(config)
+    return "input", *maximum_stages(config), "amax", *scale_stages(config), "scale", *lanes, "output"
 
 
 def _of_two_level_decoder(config: TwoLevelDecoderConfig) -> tuple[str, ...]:

@@ -392,13 +392,15 @@ class TwoLevelConfig(HardwareConfig[TwoLevelEncode]):
             ),
             f"hardware for {rules.block.name} takes {' and '.join(one.name for one in TWO_LEVEL_SOURCES)} numbers, not "
             f"{rules.source.name}": rules.source not in TWO_LEVEL_SOURCES,
-            "hardware tries no second scale: four_over_six must be off": rules.four_over_six is not FourOverSix.OFF,
             f"hardware makes scales {E4M3.name}, not {rules.block.scale.name}": rules.block.scale != E4M3,
             f"hardware converts blocks along one axis, not {rules.block.name}": len(rules.block.shape) > 1,
         }
         micro = self.microarchitecture
         refused[f"the form {micro.form} rounds elements by rne, not by {rules.rounding}: leave form as product"] = (
             rules.rounding is not Rounding.RNE and micro.form is not TwoLevelForm.PRODUCT
+        )
+        refused["the form table has one row of thresholds, and four_over_six tries two scales: leave out form"] = (
+            micro.form is TwoLevelForm.TABLE and rules.four_over_six is not FourOverSix.OFF
         )
         refused["the form table has no registers: leave out registered_after"] = (
             micro.form is TwoLevelForm.TABLE and bool(micro.registered_after)

@@ -45,7 +45,9 @@ SIGNALS = {
         ("p", "scale", "random", "y", "base", "nan", "inf", "zero", "carry", "reach", "beyond", "lowest", "near")
     ),
     "cast": frozenset(("x", "p", "random", "y")),
-    "two_level_encode": frozenset(("x", "k", "d", "random", "scale", "p", "amax", "significand", "exponent")),
+    "two_level_encode": frozenset(
+        ("x", "k", "d", "a", "random", "scale", "p", "amax", "significand", "exponent", "larger", "is_better", "error")
+    ),
     "two_level_decode": frozenset(("p", "scale", "g", "y", "factor", "products")),
     "hadamard": frozenset(("x", "y", "specials")),
 }
@@ -163,6 +165,7 @@ def _two_level(config: TwoLevelConfig) -> tuple[str, dict[str, str]]:
         "x": f"{rules.block_size} {rules.source.name} numbers, element 0 in the low bits",
         "k": "constant of the tensor for the scale, fp32",
         "d": "constant of the tensor for the elements, fp32",
+        "a": "the largest magnitude of the tensor, a number of fp32",
         **{
             port.name: f"{port.role.__doc__}, in the table at the byte scale"
             for port in config.operation_ports

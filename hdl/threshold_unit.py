@@ -15,8 +15,10 @@ from amaranth.lib.wiring import In, Member, Out
 
 from ..spec import E4M3, FP32
 from .binary32 import SIGNIFICAND, reciprocal, reduced
+from .boundaries import factor_stages
 from .config import TwoLevelConfig
 from .modules import instantiated
+from .register import Stage, enable_port
 from .threshold_row import CELL_BITS, CELLS, MARKS, NEVER
 from .two_level_element import flags_of
 from .two_level_factor import FACTOR_UNITS
@@ -28,6 +30,8 @@ HALF_PLACE = 1 << SIGNIFICAND + 1
 """Half a last place of a product, in its units."""
 STEPS = 4
 """Digits of c, which is between -11 and 12."""
+CORRECTION = ("left", "least2", "least4")
+"""Stage boundaries at which c is not known yet, or has just become known."""
 
 
 class ThresholdUnit(wiring.Component):
@@ -46,7 +50,8 @@ class ThresholdUnit(wiring.Component):
         self.flags = [name for name in flags_of(config) if name != "nan_sign"]
         outputs: dict[str, Member] = {name: Out(shape) for name, shape in row_shapes(config).items()}
         flags = {name: Out(1) for name in self.flags}
-        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **outputs, **flags})
+        enable = enable_port(config, factor_stages(config))
+        super().__init__({"scale": In(E4M3.bits), "d": In(FP32.bits), **enable, **outputs, **flags})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -54,46 +59,55 @@ class ThresholdUnit(wiring.Component):
         factor.kind = "factor"
         m.submodules.factor = instantiated(factor, platform)
         m.d.comb += [factor.scale.eq(self.scale), factor.d.eq(self.d)]
-        m.d.comb += [getattr(self, flag).eq(getattr(factor, flag)) for flag in self.flags]
+        if "enable" in factor.signature.members:
+            m.d.comb += factor.enable.eq(self.enable)
         if "companion" in factor.signature.members:
             companion, error = factor.companion, factor.error
         else:
             companion, error = reciprocal(m, "companion", factor.significand)
-        marks = [
-            self.threshold(m, quarters, is_beyond, factor.significand, companion, error)
-            for quarters, is_beyond in MARKS
-        ]
-        self.row(m, marks, factor.exponent)
+        told = {flag: getattr(factor, flag) for flag in (*self.flags, "significand", "exponent")}
+        every = [Stage(m, self, values={**told, "companion": companion, "error": error})]
+        for boundary in CORRECTION:  # what all marks are made of
+            every.append(every[-1].crossed(boundary, **every[-1].values))
+        marks = [self.threshold(m, quarters, is_beyond, every) for quarters, is_beyond in MARKS]
+        now = every[-1].crossed("threshold", **every[-1].values)
+        m.d.comb += [getattr(self, flag).eq(now.values[flag]) for flag in self.flags]
+        self.row(m, marks, now.exponent)
         if "is_zero" in self.flags:
             with m.If(self.is_zero):
                 m.d.comb += [self.start.eq(NEVER), self.cells.eq(0)]
         return m
 
-    def threshold(
-        self, m: Module, quarters: int, is_beyond: bool, factor: Value, companion: Value, error: Value
-    ) -> tuple[Value, Value]:
+    def threshold(self, m: Module, quarters: int, is_beyond: bool, every: list[Stage]) -> tuple[Value, Value]:
         """Of a mark the fraction of its threshold, and whether it is in the upper of two binades."""
         name = f"mark{quarters}"
         left: Value = Signal(signed(SIGNIFICAND + 4), name=f"{name}_left")
         limit = HALF_PLACE if is_beyond else -HALF_PLACE - 1
-        m.d.comb += left.eq(limit - quarters * error)
-        digits = []
+        m.d.comb += left.eq(limit - quarters * every[0].error)
+        now = Stage(m, self).crossed("left", **{f"{name}_left": left})
+        digits: dict[str, Value] = {}
         for place in reversed(range(STEPS)):
+            done = len(digits)
+            left = now.values[f"{name}_left"]
             after = Signal(signed(SIGNIFICAND + 4), name=f"{name}_left{place}")
-            step = Cat(Const(0, place), factor)
+            step = Cat(Const(0, place), every[1 + done // 2].significand)
             m.d.comb += after.eq(reduced(left, step))
-            digits.append(~left[-1])
-            left = after
+            digits[f"{name}_digit{place}"] = ~left[-1]
+            now = now.crossed(f"least{done + 1}", **{f"{name}_left": after}, **digits)
+            digits = {digit: now.values[digit] for digit in digits}
+        left = now.values[f"{name}_left"]
         least = Signal(signed(STEPS + 2), name=f"{name}_least")  # c
         whole = Signal(SIGNIFICAND + 1, name=f"{name}_whole")
         threshold = Signal(SIGNIFICAND, name=f"{name}_threshold")
-        total = quarters * companion + least + 3
+        total = quarters * every[-1].companion + least + 3
         m.d.comb += [
-            least.eq(Cat(Const(0, 1), *reversed(digits)) - ((1 << STEPS) - 2) - left[-1]),
+            least.eq(Cat(Const(0, 1), *reversed(digits.values())) - ((1 << STEPS) - 2) - left[-1]),
             whole.eq(total[2:]),
             threshold.eq(Mux(whole[-1], (whole + 1)[1:], whole)),
         ]
-        return threshold[:-1], whole[-1]
+        fraction, is_upper = f"{name}_fraction", f"{name}_is_upper"
+        now = now.crossed("threshold", **{fraction: threshold[:-1], is_upper: whole[-1]})
+        return now.values[fraction], now.values[is_upper]
 
     def row(self, m: Module, marks: list[tuple[Value, Value]], exponent: Value) -> None:
         """The row of some marks and the exponent of their factor."""

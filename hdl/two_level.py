@@ -4,38 +4,29 @@ lane for each of them.
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import FP32, BlockFormat, NumberFormat, Order, TwoLevelEncode
+from ..spec import FP32, BlockFormat, FourOverSix, NumberFormat, Order, TwoLevelEncode
 from .amax import largest
-from .architecture import TwoLevelForm
+from .binary32_limits import INF
+from .boundaries import candidate_stages, maximum_stages, scale_stages
 from .config import TwoLevelConfig, TwoLevelHardwareFields, two_level_config
 from .modules import instantiated
 from .operand import lane_name
 from .pipeline import Pipeline
-from .register import Stage
-from .threshold_unit import ThresholdUnit
-from .two_level_element import ProductElement
-from .two_level_factor import FACTOR_UNITS
-from .two_level_random_element import RandomElement
+from .register import Stage, enable_port
+from .two_level_candidate import Candidate
+from .two_level_lanes import connect_constants, encoded
 from .two_level_scale import SCALE_UNITS
-from .two_level_thresholds import TableUnit, ThresholdElement
 
-__all__ = ["FORMS", "TwoLevelConverter", "TwoLevelMaximum"]
+__all__ = ["TwoLevelConverter", "TwoLevelMaximum"]
 
 IGNORES_NAN = {Order.TE: True, Order.PAPER: True, Order.AO: False, Order.AO_SINGLE: False}
 """Is NaN left out of the largest magnitude? Otherwise it is the largest of all."""
-
-FORMS: dict[TwoLevelForm, tuple[Any, Any]] = {
-    TwoLevelForm.PRODUCT: (FACTOR_UNITS, ProductElement),
-    TwoLevelForm.THRESHOLDS: (dict.fromkeys(FACTOR_UNITS, ThresholdUnit), ThresholdElement),
-    TwoLevelForm.TABLE: (dict.fromkeys(FACTOR_UNITS, TableUnit), ThresholdElement),
-}
-"""By form, what makes of the scale what the lanes are told, by order, and a lane."""
 
 
 class TwoLevelMaximum(wiring.Component):
@@ -49,25 +40,31 @@ class TwoLevelMaximum(wiring.Component):
 
     def __init__(self, config: TwoLevelConfig) -> None:
         self.rules = config.numerics
+        self.config = config
         bits = self.rules.source.bits
-        super().__init__({"x": In(self.rules.block_size * bits), "amax": Out(bits - 1)})
+        enable = enable_port(config, maximum_stages(config))
+        super().__init__({"x": In(self.rules.block_size * bits), **enable, "amax": Out(bits - 1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         source = self.rules.source
-        level: list[Value] = []
+        leaves: list[Signal] = []
         for lane in range(self.rules.block_size):
             magnitude = self.x.word_select(lane, source.bits)[:-1]
             leaf = Signal(source.bits - 1, name=f"level0_{lane}")
             is_left_out = magnitude > source.max_code + 1 if IGNORES_NAN[self.rules.order] else 0
             m.d.comb += leaf.eq(Mux(is_left_out, 0, magnitude))
-            level.append(leaf)
+            leaves.append(leaf)
+        level = list(Stage(m, self).crossed("level0", **{leaf.name: leaf for leaf in leaves}).values.values())
         depth = 0
         while len(level) > 1:
             depth += 1
             winners = [Signal(source.bits - 1, name=f"level{depth}_{node}") for node in range(len(level) // 2)]
             m.d.comb += [winner.eq(largest(level[2 * node : 2 * node + 2])) for node, winner in enumerate(winners)]
             level = list[Value](winners)
+            if len(level) > 1:
+                crossed = Stage(m, self).crossed(f"level{depth}", **{winner.name: winner for winner in winners})
+                level = list(crossed.values.values())
         m.d.comb += self.amax.eq(level[0])
         return m
 
@@ -113,49 +110,62 @@ class TwoLevelConverter(Pipeline[TwoLevelConfig]):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, rules = self.config, self.config.numerics
-        lanes, width, bits = range(rules.block_size), rules.source.bits, rules.block.element.bits
-        factor_units, element_of = FORMS[config.microarchitecture.form]
-        if rules.random_bits:
-            element_of = RandomElement
         maximum, unit = TwoLevelMaximum(config), SCALE_UNITS[rules.order](config)
-        factor = factor_units[rules.order](config)
-        elements = [element_of(config) for _ in lanes]
-        unit.kind, factor.kind = "scale_unit", "factor_unit"
+        unit.kind = "scale_unit"
         m.submodules.maximum = instantiated(maximum, platform)
         m.submodules.scale_unit = instantiated(unit, platform)
-        m.submodules.factor_unit = instantiated(factor, platform)
 
         constants = [port.name for port in config.operation_ports if port.direction == "input" and port.name != "x"]
         now = Stage(m, self, control=("x", *constants)).crossed("input")
         m.d.comb += maximum.x.eq(now.x)
+        self.tell(m, now, maximum)
+        for boundary in maximum_stages(config):  # what a part holds there, it registers itself
+            now = now.crossed(boundary)
         now = now.crossed("amax", amax=maximum.amax)
         m.d.comb += unit.amax.eq(now.amax)
-        self.constants(m, unit, now)
-        now = now.crossed("scale", control=[name for name in now.control if name != "k"], scale=unit.scale)
-        m.d.comb += factor.scale.eq(now.scale)
-        self.constants(m, factor, now)
-        asked = elements[0].signature.members
-        told = {name: getattr(factor, name) for name in factor.signature.members if name in asked}
-        if "nan_sign" in asked:
-            told["nan_sign"] = now.scale[-1]
-        now = now.crossed("factor", control=("x", "random"), scale=now.scale, **told)
-        for lane, element in enumerate(elements):
-            element.kind = "lane"
-            m.submodules[lane_name("element", lane, rules)] = instantiated(element, platform)
-            m.d.comb += element.x.eq(now.x.word_select(lane, width))
-            m.d.comb += [getattr(element, name).eq(now.values[name]) for name in told]
-            if rules.random_bits:
-                m.d.comb += element.random.eq(now.random.word_select(lane, rules.random_bits))
-        codes = {lane_name("p", lane, rules): element.p for lane, element in enumerate(elements)}
+        connect_constants(m, unit, now)
+        self.tell(m, now, unit)
+        kept = [name for name in now.control if name != "k"]
+        for boundary in scale_stages(config):
+            now = now.crossed(boundary, control=kept)
+        if rules.four_over_six is FourOverSix.OFF:
+            now = now.crossed("scale", control=kept, scale=unit.scale)
+            now, codes = encoded(m, platform, self, now)
+        else:
+            now = now.crossed("scale", control=kept, scale=unit.scale, larger=unit.larger)
+            now, codes = self.better(m, platform, now)
         now = now.crossed("output", control=(), scale=now.scale, **codes)
+        bits = rules.block.element.bits
         m.d.comb += self.scale.eq(now.scale)
         m.d.comb += [self.p.word_select(lane, bits).eq(now.values[name]) for lane, name in enumerate(codes)]
         if config.latency:
             self.handshake(m)
         return m
 
-    def constants(self, m: Module, part: wiring.Component, now: Stage) -> None:
-        """Connect the constant of the tensor that a part has; it is one where the order has none."""
-        for name, member in part.signature.members.items():
-            if member.flow is In and name not in ("amax", "scale"):
-                m.d.comb += getattr(part, name).eq(now.control.get(name, FP32.bias << FP32.man_bits))
+    def better(self, m: Module, platform: object, now: Stage) -> tuple[Stage, dict[str, Value]]:
+        """The stage after both scales were tried, with the one that is taken, and its codes.
+
+        The larger scale is taken where its error is smaller, which it is not where there is NaN or Inf.
+        """
+        rules = self.config.numerics
+        numbers = [(rules.source, now.x.word_select(lane, rules.source.bits)) for lane in range(rules.block_size)]
+        specials = [number[format.man_bits : -1].all() for format, number in [*numbers, (FP32, now.a)]]
+        scales = {"scale": now.scale, "larger": now.larger}
+        tried = {name: Candidate(self.config) for name in scales}
+        for name, candidate in tried.items():
+            m.submodules[f"{name}_candidate"] = instantiated(candidate, platform)
+            m.d.comb += [getattr(candidate, port).eq(now.control[port]) for port in ("x", "d", "a")]
+            m.d.comb += candidate.scale.eq(scales[name])
+            self.tell(m, now, candidate)
+        now = Stage(m, self, values={**scales, "is_special": Cat(*specials).any()})
+        for boundary in candidate_stages(self.config):
+            now = now.crossed(boundary, **now.values)
+        six, four = tried.values()
+        is_better = Signal()
+        m.d.comb += is_better.eq(~now.is_special & (four.error < six.error) & (four.error < INF))
+        bits = rules.block.element.bits
+        codes = {
+            lane_name("p", lane, rules): Mux(is_better, *(one.p.word_select(lane, bits) for one in (four, six)))
+            for lane in range(rules.block_size)
+        }
+        return Stage(m, self, values={"scale": Mux(is_better, now.larger, now.scale)}), codes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -33,7 +35,7 @@ def flags_of(config: TwoLevelConfig) -> dict[str, type]:
     return {name: In(1) for name in FLAGS if is_quotient}
 
 
-def with_specials(lane: wiring.Component, config: TwoLevelConfig, magnitude: Value) -> Value:
+def with_specials(lane: Any, config: TwoLevelConfig, magnitude: Value) -> Value:
     """The code of an element: this magnitude under the sign of the number, unless something is NaN."""
     source = config.numerics.source
     fraction, field, sign = lane.x[: source.man_bits], lane.x[source.man_bits : -1], lane.x[-1]

@@ -6,11 +6,25 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import E4M3, FP32, FloatFormat, Order
-from .binary32 import SIGNIFICAND, divided_by_constant, normalised, packed, product, rounded
+from ..spec import E4M3, FP32, FloatFormat, FourOverSix, Order
+from .binary32 import (
+    ONE_AND_A_HALF,
+    SIGNIFICAND,
+    Number,
+    divided_by_constant,
+    joined_products,
+    leading_zeros,
+    normalised,
+    packed,
+    partial_products,
+    product,
+    rounded,
+)
+from .boundaries import SCALE_CAST, scale_stages
 from .config import TwoLevelConfig, cast_config
 from .modules import instantiated
 from .number_cast import NumberCast
+from .register import Stage, enable_port
 
 __all__ = ["SCALE_UNITS", "RatioScale", "TwoLevelScale", "sixth"]
 
@@ -55,25 +69,53 @@ class TwoLevelScale(wiring.Component):
     amax : in, the largest magnitude of the block, without sign; no NaN
     k : in, the constant of the tensor
     scale : out, the scale byte
+    larger : out, that of 1.5 times the product; where the rules try both 4 and 6
     """
 
     def __init__(self, config: TwoLevelConfig) -> None:
         self.rules = config.numerics
-        super().__init__({"amax": In(self.rules.source.bits - 1), "k": In(FP32.bits), "scale": Out(E4M3.bits)})
+        scales = ("scale", *(["larger"] if self.rules.four_over_six is not FourOverSix.OFF else []))
+        self.config = config
+        enable = enable_port(config, scale_stages(config))
+        told = {"amax": In(self.rules.source.bits - 1), "k": In(FP32.bits), **enable}
+        super().__init__({**told, **dict.fromkeys(scales, Out(E4M3.bits))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         source = self.rules.source
-        if self.rules.order is Order.TE:
-            b = normalised(m, "b", self.amax, source)
-        else:
-            b = normalised(m, "b", sixth(m, self.amax, source), FP32)
-        t = rounded(m, "t", product(m, "t", b, normalised(m, "k", self.k[:-1], FP32, places=0)))
-        rounding = NumberCast(cast_config(E4M3))
-        rounding.kind = "scale_rounding"
-        m.submodules.scale_rounding = instantiated(rounding, platform)
-        is_inf = self.amax[source.man_bits :].all()
-        m.d.comb += [rounding.x.eq(Mux(is_inf, FP32.max_code, packed(t))), self.scale.eq(rounding.y)]
+        now = Stage(m, self, control=("amax", "k"))
+        is_inf = now.amax[source.man_bits :].all()
+        magnitude, format = now.amax, source
+        if self.rules.order is Order.PAPER:
+            now = now.crossed("sixth", control=("k",), b=sixth(m, now.amax, source), is_inf=is_inf)
+            magnitude, format, is_inf = now.b, FP32, now.is_inf
+        registered = self.config.microarchitecture.registered_after
+        zeros = {"zeros": leading_zeros(m, "b", magnitude[: format.man_bits])} if "leading" in registered else {}
+        now = now.crossed("leading", control=("k",), b=magnitude, is_inf=is_inf, **zeros)
+        is_inf, b = now.is_inf, normalised(m, "b", now.b, format, zeros=now.values.get("zeros"))
+        k = normalised(m, "k", now.k[:-1], FP32, places=0)
+        exponents = {"b_exponent": b.exponent, "k_exponent": k.exponent}
+        now = now.crossed("normalised", control=(), is_inf=is_inf, b=b.significand, k=k.significand, **exponents)
+        parts = partial_products(now.b, now.k) if "partials" in registered else {}
+        now = now.crossed("partials", **now.values, **parts)
+        b, k = Number(now.b, now.b_exponent), Number(now.k, now.k_exponent)
+        exact = product(m, "t", b, k, joined_products(now.values) if parts else None)
+        now = now.crossed("ratio", is_inf=now.is_inf, significand=exact.significand, exponent=exact.exponent)
+        t = rounded(m, "t", Number(now.significand, now.exponent))
+        now = now.crossed("nearest", is_inf=now.is_inf, significand=t.significand, exponent=t.exponent)
+        t = Number(now.significand, now.exponent)
+        ratios = {"scale": t}
+        if "larger" in self.signature.members:
+            ratios["larger"] = rounded(m, "larger_t", product(m, "larger_t", t, ONE_AND_A_HALF))
+        patterns = {name: Mux(now.is_inf, FP32.max_code, packed(ratio)) for name, ratio in ratios.items()}
+        for name, pattern in now.crossed("packed", **patterns).values.items():
+            cast = [stage for stage in SCALE_CAST if f"scale_{stage}" in registered]
+            rounding = NumberCast(cast_config(E4M3, registered_after=cast))
+            rounding.kind = "scale_rounding"
+            m.submodules[f"{name}_rounding"] = instantiated(rounding, platform)
+            m.d.comb += [rounding.x.eq(pattern), getattr(self, name).eq(rounding.y)]
+            if cast:
+                m.d.comb += rounding.enable.eq(self.enable)
         return m
 
 

@@ -8,7 +8,9 @@ from amaranth.lib.wiring import In, Member, Out
 
 from ..spec import E2M1, E4M3, Role
 from .binary32 import with_field
+from .boundaries import lane_stages
 from .config import TwoLevelConfig
+from .register import Stage, enable_port
 from .threshold_row import ALWAYS, CELL_BITS, CELLS, CODES, MARKS, START_BITS, row_ports
 from .two_level_element import SUBNORMAL_PLACES, flags_of, with_specials
 
@@ -84,7 +86,8 @@ class ThresholdElement(wiring.Component):
     def __init__(self, config: TwoLevelConfig) -> None:
         self.config = config
         rows = {name: In(shape) for name, shape in row_shapes(config).items()}
-        super().__init__({"x": In(config.numerics.source.bits), **rows, **flags_of(config), "p": Out(E2M1.bits)})
+        told = {**rows, **flags_of(config), **enable_port(config, lane_stages(config))}
+        super().__init__({"x": In(config.numerics.source.bits), **told, "p": Out(E2M1.bits)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -100,18 +103,25 @@ class ThresholdElement(wiring.Component):
         m.d.comb += [
             entry.eq(chosen(self.cells, significand[low:-1])),
             threshold.eq(chosen(self.thresholds, entry[:2])),
-            is_passed.eq(entry[3] & (significand[:low] >= threshold)),
-            binades.eq(field - self.start),
-            passed.eq(Cat(Const(0, 2), (binades + BELOW)[:3]) + entry[:3] + is_passed),
         ]
-        is_small = ~significand[-1] | (binades < -BELOW)
-        is_large = binades > ABOVE
+        now = Stage(m, self, control=("x", *flags_of(self.config))).crossed(
+            "entry", entry=entry, threshold=threshold, binades=binades, significand=significand
+        )
+        m.d.comb += [
+            is_passed.eq(now.entry[3] & (now.significand[:low] >= now.threshold)),
+            binades.eq(field - self.start),
+            passed.eq(Cat(Const(0, 2), (now.binades + BELOW)[:3]) + now.entry[:3] + is_passed),
+        ]
+        is_small = ~now.significand[-1] | (now.binades < -BELOW)
+        is_large = now.binades > ABOVE
+        if self.config.numerics.scale_max < E4M3.max_value:  # otherwise 2**128, as which Inf is read, reaches them all
+            is_large = is_large | now.x[source.man_bits : -1].all()
         if flags_of(self.config):
-            is_large = is_large | self.is_infinite
-            is_small = is_small & ~self.is_infinite
+            is_large = is_large | now.is_infinite
+            is_small = is_small & ~now.is_infinite
         code = sum((passed >= first + 4 * BELOW for first in FIRST), Const(0, 1))
         m.d.comb += [
             magnitude.eq(Mux(is_small, 0, Mux(is_large, E2M1.max_code, code))),
-            self.p.eq(with_specials(self, self.config, magnitude)),
+            self.p.eq(with_specials(now, self.config, magnitude)),
         ]
         return m

@@ -3,6 +3,7 @@
 from .block import quantize, quantize_blocks
 from .block_array import BlockArray, Quantized
 from .both_ways import BothWays, quantize_both_ways
+from .bridge import bridge, survives
 from .cast import cast, uncast
 from .compare import Certificate, compare
 from .compare_cast import CastCertificate, compare_casts
@@ -14,6 +15,7 @@ from .explain_cast import CastExplanation, explain_cast
 from .explain_decode import DecodeExplanation, explain_decoder
 from .explain_two_level import TwoLevelExplanation, explain_two_levels
 from .hadamard import rotate
+from .packing import pack, swizzled, unpack, unswizzled
 from .philox import philox_random
 from .random_source import source_numbers
 from .statistics import Statistics, error_statistics
@@ -32,6 +34,7 @@ __all__ = [
     "Statistics",
     "TwoLevelCertificate",
     "TwoLevelExplanation",
+    "bridge",
     "cast",
     "compare",
     "compare_casts",
@@ -44,6 +47,7 @@ __all__ = [
     "explain_cast",
     "explain_decoder",
     "explain_two_levels",
+    "pack",
     "philox_random",
     "quantize",
     "quantize_blocks",
@@ -51,6 +55,10 @@ __all__ = [
     "quantize_two_level",
     "rotate",
     "source_numbers",
+    "survives",
+    "swizzled",
     "tensor_amax",
     "uncast",
+    "unpack",
+    "unswizzled",
 ]

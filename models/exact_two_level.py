@@ -10,7 +10,7 @@ from ..spec import E2M1, FloatFormat, FourOverSix, Number, Order, Rounding, TwoL
 from .exact import decode, nearest_code, neighbours
 from .exact_binary32 import LARGEST, Special, Value, add, clamp, distance, divide, is_nan, minimum, multiply, value_of
 
-__all__ = ["Constants", "block_scale", "encode_block", "tensor_constants"]
+__all__ = ["Constants", "block_scale", "encode_block", "encode_under", "tensor_constants"]
 
 ONE, SIX = Fraction(1), Fraction(6)
 
@@ -192,8 +192,14 @@ def encode_block(
     >>> hex(scale), codes[:3]
     ('0x7e', [7, 10, 0])
     """
-    numbers = [decode(pattern, numerics.source) for pattern in patterns]
-    constants, order = tensor_constants(a, numerics), ORDERS[numerics.order]
+    return encode_under(patterns, numerics, tensor_constants(a, numerics), random)
+
+
+def encode_under(
+    patterns: Sequence[int], numerics: TwoLevelEncode, constants: Constants, random: Sequence[int] | None = None
+) -> tuple[int, list[int]]:
+    """The same under given constants of a tensor."""
+    numbers, order = [decode(pattern, numerics.source) for pattern in patterns], ORDERS[numerics.order]
     t = order.ratio(largest(numbers, numerics.order), constants.k, numerics.scale_format)
     drawn = [Fraction(bits, 2**numerics.random_bits) for bits in random or [0] * len(numbers)]
     six = encoded(numbers, block_scale(t, numerics), constants, numerics, drawn)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..spec import (
     E2M1,
+    FP32,
     BlockFormat,
     Convention,
     FourOverSix,
@@ -29,7 +30,7 @@ from ..spec import (
 )
 from .exact import decode, element_value
 from .exact_binary32 import LARGEST, Special, Value, divide, is_nan, minimum, multiply, value_of
-from .exact_two_level import ORDERS, Constants, block_scale, encode_block, encoded, error, largest, tensor_constants
+from .exact_two_level import ORDERS, Constants, block_scale, encode_under, encoded, error, largest, tensor_constants
 from .exact_two_level_decode import decode_block
 from .explain import code_fields
 from .explanation import CLASSES, as_float, class_of, finite_fields
@@ -199,6 +200,7 @@ def explain_two_levels(
     profile: str | None = None,
     *,
     tensor_amax: float | None = None,
+    constants: tuple[int, int] | None = None,
     random: Sequence[int] | None = None,
     **rules: Unpack[TwoLevelFields],
 ) -> TwoLevelExplanation:
@@ -209,6 +211,8 @@ def explain_two_levels(
     block : bit patterns of at most block_size numbers of the source, the rest being zeros
     format, profile, rules : the operation, as `quantize_two_level` takes it
     tensor_amax : the largest magnitude of the tensor; that of the block unless given
+    constants : in its place, the binary32 patterns of k and d, which hardware takes; codes are not decoded then where
+        that takes the largest magnitude
     random : random bits for each element under the rounding ``sr``, the rest being zeros
 
     Returns
@@ -220,7 +224,7 @@ def explain_two_levels(
     ------
     ValueError
         for too many elements, patterns outside the source format, random bits without the rounding ``sr``, a largest
-        magnitude that is none, and an unknown name
+        magnitude that is none, constants beside it or of an order that has none, and an unknown name
     AssertionError
         where the fast model or the steps shown disagree with the exact definition, which is a defect of mxcast
 
@@ -235,14 +239,17 @@ def explain_two_levels(
     drawn = _random(random, numerics)
     numbers = [decode(pattern, numerics.source) for pattern in patterns]
     b = largest(numbers, numerics.order)
-    a = b if tensor_amax is None else _magnitude(tensor_amax, numerics)
-    constants = tensor_constants(a, numerics)
-    scale, codes = encode_block(patterns, numerics, a, drawn)
-    if (scale, codes) != _fast(patterns, numerics, constants, drawn):
+    if constants is None:
+        of_tensor = tensor_constants(b if tensor_amax is None else _magnitude(tensor_amax, numerics), numerics)
+    else:
+        of_tensor = _given(constants, tensor_amax, numerics)
+    scale, codes = encode_under(patterns, numerics, of_tensor, drawn)
+    if (scale, codes) != _fast(patterns, numerics, of_tensor, drawn):
         raise AssertionError("the model disagrees with the exact definition")
-    tensor, of_block = _steps(numerics, constants, b, scale)
-    decoded = _decoded(scale, codes, numerics, constants)
-    factor = ORDERS[numerics.order].factor(value_of(numerics.scale_format.decode(scale)), constants.d)
+    tensor = _constant_steps(numerics, of_tensor, is_given=constants is not None)
+    of_block = _block_steps(numerics, of_tensor, b, scale)
+    decoded = _decoded(scale, codes, numerics, of_tensor)
+    factor = ORDERS[numerics.order].factor(value_of(numerics.scale_format.decode(scale)), of_tensor.d)
     elements = tuple(
         _element(lane, patterns[lane], codes[lane], factor, drawn[lane], decoded[lane], numerics)
         for lane in range(len(patterns))
@@ -255,7 +262,7 @@ def explain_two_levels(
         tensor=tensor,
         block=of_block,
         scale=scale,
-        candidates=_candidates(patterns, numerics, constants, b),
+        candidates=_candidates(patterns, numerics, of_tensor, b),
         elements=elements,
     )
 
@@ -305,25 +312,43 @@ def _step(name: str, formula: str, value: Value) -> Binary32Step:
     return Binary32Step(name=name, formula=formula, pattern=pattern, value=_float(value))
 
 
-def _steps(
-    numerics: TwoLevelEncode, constants: Constants, b: Value, scale: int
-) -> tuple[tuple[Binary32Step, ...], tuple[Binary32Step, ...]]:
-    """The steps of the tensor and of the block."""
-    order = ORDERS[numerics.order]
-    of_tensor, of_ratio, of_factor = TRACES[numerics.order]
+def _given(constants: tuple[int, int], tensor_amax: float | None, numerics: TwoLevelEncode) -> Constants:
+    """Constants by their patterns; nothing is known of the largest magnitude of their tensor."""
+    if tensor_amax is not None:
+        raise ValueError("constants follow from tensor_amax: give one of both")
+    if numerics.block.tensor_scale is None:
+        raise ValueError(f"the order {numerics.order} has no constants of a tensor")
+    if numerics.four_over_six is not FourOverSix.OFF:
+        raise ValueError(f"four_over_six {numerics.four_over_six} takes more than k and d: give tensor_amax")
+    if not all(0 <= pattern <= FP32.magnitude_mask for pattern in constants):
+        raise ValueError(f"constants must be two patterns of binary32 without a sign, not {constants}")
+    k, d = (value_of(decode(pattern, FP32)) for pattern in constants)
+    return Constants(k, d, Special.NAN)
+
+
+def _constant_steps(numerics: TwoLevelEncode, constants: Constants, is_given: bool) -> tuple[Binary32Step, ...]:
+    """From the largest magnitude of the tensor to its constants."""
+    if is_given:
+        return _step("k", "given", constants.k), _step("d", "given", constants.d)
     letters: dict[str, Value] = {"C": numerics.scale_max * E2M1.max_value, "a": constants.a, "k": constants.k}
-    tensor = [] if numerics.block.convention is Convention.NONE else [_step("a", "the tensor's", constants.a)]
-    tensor += _traced(of_tensor, letters)
-    letters |= {"k": letters["k"], "d": letters.get("d", ONE), "b": b}
-    if (letters["k"], letters["d"]) != (constants.k, constants.d):
+    first = [] if numerics.block.convention is Convention.NONE else [_step("a", "the tensor's", constants.a)]
+    steps = [*first, *_traced(TRACES[numerics.order][0], letters)]
+    if (letters["k"], letters.get("d", ONE)) != (constants.k, constants.d):
         raise AssertionError(f"the steps shown do not lead to the constants of {numerics.order}")
+    return tuple(steps)
+
+
+def _block_steps(numerics: TwoLevelEncode, constants: Constants, b: Value, scale: int) -> tuple[Binary32Step, ...]:
+    """From the largest magnitude of the block to its scale, and to what numbers are scaled with."""
+    order, (_, of_ratio, of_factor) = ORDERS[numerics.order], TRACES[numerics.order]
+    letters: dict[str, Value] = {"k": constants.k, "d": constants.d, "b": b}
     t, s = order.ratio(b, constants.k, numerics.scale_format), value_of(numerics.scale_format.decode(scale))
-    block = [_step("b", "the block's", b), *_traced(of_ratio, letters), _step("t", "clamped", t)]
+    steps = [_step("b", "the block's", b), *_traced(of_ratio, letters), _step("t", "clamped", t)]
     letters["s"] = s
-    block += [_step("s", f"0x{scale:02X}", s), *_traced(of_factor, letters)]
+    steps += [_step("s", f"0x{scale:02X}", s), *_traced(of_factor, letters)]
     if letters["f"] != order.factor(s, constants.d):
         raise AssertionError(f"the steps shown do not lead to the factor of {numerics.order}")
-    return tuple(tensor), tuple(block)
+    return tuple(steps)
 
 
 def _traced(formulas: Sequence[Formula], letters: dict[str, Value]) -> list[Binary32Step]:

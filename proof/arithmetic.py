@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
-from ..spec import E2M1
-from .question import Question, text
-from .specification import DOUBLE, DOUBLE_BIAS, bits, extended
+from ..spec import E2M1, E4M3
+from .lemma import lemma
+from .question import Question
+from .quotient_specification import above
+from .specification import DOUBLE, DOUBLE_BIAS, bits, extended, rational
 from .two_level_specification import (
     BOUNDARIES,
     HALF_PLACE,
@@ -20,35 +23,16 @@ from .two_level_specification import (
     total,
 )
 
-__all__ = ["elements", "lemma", "product_range", "quotient_range"]
+__all__ = ["elements", "product_range", "quotient_range", "quotients"]
 
 NARROW = 6
 """Bits of the significands for which the law of monotonicity is shown."""
+HALF = 1 << SIGNIFICAND - 1
+"""The smallest significand."""
 
 
 def declared(width: int, *names: str) -> str:
     return "".join(f"(declare-const {name} (_ BitVec {width}))\n" for name in names)
-
-
-def lemma(
-    name: str,
-    description: str,
-    names: tuple[str, ...],
-    *parts: str,
-    holds: str,
-    has_block: bool = False,
-    is_inner: bool = False,
-) -> Question:
-    """The question whether something can fail to hold."""
-    return Question(
-        name=name,
-        description=description,
-        expected="unsat",
-        names=names,
-        text=text(description, *parts, f"(assert (not {holds}))\n"),
-        has_block=has_block,
-        is_inner=is_inner,
-    )
 
 
 def product_range(size: int) -> Question:
@@ -65,19 +49,21 @@ def product_range(size: int) -> Question:
     )
 
 
-def quotient_range() -> Question:
-    """A quotient with this remainder has as many bits as its divisor."""
-    width, half = 2 * SIGNIFICAND + 2, 1 << SIGNIFICAND - 1
+def quotient_range(name: str = "quotient", least: int = HALF + 1, most: int = 2 * HALF - 1) -> Question:
+    """A quotient of 2**47 and a significand, with this remainder, is a significand: at most this one if the divisor is
+    not below the least.
+    """
+    width = 2 * SIGNIFICAND + 2
     exact = f"(bvadd {bits(1 << 2 * SIGNIFICAND - 1, width)} e)"
     twice = f"(bvshl e {bits(1, width)})"
     return lemma(
-        "quotient",
-        "a reciprocal to nearest is a significand",
+        name,
+        f"a reciprocal to nearest of a significand from {least:#x} on is one up to {most:#x}",
         ("q", "v", "e"),
         declared(width, "q", "v", "e"),
-        f"(assert (and (bvult q {bits(4 * half, width)}) (bvugt v {bits(half, width)}) "
-        f"(bvult v {bits(2 * half, width)}) (bvsle (bvneg v) {twice}) (bvsle {twice} v) (= (bvmul q v) {exact})))\n",
-        holds=f"(and (bvuge q {bits(half, width)}) (bvult q {bits(2 * half, width)}))",
+        f"(assert (and (bvult q {bits(4 * HALF, width)}) (bvuge v {bits(least, width)}) "
+        f"(bvult v {bits(2 * HALF, width)}) (bvsle (bvneg v) {twice}) (bvsle {twice} v) (= (bvmul q v) {exact})))\n",
+        holds=f"(and (bvuge q {bits(HALF, width)}) (bvule q {bits(most, width)}))",
     )
 
 
@@ -132,4 +118,26 @@ def elements() -> Iterator[Question]:
         + " ".join(f"(bvult {name} {bits(1 << NARROW, 2 * NARROW)})" for name in "abc")
         + " (bvule a b)))\n",
         holds="(bvule (bvmul a c) (bvmul b c))",
+    )
+
+
+def quotients() -> Question:
+    """The same of scales: from the roundings of a quotient to its place among the middles between them."""
+    lowest, largest, codes = bits(1 << E4M3.man_bits, 8), bits(E4M3.max_code, 8), declared(8, "c")
+    least = f"((_ to_fp 8 24) RNE {rational(Fraction(2) ** E4M3.emin)})"
+    clamped = f"(ite (fp.lt ((_ to_fp 8 24) y) {least}) {least} ((_ to_fp 8 24) y))"
+    before = f"(bvsub c {bits(1, 8)})"
+    return lemma(
+        "two-roundings-of-scales",
+        "rounded to binary32, clamped, and then rounded to E4M3, a number has the scale that its place says",
+        ("y", "c"),
+        cast_to(E4M3),
+        f"(declare-const q {DOUBLE})\n(declare-const t (_ BitVec 32))\n",
+        codes,
+        "(assert (not (or (fp.isNaN q) (fp.isNegative q))))\n",
+        f"(assert (and (bvule {lowest} c) (bvule c {largest})))\n",
+        rounded("y", "q"),
+        f"(assert (= ((_ to_fp 8 24) t) {clamped}))\n",
+        holds=f"(= (is_cast t c) (and (or (= c {lowest}) {above('q', before)}) "
+        f"(or (= c {largest}) (not {above('q', 'c')}))))",
     )

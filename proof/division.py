@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from .arithmetic import lemma
 from .design import Part
+from .lemma import lemma
 from .question import Question, constant
 from .specification import bits
 from .two_level_specification import SIGNIFICAND, widened

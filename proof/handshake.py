@@ -15,7 +15,7 @@ from itertools import product
 
 from ..hdl import HardwareConfig
 from .design import Design, provide
-from .pipeline import PREPARATION
+from .pipeline import PREPARATION, WITH_ENABLES
 from .structure import StructureError
 from .text import free_name
 
@@ -30,13 +30,6 @@ PROVED = (
 
 CONTROL = {"rst": "1'b0", "o_ready": "1'b1"}
 """Control inputs as they are while everything moves."""
-# valid bits first, by name: their reset goes before the enable
-REGISTERS = [
-    "opt_clean",
-    "opt_dff -keepdc w:valid_*_q w:o_valid %u %ci:+$dff[Q]",
-    "opt_dff -keepdc -nosdff",
-    "opt_clean",
-]
 STORAGE = ("$dff", "$adff", "$sdff", "$aldff", "$dlatch", "$adlatch", "$sr", "$ff", "$mem", "$_")
 Bits = list[bool]
 GATES: dict[str, Callable[[Bits, Bits], bool]] = {
@@ -70,7 +63,7 @@ def moving(design: Design, config: HardwareConfig) -> Design:
 def check_handshake(design: Design, config: HardwareConfig) -> None:
     """Raise `StructureError`, one sentence, unless the converter is as described above."""
     provide(design.folder)
-    module = design.netlist_after([*PREPARATION, *REGISTERS])[design.top]
+    module = design.netlist_after([*PREPARATION, *WITH_ENABLES])[design.top]
     ports = {name: port["bits"] for name, port in module["ports"].items()}
     cells = {name: cell for name, cell in module["cells"].items() if not cell["type"].startswith("$scopeinfo")}
     registers = {name: cell for name, cell in cells.items() if cell["type"].startswith(STORAGE)}

@@ -136,9 +136,8 @@ def _number(key: str, value: str | int) -> int:
     try:
         return int(value) if isinstance(value, int) else int(value, 0)
     except ValueError:
-        raise ValueError(
-            f"{key} takes a whole number, not {excerpt(value)}: patterns are for {', '.join(QUANTITIES)}"
-        ) from None
+        ports = ", ".join([*QUANTITIES, *SIGNALS])
+        raise ValueError(f"{key} takes a whole number, not {excerpt(value)}: ports are mapped to {ports}") from None
 
 
 @dataclass(frozen=True, kw_only=True)

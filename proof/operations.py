@@ -16,7 +16,6 @@ from .design import Design
 from .question import Question
 from .specification import Specification
 from .structure import StructureError
-from .two_level_specification import TwoLevelSpecification
 
 __all__ = ["Asked", "asked_of", "is_asked_whole", "whole"]
 
@@ -58,7 +57,7 @@ OPERATIONS: dict[str, Asked] = {
         blocks=elementwise.blocks,
     ),
     "two_level_encode": Asked(
-        specification=TwoLevelSpecification,
+        specification=two_level_questions.specification_of,
         composed=two_level_questions.composed,
         monolithic=None,
         blocks=two_level_questions.blocks,

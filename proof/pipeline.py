@@ -13,7 +13,7 @@ from math import inf
 from .design import DISSOLVED, FREED, UNSAID, Design, provide
 from .structure import StructureError
 
-__all__ = ["combinational", "delays"]
+__all__ = ["bypassed", "combinational", "delays"]
 
 ROUNDS = 50
 """How often Yosys is asked at most what registers that constants feed make constant."""
@@ -36,6 +36,13 @@ PREPARATION = [
     "setattr -unset init",
 ]
 CLEANING = ["opt_clean", "opt_expr", "opt_dff -nodffe -nosdff -keepdc", "opt_clean"]
+# valid bits first, by name: their reset goes before the enable
+WITH_ENABLES = [
+    "opt_clean",
+    "opt_dff -keepdc w:valid_*_q w:o_valid %u %ci:+$dff[Q]",
+    "opt_dff -keepdc -nosdff",
+    "opt_clean",
+]
 BITS = (
     "simplemap t:$dff t:$dffe t:$adff t:$adffe t:$sdff t:$sdffe t:$sdffce t:$dffsr t:$aldff t:$dlatch t:$adlatch t:$sr"
 )
@@ -76,6 +83,38 @@ def combinational(design: Design, latency: int, settling: bool = False) -> tuple
         if cell["type"] in REGISTERS:
             _make_wire(cell)
     return design.of_netlist({design.top: module}), int(max(0, min(edges, late)))
+
+
+def bypassed(design: Design) -> Design:
+    """The design with wires in place of the registers of its top module, of which nothing else than instances of
+    modules stays; these are as they are.
+
+    That is the function of a converter for which `handshake.check_handshake` and `combinational` raise nothing: there
+    all registers move at once, every path has as many, and what is left out reaches no result.
+    """
+    provide(design.folder)
+    modules, top = (
+        dict(design.modules),
+        design.netlist_after([*DISSOLVED, "proc -norom", *UNSAID, *WITH_ENABLES])[design.top],
+    )
+    replaced = {
+        taken: given
+        for cell in top["cells"].values()
+        if cell["type"].startswith(("$dff", "$sdff"))
+        for taken, given in zip(cell["connections"]["Q"], cell["connections"]["D"])
+    }
+
+    def wires(bits: list) -> list:
+        while set(bits) & replaced.keys():
+            bits = [replaced.get(bit, bit) for bit in bits]
+        return bits
+
+    for one in (*top["ports"].values(), *top["netnames"].values()):
+        one["bits"] = wires(one["bits"])
+    top["cells"] = {name: cell for name, cell in top["cells"].items() if cell["type"] in modules}
+    for cell in top["cells"].values():
+        cell["connections"] = {port: wires(bits) for port, bits in cell["connections"].items()}
+    return design.of_netlist(modules | {design.top: top})
 
 
 def _longest(module: dict) -> float:

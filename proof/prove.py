@@ -21,7 +21,7 @@ from .elaboration import elaborated
 from .gate import Objection, objections, of_readers
 from .handshake import PROVED, check_handshake, moving
 from .operations import asked_of, whole
-from .pipeline import combinational
+from .pipeline import bypassed, combinational
 from .question import Question
 from .readers import READ_VERILOG, SLANG, readers, refusal
 from .record import keep
@@ -183,7 +183,8 @@ def prove(
             counterexample=None,
             folder=folder,
         )
-        asker = _Asker(proof, name, latency, whole or latency > 0, rtl is not None, timeout, force, say)
+        is_whole = whole or (latency > 0 and asked_of(config).monolithic is not None)
+        asker = _Asker(proof, name, latency, is_whole, rtl is not None, timeout, force, say)
         for text in texts:
             asker.ask(text)
             if asker.counterexample:
@@ -304,10 +305,11 @@ class _Asker:
         if not self.latency:
             return design
         self.say("making registers wires")
-        if self.proof.config.latency:
-            check_handshake(design, self.proof.config)
-            design = moving(design, self.proof.config)
-        return combinational(design, self.latency)[0]
+        if not self.proof.config.latency:
+            return combinational(design, self.latency)[0]
+        check_handshake(design, self.proof.config)
+        wires, _ = combinational(moving(design, self.proof.config), self.latency)
+        return wires if self.whole else bypassed(design)
 
     def _questions(self, argument: Argument, written: Design) -> Iterable[Question]:
         config, design = self.proof.config, self._without_registers(written)

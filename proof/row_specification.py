@@ -8,7 +8,7 @@ from ..spec import FP32, FloatFormat
 from .specification import bits, extended
 from .two_level_specification import SIGNIFICAND, signed
 
-__all__ = ["is_row"]
+__all__ = ["is_row", "is_row_of_infinity", "is_row_of_zero"]
 
 CELL_BITS = 3
 CELLS = 1 << CELL_BITS
@@ -57,3 +57,15 @@ def is_row(thresholds: Mapping[int, str], exponent: str, source: FloatFormat, ro
     begins = f"(bvsub (bvadd {signed(FP32.bias + FIRST, START)} (ite {some} {bits(1, START)} {bits(0, START)})) "
     begins += f"((_ sign_extend {START - FP32.exp_bits - 1}) {exponent}))"
     return f"(and (= {start} {begins}) {' '.join(claims)})"
+
+
+def is_row_of_infinity(row: Sequence[str]) -> str:
+    """Is this the row of a factor of Inf, under which all numbers but zero are the largest?"""
+    start, _, _ = row
+    return f"(= {start} {signed(-(1 << START - 1), START)})"
+
+
+def is_row_of_zero(row: Sequence[str]) -> str:
+    """Is this the row of a factor of zero, under which codes begin where no finite number is?"""
+    start, cells, _ = row
+    return f"(and (= {start} {bits(FP32.max_code + 1 >> FP32.man_bits, START)}) (= {cells} {bits(0, 4 * CELLS)}))"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from .arithmetic import lemma
 from .design import Part
 from .division import within
+from .lemma import lemma
 from .question import Question, constant
 from .specification import bits, extended
 from .two_level_specification import HALF_PLACE, MARKS, SIGNIFICAND, signed, widened
@@ -42,16 +42,19 @@ def left_of(mark: int) -> list[str]:
     return [f"mark{mark}_left", *(f"mark{mark}_left{place}" for place in reversed(range(STEPS)))]
 
 
-def thresholds(part_with: Callable[..., Part]) -> Iterator[Question]:
-    """``part_with`` gives the module with wires, and with others freed."""
-    yield _limits(part_with)
+def thresholds(part_with: Callable[..., Part], companion: str, error: str) -> Iterator[Question]:
+    """``part_with`` gives the module with wires, and with others freed; ``companion`` and ``error`` are the wires that
+    hold W and e.
+    """
+    yield _limits(part_with, error)
     yield from _steps(part_with)
     yield _corrections(part_with)
-    yield _whole(part_with)
+    yield _whole(part_with, companion)
 
 
-def _limits(part_with: Callable[..., Part]) -> Question:
-    part, e = part_with("error", *(f"mark{mark}_left" for mark in MARKS)), widened("e", SIGNIFICAND + 1, WIDTH)
+def _limits(part_with: Callable[..., Part], error: str) -> Question:
+    part = part_with(*(f"mark{mark}_left" for mark in MARKS), freed=(error,))
+    e = widened("e", SIGNIFICAND + 1, WIDTH)
     claims = []
     for mark, is_beyond in MARKS.items():
         # of whole numbers, reaching a limit is being beyond the one before
@@ -64,7 +67,7 @@ def _limits(part_with: Callable[..., Part]) -> Question:
         ("e",),
         part.text,
         part.state("s"),
-        constant("e", SIGNIFICAND + 1, part.wire("error", "s")),
+        constant("e", SIGNIFICAND + 1, part.wire(error, "s")),
         f"(assert {within(e, bits(1 << SIGNIFICAND - 1, WIDTH))})\n",
         holds=f"(and {' '.join(claims)})",
         is_inner=True,
@@ -125,9 +128,9 @@ def _corrections(part_with: Callable[..., Part]) -> Question:
     )
 
 
-def _whole(part_with: Callable[..., Part]) -> Question:
-    part = part_with("companion", *(f"mark{m}_whole" for m in MARKS), freed=tuple(f"mark{m}_least" for m in MARKS))
-    values, names, claims = [constant("W", WHOLE, part.wire("companion", "s"))], ["W"], []
+def _whole(part_with: Callable[..., Part], companion: str) -> Question:
+    part = part_with(*(f"mark{m}_whole" for m in MARKS), freed=(companion, *(f"mark{m}_least" for m in MARKS)))
+    values, names, claims = [constant("W", WHOLE, part.wire(companion, "s"))], ["W"], []
     for mark in MARKS:
         values.append(constant(f"c{mark}", LEAST, part.wire(f"mark{mark}_least", "s")))
         values.append(constant(f"X{mark}", WHOLE, part.wire(f"mark{mark}_whole", "s")))

@@ -10,7 +10,7 @@ magnitude of a block, ``k`` and ``d`` the constants of the tensor, all as patter
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,9 +20,13 @@ from .specification import DOUBLE, DOUBLE_BIAS, TO_DOUBLE, bits, double, extende
 
 __all__ = [
     "BOUNDARIES",
+    "EXPONENT",
     "HALF_PLACE",
+    "LARGEST_D",
+    "LOWEST_COMPANION",
     "MARKS",
     "SIGNIFICAND",
+    "SMALLEST_D",
     "Boundary",
     "TwoLevelSpecification",
     "cast_to",
@@ -35,10 +39,14 @@ __all__ = [
 ]
 
 SIGNIFICAND = FP32.man_bits + 1
+EXPONENT = FP32.exp_bits + 1
+"""Bits of the exponent of a factor."""
 HALF_PLACE = 1 << SIGNIFICAND + 1
 """Half a last place of a product of two significands that has all of its bits, in quarters."""
 SMALLEST_D, LARGEST_D = Fraction(2) ** -128, Fraction(2) ** 116 * 25 / 16
 """In the orders te and paper d is 1 / S, and S is from 2688 / max to max: so d is within these."""
+LOWEST_COMPANION = int(E4M3.max_value * LARGEST_D * Fraction(2) ** (FP32.emin + 1 + FP32.man_bits))
+"""A factor in the lowest binade has a companion up to this: d and the scale have a largest product."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +133,14 @@ def cast_to(format: FloatFormat) -> str:
 
 
 class TwoLevelSpecification:
-    """The statements for a `TwoLevelEncode`: terms, and texts that define constants of SMT-LIB."""
+    """The statements for a `TwoLevelEncode` in the orders ``te`` and ``paper``: terms, and texts that define constants
+    of SMT-LIB.
+    """
+
+    factor_flags: tuple[str, ...] = ()
+    """What is said of a factor that may be no normal number."""
+    flags: tuple[str, ...] = ()
+    """What lanes are told of it."""
 
     def __init__(self, rules: TwoLevelEncode) -> None:
         self.rules, self.source = rules, rules.source
@@ -258,27 +273,45 @@ class TwoLevelSpecification:
 
     @staticmethod
     def is_factor(n: str, w: str) -> str:
-        """What statements about elements know of a factor: an exponent, and the first bits of its reciprocal."""
-        highest, lowest = signed(FP32.emax, 9), signed(FP32.emin, 9)
-        limit = (
-            E4M3.max_value * LARGEST_D / Fraction(2) ** (-FP32.emin - 1)
-        )  # of significands from 1 to 2, in the lowest binade
-        most = int(limit * 2**FP32.man_bits)
-        return (
-            f"(and (bvsle {n} {highest}) (or (bvsgt {n} {lowest}) (and (= {n} {lowest}) (bvule {w} {bits(most, 25)}))))"
-        )
+        """What statements about elements know of a factor: an exponent, and the first bits of its companion."""
+        highest, lowest, most = signed(FP32.emax, 9), signed(FP32.emin, 9), bits(LOWEST_COMPANION, 25)
+        return f"(and (bvsle {n} {highest}) (or (bvsgt {n} {lowest}) (and (= {n} {lowest}) (bvule {w} {most}))))"
 
     @staticmethod
     def is_normal_factor(n: str) -> str:
         """Is this the exponent of a normal number of binary32?"""
         return f"(and (bvsge {n} {signed(FP32.emin, 9)}) (bvsle {n} {signed(FP32.emax, 9)}))"
 
-    @staticmethod
-    def is_byte(scale: str) -> str:
+    def is_byte(self, scale: str) -> str:
         """Is this the code of a scale that is no NaN?"""
         return f"(bvule {scale} {bits(E4M3.max_code, 8)})"
 
     # Elements.
+
+    def unless_special(self, claim: str) -> str:
+        """A claim about a factor, unless a flag says that it is no normal number."""
+        return claim
+
+    def is_row(self, of_factor: str, row: Sequence[str], scale: str) -> str:
+        """Is this the row of a scale, given the claim that it is that of a factor: or what flags say?"""
+        return of_factor
+
+    def can_enter(self, x: str) -> str:
+        """Can a number be under the factor that the flags tell?"""
+        return "true"
+
+    def rounding(self) -> str:
+        """A text that `is_code` needs, of the number ``exact``."""
+        if not self.rules.random_bits:
+            return ""
+        rules = casting(E2M1, "ocp", source="fp32", rounding="sr", random_bits=self.rules.random_bits)
+        return CastSpecification(rules).definitions + rounded("y", "exact")
+
+    def is_code(self, p: str) -> str:
+        """Is it the code of the number ``exact``, rounded to binary32 and then to E2M1?"""
+        if self.rules.random_bits:
+            return f"(is_cast y random (concat #b0 ((_ extract 2 0) {p})))"
+        return f"(= ((_ extract 2 0) {p}) {total([boundary.passes('exact') for boundary in BOUNDARIES])})"
 
     def specials(self, x: str, p: str, finite: str) -> str:
         """Is ``p`` the code of ``x``, given what must hold where that is finite?"""

@@ -66,8 +66,9 @@ def two_level_wiring(modules: dict[str, dict], top: str, config: TwoLevelConfig)
     numbers, codes = rules.source.bits, rules.block.element.bits
     for lane, name in enumerate(lanes):
         own = {
-            "x": ports["x"][numbers * lane : numbers * (lane + 1)],
-            "p": ports["p"][codes * lane : codes * (lane + 1)],
+            port: ports[port][width * lane : width * (lane + 1)]
+            for port, width in {"x": numbers, "p": codes, "random": rules.random_bits}.items()
+            if width
         }
         if (
             cells[name] != {port: (told | own).get(port) for port in cells[name]}

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..hdl.command import command_line
 from ..models.block_array import code_values
-from ..models.two_level import Constants, encode_blocks, tensor_amax, tensor_constants
-from ..spec import E2M1, FP32, Role, TwoLevelEncode
+from ..models.two_level import Constants, encode_blocks, tensor_amax
+from ..spec import FourOverSix, Role, TwoLevelEncode
 from . import two_level_stimuli as make
 from .transactions import Transactions
 from .two_level_nearest import nearest
@@ -44,10 +44,8 @@ RANDOM = 32
 """Random blocks in it."""
 SHOWN = 4
 """Elements of a block that are shown."""
-NEAR = 64
-"""Last places around a largest magnitude at which it is looked for."""
 
-CONSTANTS = {Role.SCALE_CONSTANT: "k", Role.ELEMENT_CONSTANT: "d"}
+CONSTANTS = {Role.SCALE_CONSTANT: "k", Role.ELEMENT_CONSTANT: "d", Role.TENSOR_AMAX: "a"}
 
 
 def golden(rules: TwoLevelEncode, entering: Transactions) -> Transactions:
@@ -55,11 +53,11 @@ def golden(rules: TwoLevelEncode, entering: Transactions) -> Transactions:
     blocks = np.ascontiguousarray(entering[Role.NUMBERS])
     one = np.ones(len(blocks), np.float32)
     has = {port.role for port in rules.ports}  # what enters may have what other rules take
-    k, d = (entering[role][:, 0].view(np.float32) if role in has else one for role in CONSTANTS)
+    k, d, a = (entering[role][:, 0].view(np.float32) if role in has else one for role in CONSTANTS)
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
     numbers = blocks.view(np.float32) if blocks.dtype == np.uint32 else blocks
     random = entering.get(Role.RANDOM) if rules.random_bits else None
-    encode_blocks(numbers, rules, Constants(k, d, one), scales, codes, random)
+    encode_blocks(numbers, rules, Constants(k, d, a), scales, codes, random)
     return Transactions({Role.SCALE: scales[:, None], Role.CODES: codes})
 
 
@@ -72,13 +70,17 @@ def of_tensor(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
 
 def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterator[tuple[str, Iterable[Transactions]]]:
     """``corner`` are directed blocks in tensors of all magnitudes, ``boundary`` blocks whose scale and elements are at
-    or beside boundaries, ``nearest`` those of `two_level_nearest`, ``random`` so many random ones; ``standard`` is all
-    of them.
+    or beside boundaries, with random bits also those of `two_level_stimuli.carries`, or whose candidates have equal
+    errors, ``nearest`` those of `two_level_nearest`, ``random`` so many random ones; ``standard`` is all of them.
     """
     if kind in ("standard", "corner"):
         yield "corner", [make.corners(rules)]
     if kind in ("standard", "boundary"):
         yield "boundary", [make.boundary(rules, BOUNDARY, seed)]
+        if rules.random_bits:
+            yield "carry", [make.carries(rules, seed)]
+        if rules.four_over_six is not FourOverSix.OFF:
+            yield "ties of 4 and 6", [make.ties(rules, BOUNDARY, seed)]
     if kind in ("standard", "nearest"):
         yield "nearest", [nearest(rules, seed)]
     if kind in ("standard", "random"):
@@ -100,7 +102,8 @@ def usual(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
 
 def hard(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
     """Directed blocks, the nearest ones and so many random ones."""
-    return Transactions.joined([make.corners(rules), nearest(rules, seed), random(rules, blocks, seed)])
+    rare = [make.carries(rules, seed)] if rules.random_bits else []
+    return Transactions.joined([make.corners(rules), *rare, nearest(rules, seed), random(rules, blocks, seed)])
 
 
 def tried_as(asked: TwoLevelEncode, candidate: TwoLevelEncode) -> TwoLevelEncode:
@@ -133,12 +136,12 @@ def single_bits(rules: TwoLevelEncode, seed: int) -> Transactions:
 
 def regression(rules: TwoLevelEncode, blocks: int, seed: int) -> dict[str, Transactions]:
     """Directed blocks, blocks at boundaries, the nearest ones and random ones."""
-    return {
-        "corner": make.corners(rules),
-        "boundary": make.boundary(rules, blocks, seed),
-        "nearest": nearest(rules, seed),
-        "random": random(rules, blocks, seed),
-    }
+    directed = {"corner": make.corners(rules), "boundary": make.boundary(rules, blocks, seed)}
+    if rules.random_bits:
+        directed["carry"] = make.carries(rules, seed)
+    if rules.four_over_six is not FourOverSix.OFF:
+        directed["ties"] = make.ties(rules, blocks, seed)
+    return {**directed, "nearest": nearest(rules, seed), "random": random(rules, blocks, seed)}
 
 
 def _spread(blocks: Transactions, chosen: int) -> Transactions:
@@ -164,11 +167,8 @@ def described(
     codes, got = expected[Role.CODES][0], actual[Role.CODES][0]
     scale, got_scale = (int(side[Role.SCALE][0, 0]) for side in (expected, actual))
     values, bits = code_values(rules.block.element), given.get(Role.RANDOM)
-    constants = "".join(
-        f", {name} = 0x{int(words[0, 0]):08X}"
-        for role, name in CONSTANTS.items()
-        if (words := given.get(role)) is not None
-    )
+    words = {name: f"0x{int(given[role][0, 0]):08X}" for role, name in CONSTANTS.items() if role in given.arrays}
+    constants = "".join(f", {name} = {word}" for name, word in words.items())
     lines = [f"{title}: scale expected 0x{scale:02X}, got 0x{got_scale:02X}{constants}"]
     for lane in np.flatnonzero(codes != got)[:SHOWN]:
         drawn = "" if bits is None else f" with random bits {int(bits[0, lane]):#x}"
@@ -176,25 +176,8 @@ def described(
             f"    element {lane}: input 0x{int(block[lane]):0{digits}X}{drawn}, expected {codes[lane]} "
             f"({values[codes[lane]]:g}), got {got[lane]} ({values[got[lane]]:g})"
         )
-    whole = ",".join(f"0x{int(number):0{digits}X}" for number in block)
-    lines.append(f"    the block: {whole}")
-    if (a := _amax_of(rules, given)) is not None:
-        drawn = "" if bits is None else f" --random {','.join(f'0x{int(one):X}' for one in bits[0])}"
-        lines.append(f"    to explain: mxcast explain {command_line(rules)}{a} --values {whole}{drawn}")
+    numbers = ",".join(f"0x{int(number):0{digits}X}" for number in block)
+    tensor = f" --constants {','.join(words.values())}" if words else ""
+    drawn = "" if bits is None else " --random " + ",".join(map(str, bits[0]))
+    lines.append(f"    to explain: mxcast explain {command_line(rules)}{tensor} --values {numbers}{drawn}")
     return "\n".join(lines)
-
-
-def _amax_of(rules: TwoLevelEncode, given: Transactions) -> str | None:
-    """The option of `explain` for a tensor with the constants of a block; None where none was found."""
-    if rules.block.tensor_scale is None:
-        return ""
-    k, d = (given[role][0, 0] for role in CONSTANTS)
-    c, constant = np.float32(E2M1.max_value) * rules.scale_max, d.view(np.float32)
-    with np.errstate(all="ignore"):
-        about = np.array([c * constant, c / constant]).astype(np.float32).view(np.uint32).astype(np.int64)
-        a = np.unique(np.clip(about[:, None] + np.arange(-NEAR, NEAR), 0, FP32.max_code).astype(np.uint32)).view(
-            np.float32
-        )
-        constants = tensor_constants(a, rules)
-    found = a[(constants.k.view(np.uint32) == k) & (constants.d.view(np.uint32) == d)]
-    return f" --amax {found[0]!s}" if len(found) else None

@@ -12,13 +12,14 @@ import numpy as np
 from ..models.block_array import code_values
 from ..models.source import narrow
 from ..models.two_level import ORDERS, nearest_codes, tensor_constants
-from ..spec import E2M1, FP32, Order, Role, TwoLevelEncode
+from ..spec import E2M1, FP32, FourOverSix, Order, Role, TwoLevelEncode
 from .transactions import Transactions
 
 __all__ = [
     "any_numbers",
     "around",
     "boundary",
+    "carries",
     "corners",
     "fitted",
     "last_bit",
@@ -26,6 +27,7 @@ __all__ = [
     "normal",
     "random",
     "scale_codes",
+    "ties",
     "with_constants",
     "with_patterns",
 ]
@@ -42,6 +44,10 @@ SMALL = 0x06000000
 NEAR = (-3, -2, -1, 0, 0, 0, 1, 2, 3)
 """Last places from a boundary, each as often as it is here."""
 
+CARRY_TENSORS = 1 << 18
+"""Tensors in which `carries` looks for blocks."""
+CARRIES = 256
+
 FINEST = (0, 0x00000001, 0x00000002, 0x000FFFFF, 0x00400000, 0x007FFFFF, SMALLEST_NORMAL, SMALLEST_NORMAL + 1)
 
 BOUNDARIES = np.array([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5], np.float32)
@@ -49,6 +55,12 @@ BOUNDARIES = np.array([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5], np.float32)
 
 STEPS = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
 """The elements."""
+
+ERRORS_OF_FOUR = np.array([0.5, 1, 2], np.float32)
+"""In units of the smaller scale, numbers that are 0.25 from their elements under a scale 1.5 times as large."""
+
+ERRORS_OF_SIX = np.array([0.75, 2.25], np.float32)
+"""The same under the smaller scale."""
 
 AMAX_OF: dict[Order, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     Order.TE: lambda t, k: t / k,
@@ -73,6 +85,8 @@ def with_constants(rules: TwoLevelEncode, patterns: np.ndarray, a: np.ndarray) -
         constants = tensor_constants(a.astype(np.uint32).view(np.float32), rules)
         found[Role.SCALE_CONSTANT] = constants.k.view(np.uint32)[:, None]
         found[Role.ELEMENT_CONSTANT] = constants.d.view(np.uint32)[:, None]
+    if rules.four_over_six is not FourOverSix.OFF:
+        found[Role.TENSOR_AMAX] = a.astype(np.uint32)[:, None]
     return Transactions(found)
 
 
@@ -201,6 +215,31 @@ def fitted(
         return np.clip(_beside(a, 0, rng), SMALLEST_NORMAL, LARGEST).astype(np.uint32)
 
 
+def ties(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
+    """Of `FourOverSix` so many blocks, in which the errors of both candidates are equal but for roundings: of a third
+    exactly, and of the others numbers are `NEAR` last places beside those.
+    """
+    rng, last = np.random.default_rng(seed), last_bit(rules)
+    a = rng.integers(SMALLEST_NORMAL << 2, LARGEST >> 1, blocks).astype(np.uint32)
+    a[::3] = np.float32(rules.scale_max * 6).view(np.uint32)
+    scales = code_values(rules.block.scale)[rng.integers(1, 13, blocks) * 8 + rng.choice([0, 2, 4], blocks)]
+    half = rules.block_size // 2 - 1
+    units = np.concatenate(
+        [
+            np.full((blocks, 2), 6, np.float32),
+            rng.choice(ERRORS_OF_FOUR, (blocks, half)),
+            rng.choice(ERRORS_OF_SIX, (blocks, half)),
+        ],
+        axis=1,
+    )
+    of_one = scales * (a.view(np.float32).astype(np.float64) / (rules.scale_max * 6))
+    patterns = (units * of_one[:, None]).astype(np.float32).view(np.uint32)
+    patterns[1::3] = _beside(patterns[1::3].view(np.float32), last, rng)
+    patterns[2::3] = _beside(patterns[2::3].view(np.float32), last, rng)
+    patterns |= rng.integers(0, 2, patterns.shape, np.uint32) << np.uint32(31)
+    return with_patterns(rules, rng.permuted(patterns, axis=1), a)
+
+
 def marks(rules: TwoLevelEncode, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Scaled numbers at which codes go one up; with random bits, under some of these. Random bits of all zeros and of
     all ones are drawn more often, and so are their marks.
@@ -210,6 +249,40 @@ def marks(rules: TwoLevelEncode, shape: tuple[int, ...], rng: np.random.Generato
     code, parts = rng.integers(0, len(STEPS) - 1, shape), 1 << rules.random_bits
     part = np.where(rng.integers(0, 2, shape), rng.integers(1, parts + 1, shape), rng.choice([1, parts], shape))
     return (STEPS[code] + np.diff(STEPS)[code] * part / parts).astype(np.float32)
+
+
+def carries(rules: TwoLevelEncode, seed: int) -> Transactions:
+    """Under random bits, at most `CARRIES` blocks of one number whose product with the factor is rounded, to binary32,
+    up to where random bits of all zeros or of all ones decide: without the carry of that rounding a code is one less.
+
+    From BF16 there are few such numbers: about one in 2**17 marks of a factor has one.
+    """
+    rng, order, marks = np.random.default_rng(seed), ORDERS[rules.order], _extreme_marks(rules)
+    tensors = _any_tensors(rules, CARRY_TENSORS, rng)
+    constants = tensor_constants(tensors.view(np.float32), rules)
+    scales = code_values(rules.block.scale)
+    with np.errstate(all="ignore"):
+        t = rng.choice(scales[1 : rules.scale_format.max_code + 1], CARRY_TENSORS).astype(np.float32)
+        b = _narrowed(rules, AMAX_OF[rules.order](t, constants.k).view(np.uint32))
+        ratio = order.ratio(_numbers(rules, b), constants.k, rules.scale_format)
+        factor = order.factor(scales[nearest_codes(ratio, rules.scale_format)], constants.d)[:, None]
+        x = _narrowed(rules, (marks / factor).view(np.uint32))
+        product = _numbers(rules, x).astype(np.float64) * factor  # exact: 48 bits at most
+        carries = (product < marks) & (product.astype(np.float32) == marks) & (x < b[:, None])
+    tensor, mark = (found[:CARRIES] for found in np.nonzero(carries))
+    patterns = np.repeat(x[tensor, mark][:, None], rules.block_size, axis=1)
+    patterns[:, 0] = b[tensor]
+    return with_constants(rules, patterns, tensors[tensor])
+
+
+def _extreme_marks(rules: TwoLevelEncode) -> np.ndarray:
+    """Scaled numbers above which random bits of all zeros, and of all ones, give another code."""
+    return np.concatenate([STEPS[1:-1], STEPS[:-1] + np.diff(STEPS) / (1 << rules.random_bits)]).astype(np.float32)
+
+
+def _numbers(rules: TwoLevelEncode, patterns: np.ndarray) -> np.ndarray:
+    """Patterns of the source as binary32 numbers."""
+    return (patterns.astype(np.uint32) << np.uint32(FP32.bits - rules.source.bits)).view(np.float32)
 
 
 def _beside(values: np.ndarray, last: int, rng: np.random.Generator) -> np.ndarray:

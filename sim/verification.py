@@ -12,6 +12,7 @@ import numpy as np
 from ..hdl import ConverterConfig, ConverterFields, Format, HardwareConfig, converter_config, verilog
 from ..hdl.command import command_line
 from ..host.cache import refreshed
+from ..models.block_array import require_whole
 from ..models.source import DTYPES, narrow, widen
 from ..spec import Operation
 from . import stimuli as make
@@ -106,8 +107,12 @@ def verify(
     kinds = of(config.numerics).kinds
     if stimuli not in kinds:
         raise ValueError(f"stimuli must be one of {', '.join(kinds)}, not {stimuli!r}")
+    require_whole("blocks", blocks)
+    require_whole("seed", seed)
     if blocks < 1:
         raise ValueError(f"blocks must be at least 1, not {blocks}")
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, not {seed}")
     of_tensor = of(config.numerics).of_tensor
     if tensors is not None and of_tensor is None:
         raise ValueError("tensors are numbers, which an encoder takes")

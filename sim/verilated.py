@@ -179,7 +179,7 @@ class VerilatedTwoLevel:
             raise ValueError("a Verilated encoder encodes under the rules that it was built for only")
         if blocks.dtype != DTYPES[numerics.source.name]:
             blocks = widen(blocks, np.empty(blocks.shape, np.uint32))
-        every = {Role.SCALE_CONSTANT: constants.k, Role.ELEMENT_CONSTANT: constants.d}
+        every = {Role.SCALE_CONSTANT: constants.k, Role.ELEMENT_CONSTANT: constants.d, Role.TENSOR_AMAX: constants.a}
         words = {role: np.broadcast_to(one, len(blocks)).view(np.uint32)[:, None] for role, one in every.items()}
         entering = {port.role for port in numerics.ports if port.direction == "input"}
         drawn = {} if random is None else {Role.RANDOM: random}

@@ -55,6 +55,7 @@ from .formats import (
     SpecialCodes,
 )
 from .hadamard import TRANSFORMER_ENGINE_SIGNS, Hadamard
+from .layouts import LAYOUTS, Layout, layout_named
 from .names import block_format, element_format, source_format
 from .operation import OPERATIONS, Operation, operation_of, short_id
 from .ports import Port, Role
@@ -99,6 +100,7 @@ __all__ = [
     "FP32",
     "INSTRUCTIONS",
     "INT8",
+    "LAYOUTS",
     "OPERATIONS",
     "OTHER_BLOCKS",
     "PROFILES",
@@ -139,6 +141,7 @@ __all__ = [
     "FourOverSix",
     "Hadamard",
     "Kind",
+    "Layout",
     "NanSubstitute",
     "Negatives",
     "Number",
@@ -168,6 +171,7 @@ __all__ = [
     "element_format",
     "encoding",
     "is_two_level",
+    "layout_named",
     "numerics",
     "operation_of",
     "profile_named",

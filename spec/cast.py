@@ -253,18 +253,20 @@ class Cast(Operation):
         ...
         ValueError: unknown field of Cast 'overflw': did you mean 'overflow'?
         """
-        check_fields(fields)
+        check_fields({"rounding": self.rounding} | fields)
         own = {} if fields.get("rounding", self.rounding) == self.rounding else {"random_bits": 0}
         changed: dict[str, Any] = {**own, **fields}
         return dataclasses.replace(self, **changed)
 
 
 def check_fields(fields: Mapping[str, object]) -> None:
-    """Raise ValueError for a name that is no field of `Cast`."""
+    """Raise ValueError for a name that is no field of `Cast`, and for 0 random bits that somebody asks for."""
     known = [f.name for f in dataclasses.fields(Cast)]
     for name in fields:
         if name not in known:
             raise ValueError(unknown_name("field of Cast", name, known))
+    if fields.get("rounding") in (CastRounding.SR, "rs") and fields.get("random_bits") == 0:  # rs: the name of PTX
+        raise ValueError("random_bits must be 1 to 16, not 0")
 
 
 CAST_RULES: dict[str, type[Rule]] = {

@@ -37,7 +37,7 @@ LONGEST = 200
 
 def identifier(name: str) -> str:
     """The name, if a module and its files can have it; raises ValueError if not."""
-    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in KEYWORDS:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in KEYWORDS:
         raise ValueError(f"name must be a Verilog identifier and no keyword, not {excerpt(name)}")
     if len(name) > LONGEST:
         raise ValueError(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
-from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
@@ -93,7 +93,7 @@ def plan(
     """The ``latency`` stage boundaries between which the longest section is as short as can be; or the fewest with
     which it is short enough for a clock. Among equal choices that with the fewest register bits.
 
-    Every choice is tried. Sections add up as they are when there are registers everywhere, which is never too short.
+    Sections add up as they are when there are registers everywhere, which is never too short.
     Raises ValueError where there are not so many boundaries, and where no choice is fast enough by the estimate.
     """
     if (latency is None) == (frequency_mhz is None):
@@ -104,12 +104,9 @@ def plan(
     if frequency_mhz is not None and not 0 < frequency_mhz <= FASTEST:
         raise ValueError(f"a frequency must be above 0 and at most {FASTEST} MHz, not {excerpt(frequency_mhz)}")
     measured, bits = sections(config, target)
-    best = 0.0, 0, places
+    best = 0.0, places
     for count in range(1, len(places) + 1) if latency is None else [latency]:
-        best = min(
-            (_longest(measured, chosen, target), sum(bits[place] for place in chosen), chosen)
-            for chosen in combinations(places, count)
-        )
+        best = _best(measured, bits, count, DELAYS[target].register)
         if frequency_mhz is not None and best[0] * frequency_mhz <= 1000:
             break
     else:
@@ -119,18 +116,43 @@ def plan(
                 "everywhere give "
                 f"{1000 / best[0]:.0f}"
             )
-    return Plan(places=best[2], period=best[0], target=target)
+    return Plan(places=best[1], period=best[0], target=target)
 
 
-def _longest(measured: dict[str, float], chosen: tuple[str, ...], target: str) -> float:
-    """The period of a clock with registers at these stage boundaries, in nanoseconds."""
-    longest = section = 0.0
-    for place, delay in measured.items():
-        section += delay
-        longest = max(longest, section)
-        if place in chosen:
-            section = 0.0
-    return round(longest + DELAYS[target].register, 2)
+def _best(
+    measured: dict[str, float], bits: dict[str, int], count: int, register: float
+) -> tuple[float, tuple[str, ...]]:
+    """The shortest period of a clock with so many registers in a row, and of the stage boundaries that give it those
+    with the fewest bits.
+
+    A dynamic programme over the last boundary with a register, for every period that a section could ask for.
+    """
+    places, delays = list(measured), list(measured.values())
+
+    def period(first: int, last: int) -> float:
+        """With registers behind so many sections, and none between."""
+        return round(sum(delays[first:last]) + register, 2)
+
+    def cheapest(limit: float) -> tuple[int, tuple[str, ...]] | None:
+        """Bits and boundaries of the best choice within a period."""
+        reached: dict[int, tuple[int, tuple[str, ...]]] = {0: (0, ())}
+        for _ in range(count):
+            reached = {
+                last: min(
+                    (before + bits[place], (*chosen, place))
+                    for first, (before, chosen) in reached.items()
+                    if first < last and period(first, last) <= limit
+                )
+                for last, place in enumerate(places, start=1)
+                if any(first < last and period(first, last) <= limit for first in reached)
+            }
+        return min((found for last, found in reached.items() if period(last, len(places)) <= limit), default=None)
+
+    limits = sorted({period(first, last) for last in range(len(places) + 1) for first in range(last + 1)})
+    shortest = bisect_left(limits, True, key=lambda limit: cheapest(limit) is not None)
+    chosen = cheapest(limits[shortest])
+    assert chosen is not None, "without any limit there is a choice"
+    return limits[shortest], chosen[1]
 
 
 def sections(config: HardwareConfig, target: str = "ecp5") -> tuple[dict[str, float], dict[str, int]]:

@@ -30,8 +30,16 @@ DECODER_STAGES = {"factor": "factor_unit", "element decoder": "element_decoder"}
 CAST_STAGES = {"number": "number_cast"}
 """The same of a cast."""
 
-TWO_LEVEL_STAGES = {"maximum": "two_level_maximum", "scale": "scale_unit", "factor": "factor_unit", "lane": "lane"}
-"""The same of an encoder under two levels of scales."""
+TWO_LEVEL_STAGES = {
+    "maximum": "two_level_maximum",
+    "scale": "scale_unit",
+    "factor": "factor_unit",
+    "lane": "lane",
+    "grid": "grid_unit",
+    "error": "element_error",
+    "sum": "error_sum",
+}
+"""The same of an encoder under two levels of scales. The last three are there where both 4 and 6 are tried."""
 
 TWO_LEVEL_DECODER_STAGES = {
     "scaled factor": "scaled_factor",

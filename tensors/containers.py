@@ -24,7 +24,7 @@ from ..host.errors import ToolMissing
 from ..host.files import regular, replaced
 from ..spec.catalogue import cut
 
-__all__ = ["CONVERTED", "DTYPES", "Contents", "Layout", "Stored", "Write", "read", "written"]
+__all__ = ["CONVERTED", "DTYPES", "Contents", "Header", "Stored", "Write", "read", "written"]
 
 CONVERTED: dict[str, np.dtype] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 """Number types that are quantized, by their name in safetensors; NumPy has no BF16, so its bits."""
@@ -48,7 +48,7 @@ NAMES = {
 }
 """Names in safetensors of the number types of NumPy that every version of it has."""
 
-Layout = Mapping[str, tuple[str, tuple[int, ...], int]]
+Header = Mapping[str, tuple[str, tuple[int, ...], int]]
 """Of a file to be written: dtype, shape and number of bytes by name."""
 Write = Callable[[str, int, np.ndarray], None]
 """Puts numbers in any byte order into a tensor of a file to be written, by the tensor's name, from this element on in C
@@ -226,7 +226,7 @@ READERS = {".safetensors": _read_safetensors, ".npy": _read_npy, ".npz": _read_n
 
 
 @contextlib.contextmanager
-def written(path: Path, layout: Layout, metadata: Mapping[str, str]) -> Iterator[Write]:
+def written(path: Path, layout: Header, metadata: Mapping[str, str]) -> Iterator[Write]:
     """A function that fills the tensors of a new file; after that the file appears under its name, replacing an older
     one.
 
@@ -260,7 +260,7 @@ def _into_arrays(arrays: Mapping[str, np.ndarray]) -> Write:
     return write
 
 
-def _into_file(file: BinaryIO, header: bytes, layout: Layout) -> Write:
+def _into_file(file: BinaryIO, header: bytes, layout: Header) -> Write:
     """Into a file whose data follow the header in the order of the layout.
 
     Written, not mapped: the system takes several times as long to hand out the pages of a map one by one.
@@ -282,14 +282,14 @@ def _into_file(file: BinaryIO, header: bytes, layout: Layout) -> Write:
     return write
 
 
-def _npy_header(layout: Layout, metadata: Mapping[str, str]) -> bytes:
+def _npy_header(layout: Header, metadata: Mapping[str, str]) -> bytes:
     ((dtype, shape, _),) = layout.values()
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": DTYPES[dtype].str, "fortran_order": False, "shape": shape})
     return header.getvalue()
 
 
-def _safetensors_header(layout: Layout, metadata: Mapping[str, str]) -> bytes:
+def _safetensors_header(layout: Header, metadata: Mapping[str, str]) -> bytes:
     for name in layout:
         if not _is_text(name):
             raise ValueError(
@@ -320,7 +320,7 @@ def _is_text(text: str) -> bool:
     return True
 
 
-WRITTEN: dict[str, Callable[[Layout, Mapping[str, str]], bytes]] = {
+WRITTEN: dict[str, Callable[[Header, Mapping[str, str]], bytes]] = {
     ".npy": _npy_header,
     ".safetensors": _safetensors_header,
 }

@@ -126,12 +126,12 @@ def quantize_file(
     numerics = resolve(format, None if isinstance(format, BlockOperation) else profile, **fields)
     if len(numerics.block.shape) > 1:
         raise ValueError(f"files have blocks along one axis, not those of {numerics.block.name}")
-    _check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
+    check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
     contents = read(source)
     if KEY in contents.metadata:
         raise ValueError(f"{source} has been quantized by mxcast already")
     size = numerics.block_size
-    chosen = _converted(source, contents, size, pad, _asked_for(contents, include, exclude))
+    chosen = _converted(source, contents, size, pad, asked_for(contents, include, exclude))
     shapes = {name: stored.shape for name, stored in chosen.items()}
     for name, stored in chosen.items():
         if numerics.source not in (FP32, FORMATS[CONVERTED[stored.dtype].newbyteorder("=")]):
@@ -154,7 +154,7 @@ def quantize_file(
         made.update(zip(parts, part_layout(stored.shape, numerics)))
     lost, numbers = {name: Statistics() for name in chosen}, {name: number for number, name in enumerate(chosen)}
     with written(target, layout_of(made, copied), contents.metadata | description) as write:
-        _copy(copied, write)
+        copy(copied, write)
         done, total = 0, sum(stored.data.size for stored in chosen.values())
         amax = {name: largest_magnitude(stored, numerics) for name, stored in chosen.items()}
 
@@ -188,7 +188,7 @@ def dequantize_file(
     ValueError for files that are not of `quantize_file`. ``target`` appears whole or not at all.
     """
     source, target, jobs = Path(source), Path(target), checked_jobs(jobs)
-    _check_ends(source, target, dict.fromkeys((".safetensors", ".npz"), (".safetensors", ".npy")))
+    check_ends(source, target, dict.fromkeys((".safetensors", ".npz"), (".safetensors", ".npy")))
     contents = read(source)
     numerics, shapes = about(source, contents)
     copied, size = dict(contents.tensors), numerics.block_size
@@ -211,7 +211,7 @@ def dequantize_file(
     metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
     layout = layout_of({name: ("F32", shape) for name, shape in shapes.items()}, copied)
     with written(target, layout, metadata) as write:
-        _copy(copied, write)
+        copy(copied, write)
         done, total = 0, sum(map(math.prod, shapes.values()))
 
         def convert(part: tuple[str, Tile]) -> tuple[str, Tile, np.ndarray]:
@@ -257,7 +257,7 @@ def _all_tiles(shapes: Mapping[str, tuple[int, ...]], size: int) -> Iterator[tup
     return ((name, tile) for name, shape in shapes.items() for tile in tiles(shape, size))
 
 
-def _check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]) -> None:
+def check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]) -> None:
     if source.suffix not in possible:
         raise ValueError(f"{source} must be a {' or '.join(possible)} file")
     if target.suffix not in possible[source.suffix]:
@@ -266,7 +266,7 @@ def _check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]
         raise ValueError(f"{source} and {target} are the same file")
 
 
-def _asked_for(contents: Contents, include: Sequence[str], exclude: Sequence[str]) -> set[str]:
+def asked_for(contents: Contents, include: Sequence[str], exclude: Sequence[str]) -> set[str]:
     """The names that the patterns choose. Raises ValueError for a pattern that no name matches."""
     for pattern in (*include, *exclude):
         if not any(fnmatchcase(name, pattern) for name in contents.tensors):
@@ -304,7 +304,7 @@ def _converted(
     return chosen
 
 
-def _copy(copied: Mapping[str, Stored], write: Write) -> None:
+def copy(copied: Mapping[str, Stored], write: Write) -> None:
     for name, stored in copied.items():
         for start in range(0, stored.data.size, CHUNK):
             part = stored.data[start : start + CHUNK]

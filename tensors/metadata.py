@@ -15,10 +15,21 @@ from ..host.files import parsed_json
 from ..models.element import code_dtype
 from ..spec import Encode, TwoLevelEncode
 from ..spec.catalogue import excerpt
-from .containers import DTYPES, Contents, Layout, Stored
+from .containers import DTYPES, Contents, Header, Stored
 from .tiles import codes_and_scales_shapes
 
-__all__ = ["KEY", "Parts", "about", "code_name", "described", "layout_of", "part_layout", "part_names", "stored_parts"]
+__all__ = [
+    "KEY",
+    "Parts",
+    "about",
+    "code_name",
+    "described",
+    "layout_of",
+    "part_layout",
+    "part_names",
+    "stored_parts",
+    "widest_first",
+]
 
 KEY = "mxcast"
 """Where a file says how to dequantize it: in the metadata of `.safetensors`, as an array of `.npz`."""
@@ -119,11 +130,14 @@ def _shape(name: str, shape: object) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def layout_of(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str, Stored]) -> Layout:
-    """The tensors of a new file, those of wide elements first, so that all are aligned; dtypes and shapes of those
-    made.
-    """
+def layout_of(made: Mapping[str, tuple[str, tuple[int, ...]]], copied: Mapping[str, Stored]) -> Header:
+    """The tensors of a new file; dtypes and shapes of those made."""
     layout = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
     for name, (dtype, shape) in made.items():
         layout[name] = (dtype, shape, math.prod(shape) * DTYPES[dtype].itemsize)
-    return dict(sorted(layout.items(), key=lambda item: -(item[1][2] // max(math.prod(item[1][1]), 1))))
+    return widest_first(layout)
+
+
+def widest_first(header: Header) -> Header:
+    """Tensors of wide elements before others, so that all are aligned."""
+    return dict(sorted(header.items(), key=lambda item: -(item[1][2] // max(math.prod(item[1][1]), 1))))

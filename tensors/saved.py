@@ -8,13 +8,13 @@ import numpy as np
 
 from ..models import Quantized
 from ..models.block_array import check_codes
-from ..spec import profile_of
+from ..spec import Encode, TwoLevelEncode, profile_of
 from ..spec.catalogue import excerpt
-from .containers import DTYPES, read, written
+from .containers import DTYPES, Contents, read, written
 from .metadata import about, code_name, described, layout_of, part_names, stored_parts
 from .slices import few
 
-__all__ = ["load", "save"]
+__all__ = ["load", "quantized", "save"]
 
 SUFFIXES = (".safetensors", ".npz")
 
@@ -94,10 +94,16 @@ def load(path: Path | str, /, name: str | None = None) -> Quantized:
     name = next(iter(shapes)) if name is None else name
     if name not in shapes:
         raise ValueError(f"{path} has no quantized tensor {excerpt(name)}: {few(shapes)}")
-    *parts, tensor_scale = stored_parts(path, contents, numerics, name, shapes[name])
+    return quantized(path, contents, numerics, name, shapes[name])
+
+
+def quantized(
+    path: Path, contents: Contents, numerics: Encode | TwoLevelEncode, name: str, shape: tuple[int, ...]
+) -> Quantized:
+    """A tensor of an open file, as `load` gives it. Raises its errors."""
+    *parts, tensor_scale = stored_parts(path, contents, numerics, name, shape)
     codes, scales = (np.array(part.data).reshape(part.shape) for part in parts)
-    length = shapes[name][-1]
-    q = Quantized(codes=codes, scales=scales, numerics=numerics, length=length, tensor_scale=tensor_scale)
+    q = Quantized(codes=codes, scales=scales, numerics=numerics, length=shape[-1], tensor_scale=tensor_scale)
     check_codes(q)
     return q
 

@@ -118,7 +118,13 @@ def test_the_lists(passes):
         (["emit", "torch", "--op", "cast"], "'torch' is a profile: mxcast emit e4m3 --op cast --profile torch"),
         (["emit", "e2m1", "--op", "cast", "--set", "overflow=inf"], "e2m1 has neither Inf nor NaN"),
         (["emit", "e2m1", "--op", "cast", "--profile", "torch"], "torch has no cast to e2m1"),
-        (["emit", "cvt.rp.satfinite.ue8m0x2.f32"], "cvt.rp.satfinite.ue8m0x2.f32 is a cast: mxcast emit cvt.rp."),
+        (["emit", "cvt.rp.satfinite.ue8m0x2.f32"], "cvt.rp.satfinite.ue8m0x2.f32 needs --op cast: mxcast emit cvt"),
+        (["emit", "UE8M0"], "UE8M0 needs --op cast: mxcast emit UE8M0 --op cast"),
+        (["emit", "e4m3,e5m2", "--op", "cast"], "only encoders have modes: give --op cast one format, not e4m3,e5m2"),
+        (
+            ["emit", "e4m3", "--op", "cast", "--set", "rounding=rs", "--set", "random_bits=0"],
+            "random_bits must be 1 to 16, not 0",
+        ),
         (["emit", "cvt.rp.e4m3x2.f32", "--op", "cast"], "unknown instruction 'cvt.rp.e4m3x2.f32'"),
         (
             ["emit", "cvt.rp.ue8m0x2.f32", "--op", "cast", "--profile", "ocp"],

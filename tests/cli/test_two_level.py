@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from mxcast.spec import TWO_LEVEL, TWO_LEVEL_DECODERS
+from mxcast.sim.two_level import described, golden, random
+from mxcast.spec import TWO_LEVEL, TWO_LEVEL_DECODERS, Role, two_level
 
 
 def test_explain(passes):
@@ -18,6 +19,19 @@ def test_explain(passes):
     assert "to 6     scale 0x38, error (mae) 0 *\nto 4     scale 0x3C, error (mae) 0\n" in both
     random = passes("explain", "nvfp4", "--set", "rounding=sr", "--values", "6 1.2", "--random", "0 0xFF", "--all")
     assert "0xFF" in random and "not shown" not in random
+
+
+@pytest.mark.parametrize("profile", ["nvfp4_te", "nvfp4_ao", "nvfp4_ao_single"])
+def test_a_difference_comes_with_the_command_that_explains_it(profile, passes):
+    rules = two_level("nvfp4", profile, source="bf16")
+    given = random(rules, 1, 4)
+    expected = golden(rules, given)
+    actual = expected.with_arrays({Role.CODES: expected[Role.CODES] ^ 1})
+    report = described(rules, "random block 0", given, expected, actual)
+    command = report.partition("to explain: mxcast ")[2].split()
+    found = json.loads(passes(*command, "--json"))
+    assert found["scale"] == expected[Role.SCALE][0, 0] and len(found["block"]) >= 4
+    assert [step["code"] for step in found["elements"]] == expected[Role.CODES][0].tolist()
 
 
 def test_compare(passes, monkeypatch):
@@ -59,7 +73,9 @@ def test_list(passes):
         (["explain", "e4m3", "--values", "1", "--set", "latency=3"], "latency chooses registers: mxcast explain takes"),
         (["compare", "nvfp4_te", "ocp", "--format", "nvfp4"], "unknown profile 'ocp'"),
         (["verify", "nvfp4", "--exhaustive"], "--exhaustive is not of nvfp4: leave it out"),
-        (["prove", "nvfp4", "--profile", "nvfp4_ao"], "nvfp4 in the order ao is not proved yet"),
+        (["explain", "nvfp4", "--constants", "1", "--values", "1"], "--constants takes two patterns, k and d, not '1'"),
+        (["explain", "e4m3", "--constants", "1,1", "--values", "1"], "--constants is of formats with a scale"),
+        (["prove", "nvfp4", "--set", "rounding=sr"], "converters to nvfp4 from fp32 that round by sr are not"),
         (["quantize", "in.npy", "out.npz", "--format", "nvfp4,e4m3"], "quantize does not take nvfp4,e4m3 yet"),
         (["emit", "e4m3", "--profile", "nvfp4_ao_single"], "unknown profile 'nvfp4_ao_single': known are ocp, nvidia"),
     ],

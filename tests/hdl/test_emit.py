@@ -138,6 +138,7 @@ def test_a_name_of_ones_own(tmp_path):
         "top\n",  # regular expressions that end in $ let it pass
         "\\top ",  # escaped
         "logic",  # a keyword of SystemVerilog
+        5,
         *KEYWORDS_2005,
     ],
 )

@@ -42,6 +42,20 @@ def test_every_order_is_explained(profile):
             assert why.to_dict()["scale"] == why.scale and len(why.elements) == 16
 
 
+@pytest.mark.parametrize("order", ["te", "paper", "ao", "modelopt", "compressed_tensors"])
+def test_constants_in_place_of_a_largest_magnitude(order):
+    """The same block; a decoder that needs the largest magnitude is not shown."""
+    by_amax = explain_two_levels(PATTERNS, "nvfp4", order=order, tensor_amax=10)
+    k, d = (next(step.pattern for step in by_amax.tensor if step.name == name) for name in "kd")
+    why = explain_two_levels(PATTERNS, "nvfp4", order=order, constants=(k, d))
+    assert why.block == by_amax.block and [(step.name, step.formula) for step in why.tensor] == [
+        ("k", "given"),
+        ("d", "given"),
+    ]
+    assert [step.code for step in why.elements] == [step.code for step in by_amax.elements]
+    assert (why.to_dict()["elements"][0]["decoded"] is None) == (order in ("te", "paper"))
+
+
 def test_four_over_six():
     why = explain_two_levels([0x40C00000], "nvfp4", "nvfp4_te_4over6", tensor_amax=2688)  # a tie: both are exact
     assert [(one.largest_becomes, one.scale, one.error) for one in why.candidates] == [(6, 0x38, 0), (4, 0x3C, 0)]
@@ -63,6 +77,13 @@ def test_random_bits():
         ({"block": [1 << 32]}, "patterns of fp32 must be numbers of 32 bits, not 0x100000000"),
         ({"tensor_amax": -1}, "tensor_amax must be a magnitude, not -1.0"),
         ({"random": [1]}, "random bits are for the rounding sr, not for rne"),
+        ({"constants": (1, 1), "tensor_amax": 1}, "constants follow from tensor_amax: give one of both"),
+        ({"constants": (1, 1 << 31)}, "constants must be two patterns of binary32 without a sign, not (1, 2147483648)"),
+        ({"constants": (1, 1), "order": "ao_single"}, "the order ao_single has no constants of a tensor"),
+        (
+            {"constants": (1, 1), "order": "paper", "four_over_six": "mae"},
+            "four_over_six mae takes more than k and d: give tensor_amax",
+        ),
         ({"rounding": "sr", "random": [256]}, "random must be numbers of 8 bits, not 256"),
         ({"rounding": "sr", "random": [1] * 17}, "a block has 16 elements and as many random numbers, not 17"),
     ],

@@ -10,41 +10,69 @@ import pytest
 
 from mxcast.hdl import two_level_config, verilog
 from mxcast.models.exact import decode, fp32, nearest_code
-from mxcast.models.exact_binary32 import value_of
+from mxcast.models.exact_binary32 import Special, value_of
 from mxcast.models.exact_two_level import ORDERS, block_scale, tensor_constants
 from mxcast.proof import prove
-from mxcast.proof.design import Design
+from mxcast.proof.design import Cut, Design
+from mxcast.proof.element_questions import of_products
+from mxcast.proof.handshake import check_handshake, moving
 from mxcast.proof.operations import asked_of
+from mxcast.proof.pipeline import bypassed, combinational
 from mxcast.proof.prove import Status
+from mxcast.proof.quotient_specification import SMALLEST_D as SMALLEST_QUOTIENT_D
 from mxcast.proof.solver import solve
 from mxcast.proof.specification import bits
+from mxcast.proof.structure import StructureError
 from mxcast.proof.text import plain
-from mxcast.proof.two_level_specification import (
-    BOUNDARIES,
-    LARGEST_D,
-    SMALLEST_D,
-    TwoLevelSpecification,
-    cast_to,
-    times,
-)
+from mxcast.proof.two_level_questions import specification_of
+from mxcast.proof.two_level_specification import BOUNDARIES, LARGEST_D, SMALLEST_D, cast_to, times
+from mxcast.proof.two_level_structure import two_level_wiring
 from mxcast.spec import E2M1, E4M3, FP32, two_level
 
 PLANTED = {
-    "NaN counts in the largest magnitude": ("maximum", r"(level0_0 =) _\d+_ \? 15'h0000 :", r"\1"),
-    "the product of b and k is cut off": ("scale", r"(assign t_total = \S+) \+ _\d+_;", r"\1;"),
-    "the remainder of a step is two up": ("reciprocal-5", r"(assign \{ reciprocal_remainder11, .*);", r"\1 + 3'h4;"),
-    "the divisor is not rounded": ("factor", r"(assign v_total = \S+) \+ _\d+_;", r"\1;"),
-    "a tie goes to the odd element": (
-        "threshold-limits",
-        r"(assign mark5_left = .signed\(27'h)2000000",
-        r"\g<1>1ffffff",
-    ),
-    "a threshold is one place up": ("threshold-corrections", r"(assign mark7_least = .*);", r"\1 + $signed(4'h4);"),
-    "-0 loses its sign": ("element", r"(4'h7 : \{ x\[15\])", r"\1 & (|x[14:0])"),
+    "te": {
+        "NaN counts in the largest magnitude": ("maximum", r"(level0_0 =) _\d+_ \? 15'h0000 :", r"\1"),
+        "the product of b and k is cut off": ("scale", r"(assign t_total = \S+) \+ _\d+_;", r"\1;"),
+        "the remainder of a step is two up": (
+            "reciprocal-5",
+            r"(assign \{ reciprocal_remainder11, .*);",
+            r"\1 + 3'h4;",
+        ),
+        "the divisor is not rounded": ("factor", r"(assign v_total = \S+) \+ _\d+_;", r"\1;"),
+        "a tie goes to the odd element": (
+            "threshold-limits",
+            r"(assign mark5_left = .signed\(27'h)2000000",
+            r"\g<1>1ffffff",
+        ),
+        "a threshold is one place up": ("threshold-corrections", r"(assign mark7_least = .*);", r"\1 + $signed(4'h4);"),
+        "-0 loses its sign": ("element", r"(4'h7 : \{ x\[15\])", r"\1 & (|x[14:0])"),
+    },
+    "ao": {
+        "a number is left out": ("maximum", r"(assign level1_0 = ).*\? (.*) : .*;", r"\1\2;"),
+        "the sixth is cut off": ("sixth", r"(assign sixth = \S+) \+ _\d+_;", r"\1;"),
+        "equal significands count as less": ("quotient-first", r"(assign is_less = dividend_significand) <", r"\1 <="),
+        "a digit without equality": ("quotient-odd", r"(assign digit_3 = .*) >=", r"\1 >"),
+        "half a place without equality": ("scale", r"(assign at_next = .*) <=", r"\1 <"),
+        "the quotient is cut off": ("factor", r"(assign total = \{.*\}) \+ _\d+_;", r"\1;"),
+        "the companion is one up": ("companion", r"(25'h)1000000;", r"\g<1>1000001;"),
+        "a threshold is one place up": ("threshold-corrections", r"(assign mark7_least = .*);", r"\1 + $signed(4'h4);"),
+        "zero times Inf is zero": ("element", r"4'hb :", "4'h0 :"),
+    },
 }
-"""By what is wrong, the lemma that refutes it, and how the emitted text is changed."""
+"""By order and by what is wrong, the lemma that refutes it, and how the emitted text is changed."""
 
-IN_EVERY_FORM = ("maximum", "scale", "element")
+IN_EVERY_FORM = ("maximum", "scale", "sixth", "quotient-first", "quotient-odd", "element")
+
+OTHERS_IN_AO = {
+    "half a place above without equality": ("scale", r"(assign at_digit = .*) <=", r"\1 <"),
+    "the smallest scale is forgotten": ("scale", r"_\d+_ \? 8'h08 : (_\d+_;)", r"\1"),
+    "invalid NaN without a sign": ("scale", r"8'hff", "8'h7f"),
+    "a scale of NaN under k = 0": ("scale", r"(_157_ = _\d+_ \? )8'h7e", r"\g<1>8'h7f"),
+    "no limit above": ("scale", r"(_043_ = _\d+_ \? )8'h7e", r"\g<1>8'h7d"),
+    "NaN of the block without its sign": ("element", r"\{ nan_sign, 3'h4 \}", "4'h4"),
+    "Inf is no factor": ("element", r"(assign is_infinite =) .*", r"\1 1'h0;"),
+}
+"""More of the order ao, each of a part that another one is planted in."""
 
 
 def failing(config, text, folder):
@@ -57,23 +85,40 @@ def failing(config, text, folder):
     ]
 
 
-@pytest.mark.parametrize("order", ["te", "paper"])
+@pytest.mark.parametrize("order", ["te", "paper", "ao"])
 def test_the_specification_of_scales_is_the_exact_definition(order):
     """It allows the scale of the definition, and no other one."""
     rules, rng = two_level("nvfp4", f"nvfp4_{order}"), np.random.default_rng(3)
-    s = TwoLevelSpecification(rules)
+    s = specification_of(rules)
     definitions, is_scale = s.scale("b", "k", "scale")
     for b in (0, 1, 0x7F7FFFFF, 0x7F800000, *rng.integers(0x3F000000, 0x41000000, 2).tolist()):
         k = tensor_constants(Fraction(int(rng.integers(1, 3000))), rules).k
-        right = block_scale(ORDERS[rules.order].ratio(value_of(decode(b, FP32)), k, E4M3), rules)
-        text = (
-            "(set-logic ALL)\n(set-option :produce-models true)\n(declare-const scale (_ BitVec 8))\n"
-            f"(define-fun b () (_ BitVec 31) {bits(b, 31)})\n"
-            f"(define-fun k () (_ BitVec 32) {bits(int(np.float32(float(k)).view(np.uint32)), 32)})\n"
-            f"{cast_to(E4M3)}{times(s.scaled_size, is_free=False)}{definitions}(assert {is_scale})\n"
-        )
-        assert solve(text, ("scale",)).values == {"scale": right}
-        assert solve(f"{text}(assert (distinct scale {bits(right, 8)}))\n", ("scale",)).result == "unsat"
+        assert_scale(s, rules, b, float32(k), f"{cast_to(E4M3)}{definitions}", is_scale)
+
+
+def float32(value):
+    """The pattern of a value in binary32."""
+    return int(np.float32(float(value)).view(np.uint32))
+
+
+def assert_scale(s, rules, b, k, definitions, is_scale):
+    right = block_scale(ORDERS[rules.order].ratio(value_of(decode(b, FP32)), value_of(decode(k, FP32)), E4M3), rules)
+    text = (
+        "(set-logic ALL)\n(set-option :produce-models true)\n(declare-const scale (_ BitVec 8))\n"
+        f"(define-fun b () (_ BitVec 31) {bits(b, 31)})\n(define-fun k () (_ BitVec 32) {bits(k, 32)})\n"
+        f"{times(s.scaled_size, is_free=False)}{definitions}(assert {is_scale})\n"
+    )
+    assert solve(text, ("scale",)).values == {"scale": right}
+    assert solve(f"{text}(assert (distinct scale {bits(right, 8)}))\n", ("scale",)).result == "unsat"
+
+
+@pytest.mark.parametrize("k", [0, 1, 0x7F800000, 0x7FC00000])
+def test_the_specification_of_quotients_without_a_divisor(k):
+    rules = two_level("nvfp4", "nvfp4_ao")
+    s = specification_of(rules)
+    definitions, is_scale = s.scale("b", "k", "scale")
+    for b in (0, 3, 0x3F800000, 0x7F800000, 0x7FC00001):
+        assert_scale(s, rules, b, k, definitions, is_scale)
 
 
 def test_limits_are_those_of_two_roundings():
@@ -85,25 +130,46 @@ def test_limits_are_those_of_two_roundings():
             assert (nearest_code(fp32(number), E2M1) >= code) == passes
 
 
+EXTREME = [value_of(decode(code, FP32)) for start in (0, 0x80000, 0x7F7FFFF0) for code in range(start, start + 16)] + [
+    value_of(decode(0x7F800000, FP32))
+]
+"""The largest magnitudes at which constants of a tensor are extreme, and those beside them."""
+
+
 @pytest.mark.parametrize("order", ["te", "paper"])
 def test_constants_are_within_what_lemmas_assume(order):
-    """The largest magnitudes at which constants are extreme, and those beside them."""
-    rules = two_level("nvfp4", f"nvfp4_{order}")
-    beside = [decode(code, FP32).magnitude for start in (0, 0x80000, 0x7F7FFFF0) for code in range(start, start + 16)]
-    for a in [*beside, value_of(decode(0x7F800000, FP32))]:
-        constants = tensor_constants(a, rules)
+    for a in EXTREME:
+        constants = tensor_constants(a, two_level("nvfp4", f"nvfp4_{order}"))
         assert Fraction(2) ** FP32.emin <= constants.k <= FP32.max_value and SMALLEST_D <= constants.d <= LARGEST_D
 
 
+def test_constants_of_quotients_are_what_lemmas_assume():
+    """d is zero only where k is Inf, NaN only where k is, and otherwise not below the smallest."""
+    for a in [*EXTREME, Special.NAN]:
+        k, d = (getattr(tensor_constants(a, two_level("nvfp4", "nvfp4_ao")), name) for name in "kd")
+        assert d in (Special.INF, Special.NAN) or (d == 0 and k is Special.INF) or d >= SMALLEST_QUOTIENT_D
+        assert (d is Special.NAN) == (k is Special.NAN)
+
+
 @pytest.mark.parametrize("form", ["table", pytest.param("thresholds", marks=pytest.mark.slow)])
-def test_planted_bugs_are_refuted_by_the_lemmas_about_their_parts(form, tmp_path):
-    config = two_level_config("nvfp4", source="bf16", form=form)
+@pytest.mark.parametrize("order", PLANTED)
+def test_planted_bugs_are_refuted_by_the_lemmas_about_their_parts(order, form, tmp_path):
+    config = two_level_config("nvfp4", f"nvfp4_{order}", source="bf16", form=form)
     text, found = verilog(config, "dut"), []
-    for lemma, pattern, planted in PLANTED.values():
+    for lemma, pattern, planted in PLANTED[order].values():
         text, count = re.subn(pattern, planted, text)
         found += [lemma] * count
-    assert found == [lemma for lemma, *_ in PLANTED.values() if form == "thresholds" or lemma in IN_EVERY_FORM]
+    assert found == [lemma for lemma, *_ in PLANTED[order].values() if form == "thresholds" or lemma in IN_EVERY_FORM]
     assert failing(config, text, tmp_path) == found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", OTHERS_IN_AO)
+def test_more_planted_bugs_are_refuted(bug, tmp_path):
+    lemma, pattern, planted = OTHERS_IN_AO[bug]
+    config = two_level_config("nvfp4", "nvfp4_ao", source="bf16", form="table")
+    text, count = re.subn(pattern, planted, verilog(config, "dut"))
+    assert count == 1 and failing(config, text, tmp_path) == [lemma]
 
 
 def test_nan_is_refuted(tmp_path):
@@ -126,12 +192,17 @@ def test_the_other_order_is_refuted_with_a_block(tmp_path):
     "order, fields",
     [
         ("te", {"source": "bf16", "form": "table"}),
+        ("ao", {"source": "bf16", "form": "table"}),
         *(
             pytest.param(order, {"source": source, "form": form}, marks=pytest.mark.slow)
-            for order in ("te", "paper")
+            for order in ("te", "paper", "ao")
             for source in ("bf16", "fp32")
             for form in ("thresholds", "product", "table")
-            if (order, source, form) != ("te", "bf16", "table")
+            if (order, source, form) not in (("te", "bf16", "table"), ("ao", "bf16", "table"))
+        ),
+        *(
+            pytest.param("ao_single", {"source": "bf16", "form": form, "block_size": 32}, marks=pytest.mark.slow)
+            for form in ("thresholds", "product", "table")
         ),
     ],
 )
@@ -140,29 +211,67 @@ def test_converters_are_proved(order, fields, tmp_path):
     assert proof.passed and proof.method == "composed", proof.remark
 
 
+@pytest.mark.parametrize("bits", [8, pytest.param(1, marks=pytest.mark.slow), pytest.param(16, marks=pytest.mark.slow)])
+def test_elements_under_random_bits_are_proved_and_a_lost_carry_is_refuted(bits, tmp_path):
+    """The rounding to binary32 carries into the bits that random ones are added to for few numbers of BF16."""
+    config = two_level_config("nvfp4", source="bf16", rounding="sr", random_bits=bits)
+    text = verilog(config, "dut")
+    assert answer_of_element(config, text, tmp_path) == "unsat"
+    lost, count = re.subn(r"(assign top = \S+) \+ _\d+_;", r"\1;", text)
+    assert count == 1 and answer_of_element(config, lost, tmp_path) == "sat"
+
+
+def answer_of_element(config, text, folder):
+    """Of the lemma about a lane that multiplies: for any function in place of the multiplication, and for that."""
+    design, s = Design(plain(text), "dut", folder), specification_of(config.numerics)
+    lanes = [part.named("lane") for part in design.parts(Cut("dut_lane"))]
+    (question,) = (question for question in of_products(None, lanes, s) if question.name == "element")
+    eased = solve(question.eased, question.names).result
+    return eased if eased == "unsat" else solve(question.text, question.names).result
+
+
 @pytest.mark.slow
 def test_a_bug_inside_comes_with_a_block(tmp_path):
     """A lemma about wires has no block to show; a simulation finds one."""
     config, file = two_level_config("nvfp4", source="bf16"), tmp_path / "planted.v"
-    _, pattern, planted = PLANTED["a threshold is one place up"]
+    _, pattern, planted = PLANTED["te"]["a threshold is one place up"]
     file.write_text(re.sub(pattern, planted, verilog(config, "planted")))
     proof = prove(config, rtl=file)
     assert proof.status is Status.FAIL and proof.steps[-1].question.name == "threshold-corrections"
 
 
-@pytest.mark.parametrize(
-    "fields, sentence",
-    [
-        ({"order": "ao"}, "nvfp4 in the order ao is not proved yet"),
-        ({"registered_after": "scale"}, "converters to nvfp4 with registers are not proved yet"),
-        ({"rounding": "sr", "random_bits": 8}, "converters to nvfp4 that round by sr are not proved yet"),
-    ],
-)
-def test_what_is_not_proved_is_refused(fields, sentence, tmp_path):
-    with pytest.raises(ValueError, match=f"^{sentence}"):
-        prove(two_level_config("nvfp4", source="bf16", **fields), out=tmp_path)
+def test_what_is_not_proved_is_refused(tmp_path):
+    sentence = "^converters to nvfp4 from fp32 that round by sr are not proved yet"
+    with pytest.raises(ValueError, match=sentence):
+        prove(two_level_config("nvfp4", rounding="sr"), out=tmp_path)
     with pytest.raises(ValueError, match="is proved in parts only"):
         prove(two_level_config("nvfp4"), out=tmp_path, whole=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("registers", ["factor", "input,amax,scale,factor,output"])
+def test_registers_are_proved(registers, tmp_path):
+    proof = prove(two_level_config("nvfp4", "nvfp4_ao", source="bf16", registered_after=registers), out=tmp_path)
+    assert proof.passed and proof.method == "composed" and proof.handshake, proof.remark
+
+
+@pytest.mark.parametrize(
+    "pattern, planted, sentence",
+    [
+        (r"\.x\(x_factor_q\[15:0\]\)", ".x(x[15:0])", "registers between a block and its result: 0 or 1, not 1"),
+        (r"(x_factor_q <= )x;", r"\1{ x[239:0], x[255:240] };", "is not wired as the element 0"),
+        (r"(if \()i_ready(\) x_factor_q)", r"\1o_ready\2", "it has a register whose enable is not i_ready"),
+    ],
+)
+def test_wrong_registers_are_not_proved(pattern, planted, sentence, tmp_path):
+    config = two_level_config("nvfp4", source="bf16", registered_after="factor")
+    text, count = re.subn(pattern, planted, verilog(config, "dut"))
+    assert count == 1
+    design = Design(plain(text), "dut", tmp_path)
+    with pytest.raises(StructureError, match=sentence):
+        check_handshake(design, config)
+        combinational(moving(design, config), config.latency)
+        two_level_wiring(bypassed(design).modules, "dut", config)
 
 
 def test_other_wiring_is_unknown(tmp_path):

@@ -56,6 +56,7 @@ from mxcast.spec import (
     numerics,
     profile_of,
 )
+from mxcast.spec.layouts import Packing, ScaleByte, ScaleOrder, ScalePlace
 
 # ---- rules
 
@@ -85,9 +86,13 @@ def test_the_rules_are_all_here():
         "Negatives",
         "Order",
         "Overflow",
+        "Packing",
         "Quantizer",
         "Role",
         "Rounding",
+        "ScaleByte",
+        "ScaleOrder",
+        "ScalePlace",
         "ScaleReading",
         "ScaleRule",
         "SpecialCodes",
@@ -96,7 +101,7 @@ def test_the_rules_are_all_here():
         "Subnormals",
         "TwoLevelForm",
     }
-    others = {Convention, Goal, Negatives, Role, SpecialCodes}
+    others = {Convention, Goal, Negatives, Packing, Role, ScaleByte, ScaleOrder, ScalePlace, SpecialCodes}
     tables = RULES, DECODE_RULES, CAST_RULES, TWO_LEVEL_RULES, CHOICES, DECODER_CHOICES, TWO_LEVEL_CHOICES
     assert {rule for table in tables for rule in table.values()} == set(rules()) - others
 
@@ -624,9 +629,8 @@ def variants() -> Iterator[tuple[str, ConverterConfig]]:
 
 def test_config_id_tells_every_field():
     made = dict(variants())
-    # blocks, then the rules in their order, then those of the micro-architecture, sources, block sizes and the last
-    # four
-    assert len(made) == 1 + 5 + (5 + 4 + 3 + 1 + 1 + 0) + (1 + 3 + 1 + 1) + 2 + 6 + 4
+    # blocks, then the other members of every enumeration, sources, block sizes and the last four
+    assert len(made) == 1 + 5 + sum(len(rule) - 1 for rule in (*RULES.values(), *CHOICES.values())) + 2 + 6 + 4
     assert len({config.config_id for config in made.values()}) == len(made)
 
 

@@ -1,10 +1,13 @@
 """Places for registers: the choice is the best of all, and what it goes by is read off a real netlist."""
 
+from itertools import combinations, pairwise
+
+import numpy as np
 import pytest
 
 from mxcast.hdl import cast_config, converter_config, decoder_config, stages, verilog
 from mxcast.synth import pipeline, pipelined, plan, synth
-from mxcast.synth.pipeline import sections
+from mxcast.synth.pipeline import DELAYS, sections
 from mxcast.synth.targets import TARGETS
 from mxcast.synth.yosys import run
 
@@ -42,6 +45,28 @@ def test_the_longest_section_is_the_shortest(measured, latency, period, places):
 def test_the_fewest_registers_for_a_clock(measured, frequency, places):
     found = plan(CONFIG, frequency_mhz=frequency)
     assert found.places == tuple(places.split()) and found.frequency >= frequency
+
+
+def test_no_choice_is_better(monkeypatch):
+    """Of all choices, by definition: the longest section, then the bits, then the names."""
+    rng = np.random.default_rng(1)
+    register = DELAYS["ecp5"].register
+    for _ in range(30):
+        delays = dict(zip(PLACES, rng.choice([0.0, 0.5, 1.0, 2.0, 2.755], len(PLACES)).tolist()))
+        bits = dict(zip(PLACES, rng.integers(0, 5, len(PLACES)).tolist()))
+        monkeypatch.setattr(pipeline, "sections", lambda config, target: (delays, bits))
+        for count in range(1, len(PLACES) + 1):
+
+            def period(chosen: tuple[str, ...]) -> float:
+                cuts = [0, *(PLACES.index(place) + 1 for place in chosen), len(PLACES)]
+                inside = (list(delays.values())[first:last] for first, last in pairwise(cuts))
+                return round(max(sum(section) for section in inside) + register, 2)
+
+            best = min(
+                (period(chosen), sum(bits[place] for place in chosen), chosen) for chosen in combinations(PLACES, count)
+            )
+            found = plan(CONFIG, latency=count)
+            assert (found.period, found.places) == (best[0], best[2])
 
 
 @pytest.mark.parametrize(
