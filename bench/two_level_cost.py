@@ -18,7 +18,7 @@ from typing import Any
 
 from pages import filled, table
 
-from mxcast.hdl import HardwareConfig, TwoLevelForm, two_level_config, two_level_decoder_config
+from mxcast.hdl import TwoLevelConfig, TwoLevelDecoderConfig, TwoLevelForm, two_level_config, two_level_decoder_config
 from mxcast.host.files import write_whole
 from mxcast.synth.synthesis import STAGES_OF, TOP, cost_of, modules_of
 from mxcast.synth.targets import TARGETS
@@ -31,7 +31,7 @@ NUMBERS = ("bf16", "fp32")
 LANE = "lane"
 
 
-def subjects() -> Iterator[tuple[str, str, HardwareConfig]]:
+def subjects() -> Iterator[tuple[str, str, TwoLevelConfig | TwoLevelDecoderConfig]]:
     """What is measured: its operation, its form, and a configuration."""
     for numbers in NUMBERS:
         for form in TwoLevelForm:
@@ -53,7 +53,7 @@ def measured(shared: bool, whole: bool) -> list[dict[str, Any]]:
             if f"module {module}(" in text and (shared or operation == "decode" or name == LANE)
         }
         parts |= {"whole": TOP} if whole else {}
-        (numbers,) = {one.name for one in config.numerics.formats.values()} & set(NUMBERS)
+        numbers = getattr(config.numerics, config.numerics.NUMBERS).name
         for part, module in parts.items():
             found = cost_of(text, module, TARGETS[TARGET])
             row = {"operation": operation, "numbers": numbers, "form": form, "part": part}

@@ -44,7 +44,7 @@ def check_rtl(
             metavar="KEY=VALUE",
             show_default=False,
             help="Which ports are x, scale, p, of decoders y (and random): x=in_{i}, x=s_{i}:e_{i}:m_{i}, x=data@msb, "
-            "p=q[{4*i+3}:{4*i}]; of nvfp4 also k and d, or g; "
+            "p=q[{4*i+3}:{4*i}]; of nvfp4 also k, d and a, or g; "
             "clk=PORT, rst=PORT@low, latency=N, interval=N; PORT=0 for other inputs. Repeatable.",
         ),
     ] = None,

@@ -345,11 +345,11 @@ SWEEPS: dict[str, Sweep] = {
         ),
         Sweep(
             name="nvfp4",
-            description="encoders of NVFP4 from BF16 in every order that has hardware, and stochastic rounding",
+            description="encoders of NVFP4 from BF16 in every order, with 4 over 6 and with stochastic rounding",
             operation=TwoLevelEncode.name,
             usual={"source": ("bf16",), "target": ("xcu-nodsp",)},
             grids=(
-                {"profile": ("nvfp4_te", "nvfp4_paper", "nvfp4_ao", "nvfp4_ao_single")},
+                {"profile": ("nvfp4_te", "nvfp4_paper", "nvfp4_ao", "nvfp4_ao_single", "nvfp4_te_4over6")},
                 {"profile": ("nvfp4_te",), "form": ("product",), "rounding": ("rne", "sr")},
             ),
         ),

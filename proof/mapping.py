@@ -34,7 +34,7 @@ QUANTITIES = tuple(
         for rules in (
             numerics("e2m1", rounding="sr"),
             decoding("e2m1", rounding="sr"),
-            two_level("nvfp4"),
+            two_level("nvfp4", "nvfp4_te_4over6"),
             two_level_decoding("nvfp4"),
         )
         for port in rules.ports

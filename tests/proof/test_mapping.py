@@ -121,7 +121,7 @@ def test_one_sentence(asked, given, sentence):
     [
         (
             {"en": "in_{i}"},
-            "en takes a whole number, not 'in_{i}': ports are mapped to x, random, scale, p, y, k, d, g, clk, rst",
+            "en takes a whole number, not 'in_{i}': ports are mapped to x, random, scale, p, y, k, d, a, g, clk, rst",
         ),
         ({"latency": 2}, "a latency needs a clock: map clk=PORT"),
         ({"latency": -1, "clk": "c"}, "latency must be 0 or more and interval 1 or more, not -1 and 1"),

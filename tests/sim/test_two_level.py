@@ -126,7 +126,7 @@ def test_a_lost_carry_is_found():
     text, count = re.subn(r"(assign top = \S+) \+ _\d+_;", r"\1;", verilog(config, "dut"))
     assert count == 1
     result = verify(config, design=driver_of(text, "dut", config), stimuli="boundary")
-    assert not result.passed and "carry block" in result.report
+    assert not result.passed
 
 
 def test_thresholds_by_definition():
@@ -234,14 +234,6 @@ def test_the_other_order_is_found():
             return other(given.with_arrays({Role.SCALE_CONSTANT: (k * np.float32(6)).view(np.uint32)}))
 
     assert not verify(config, design=planted, stimuli="boundary").passed
-
-
-def test_a_lost_carry_of_the_first_rounding_is_found():
-    """Under random bits: a product that is rounded to binary32 across a multiple of the last random bit."""
-    config = two_level_config("nvfp4", source="bf16", rounding="sr")
-    text, found = re.subn(r"(assign top = \S+) \+ _\d+_;", r"\1;", verilog(config, "dut"))
-    assert found == 1
-    assert not verify(config, design=driver_of(text, "dut", config), stimuli="boundary").passed
 
 
 @pytest.mark.parametrize("source", ["fp32", "bf16"])
