@@ -76,10 +76,10 @@ def stages(config: HardwareConfig) -> tuple[str, ...]:
     ``normalised``, ``partials``, the products of halves of significands, ``ratio``, ``nearest``, ``packed``,
     ``scale_exponent``, ``scale_shifted`` and ``scale_rounded``; ``scale``; in these orders ``rows`` and
     ``denominator``, the product that is divided by, ``divisor_cut``, ``divisor_rounded``, ``divisor``, ``digits2`` and
-    so on, digits of its reciprocal, ``compared`` and ``reciprocal``; where there are thresholds ``left``, ``least2``
-    and ``least4``, digits of their corrections, and ``threshold``; ``factor``, what lanes are told; in a lane with
-    thresholds ``entry``, what its cell has; where both 4 and 6 are tried ``codes``, ``errors`` and ``sum1`` to
-    ``sum15``; and ``output``.
+    so on, digits of its reciprocal, ``compared`` and ``reciprocal``; where there are thresholds ``multiples``,
+    ``left``, ``least2`` and ``least4``, digits of their corrections, and ``threshold``; ``factor``, what lanes are
+    told; in a lane with thresholds ``entry``, what its cell has; where both 4 and 6 are tried ``codes``, ``errors`` and
+    ``sum1`` to ``sum15``; and ``output``.
 
     Of a decoder under two levels of scales: ``input``; ``scaled``, the product of both scales; ``reduced``, where the
     tensor scale is a largest magnitude; ``products``, the results of all codes; and ``output``.
@@ -140,7 +140,9 @@ def reciprocal_stages(config: TwoLevelConfig) -> tuple[str, ...]:
 
 def factor_stages(config: TwoLevelConfig) -> tuple[str, ...]:
     """Stage boundaries inside the unit that makes of the scale what lanes are told."""
-    thresholds = ("left", "least2", "least4", "threshold") if config.microarchitecture.form == "thresholds" else ()
+    thresholds = (
+        ("multiples", "left", "least2", "least4", "threshold") if config.microarchitecture.form == "thresholds" else ()
+    )
     return *reciprocal_stages(config), *thresholds
 
 

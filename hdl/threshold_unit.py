@@ -30,7 +30,7 @@ HALF_PLACE = 1 << SIGNIFICAND + 1
 """Half a last place of a product, in its units."""
 STEPS = 4
 """Digits of c, which is between -11 and 12."""
-CORRECTION = ("left", "least2", "least4")
+CORRECTION = ("multiples", "left", "least2", "least4")
 """Stage boundaries at which c is not known yet, or has just become known."""
 
 
@@ -68,7 +68,7 @@ class ThresholdUnit(wiring.Component):
         told = {flag: getattr(factor, flag) for flag in (*self.flags, "significand", "exponent")}
         every = [Stage(m, self, values={**told, "companion": companion, "error": error})]
         for boundary in CORRECTION:  # what all marks are made of
-            every.append(every[-1].crossed(boundary, **every[-1].values))
+            every.append(every[-1].crossed(boundary, **{name: every[-1].values[name] for name in told}))
         marks = [self.threshold(m, quarters, is_beyond, every) for quarters, is_beyond in MARKS]
         now = every[-1].crossed("threshold", **every[-1].values)
         m.d.comb += [getattr(self, flag).eq(now.values[flag]) for flag in self.flags]
@@ -81,25 +81,29 @@ class ThresholdUnit(wiring.Component):
     def threshold(self, m: Module, quarters: int, is_beyond: bool, every: list[Stage]) -> tuple[Value, Value]:
         """Of a mark the fraction of its threshold, and whether it is in the upper of two binades."""
         name = f"mark{quarters}"
+        error, companion = f"{name}_error", f"{name}_companion"  # so many of them
         left: Value = Signal(signed(SIGNIFICAND + 4), name=f"{name}_left")
         limit = HALF_PLACE if is_beyond else -HALF_PLACE - 1
-        m.d.comb += left.eq(limit - quarters * every[0].error)
-        now = Stage(m, self).crossed("left", **{f"{name}_left": left})
+        multiples = {error: quarters * every[0].error, companion: quarters * every[0].companion}
+        now = Stage(m, self).crossed("multiples", **multiples)
+        m.d.comb += left.eq(limit - now.values[error])
+        now = now.crossed("left", **{f"{name}_left": left, companion: now.values[companion]})
         digits: dict[str, Value] = {}
         for place in reversed(range(STEPS)):
             done = len(digits)
             left = now.values[f"{name}_left"]
             after = Signal(signed(SIGNIFICAND + 4), name=f"{name}_left{place}")
-            step = Cat(Const(0, place), every[1 + done // 2].significand)
+            step = Cat(Const(0, place), every[2 + done // 2].significand)
             m.d.comb += after.eq(reduced(left, step))
             digits[f"{name}_digit{place}"] = ~left[-1]
-            now = now.crossed(f"least{done + 1}", **{f"{name}_left": after}, **digits)
+            kept = {companion: now.values[companion], **digits}
+            now = now.crossed(f"least{done + 1}", **{f"{name}_left": after}, **kept)
             digits = {digit: now.values[digit] for digit in digits}
         left = now.values[f"{name}_left"]
         least = Signal(signed(STEPS + 2), name=f"{name}_least")  # c
         whole = Signal(SIGNIFICAND + 1, name=f"{name}_whole")
         threshold = Signal(SIGNIFICAND, name=f"{name}_threshold")
-        total = quarters * every[-1].companion + least + 3
+        total = now.values[companion] + least + 3
         m.d.comb += [
             least.eq(Cat(Const(0, 1), *reversed(digits.values())) - ((1 << STEPS) - 2) - left[-1]),
             whole.eq(total[2:]),
