@@ -118,15 +118,15 @@ class QuotientSpecification(TwoLevelSpecification):
             f"(or {infinite_k} {none})": f"(= {byte} {SMALLEST})",
         }
         found = (
-            f"(and (bvule {SMALLEST} {byte}) (bvule {byte} {LARGEST}) (or (= {byte} {SMALLEST}) {self.above(before)}) "
-            f"(or (= {byte} {LARGEST}) (not {self.above(byte)})))"
+            f"(and (bvule {SMALLEST} {byte}) (bvule {byte} {LARGEST}) "
+            f"(or (= {byte} {SMALLEST}) {self.is_above(before)}) (or (= {byte} {LARGEST}) (not {self.is_above(byte)})))"
         )
         for case, claim in reversed(cases.items()):
             found = f"(ite {case} {claim} {found})"
         return found
 
     @staticmethod
-    def above(code: str) -> str:
+    def is_above(code: str) -> str:
         """Is the quotient `above` a code? It is beyond the middle above that by more than half a last place of
         binary32, or below it by no more: that is V / 2**20 in the units of ``rest``, which is less than V.
         """
@@ -215,7 +215,7 @@ class QuotientSpecification(TwoLevelSpecification):
         """
         x, infinity = f"((_ extract {self.magnitude_bits - 1} 0) {x})", bits(self.inf, self.magnitude_bits)
         number = f"(or (bvult {x} {infinity}) (and (= {x} {infinity}) (not is_zero)))"
-        return f"(and (not (and is_zero is_infinite)) (or is_nan {number}))"
+        return f"(or is_nan (and {number} (not (and is_zero is_infinite))))"
 
     def specials(self, x: str, p: str, finite: str) -> str:
         top = self.magnitude_bits

@@ -67,8 +67,8 @@ OTHERS_IN_AO = {
     "half a place above without equality": ("scale", r"(assign at_digit = .*) <=", r"\1 <"),
     "the smallest scale is forgotten": ("scale", r"_\d+_ \? 8'h08 : (_\d+_;)", r"\1"),
     "invalid NaN without a sign": ("scale", r"8'hff", "8'h7f"),
-    "a scale of NaN under k = 0": ("scale", r"(_157_ = _\d+_ \? )8'h7e", r"\g<1>8'h7f"),
-    "no limit above": ("scale", r"(_043_ = _\d+_ \? )8'h7e", r"\g<1>8'h7d"),
+    "a scale of NaN under k = 0": ("scale", r"8'h7e( : _\d+_;)", r"8'h7f\1"),
+    "no limit above": ("scale", r"8'h7e( : code;)", r"8'h7d\1"),
     "NaN of the block without its sign": ("element", r"\{ nan_sign, 3'h4 \}", "4'h4"),
     "Inf is no factor": ("element", r"(assign is_infinite =) .*", r"\1 1'h0;"),
 }
