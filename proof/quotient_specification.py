@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ..spec import E2M1, E4M3, FP32
+from .random_specification import HALF_PLACE
 from .row_specification import is_row_of_infinity, is_row_of_zero
 from .specification import DOUBLE_BIAS, TO_DOUBLE, bits, double, extended, rational
 from .two_level_specification import SIGNIFICAND, TwoLevelSpecification
@@ -30,8 +31,6 @@ LOWEST_FACTOR = int(SMALLEST_FACTOR * Fraction(2) ** (FP32.man_bits - FP32.emin)
 MAGNITUDE = FP32.bits - 1
 INFINITY, ZERO = bits(FP32.max_code + 1, MAGNITUDE), bits(0, MAGNITUDE)
 ONE = bits(FP32.bias << FP32.man_bits, MAGNITUDE)
-HALF_PLACE = bits(1 << 52 - SIGNIFICAND, 64)
-"""Half a last place of a number of binary32, in its pattern in binary64."""
 assert E4M3.nan_code is not None
 NAN = bits(E4M3.nan_code, E4M3.bits - 1)
 SMALLEST, LARGEST = bits(1 << E4M3.man_bits, E4M3.bits), bits(E4M3.max_code, E4M3.bits)
