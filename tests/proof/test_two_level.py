@@ -263,9 +263,13 @@ def test_random_bits_are_proved(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("registers", ["factor", "input,amax,scale,factor,output"])
-def test_registers_are_proved(registers, tmp_path):
-    proof = prove(two_level_config("nvfp4", "nvfp4_ao", source="bf16", registered_after=registers), out=tmp_path)
+@pytest.mark.parametrize(
+    "order, registers",
+    [("te", "level1,scale_exponent,digits8,left,entry"), ("ao", "input,level0,amax,scale,least4,factor,entry,output")],
+)
+def test_registers_are_proved(order, registers, tmp_path):
+    config = two_level_config("nvfp4", f"nvfp4_{order}", source="bf16", registered_after=registers)
+    proof = prove(config, out=tmp_path)
     assert proof.passed and proof.method == "composed" and proof.handshake, proof.remark
 
 
