@@ -97,6 +97,12 @@ EVIDENCE = (
         checks=("proved",),
     ),
     Group(operation="encode", formats=BLOCKS, profiles=("ocp", "nvidia"), target="xcu", checks=ALL),
+    Group(
+        operation="encode",
+        formats=("nvfp4",),
+        profiles=("nvfp4_te", "nvfp4_paper", "nvfp4_ao", "nvfp4_ao_single"),
+        checks=("proved",),
+    ),
     Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination="fp32", checks=ALL),
     Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination="fp32", target="xcu", checks=ALL),
     Group(operation="decode", formats=BLOCKS, profiles=("ocp",), destination="bf16", checks=("proved", "all inputs")),
@@ -120,7 +126,7 @@ EVIDENCE = (
 )
 """Everything that is asked for, in the order of the tables. Of encoders one profile of each set of rules is proved; all
 inputs are taken of both roundings that profiles have, three of the ways with NaN and Inf, exact and rounded thresholds,
-and a 16-bit source.
+and a 16-bit source. Encoders to NVFP4 are those from FP32 by thresholds.
 """
 
 

@@ -9,6 +9,7 @@ from ..spec import E2M1, E4M3
 from .lemma import lemma
 from .question import Question
 from .quotient_specification import above
+from .random_specification import definitions, is_place, places
 from .specification import DOUBLE, DOUBLE_BIAS, bits, extended, rational
 from .two_level_specification import (
     BOUNDARIES,
@@ -23,7 +24,7 @@ from .two_level_specification import (
     total,
 )
 
-__all__ = ["elements", "product_range", "quotient_range", "quotients"]
+__all__ = ["elements", "product_range", "quotient_range", "quotients", "random_rounding"]
 
 NARROW = 6
 """Bits of the significands for which the law of monotonicity is shown."""
@@ -118,6 +119,23 @@ def elements() -> Iterator[Question]:
         + " ".join(f"(bvult {name} {bits(1 << NARROW, 2 * NARROW)})" for name in "abc")
         + " (bvule a b)))\n",
         holds="(bvule (bvmul a c) (bvmul b c))",
+    )
+
+
+def random_rounding(random_bits: int) -> Question:
+    """The first of these of elements that random bits round."""
+    return lemma(
+        "two-roundings",
+        "rounded to binary32 and then to E2M1 by random bits, a number has the code that its place says",
+        ("y", "c", "random"),
+        definitions(random_bits),
+        f"(declare-const q {DOUBLE})\n",
+        declared(3, "c"),
+        declared(random_bits, "random"),
+        "(assert (not (or (fp.isNaN q) (fp.isNegative q))))\n",
+        rounded("y", "q"),
+        places(random_bits, "c"),
+        holds=f"(= (is_cast y random (concat #b0 c)) {is_place('q', random_bits, 'c')})",
     )
 
 

@@ -62,7 +62,7 @@ def of_products(unit_with: Callable[..., Part], lanes: Sequence[Part], s: TwoLev
             s.rounding(),
             f"(assert (and {s.unless_special(is_number)} {s.can_enter('x')} "
             f"(= (times {zero} {extended('significand', SIGNIFICAND, width)}) {zero})))\n",
-            holds=s.specials("x", "p", s.is_code("p")),
+            holds=s.specials("x", "p", s.is_code()),
             is_inner=True,
         )
 

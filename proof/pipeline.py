@@ -36,6 +36,8 @@ PREPARATION = [
     "setattr -unset init",
 ]
 CLEANING = ["opt_clean", "opt_expr", "opt_dff -nodffe -nosdff -keepdc", "opt_clean"]
+STEPS = ("clk", "enable")
+"""Ports that registers alone have."""
 # valid bits first, by name: their reset goes before the enable
 WITH_ENABLES = [
     "opt_clean",
@@ -86,35 +88,41 @@ def combinational(design: Design, latency: int, settling: bool = False) -> tuple
 
 
 def bypassed(design: Design) -> Design:
-    """The design with wires in place of the registers of its top module, of which nothing else than instances of
-    modules stays; these are as they are.
+    """The design with wires in place of its registers, as the modules that it is made of; of its top module nothing
+    else stays than instances of modules.
 
     That is the function of a converter for which `handshake.check_handshake` and `combinational` raise nothing: there
     all registers move at once, every path has as many, and what is left out reaches no result.
     """
     provide(design.folder)
-    modules, top = (
-        dict(design.modules),
-        design.netlist_after([*DISSOLVED, "proc -norom", *UNSAID, *WITH_ENABLES])[design.top],
-    )
+    modules = design.netlist_after([*DISSOLVED, "proc -norom", *UNSAID, *WITH_ENABLES])
+    for module in modules.values():
+        _bypass(module)
+    top = modules[design.top]
+    top["cells"] = {name: cell for name, cell in top["cells"].items() if cell["type"] in modules}
+    return design.of_netlist(modules)
+
+
+def _bypass(module: dict) -> None:
+    """Make wires of the registers of a module, and leave out what only these have."""
+    registers = {name: cell for name, cell in module["cells"].items() if cell["type"].startswith(("$dff", "$sdff"))}
     replaced = {
         taken: given
-        for cell in top["cells"].values()
-        if cell["type"].startswith(("$dff", "$sdff"))
+        for cell in registers.values()
         for taken, given in zip(cell["connections"]["Q"], cell["connections"]["D"])
     }
 
     def wires(bits: list) -> list:
-        while set(bits) & replaced.keys():
+        while not replaced.keys().isdisjoint(bits):
             bits = [replaced.get(bit, bit) for bit in bits]
         return bits
 
-    for one in (*top["ports"].values(), *top["netnames"].values()):
+    module["ports"] = {name: port for name, port in module["ports"].items() if name not in STEPS}
+    module["cells"] = {name: cell for name, cell in module["cells"].items() if name not in registers}
+    for one in (*module["ports"].values(), *module["netnames"].values()):
         one["bits"] = wires(one["bits"])
-    top["cells"] = {name: cell for name, cell in top["cells"].items() if cell["type"] in modules}
-    for cell in top["cells"].values():
-        cell["connections"] = {port: wires(bits) for port, bits in cell["connections"].items()}
-    return design.of_netlist(modules | {design.top: top})
+    for cell in module["cells"].values():
+        cell["connections"] = {port: wires(bits) for port, bits in cell["connections"].items() if port not in STEPS}
 
 
 def _longest(module: dict) -> float:

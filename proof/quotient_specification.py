@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ..spec import E2M1, E4M3, FP32
+from .random_specification import HALF_PLACE
 from .row_specification import is_row_of_infinity, is_row_of_zero
 from .specification import DOUBLE_BIAS, TO_DOUBLE, bits, double, extended, rational
 from .two_level_specification import SIGNIFICAND, TwoLevelSpecification
@@ -30,8 +31,6 @@ LOWEST_FACTOR = int(SMALLEST_FACTOR * Fraction(2) ** (FP32.man_bits - FP32.emin)
 MAGNITUDE = FP32.bits - 1
 INFINITY, ZERO = bits(FP32.max_code + 1, MAGNITUDE), bits(0, MAGNITUDE)
 ONE = bits(FP32.bias << FP32.man_bits, MAGNITUDE)
-HALF_PLACE = bits(1 << 52 - SIGNIFICAND, 64)
-"""Half a last place of a number of binary32, in its pattern in binary64."""
 assert E4M3.nan_code is not None
 NAN = bits(E4M3.nan_code, E4M3.bits - 1)
 SMALLEST, LARGEST = bits(1 << E4M3.man_bits, E4M3.bits), bits(E4M3.max_code, E4M3.bits)
@@ -118,15 +117,15 @@ class QuotientSpecification(TwoLevelSpecification):
             f"(or {infinite_k} {none})": f"(= {byte} {SMALLEST})",
         }
         found = (
-            f"(and (bvule {SMALLEST} {byte}) (bvule {byte} {LARGEST}) (or (= {byte} {SMALLEST}) {self.above(before)}) "
-            f"(or (= {byte} {LARGEST}) (not {self.above(byte)})))"
+            f"(and (bvule {SMALLEST} {byte}) (bvule {byte} {LARGEST}) "
+            f"(or (= {byte} {SMALLEST}) {self.is_above(before)}) (or (= {byte} {LARGEST}) (not {self.is_above(byte)})))"
         )
         for case, claim in reversed(cases.items()):
             found = f"(ite {case} {claim} {found})"
         return found
 
     @staticmethod
-    def above(code: str) -> str:
+    def is_above(code: str) -> str:
         """Is the quotient `above` a code? It is beyond the middle above that by more than half a last place of
         binary32, or below it by no more: that is V / 2**20 in the units of ``rest``, which is less than V.
         """
@@ -215,7 +214,7 @@ class QuotientSpecification(TwoLevelSpecification):
         """
         x, infinity = f"((_ extract {self.magnitude_bits - 1} 0) {x})", bits(self.inf, self.magnitude_bits)
         number = f"(or (bvult {x} {infinity}) (and (= {x} {infinity}) (not is_zero)))"
-        return f"(and (not (and is_zero is_infinite)) (or is_nan {number}))"
+        return f"(or is_nan (and {number} (not (and is_zero is_infinite))))"
 
     def specials(self, x: str, p: str, finite: str) -> str:
         top = self.magnitude_bits

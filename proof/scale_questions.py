@@ -49,25 +49,26 @@ def quotient_scale(part_with: Callable[..., Part], s: QuotientSpecification) -> 
     """The sixth; the division, step by step, whose remainders telescope to the first digits of a quotient; and the
     scale, of every number in place of these digits.
     """
-    part = part_with("sixth")
-    yield lemma(
-        "sixth",
-        "every largest magnitude has its sixth",
-        ("b",),
+    yield from _sixth(part_with("sixth"), s)
+    yield _first(part_with, s)
+    yield from _steps(part_with)
+    yield from _scale(part_with, s)
+    yield quotients()
+    yield _specials(s)
+
+
+def _sixth(part: Part, s: QuotientSpecification) -> Iterator[Question]:
+    about = [
         part.text,
         part.state("s"),
         constant("b", s.magnitude_bits, part.wire("amax", "s")),
         s.number("b64", s.finite("b"), s.magnitude_bits),
         s.sixth("sixth64", "b64"),
         f"(assert (= b {s.finite('b')}))\n",
-        holds=f"(= sixth {part.wire('sixth', 's')})",
-        is_inner=True,
-    )
-    yield _first(part_with, s)
-    yield from _steps(part_with)
-    yield from _scale(part_with, s)
-    yield quotients()
-    yield _specials(s)
+    ]
+    is_found = f"(= sixth {part.wire('sixth', 's')})"
+    yield lemma("sixth", "every largest magnitude has its sixth", ("b",), *about, holds=is_found, is_inner=True)
+    yield can_happen("sixth", ("b",), *about, f"(assert {s.is_number('sixth')})\n")
 
 
 def _first(part_with: Callable[..., Part], s: QuotientSpecification) -> Question:
@@ -84,7 +85,7 @@ def _first(part_with: Callable[..., Part], s: QuotientSpecification) -> Question
         constant("a", FP32.bits - 1, part.wire("sixth", "s")),
         constant("k", FP32.bits, part.wire("k", "s")),
         s.operands("a", "k"),
-        f"(assert (and {s.is_number('a')} {s.is_number(s.magnitude('k'))}))\n",
+        f"(assert {_is_divided(s)})\n",
         holds=f"(and (= {remainder} (bvsub {dividend} {divisor})) (bvult {remainder} {divisor}) (= E {exponent}) "
         f"(= V {part.wire('divisor_significand', 's')}) {_is_exponent('E')})",
         is_inner=True,
@@ -95,6 +96,11 @@ def _remainder(part: Part, number: int) -> str:
     """What is left after so many steps, without the first bit, which is not used, unless it is the last."""
     wire = part.wire(f"remainder_{number}", "s")
     return f"(concat #b0 {wire})" if number == STEPS else f"(concat #b00 ((_ extract {SIGNIFICAND - 1} 0) {wire}))"
+
+
+def _is_divided(s: QuotientSpecification) -> str:
+    """Are a and k numbers, whose division the steps are about?"""
+    return f"(and {s.is_number('a')} {s.is_number(s.magnitude('k'))})"
 
 
 def _is_exponent(e: str) -> str:
@@ -143,8 +149,9 @@ def _scale(part_with: Callable[..., Part], s: QuotientSpecification) -> Iterator
         constant("digits", DIGITS, f"(concat #b1 {found})"),
         constant("rest", SIGNIFICAND, f"((_ extract {SIGNIFICAND - 1} 0) {rest})"),
         constant("E", POWER, widened(part.wire("quotient_exponent", "s"), EXPONENT, POWER)),
-        f"(assert (and (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) V) #b1) {_is_exponent('E')} "
-        f"(bvult {rest} {extended('V', SIGNIFICAND, SIGNIFICAND + 1)})))\n",
+        f"(assert (=> (= b {s.finite('b')}) (bvult a {INFINITY})))\n"
+        f"(assert (=> {_is_divided(s)} (and (= ((_ extract {SIGNIFICAND - 1} {SIGNIFICAND - 1}) V) #b1) "
+        f"{_is_exponent('E')} (bvult {rest} {extended('V', SIGNIFICAND, SIGNIFICAND + 1)}))))\n",
     ]
     yield lemma("scale", SAYS, names, *about, holds=s.is_scale("b", "a", "k", "scale"), is_inner=True)
     yield can_happen("scale", names, *about, "(assert (= scale #x71))\n")

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..hdl import TwoLevelConfig, TwoLevelForm
 from ..sim.transactions import Transactions
-from ..spec import BF16, FP32, FourOverSix, Order, Role, Rounding, TwoLevelEncode
-from .arithmetic import elements
+from ..spec import FP32, FourOverSix, Order, Role, TwoLevelEncode
+from .arithmetic import elements, random_rounding
 from .design import Cut, Design, Part
 from .element_questions import ELEMENT_QUESTIONS
 from .factor_questions import COMPANION_QUESTIONS, COMPANIONS, FACTOR_QUESTIONS
@@ -43,18 +43,11 @@ def specification_of(rules: TwoLevelEncode) -> TwoLevelSpecification:
 
 def check_proved(config: TwoLevelConfig) -> None:
     """Raise ValueError for a converter that is not proved yet."""
-    rules = config.numerics
-    refused = {
-        f"from {rules.source.name} that round by {rules.rounding}": (
-            rules.rounding is Rounding.SR and rules.source != BF16
-        ),
-        "that try both 4 and 6": rules.four_over_six is not FourOverSix.OFF,
-    }
-    for what, is_refused in refused.items():
-        if is_refused:
-            raise ValueError(
-                f"converters to {rules.block.name} {what} are not proved yet: verify compares them with the model"
-            )
+    if config.numerics.four_over_six is not FourOverSix.OFF:
+        raise ValueError(
+            f"converters to {config.numerics.block.name} that try both 4 and 6 are not proved yet: verify compares them "
+            "with the model"
+        )
 
 
 def composed(
@@ -86,7 +79,7 @@ class _Questions:
             yield from COMPANION_QUESTIONS[order](partial(unit, without=("factor",)))
             yield from thresholds(partial(unit, without=("factor",)), *COMPANIONS[order])
         yield from ELEMENT_QUESTIONS[self.form](unit, self.lanes(), self.s)
-        yield from elements()
+        yield from [random_rounding(self.rules.random_bits)] if self.rules.random_bits else elements()
 
     def maximum(self) -> Question:
         part, width, texts = self.part(self.wires.maximum), self.rules.source.bits, []

@@ -16,6 +16,7 @@ from fractions import Fraction
 
 from ..spec import E2M1, E4M3, FP32, FloatFormat, NumberFormat, Order, TwoLevelEncode, casting
 from .cast_specification import CastSpecification
+from .random_specification import definitions, is_place, places
 from .specification import DOUBLE, DOUBLE_BIAS, TO_DOUBLE, bits, double, extended, rational, shifted
 
 __all__ = [
@@ -84,6 +85,8 @@ def _boundaries(element: NumberFormat) -> Iterator[Boundary]:
 BOUNDARIES = tuple(_boundaries(E2M1))
 """In front of the codes 1 to 7."""
 
+MAGNITUDE_OF_P = "((_ extract 2 0) p)"
+
 MARKS = dict(sorted((boundary.quarters, boundary.is_beyond) for boundary in BOUNDARIES))
 """Their places within a binade, with `Boundary.is_beyond`."""
 
@@ -118,7 +121,8 @@ def facts(a: str, b: str, product: str, size: int) -> str:
     least, first, second = (bits(1 << shift, width) for shift in (width - 2, size - 1, SIGNIFICAND - 1))
     return (
         f"(and (=> (or (= {a} {zero}) (= {b} {zero})) (= {product} {zero})) "
-        f"(=> (and (bvuge {a} {first}) (bvuge {b} {second})) (bvuge {product} {least})))"
+        f"(=> (and (bvuge {a} {first}) (bvuge {b} {second})) (bvuge {product} {least})) "
+        f"(=> (distinct {a} {zero}) (bvult {product} (bvshl {a} {bits(SIGNIFICAND, width)}))))"
     )
 
 
@@ -301,17 +305,15 @@ class TwoLevelSpecification:
         return "true"
 
     def rounding(self) -> str:
-        """A text that `is_code` needs, of the number ``exact``."""
-        if not self.rules.random_bits:
-            return ""
-        rules = casting(E2M1, "ocp", source="fp32", rounding="sr", random_bits=self.rules.random_bits)
-        return CastSpecification(rules).definitions + rounded("y", "exact")
+        """A text that `is_code` needs."""
+        count = self.rules.random_bits
+        return definitions(count) + places(count, MAGNITUDE_OF_P) if count else ""
 
-    def is_code(self, p: str) -> str:
-        """Is it the code of the number ``exact``, rounded to binary32 and then to E2M1?"""
+    def is_code(self) -> str:
+        """Is ``p`` the code of the number ``exact``, rounded to binary32 and then to E2M1?"""
         if self.rules.random_bits:
-            return f"(is_cast y random (concat #b0 ((_ extract 2 0) {p})))"
-        return f"(= ((_ extract 2 0) {p}) {total([boundary.passes('exact') for boundary in BOUNDARIES])})"
+            return is_place("exact", self.rules.random_bits, MAGNITUDE_OF_P)
+        return f"(= {MAGNITUDE_OF_P} {total([boundary.passes('exact') for boundary in BOUNDARIES])})"
 
     def specials(self, x: str, p: str, finite: str) -> str:
         """Is ``p`` the code of ``x``, given what must hold where that is finite?"""
