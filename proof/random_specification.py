@@ -7,14 +7,14 @@ bits say. So before that rounding it is not below half a last place less.
 
 from __future__ import annotations
 
-from ..spec import E2M1, casting
+from ..spec import E2M1, FP32, casting
 from .cast_specification import CastSpecification
 from .scalar import grid
 from .specification import TO_DOUBLE, bits, extended
 
 __all__ = ["HALF_PLACE", "definitions", "is_place", "places"]
 
-HALF_PLACE = bits(1 << 28, 64)
+HALF_PLACE = bits(1 << 51 - FP32.man_bits, 64)
 """Half a last place of a number of binary32, in its pattern in binary64."""
 
 

@@ -43,10 +43,11 @@ def specification_of(rules: TwoLevelEncode) -> TwoLevelSpecification:
 
 def check_proved(config: TwoLevelConfig) -> None:
     """Raise ValueError for a converter that is not proved yet."""
-    if config.numerics.four_over_six is not FourOverSix.OFF:
+    rules = config.numerics
+    if rules.four_over_six is not FourOverSix.OFF:
         raise ValueError(
-            f"converters to {config.numerics.block.name} that try both 4 and 6 are not proved yet: verify compares "
-            "them with the model"
+            f"converters to {rules.block.name} that try both 4 and 6 are not proved yet: verify compares them with the "
+            "model"
         )
 
 

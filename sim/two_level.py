@@ -176,7 +176,8 @@ def described(
             f"    element {lane}: input 0x{int(block[lane]):0{digits}X}{drawn}, expected {codes[lane]} "
             f"({values[codes[lane]]:g}), got {got[lane]} ({values[got[lane]]:g})"
         )
-    numbers = ",".join(f"0x{int(number):0{digits}X}" for number in block)
+    end = int(np.flatnonzero(block).max(initial=0)) + 1  # zeros complete a block
+    numbers = ",".join(f"0x{int(number):0{digits}X}" for number in block[:end])
     tensor = f" --constants {','.join(words.values())}" if words else ""
     drawn = "" if bits is None else " --random " + ",".join(map(str, bits[0]))
     lines.append(f"    to explain: mxcast explain {command_line(rules)}{tensor} --values {numbers}{drawn}")
