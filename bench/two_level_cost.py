@@ -5,7 +5,8 @@ python bench/two_level_cost.py --shared    the shared parts of encoders too
 python bench/two_level_cost.py --whole     these and whole blocks of 16, in an hour
 python bench/two_level_cost.py --render    only writes the table
 
-It writes records/two_level_cost.json and the table of docs/results.md. What is measured is kept in the cache.
+It writes records/two_level_cost.json, and the table at `<!-- nvfp4 cost -->` of docs/results.md, where that has one.
+What is measured is kept in the cache.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def test_the_order_that_it_has(quantizer, tmp_path):
 def test_another_order(quantizer, tmp_path):
     check = checked(quantizer, "nvfp4_te", tmp_path)
     assert check.status is Status.FAIL and [candidate.names for candidate in check.matches] == [("nvfp4_paper",)]
-    assert "mxcast explain nvfp4 --profile nvfp4_te --set source=bf16 --amax" in check.smallest
+    assert "mxcast explain nvfp4 --profile nvfp4_te --set source=bf16 --constants" in check.smallest
 
 
 def test_a_fault_is_explained(quantizer, tmp_path):
