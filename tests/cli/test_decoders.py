@@ -90,7 +90,10 @@ def test_a_decoder_that_differs_fails(monkeypatch, passes, capsys):
         (["compare", "ocp", "gpt_oss", "--op", "decode"], "both sides must have the same destination, not fp32 and"),
         (["compare", "ocp", "nvidia", "--op", "decode"], "unknown profile 'nvidia'"),
         (["compare", "ocp", "te", "--op", "decod"], "unknown operation 'decod': did you mean 'decode'?"),
-        (["emit", "e4m3,e5m2", "--op", "decode"], "unknown format 'e4m3,e5m2'"),
+        (
+            ["emit", "e4m3,e5m2", "--op", "decode"],
+            "only encoders have modes: give --op decode one format, not e4m3,e5m2",
+        ),
     ],
 )
 def test_what_is_refused(fails, arguments, sentence):
