@@ -1,5 +1,5 @@
-"""Measure what ways to NVFP4 lose: on the weights that ship with the package, each a tensor of its own, and on numbers
-with outlier channels, as activations have them.
+"""Measure what encoders to NVFP4 lose: on the weights that ship with the package, each a tensor of its own, and on
+numbers with outlier channels, as activations have them.
 
 python bench/nvfp4_accuracy.py             writes records/nvfp4_accuracy.json and the table of docs/results.md; a minute
 python bench/nvfp4_accuracy.py --render    only writes the table
@@ -90,13 +90,13 @@ def matrix() -> np.ndarray:
 
 
 def measured() -> dict[str, object]:
-    ways: dict[str, Callable[[list[np.ndarray]], dict[str, float]]] = {
+    encoders: dict[str, Callable[[list[np.ndarray]], dict[str, float]]] = {
         name: partial(encoded, profile=profile, fields=fields) for name, (profile, fields) in ENCODERS.items()
     }
     given = tensors()
     rows = [
-        {"way": name, **{of: way(arrays) for of, arrays in given.items()}}
-        for name, way in {**ways, ROTATED: rotated}.items()
+        {"encoder": name, **{of: encoder(arrays) for of, arrays in given.items()}}
+        for name, encoder in {**encoders, ROTATED: rotated}.items()
     ]
     made = {"seed": SEED, "tokens": TOKENS, "channels": CHANNELS, "outliers": OUTLIERS, "larger": LARGER}
     return {"outliers": made, "rows": rows}
@@ -105,7 +105,7 @@ def measured() -> dict[str, object]:
 def rendered(page: str, record: dict) -> str:
     rows = (
         [
-            row["way"],
+            row["encoder"],
             *(
                 figure
                 for of in ("weights", "outliers")
@@ -114,7 +114,7 @@ def rendered(page: str, record: dict) -> str:
         ]
         for row in record["rows"]
     )
-    head = ["way", "weights: SQNR, dB", "largest error", "outlier channels: SQNR, dB", "largest error"]
+    head = ["encoder", "weights: SQNR, dB", "largest error", "outlier channels: SQNR, dB", "largest error"]
     return filled(page, {"nvfp4 accuracy": table(head, rows)})
 
 

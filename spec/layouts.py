@@ -75,8 +75,8 @@ class Part:
         module, dot, leaf = tensor.rpartition(".")
         return self.name.format(name=tensor, module=module + dot, leaf=leaf)
 
-    def tensor_of(self, name: str, leaf: str = "weight") -> str | None:
-        """The tensor that has an array of this name, or None; ``leaf`` is its last part where the name has none of it.
+    def tensor_of(self, name: str) -> str | None:
+        """The tensor that has an array of this name, or None. Its last part is ``weight`` unless the name has one.
 
         >>> Part(name="{module}_{leaf}_qdata", dtype="U8").tensor_of("model.up._weight_qdata")
         'model.up.weight'
@@ -88,14 +88,14 @@ class Part:
         if found is None:
             return None
         fields = found.groupdict()
-        return fields.get("name") or fields["module"] + fields.get("leaf", leaf)
+        return fields.get("name") or fields["module"] + fields.get("leaf", "weight")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
     """Where the codes and scales of one block format stand.
 
-    ``source`` says from what it was taken, with version or date; what was not opened but reported by others says so.
+    ``source`` says from what it was taken, with version or date; what is only reported by users says so.
     """
 
     dialect: str
@@ -328,7 +328,7 @@ def _dialects() -> Iterator[Layout]:
             tensor_scale_shape=(1,),
         )
 
-    reported = "reported in vllm issue 51946 and verl issue 7895; no checkpoint was opened"
+    reported = "as users report it: vllm issue 51946, verl issue 7895"
     yield from _layouts("deepseek_v4", reported, FP4, LOW_FIRST, ("{name} I8", "{module}scale F8_E8M0"))
     notes = "research notes on MXFP4, 17 bytes a block; no library is known that has it"
     yield from _layouts("seed004", notes, FP4, LOW_FIRST, ("{name} U8",), place=ScalePlace.AFTER)

@@ -1,4 +1,4 @@
-"""What is on record of ways to NVFP4: it is that of today's models, and the document has the table."""
+"""What is on record of encoders to NVFP4: it is that of today's models, and the document has the table."""
 
 import json
 
