@@ -38,14 +38,15 @@ def _number(step: CastStep, rules: Cast, stacked: bool) -> dict[str, object]:
     source, to = rules.source, rules.destination
     pattern, code = f"0x{step.pattern:0{-(-source.bits // 4)}X}", f"0x{step.code:0{-(-to.bits // 4)}X}"
     action = step.action + (", sign dropped" if step.sign_dropped else "")
+    digits = DIGITS - 3 if stacked else DIGITS
     cells: list[tuple[tuple[str, ...], tuple[object, ...]]] = [
-        (("input", "value"), (pattern, number(step.value, DIGITS))),
+        (("input", "value"), (pattern, number(step.value, digits))),
         (("class",), (step.kind,)),
-        (("below", "above"), (_code(step.below, rules), _code(step.above, rules))),
+        (("below", "above"), (_code(step.below, rules, digits), _code(step.above, rules, digits))),
         _cut_off(step, rules),
         (("rounding",), (Text(action, STYLES.get(step.action.split()[0], "")),)),
         (("code",), (code,)) if rules.is_back else (("code", "fields"), (code, step.fields)),
-        (("result", "error"), (number(step.result, DIGITS), number(step.error, 4))),
+        (("result", "error"), (number(step.result, digits), number(step.error, 4))),
     ]
     return row(cells, stacked)
 
@@ -57,9 +58,9 @@ def _cut_off(step: CastStep, rules: Cast) -> tuple[tuple[str, ...], tuple[object
     return ("G S",), ("" if step.guard is None else f"{step.guard} {step.sticky}",)
 
 
-def _code(code: int | None, rules: Cast) -> str:
+def _code(code: int | None, rules: Cast, digits: int) -> str:
     """A code of the destination and its value, empty where there is none."""
     if code is None:
         return ""
     to = rules.destination
-    return f"0x{code:0{-(-to.bits // 4)}X} = {number(as_float(to.decode(code)), DIGITS)}"
+    return f"0x{code:0{-(-to.bits // 4)}X} = {number(as_float(to.decode(code)), digits)}"

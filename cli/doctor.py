@@ -33,7 +33,10 @@ def doctor(json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -
     output = Output(json, quiet, verbose)
     findings = [_python(), *_packages(), *_programs()]
     missing = [f for f in findings if f["required"] and not f["ok"]]
-    output.table(findings)
+    output.table([_row(finding) for finding in findings])
+    for finding in findings:
+        if finding["fix"] and not finding["required"]:  # the error names the others
+            output.say(f"{finding['tool']}: {finding['fix']}")
     output.document({"ok": not missing, "tools": findings})
     if missing:
         raise ToolMissing(
@@ -42,6 +45,12 @@ def doctor(json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -
             )
         )
     output.say("all required tools are here")
+
+
+def _row(finding: Finding) -> Finding:
+    """Of the table, which fits 80 columns."""
+    ok = "yes" if finding["ok"] else "no" if finding["required"] else "no, but optional"
+    return {key: finding[key] for key in ("tool", "for", "version", "needed")} | {"ok": ok}
 
 
 def _finding(tool: str, purpose: str, found: str | None, needed: str, fix: str, required: bool = True) -> Finding:

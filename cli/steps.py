@@ -97,8 +97,7 @@ def _element(step: ElementStep, explanation: Explanation, stacked: bool) -> dict
     cells: list[tuple[tuple[str, ...], tuple[object, ...]]] = [
         (("lane",), (step.lane,)),
         (("input", "V"), (explanation.patterns[step.lane], number(step.value, digits))),
-        (("V / 2^X",), (number(step.quotient, digits),)),
-        (("cut off",), (_magnitude(step.cut, element),)),
+        (("V / 2^X", "cut off"), (number(step.quotient, digits), _magnitude(step.cut, element))),
         ((below,), (bits,)),
         (("rounding",), (Text(step.action, STYLES.get(step.action.split()[0], "")),)),
         (("code", "fields"), (code, step.fields)),

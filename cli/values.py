@@ -125,10 +125,12 @@ def _count(digits: str) -> int:
 
 
 def _items(text: str, option: str) -> list[str]:
-    items = re.sub(r"\s*\*\s*", "*", text).replace(",", " ").split()
-    if not items:
+    parts = [part.split() for part in re.sub(r"\s*\*\s*", "*", text).split(",")]
+    if not any(parts):
         raise ValueError(f"{option} is empty")
-    return items
+    if not all(parts[:-1]):
+        raise ValueError(f"{option} has no value before a comma: {excerpt(text)}")
+    return [item for part in parts for item in part]
 
 
 def _pattern(text: str, source: FloatFormat) -> tuple[int, bool]:

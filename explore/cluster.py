@@ -14,8 +14,10 @@ from .points import Point
 __all__ = ["on_cluster"]
 
 ADVICE = "pip install 'mxcast[explore]'"
-PATIENCE = 30.0
-"""Seconds for the scheduler to answer, and for its first worker."""
+PATIENCE = 10.0
+"""Seconds for the scheduler to answer."""
+PATIENCE_FOR_WORKER = 30.0
+"""Seconds for its first worker."""
 
 
 def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Generator[tuple[Point, jobs.Outcome]]:
@@ -33,7 +35,7 @@ def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Ge
         raise ToolError(f"no Dask scheduler answers at {address}: {error}") from None
     with client:
         try:
-            client.wait_for_workers(1, timeout=PATIENCE)
+            client.wait_for_workers(1, timeout=PATIENCE_FOR_WORKER)
         except TimeoutError:
             raise ToolError(
                 f"the scheduler at {address} has no workers: start one with 'dask worker {address}'"

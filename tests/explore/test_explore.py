@@ -349,7 +349,7 @@ def test_a_scheduler_without_workers(cache, monkeypatch):
     distributed = pytest.importorskip("distributed")
     from mxcast.explore import cluster
 
-    monkeypatch.setattr(cluster, "PATIENCE", "2s")
+    monkeypatch.setattr(cluster, "PATIENCE_FOR_WORKER", 2.0)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
         pytest.raises(ToolError, match="has no workers"),
