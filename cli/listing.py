@@ -19,6 +19,7 @@ from ..hdl import (
     converter_config,
     decoder_config,
     stages,
+    two_level_config,
 )
 from ..spec import (
     BLOCK_SIZES,
@@ -112,6 +113,7 @@ def _decoder_rules() -> Rows:
         {"key": "block_size", "value": "1 to 1024", "meaning": "elements that share a scale"},
         {"key": "random_bits", "value": "1 to 16", "meaning": "random bits of each element, under the rounding sr"},
         *_built(decoder_config("e4m3")),
+        LAYOUT,
     ]
 
 
@@ -173,6 +175,8 @@ def _two_level_rules() -> Rows:
         *listed,
         {"key": "rounding", "value": "rne or sr", "meaning": "of elements, as of other formats; sr under te and paper"},
         {"key": "scale_max", "value": "448 or 256", "meaning": "the scale of the largest block of a tensor"},
+        *_built(two_level_config("nvfp4"), "; those of the order te"),
+        LAYOUT,
     ]
 
 
@@ -195,7 +199,16 @@ def _rules() -> Rows:
         *_built(
             converter_config("e4m3", source="fp16"), "; widened with fp16 only, a level for each level of the tree"
         ),
+        LAYOUT,
     ]
+
+
+LAYOUT: dict[str, object] = {
+    "key": "layout",
+    "value": "as gpt_oss",
+    "meaning": "how blocks stand in the ports, as a library stores them: bytes of codes, or blocks of bytes with their "
+    "scale (mxcast list layouts)",
+}
 
 
 def _built(config: HardwareConfig, remark: str = "") -> Rows:

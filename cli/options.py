@@ -127,15 +127,18 @@ ALL = "all"
 BUILT = ("registered_after", "optimize", "target", *CONSTRAINTS)
 """Keys of the hardware of any operation."""
 
+BLOCKS_BUILT = (*BUILT, "layout")
+"""Keys of the hardware of operations on blocks."""
+
 TWO_LEVEL_KEYS = ["source", "block_size", *TWO_LEVEL_RULES, "scale_max", "random_bits"]
 """What --set takes of the rules of formats with two levels of scales."""
 
 KEYS = {
     "encode": [key for table in TABLES.values() for key in table if key not in ("block", "operation")],
-    "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BUILT)],
+    "decode": [*("destination", *DECODE_RULES, "random_bits", "block_size"), *(*DECODER_CHOICES, *BLOCKS_BUILT)],
     "cast": ["source", "destination", "lanes", *CAST_RULES, "random_bits", *BUILT],
-    "two_level_encode": [*TWO_LEVEL_KEYS, *TWO_LEVEL_CHOICES, *BUILT],
-    "two_level_decode": ["destination", "block_size", *TWO_LEVEL_DECODE_RULES, "scale_max", *BUILT],
+    "two_level_encode": [*TWO_LEVEL_KEYS, *TWO_LEVEL_CHOICES, *BLOCKS_BUILT],
+    "two_level_decode": ["destination", "block_size", *TWO_LEVEL_DECODE_RULES, "scale_max", *BLOCKS_BUILT],
     "hadamard": ["signs", *BUILT],
 }
 """By operation, what --set takes."""

@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 
 from ..spec import (
     FP32,
+    LAYOUTS,
     Decode,
     DecodedNan,
     DecodedOverflow,
@@ -20,7 +21,7 @@ from ..spec import (
     Specials,
     Subnormals,
 )
-from ..spec.catalogue import excerpt
+from ..spec.catalogue import excerpt, known_name
 from .factor import EXPONENTS
 from .threshold import OFFSETS
 
@@ -126,6 +127,7 @@ class MicroarchitectureFields(TypedDict, total=False):
     quantizer: str
     structure: str
     registered_after: str | list[str] | tuple[str, ...]
+    layout: str
 
 
 class DecoderArchitectureFields(TypedDict, total=False):
@@ -134,6 +136,7 @@ class DecoderArchitectureFields(TypedDict, total=False):
     lane: str
     structure: str
     registered_after: str | list[str] | tuple[str, ...]
+    layout: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,8 +146,13 @@ class Architecture:
     registered_after: tuple[str, ...] = ()
     """After which steps there are registers (`boundaries.stages`): names, or one text with commas. A `HardwareConfig`
     puts them in order. None: hardware without a clock."""
+    layout: str = ""
+    """The dialect of `spec.LAYOUTS` as which blocks stand in the ports; none: element 0 in the low bits, and the scale
+    apart."""
 
     def __post_init__(self) -> None:
+        if self.layout != "":
+            object.__setattr__(self, "layout", known_name("layout", self.layout, LAYOUTS))
         names: object = self.registered_after
         if isinstance(names, str):
             names = [name.strip() for name in names.split(",")] if names else []
@@ -154,7 +162,8 @@ class Architecture:
 
     def to_dict(self) -> dict[str, object]:
         """The choices by name, those that are not the first ones."""
-        return {"registered_after": list(self.registered_after)} if self.registered_after else {}
+        registered = {"registered_after": list(self.registered_after)} if self.registered_after else {}
+        return registered | ({"layout": self.layout} if self.layout else {})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -150,6 +150,7 @@ class BlockConverter(Pipeline[ConverterConfig]):
             self.scale.eq(now.scale),
             *(self.p[bits * lane : bits * (lane + 1)].eq(now.values[name]) for lane, name in enumerate(codes)),
         ]
+        self.store(m)
         if self.config.latency:
             self.handshake(m)
         return m

@@ -13,6 +13,7 @@ from ..spec import (
     E4M3,
     FP32,
     BlockFormat,
+    BlockOperation,
     Cast,
     CastFields,
     Convention,
@@ -23,6 +24,7 @@ from ..spec import (
     FloatFormat,
     FourOverSix,
     Hadamard,
+    Layout,
     NumberFormat,
     Operation,
     Order,
@@ -36,9 +38,11 @@ from ..spec import (
     casting,
     decoding,
     is_two_level,
+    layout_named,
     numerics,
     profile_of,
     short_id,
+    stored_ports,
     two_level,
     two_level_decoding,
 )
@@ -143,6 +147,7 @@ class TwoLevelHardwareFields(TwoLevelFields, total=False):
 
     form: str
     registered_after: str | list[str] | tuple[str, ...]
+    layout: str
     optimize: str
     target: str
 
@@ -151,6 +156,7 @@ class TwoLevelDecoderFields(TwoLevelDecodeFields, total=False):
     """Those of `spec.TwoLevelDecode`, and of the hardware, which change no bit."""
 
     registered_after: str | list[str] | tuple[str, ...]
+    layout: str
     optimize: str
     target: str
 
@@ -187,10 +193,22 @@ class HardwareConfig(ABC, Generic[Op]):
     def __post_init__(self) -> None:
         if len(set(self.modes)) < len(self.modes):
             raise ValueError("the modes of a converter must differ from each other")
+        if self.microarchitecture.layout:
+            self._check_layout()
         ordered = in_order(self, self.microarchitecture.registered_after)
         object.__setattr__(
             self, "microarchitecture", dataclasses.replace(self.microarchitecture, registered_after=ordered)
         )
+
+    def _check_layout(self) -> None:
+        """Raise ValueError for a layout that this hardware cannot have."""
+        dialect = self.microarchitecture.layout
+        found = [layout_named(dialect, mode.block) for mode in self.modes if isinstance(mode, BlockOperation)]
+        if not found:
+            raise ValueError(f"{self.formats} has no blocks under scales: leave out layout")
+        if len({(layout.packing, layout.place) for layout in found}) > 1:
+            raise ValueError(f"the layout {dialect} packs the formats of these modes in different ways")
+        stored_ports(found[0], self.operation_ports)
 
     @property
     def modes(self) -> tuple[Op, ...]:
@@ -204,17 +222,38 @@ class HardwareConfig(ABC, Generic[Op]):
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """The ports of the top module in the order of its Verilog: those of the operation, the mode input where there
-        are several, and clock, reset and handshake where there are registers.
+        """What enters and leaves the top module: the ports of the operation, the mode input where there are several,
+        and clock, reset and handshake where there are registers. They are its ports (`pins`) unless blocks have a
+        layout.
 
         >>> [port.name for port in converter_config("e2m1,int4", registered_after="scale").ports]
         ['clk', 'rst', 'x', 'mode', 'i_valid', 'i_ready', 'scale', 'p', 'o_valid', 'o_ready']
         """
+        return self._with_control(self.operation_ports)
+
+    @property
+    def pins(self) -> tuple[Port, ...]:
+        """The ports of the top module in the order of its Verilog.
+
+        >>> [f"{port.name}[{port.width}]" for port in converter_config("e2m1", layout="ggml").pins]
+        ['x[1024]', 'block[136]']
+        """
+        ports = self.operation_ports
+        return self._with_control(ports if self.layout is None else stored_ports(self.layout, ports))
+
+    @property
+    def layout(self) -> Layout | None:
+        """As which blocks stand in the pins; None where they stand as in `ports`."""
+        rules, dialect = self.numerics, self.microarchitecture.layout
+        return layout_named(dialect, rules.block) if dialect and isinstance(rules, BlockOperation) else None
+
+    def _with_control(self, ports: tuple[Port, ...]) -> tuple[Port, ...]:
+        """Ports of an operation with those that hardware has besides."""
 
         def control(*ports: tuple[str, Role, str]) -> list[Port]:
             return [Port(name=name, role=role, direction=to) for name, role, to in ports if self.latency]
 
-        entering = [port for port in self.operation_ports if port.direction == "input"]
+        entering = [port for port in ports if port.direction == "input"]
         mode = Port(name="mode", role=Role.MODE, direction="input", bits=self.mode_bits)
         return (
             *control(("clk", Role.CLOCK, "input"), ("rst", Role.RESET, "input")),
@@ -222,7 +261,7 @@ class HardwareConfig(ABC, Generic[Op]):
             *([mode] if self.alternatives else []),
             *(port for port in entering if port.role is Role.RANDOM),
             *control(("i_valid", Role.VALID, "input"), ("i_ready", Role.READY, "output")),
-            *(port for port in self.operation_ports if port.direction == "output"),
+            *(port for port in ports if port.direction == "output"),
             *control(("o_valid", Role.VALID, "output"), ("o_ready", Role.READY, "input")),
         )
 

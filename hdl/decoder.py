@@ -82,6 +82,7 @@ class BlockDecoder(Pipeline[DecoderConfig]):
                 m.submodules[lane_name("enable", lane, rules)] = instantiated(enable, platform)
                 m.d.comb += [enable.ready.eq(self.o_ready), enable.valid.eq(self.o_valid), element.enable.eq(enable.y)]
         m.d.comb += [self.y[bits * lane : bits * (lane + 1)].eq(element.y) for lane, element in enumerate(elements)]
+        self.store(m)
         if config.latency:
             self.handshake(m)
         return m

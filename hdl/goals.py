@@ -159,6 +159,8 @@ def fields_of(
                 chosen[name] = str(getattr(architecture, name))
         if architecture.registered_after:
             chosen["registered_after"] = ",".join(architecture.registered_after)
+        if architecture.layout:
+            chosen["layout"] = architecture.layout
         return chosen
 
     return min((fields(target, goal) for target in targets for goal in Goal), key=len)
@@ -168,14 +170,14 @@ def decoder_fields_of(
     architecture: DecoderArchitecture, rules: Decode, targets: Iterable[str] = tuple(BEST_DECODERS)
 ) -> dict[str, str]:
     """`fields_of` of a decoder."""
-    registers = {"registered_after": ",".join(architecture.registered_after)} if architecture.registered_after else {}
-
+    around = {"registered_after": ",".join(architecture.registered_after), "layout": architecture.layout}
+    around = {name: value for name, value in around.items() if value}
     several = [names for count in range(len(DECODER_CHOICES) + 1) for names in combinations(DECODER_CHOICES, count)]
     left_out = {"target": GENERIC, "optimize": str(Goal.AREA)}
 
     def found() -> Iterator[dict[str, str]]:
         for target, goal, names in product(targets, Goal, several):
-            chosen: Any = {name: str(getattr(architecture, name)) for name in names} | registers
+            chosen: Any = {name: str(getattr(architecture, name)) for name in names} | around
             if optimized_decoder(goal, rules, target, **chosen) == architecture:
                 asked = {"target": target, "optimize": str(goal)}
                 yield {name: value for name, value in asked.items() if value != left_out[name]} | chosen

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from ..spec import Role
 from .config import HardwareConfig
 from .register import Stage
+from .stored import wire
 
 __all__ = ["Pipeline"]
 
@@ -26,10 +27,13 @@ class Pipeline(wiring.Component, Generic[Config]):
         super().__init__(
             {
                 port.name: (In if port.direction == "input" else Out)(port.width)
-                for port in config.ports
+                for port in config.pins
                 if port.role not in (Role.CLOCK, Role.RESET)
             }
         )
+        for port in config.ports:
+            if port not in config.pins:  # its bits are those of a pin with another order
+                setattr(self, port.name, Signal(port.width, name=port.name))
         self.enable = Signal()
         """Whether all registers take what comes, in this cycle."""
 
@@ -39,6 +43,14 @@ class Pipeline(wiring.Component, Generic[Config]):
             m.d.comb += part.mode.eq(now.mode)
         if "enable" in part.signature.members:
             m.d.comb += part.enable.eq(self.enable)
+
+    def store(self, m: Module) -> None:
+        """Connect the pins of a layout, where the configuration has one."""
+        config = self.config
+        if config.layout is not None:
+            data = (port for port in (*config.ports, *config.pins) if port.role.is_data)
+            signals = {port.role: getattr(self, port.name) for port in data}
+            wire(m, config.layout, {port.role: port for port in config.ports}, signals)
 
     def handshake(self, m: Module) -> None:
         """A valid bit goes along with each block. Everything moves unless the last one waits to be taken."""

@@ -53,9 +53,9 @@ class Stage:
     def __init__(
         self, m: Module, component: wiring.Component, control: Iterable[str] = (), values: Mapping[str, Value] = {}
     ) -> None:
-        """The first stage. ``control`` are names of inputs; those that the component does not have are left out."""
+        """The first stage. ``control`` are names of inputs; those that the component has not are left out."""
         self.m, self.component, self.values = m, component, dict(values)
-        self.control = {name: getattr(component, name) for name in control if name in component.signature.members}
+        self.control = {name: getattr(component, name) for name in control if hasattr(component, name)}
 
     def __getattr__(self, name: str) -> Value:
         for values in (vars(self).get("control", {}), vars(self).get("values", {})):

@@ -19,7 +19,7 @@ def payload(config: ConverterConfig, direction: str) -> data.StructLayout:
     """What a transfer carries: a field for each data port of this direction, by its name; an array where the port has
     lanes.
     """
-    ports = [port for port in config.ports if port.role.is_data and port.direction == direction]
+    ports = [port for port in config.pins if port.role.is_data and port.direction == direction]
     return data.StructLayout({port.name: _shape(port) for port in ports})
 
 
@@ -27,8 +27,8 @@ def _shape(port: Port) -> int | data.ArrayLayout:
     return data.ArrayLayout(port.bits, port.lanes) if port.role in LANES else port.bits
 
 
-LANES = (Role.NUMBERS, Role.RANDOM, Role.CODES)
-"""Ports with a field for each element."""
+LANES = (Role.NUMBERS, Role.RANDOM, Role.CODES, Role.STORED_CODES, Role.STORED_BLOCK)
+"""Ports with a field for each element, or for each byte of a block."""
 
 
 class StreamConverter(wiring.Component):
@@ -66,7 +66,7 @@ class StreamConverter(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.converter = converter = self.converter
-        for port in converter.config.ports:
+        for port in converter.config.pins:
             if port.role.is_data and port.direction == "input":
                 m.d.comb += getattr(converter, port.name).eq(self.i.payload[port.name])
             elif port.role.is_data:

@@ -138,6 +138,7 @@ class TwoLevelConverter(Pipeline[TwoLevelConfig]):
         bits = rules.block.element.bits
         m.d.comb += self.scale.eq(now.scale)
         m.d.comb += [self.p.word_select(lane, bits).eq(now.values[name]) for lane, name in enumerate(codes)]
+        self.store(m)
         if config.latency:
             self.handshake(m)
         return m

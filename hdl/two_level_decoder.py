@@ -251,6 +251,7 @@ class TwoLevelDecoder(Pipeline[TwoLevelDecoderConfig]):
             results[lane_name("y", lane, rules)] = element.y
         now = now.crossed("output", control=(), **results)
         m.d.comb += [self.y.word_select(lane, bits).eq(value) for lane, value in enumerate(now.values.values())]
+        self.store(m)
         if config.latency:
             self.handshake(m)
         return m

@@ -13,7 +13,7 @@ from ..spec.layouts import Layout, Packing, Part, ScaleByte, ScaleOrder, ScalePl
 from ..spec.names import block_format
 from .block_array import BlockArray, Quantized, check_codes
 
-__all__ = ["pack", "stored_dtype", "swizzled", "unpack", "unswizzled"]
+__all__ = ["pack", "stored_blocks", "stored_dtype", "swizzled", "unpack", "unswizzled"]
 
 DTYPES: dict[str, np.dtype] = {"I8": np.dtype("i1"), "U32": np.dtype("<u4"), "F32": np.dtype("<f4")}
 """By the name in safetensors. All others that libraries store are of eight bits."""
@@ -153,6 +153,16 @@ def unpack(
     )
     check_codes(q)
     return q
+
+
+def stored_blocks(codes: np.ndarray, scales: np.ndarray, layout: Layout) -> np.ndarray:
+    """Blocks one by one as a layout has them: codes (n, width) and scales (n,), uint8, to (n, bytes); without the
+    scales where these stand apart.
+    """
+    packed = PACKINGS[layout.packing][0](codes)
+    if layout.place is ScalePlace.APART:
+        return packed
+    return _joined(packed[:, None], SCALE_BYTES[layout.scale_byte][0](scales)[:, None], layout)
 
 
 def _check_axes(q: BlockArray, layout: Layout) -> None:

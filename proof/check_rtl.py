@@ -207,6 +207,8 @@ def check_rtl(
         raise ValueError("free codes under a scale of NaN are those of an encoder")
     if config.alternatives:
         raise ValueError("check_rtl takes one format and one scale rule")
+    if config.layout is not None:
+        raise ValueError("check_rtl takes a map from the ports of a design: leave out layout")
     asked = port_map if isinstance(port_map, PortMap) else PortMap.of(port_map)
     version = solver_version(solver)
     say = progress or (lambda text: None)

@@ -49,7 +49,7 @@ GATES: dict[str, Callable[[Bits, Bits], bool]] = {
 
 def moving(design: Design, config: HardwareConfig) -> Design:
     """The converter in which nothing ever waits: of the ports only ``clk``, ``i_valid`` and data."""
-    kept = [port for port in config.ports if port.name not in CONTROL and (port.direction == "input" or port.is_result)]
+    kept = [port for port in config.pins if port.name not in CONTROL and (port.direction == "input" or port.is_result)]
     declared = [f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept]
     pins = [f".{port}({value})" for port, value in [*((port.name, port.name) for port in kept), *CONTROL.items()]]
     name = free_name("mxcast_moving", design.text)
@@ -87,7 +87,7 @@ def check_handshake(design: Design, config: HardwareConfig) -> None:
     signals |= {bit for name in control.used for bit in cells[name]["connections"]["Y"]} | {
         bit for bits in chain.values() for bit in bits
     }
-    outputs = [bit for port in config.ports if port.is_result for bit in ports[port.name]]
+    outputs = [bit for port in config.pins if port.is_result for bit in ports[port.name]]
     if signals & _data(cells, outputs):
         raise StructureError("valid, ready or reset reach the data")
 

@@ -123,6 +123,8 @@ def mutate(
     """
     if config.alternatives or config.latency:
         raise ValueError("mutants are planted in converters of one format and one scale rule, without registers")
+    if config.layout is not None:
+        raise ValueError("mutants are planted in converters without a layout, whose wires a proof shows: leave it out")
     if mutants < 1:
         raise ValueError(f"mutants must be at least 1, not {mutants}")
     folder, faults = _planted(config, mutants, seed)

@@ -27,6 +27,7 @@ from .readers import READ_VERILOG, SLANG, readers, refusal
 from .record import keep
 from .slang import slang_version
 from .solver import solver_version
+from .stored import with_ports
 from .structure import StructureError, check_ports
 from .text import Reading, plain, readings
 
@@ -312,7 +313,8 @@ class _Asker:
         return wires if self.whole else bypassed(design)
 
     def _questions(self, argument: Argument, written: Design) -> Iterable[Question]:
-        config, design = self.proof.config, self._without_registers(written)
+        config = self.proof.config
+        design = with_ports(self._without_registers(written), config)
         self.read = self.read or design
         if self.whole:
             return whole(config, design)

@@ -32,7 +32,7 @@ def check_ports(modules: dict[str, dict], top: str, config: HardwareConfig, regi
     """Raise ValueError unless a module has exactly the ports of a converter, with ``clk`` where it is registered, and
     with reset and handshake where the configuration says so.
     """
-    wanted = {port.name: (port.direction, port.width) for port in config.ports}
+    wanted = {pin.name: (pin.direction, pin.width) for pin in config.pins}
     if registered:
         wanted["clk"] = "input", 1
     ports = {name: (port["direction"], len(port["bits"])) for name, port in modules[top]["ports"].items()}

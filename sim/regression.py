@@ -24,6 +24,7 @@ from ..host.processes import run
 from . import tools
 from .operations import of
 from .runtime import HEADER, LIBRARY, cocotb_library, in_make
+from .stored import behind_ports
 from .transactions import word
 from .unknowns import tests_of
 
@@ -129,7 +130,13 @@ def test(
         write_whole(folder / JOB, json.dumps(job, indent=2))
         with scratch(plain=True) as work:  # make and Verilator read more than letters in the name of a folder
             shutil.copyfile(folder / JOB, work / JOB)
-            (work / f"{name}.v").write_bytes((Path(verilog) if verilog else emitted["verilog"]).read_bytes())
+            source = Path(verilog) if verilog else emitted["verilog"]
+            if config.layout is None:
+                top, text = name, source.read_bytes()
+            else:
+                whole, top = behind_ports(config, source.read_text(), name)
+                text = whole.encode()
+            (work / f"{name}.v").write_bytes(text)
             if library:  # beside the folder in which make works
                 for file in library.iterdir():
                     (work / file.name).symlink_to(file)
@@ -140,7 +147,7 @@ def test(
             asked = {
                 "simulator": simulator,
                 "source": f"{name}.v",
-                "top": name,
+                "top": top,
                 "results": RESULTS,
                 "seed": seed,
                 "waves": waves,

@@ -16,7 +16,7 @@ __all__ = ["decoder_of", "round_trip", "write_round_trip"]
 
 def decoder_of(encoder: ConverterConfig) -> DecoderConfig:
     """The decoder that belongs to an encoder: of the profile of the same name, or ``ocp``, back to the source format,
-    with a register at its output where the encoder has registers.
+    with a register at its output where the encoder has registers, and with the layout of its blocks.
 
     >>> from mxcast.hdl import converter_config
     >>> decoder_of(converter_config("e4m3", "nvidia", source="bf16")).numerics.destination.name
@@ -27,7 +27,13 @@ def decoder_of(encoder: ConverterConfig) -> DecoderConfig:
     rules = encoder.numerics
     profile = encoder.profile if encoder.profile in DECODERS else "ocp"
     registered = "output" if encoder.latency else ""
-    return decoder_config(rules.block, profile, destination=rules.source.name, registered_after=registered)
+    return decoder_config(
+        rules.block,
+        profile,
+        destination=rules.source.name,
+        registered_after=registered,
+        layout=encoder.microarchitecture.layout,
+    )
 
 
 def round_trip(
@@ -42,14 +48,14 @@ def round_trip(
     given = drawn(rules, of(rules).sample(rules, seed), seed)
     between = golden(rules, given)
     made = golden(back, between)
-    entering = [port for port in encoder.ports if port.direction == "input" and port.role.is_data]
+    entering = [port for port in encoder.pins if port.direction == "input" and port.role.is_data]
     leaving = [port for port in decoder.ports if port.is_result]
     registered = [config for config in (encoder, decoder) if config.latency]
     control = _control(registered[0], registered[-1]) if registered else []
     rows: list[Row] = [
         (given.values(entering, "input", row), made.values(leaving, "output", row)) for row in range(len(given))
     ]
-    middle = {port.name: port.width for port in encoder.ports if port.is_result}
+    middle = {pin.name: pin.width for pin in encoder.pins if pin.is_result}
     renamed: tuple[dict[str, str], dict[str, str]] = {}, {}
     if len(registered) == 2:
         middle |= {"valid_between": 1, "ready_between": 1}
@@ -73,7 +79,7 @@ def _control(first: ConverterConfig | DecoderConfig, last: ConverterConfig | Dec
 
 
 def _pins(config: ConverterConfig | DecoderConfig, renamed: Mapping[str, str]) -> str:
-    return ", ".join(f".{port.name}({renamed.get(port.name, port.name)})" for port in config.ports)
+    return ", ".join(f".{port.name}({renamed.get(port.name, port.name)})" for port in config.pins)
 
 
 def write_round_trip(

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from ..hdl import HardwareConfig
 from ..spec import Port
 from .operations import drawn, golden, of, supplied
+from .stored import on_pins
 from .transactions import data_ports
 
 __all__ = ["Row", "bench", "bench_of"]
@@ -82,8 +83,8 @@ def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
     The blocks are directed ones of every family and random ones, in every mode; a converter with registers is given one
     in every cycle, and its results are taken at once.
     """
-    pins = ", ".join(f".{port.name}({port.name})" for port in config.ports)
-    return bench_of(name, config.ports, _rows(config, seed), [f"{name} dut ({pins});"], config.latency)
+    pins = ", ".join(f".{pin.name}({pin.name})" for pin in config.pins)
+    return bench_of(name, config.pins, _rows(config, seed), [f"{name} dut ({pins});"], config.latency)
 
 
 def bench_of(name: str, ports: Sequence[Port], rows: Sequence[Row], instances: Sequence[str], latency: int) -> str:
@@ -130,7 +131,8 @@ def _rows(config: HardwareConfig, seed: int) -> Sequence[Row]:
         given = drawn(rules, of(rules).sample(rules, seed + mode), seed + mode).in_mode(mode)
         made, given = golden(rules, given), supplied(config, given)
         for row in range(len(given)):
-            found.append((given.values(config.ports, "input", row), made.values(config.ports, "output", row)))
+            sides = given.values(config.ports, "input", row), made.values(config.ports, "output", row)
+            found.append((on_pins(config, sides[0]), on_pins(config, sides[1])))
     return found
 
 

@@ -20,6 +20,7 @@ from ..models.two_level_decode import two_level_decoded
 from ..spec import Cast, Decode, Encode, Hadamard, Operation, Role, TwoLevelDecode, TwoLevelEncode
 from .driver import Driver, build
 from .handshake import StalledDriver
+from .stored import behind_ports
 from .table_driver import TableDriver
 from .transactions import Transactions, data_ports
 
@@ -245,12 +246,14 @@ def _in_words(values: np.ndarray, lanes: int) -> np.ndarray:
 
 
 def driver_of(text: str, top: str, config: HardwareConfig | Operation, lint: bool = True) -> Driver:
-    """The Verilated module ``top`` of a Verilog text with the ports of a configuration, clock and handshake among
-    them, or of an operation. With ``lint`` Verilator's warnings are errors.
+    """The Verilated module ``top`` of a Verilog text with the pins of a configuration, clock and handshake among
+    them, or the ports of an operation. With ``lint`` Verilator's warnings are errors.
 
     Compiled results are kept by content: the Verilog, the loop around it and the versions of the tools. Raises
     `ToolError` where Verilator or the C++ compiler is missing.
     """
+    if isinstance(config, HardwareConfig):
+        text, top = behind_ports(config, text, top)
     library = build(text, top, config.ports, lint=lint)
     if isinstance(config, HardwareConfig) and config.latency:
         return StalledDriver(library, config.ports, config.latency)

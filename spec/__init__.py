@@ -55,7 +55,7 @@ from .formats import (
     SpecialCodes,
 )
 from .hadamard import TRANSFORMER_ENGINE_SIGNS, Hadamard
-from .layouts import LAYOUTS, Layout, layout_named
+from .layouts import LAYOUTS, Layout, Packing, ScalePlace, layout_named, stored_ports
 from .names import block_format, element_format, source_format
 from .operation import OPERATIONS, Operation, operation_of, short_id
 from .ports import Port, Role
@@ -149,11 +149,13 @@ __all__ = [
     "Operation",
     "Order",
     "Overflow",
+    "Packing",
     "Port",
     "Profile",
     "Role",
     "Rounding",
     "Rule",
+    "ScalePlace",
     "ScaleReading",
     "ScaleRule",
     "SpecialCodes",
@@ -179,6 +181,7 @@ __all__ = [
     "short_id",
     "signal_codes",
     "source_format",
+    "stored_ports",
     "two_level",
     "two_level_decoding",
 ]

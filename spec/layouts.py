@@ -14,8 +14,19 @@ from typing import Any
 
 from .blocks import BLOCKS, OTHER_BLOCKS, BlockFormat, Convention
 from .catalogue import Rule, known_name
+from .ports import Port, Role
 
-__all__ = ["LAYOUTS", "Layout", "Packing", "Part", "ScaleByte", "ScaleOrder", "ScalePlace", "layout_named"]
+__all__ = [
+    "LAYOUTS",
+    "Layout",
+    "Packing",
+    "Part",
+    "ScaleByte",
+    "ScaleOrder",
+    "ScalePlace",
+    "layout_named",
+    "stored_ports",
+]
 
 
 class Packing(Rule):
@@ -359,4 +370,30 @@ def layout_named(dialect: str, block: BlockFormat | None = None) -> Layout:
         own = layout.block_format
         if (own.element, own.scale, own.shape[-1]) == (block.element, block.scale, block.shape[-1]):
             return layout
-    raise ValueError(f"the layout {dialect} is of {', '.join(layouts)}, not of {block.name}")
+    known = ", ".join(f"{name} with blocks of {layout.width}" for name, layout in layouts.items())
+    raise ValueError(f"the layout {dialect} is of {known}, not of {block.name} with blocks of {block.shape[-1]}")
+
+
+def stored_ports(layout: Layout, ports: tuple[Port, ...]) -> tuple[Port, ...]:
+    """The ports of hardware whose blocks stand as in a layout, of those that its operation has: ``codes``, the bytes of
+    the codes, in place of ``p``; or ``block``, those of scale and codes, in place of both. Byte 0 is in the low bits.
+
+    Raises ValueError for a layout that is more than wires around one block.
+    """
+    refused = {
+        f"{layout.together} blocks stand together in it": layout.together != 1,
+        "the byte of its scale is computed": layout.scale_byte is not ScaleByte.CODE,
+    }
+    for why, is_refused in refused.items():
+        if is_refused:
+            raise ValueError(f"hardware has no layout {layout.name}: {why}")
+    apart = layout.place is ScalePlace.APART
+    found = []
+    for port in ports:
+        if port.role is Role.CODES:
+            name, role = ("codes", Role.STORED_CODES) if apart else ("block", Role.STORED_BLOCK)
+            count = layout.block_bytes + (not apart)
+            found.append(Port(name=name, role=role, direction=port.direction, bits=8, lanes=count))
+        elif port.role is not Role.SCALE or apart:
+            found.append(port)
+    return tuple(found)

@@ -26,6 +26,8 @@ class Role(Rule):
     RANDOM = "random", "the random bits of a block"
     SCALE = "scale", "the scale of a block"
     CODES = "codes", "the codes of a block"
+    STORED_CODES = "stored_codes", "the codes of a block in bytes, as a library stores them"
+    STORED_BLOCK = "stored_block", "the codes and the scale of a block in bytes, as a library stores them"
     CLOCK = "clock", "all registers change at its rising edge"
     RESET = "reset", "drops what is inside"
     VALID = "valid", "the data of its direction are of a block"

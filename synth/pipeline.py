@@ -189,7 +189,7 @@ def sections(config: HardwareConfig, target: str = "ecp5") -> tuple[dict[str, fl
 def _moving(config: HardwareConfig) -> str:
     """A module in which nothing ever waits: control is no part of a path between boundaries."""
     tied = {"rst": "1'b0", "i_valid": "1'b1", "o_ready": "1'b1"}
-    kept = [port for port in config.ports if port.role.is_data or port.role is Role.CLOCK]
+    kept = [port for port in config.pins if port.role.is_data or port.role is Role.CLOCK]
     head = ", ".join(f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in kept)
     pins = [f".{port.name}({port.name})" for port in kept] + [f".{name}({value})" for name, value in tied.items()]
     return f"module {MOVING}({head});\n  {TOP} {TOP}_0({', '.join(pins)});\nendmodule\n"

@@ -1,0 +1,76 @@
+"""Hardware whose blocks stand in its ports as a library stores them, behind the ports of its operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from ..hdl import HardwareConfig
+from ..models.packing import stored_blocks
+from ..spec import Role
+
+__all__ = ["behind_ports", "on_pins"]
+
+STORED = (Role.STORED_CODES, Role.STORED_BLOCK)
+
+
+@lru_cache(maxsize=16)
+def _places(config: HardwareConfig) -> dict[str, tuple[str, list[int]]]:
+    """For each port that is no pin the pin that has its bits, and where they stand there, as the golden model packs
+    each of them alone.
+    """
+    layout, found = config.layout, {}
+    if layout is None:
+        return {}
+    (pin,) = (port for port in config.pins if port.role in STORED)
+    for port in config.ports:
+        if port not in config.pins:
+            ones = np.eye(port.width, dtype=np.uint8).reshape(port.width, port.lanes, port.bits)
+            values = np.packbits(ones, axis=-1, bitorder="little")[..., 0]
+            blank = np.zeros((port.width, config.numerics.block_size), np.uint8)
+            codes, scales = (values, blank[:, 0]) if port.role is Role.CODES else (blank, values[:, 0])
+            stored = np.unpackbits(stored_blocks(codes, scales, layout), axis=-1, bitorder="little")
+            found[port.name] = pin.name, np.nonzero(stored)[1].tolist()
+    return found
+
+
+def on_pins(config: HardwareConfig, values: Mapping[str, int]) -> dict[str, int]:
+    """The values of pins for those of ports, of one direction."""
+    found = dict(values)
+    for name, (pin, places) in _places(config).items():
+        if name in values:
+            value = found.pop(name)
+            found[pin] = found.get(pin, 0) | sum((value >> bit & 1) << place for bit, place in enumerate(places))
+    return found
+
+
+def behind_ports(config: HardwareConfig, text: str, top: str) -> tuple[str, str]:
+    """A Verilog text with a module that has the ports of a configuration, and its name, for a module ``top`` with its
+    pins; the same text without a layout.
+    """
+    places = _places(config)
+    if not places:
+        return text, top
+    own = {port.name for port in config.ports}
+    ports = [f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in config.ports]
+    lines = []
+    for pin in (pin for pin in config.pins if pin.name not in own):
+        lines.append(f"  wire [{pin.width - 1}:0] {pin.name};")
+        if pin.direction == "input":
+            bits = ["1'b0"] * pin.width
+            for name, (_, at) in places.items():
+                for bit, place in enumerate(at):
+                    bits[place] = f"{name}[{bit}]"
+            lines.append(f"  assign {pin.name} = {{{', '.join(reversed(bits))}}};")
+    for port in config.ports:
+        if port.name in places and port.direction == "output":
+            pin_name, at = places[port.name]
+            bits = [f"{pin_name}[{place}]" for place in reversed(at)]
+            lines.append(f"  assign {port.name} = {{{', '.join(bits)}}};")
+    name = f"{top}_ports"
+    pins = ", ".join(f".{pin.name}({pin.name})" for pin in config.pins)
+    waiver = "/* verilator lint_off UNUSEDSIGNAL */\n"
+    module = [f"module {name}({', '.join(ports)});", *lines, f"  {top} dut ({pins});", "endmodule", ""]
+    return f"{text}\n{waiver}" + "\n".join(module), name
