@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from .hdl import (
+    CONSTRAINTS,
     AnyBuildFields,
     AnyFields,
     CastConfig,
+    ConstraintFields,
     DecoderConfig,
     HadamardConfig,
+    HardwareConfig,
     TwoLevelConfig,
     TwoLevelDecoderConfig,
     configuration,
@@ -36,6 +39,7 @@ from .models.packing import pack, unpack
 from .models.two_level import TensorAmax, quantize_two_level
 from .spec import PROFILES as profiles
 from .spec import Hadamard, TwoLevelDecode, TwoLevelEncode, TwoLevelFields, is_two_level
+from .spec.catalogue import known_name
 from .spec.names import named_blocks
 from .tensors.saved import load, save
 
@@ -80,6 +84,14 @@ __all__ = [
     "verify",
     "verilate",
 ]
+
+
+class BuildRules(AnyBuildFields, ConstraintFields, total=False):
+    """Those of `AnyBuildFields`, and ``latency`` or ``frequency_mhz``, which choose ``registered_after``."""
+
+
+class HardwareRules(AnyFields, ConstraintFields, total=False):
+    """Those of `AnyFields`, and ``latency`` or ``frequency_mhz``, which choose ``registered_after``."""
 
 
 class QuantizingRules(Rules, TwoLevelFields, total=False):
@@ -242,7 +254,19 @@ def verilate(format: Any, profile: str | None = None, *, op: str = "encode", **r
     """
     from .sim import verilate_configuration
 
-    return verilate_configuration(configuration(op, format, profile, **rules))
+    return verilate_configuration(_configured(op, format, profile, rules))
+
+
+def _configured(op: str, format: Any, profile: str | None, rules: Mapping[str, Any]) -> HardwareConfig:
+    """The hardware that is meant, with the registers that are asked for."""
+    given = dict(rules)
+    asked = {name: given.pop(name) for name in CONSTRAINTS if name in given}
+    config = configuration(op, format, profile, **given)
+    if not asked:
+        return config
+    from .synth import constrained
+
+    return constrained(config, asked)
 
 
 def emit(
@@ -253,7 +277,7 @@ def emit(
     out: Path | str = "build",
     name: str | None = None,
     force: bool = False,
-    **rules: Unpack[AnyFields],
+    **rules: Unpack[HardwareRules],
 ) -> dict[str, Path]:
     """Write the Verilog of a converter and what belongs to it, below ``out``.
 
@@ -278,7 +302,7 @@ def emit(
     from .hdl import default_name, emit
     from .sim.self_checking import bench
 
-    config = configuration(op, format, profile, **rules)
+    config = _configured(op, format, profile, rules)
     top = default_name(config) if name is None else name
     return emit(config, out, top, bench=bench(config, top), force=force)
 
@@ -294,7 +318,7 @@ def verify(
     tensors: Iterable[tuple[str, np.ndarray]] | None = None,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
-    **rules: Unpack[AnyFields],
+    **rules: Unpack[HardwareRules],
 ) -> Verification:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit.
 
@@ -325,7 +349,7 @@ def verify(
     from .sim import verify
 
     return verify(
-        configuration(op, format, profile, **rules),
+        _configured(op, format, profile, rules),
         stimuli=stimuli,
         blocks=blocks,
         seed=seed,
@@ -347,7 +371,7 @@ def prove(
     solver: str = "bitwuzla",
     timeout: float = 900,
     force: bool = False,
-    **rules: Unpack[AnyFields],
+    **rules: Unpack[HardwareRules],
 ) -> Proof:
     """Prove that the emitted file, or a file of one's own, is right for every block.
 
@@ -378,7 +402,7 @@ def prove(
     from .proof import prove
 
     return prove(
-        configuration(op, format, profile, **rules),
+        _configured(op, format, profile, rules),
         rtl=rtl,
         name=name,
         out=out,
@@ -398,7 +422,7 @@ def synth(
     liberty: Path | str | None = None,
     stages: bool = True,
     force: bool = False,
-    **rules: Unpack[AnyBuildFields],
+    **rules: Unpack[BuildRules],
 ) -> Synthesis:
     """Synthesise a converter with Yosys for a target and count what it costs, as a whole and, with ``stages``, part by
     part.
@@ -424,9 +448,12 @@ def synth(
     mxcast.host.errors.ToolMissing
         without Yosys
     """
-    from .synth import synthesis
+    from .synth import TARGETS, synthesis
 
-    return synthesis.synth(format, target, profile=profile, op=op, liberty=liberty, stages=stages, force=force, **rules)
+    target = known_name("target", target, TARGETS)
+    given = {**rules} if isinstance(format, HardwareConfig) else {**rules, "target": TARGETS[target].optimized_as}
+    config = _configured(op, format, profile, given)
+    return synthesis.synth(config, target, liberty=liberty, stages=stages, force=force)
 
 
 def explore(

@@ -1,8 +1,8 @@
 """Measure what hardware of NVFP4 costs, in the order te: lanes, and the parts that all lanes share.
 
-python bench/two_level_cost.py             lanes of encoders and the parts of decoders, in some minutes
+python bench/two_level_cost.py             lanes of encoders and the parts of decoders, in a minute
 python bench/two_level_cost.py --shared    the shared parts of encoders too
-python bench/two_level_cost.py --whole     these and whole blocks of 16, in an hour
+python bench/two_level_cost.py --whole     these and whole blocks of 16, in ten minutes
 python bench/two_level_cost.py --render    only writes the table
 
 It writes records/two_level_cost.json, and the table at `<!-- nvfp4 cost -->` of docs/results.md, where that has one.
@@ -63,9 +63,19 @@ def measured(shared: bool, whole: bool) -> list[dict[str, Any]]:
     return rows
 
 
+def _of_product(row: dict[str, Any], rows: list[dict[str, Any]]) -> str | None:
+    """The LUTs of a whole encoder as a multiple of those of the form product, without random bits."""
+    if row["operation"] != "encode" or row["part"] != "whole":
+        return None
+    same = ("operation", "numbers", "part")
+    (product,) = (r for r in rows if r["form"] == TwoLevelForm.PRODUCT and all(r[key] == row[key] for key in same))
+    return f"{row['luts'] / product['luts']:.2f}x"
+
+
 def rendered(page: str, record: dict) -> str:
-    cells = [[row[name] or None for name in record["rows"][0]] for row in record["rows"]]
-    head = ["operation", "numbers", "form", "part", "LUTs", "LCs", "levels"]
+    rows = record["rows"]
+    cells = [[*(row[name] or None for name in rows[0]), _of_product(row, rows)] for row in rows if row["luts"]]
+    head = ["operation", "numbers", "form", "part", "LUTs", "LCs", "levels", "LUTs of product"]
     return filled(page, {"nvfp4 cost": table(head, cells, texts=4) + f"\npyosys {record['yosys']}, `{TARGET}`.\n"})
 
 

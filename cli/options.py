@@ -12,6 +12,7 @@ import typer
 from ..hdl import (
     BEST,
     CONFIGURATIONS,
+    CONSTRAINTS,
     DECODER_CHOICES,
     TWO_LEVEL_CHOICES,
     UNDER_TWO_LEVELS,
@@ -37,7 +38,7 @@ from ..spec.catalogue import excerpt, known_name, unknown_name
 from ..spec.ptx import FORMATS as PTX_FORMATS
 from ..spec.ptx import is_instruction
 from .output import Output
-from .settings import CONSTRAINTS, TABLES, Settings, constrained, read_settings
+from .settings import TABLES, Settings, read_settings
 
 __all__ = [
     "Config",
@@ -238,6 +239,8 @@ def request(
         if chosen := next((key for key in constraints if key in own), None):
             raise ValueError(f"{chosen} chooses registers: mxcast {usage.split()[0]} takes rules only")
     elif constraints:
+        from ..synth import constrained
+
         with output.progress("choosing the stage boundaries"):
             configs = tuple(constrained(one, constraints) for one in configs)
     if not allow_all and configs[0].alternatives:

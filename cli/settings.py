@@ -1,27 +1,22 @@
-"""Configuration files, and what they may ask of registers: TOML with the keys of the dataclasses."""
+"""Configuration files: TOML with the keys of the dataclasses."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from ..hdl import HardwareConfig, Microarchitecture
+from ..hdl import CONSTRAINTS, Microarchitecture
 from ..host.files import read_toml
 from ..spec import BlockFormat, Encode, block_format
 from ..spec.catalogue import excerpt, unknown_name
 from ..spec.identifiers import identifier
 
-__all__ = ["CONSTRAINTS", "Settings", "constrained", "read_settings"]
+__all__ = ["Settings", "read_settings"]
 
-CONSTRAINTS = ("latency", "frequency_mhz", "delays_of")
-"""Keys beside the fields of a configuration: cycles, a clock in MHz, and the target whose delays decide (ecp5)."""
 SETS = ("format", "block", "scale_rule", "registered_after")
 """Keys that take a list of names too: the modes of a converter, its stage boundaries with registers."""
-
-Config = TypeVar("Config", bound=HardwareConfig)
 
 TABLES = {
     "numerics": [*(f.name for f in dataclasses.fields(Encode)), "block_size", "operation"],
@@ -97,28 +92,3 @@ def _names(value: object) -> object:
 
 def _formats(names: str) -> list[BlockFormat]:
     return [block_format(name.strip()) for name in names.split(",")]
-
-
-def constrained(config: Config, constraints: dict[str, Any]) -> Config:
-    """The configuration with the stage boundaries that meet the constraints, which are what is recorded. Raises
-    ValueError and TypeError.
-    """
-    if not constraints:
-        return config
-    if constraints.keys() == {"delays_of"}:
-        raise ValueError("delays_of says whose delays count: give latency or frequency_mhz too")
-    if config.latency:
-        raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
-    latency, frequency = constraints.get("latency"), constraints.get("frequency_mhz")
-    if latency is not None and not isinstance(latency, int):
-        raise TypeError(f"latency must be a number of cycles, not {excerpt(latency)}")
-    if frequency is not None:
-        try:
-            given, frequency = frequency, float(frequency)
-        except (ValueError, OverflowError):
-            raise TypeError(f"frequency_mhz must be a number, not {excerpt(frequency)}") from None
-        if not math.isfinite(frequency):
-            raise ValueError(f"frequency_mhz must be a finite number, not {excerpt(given)}")
-    from ..synth.pipeline import pipelined
-
-    return pipelined(config, latency=latency, frequency_mhz=frequency, target=str(constraints.get("delays_of", "ecp5")))

@@ -59,7 +59,7 @@ def plots(rows: list[dict], folder: Path, name: str) -> list[Path]:
         from matplotlib.figure import Figure
         from matplotlib.ticker import StrMethodFormatter
     except ImportError:
-        raise ToolError("plots need matplotlib: pip install 'mxcast[explore]'") from None
+        raise ToolError("plots need matplotlib: pip install '.[explore]' in a checkout of mxcast") from None
 
     up, better = upright(rows)
     formats, targets = values(shown, "format"), values(shown, "target")

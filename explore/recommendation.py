@@ -1,53 +1,70 @@
-"""What a reader of a report would build: the standard choices, the smallest and the most accurate point."""
+"""What to build, of the points of a sweep: one for each format and target, the standard choices, and the smallest."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from html import escape
+from collections.abc import Iterable, Sequence
 
+from .columns import NAMED, TEXTS, varies
 from .scatter import values
 
-__all__ = ["recommendation"]
+__all__ = ["named", "recommended"]
 
 STANDARD = ("ocp", "nvidia", "te")
 """Profiles that others are likely to expect, the usual one first."""
 MOST = 12
-"""Formats and targets with a line of their own."""
+"""Formats and targets with a sentence of their own."""
+WITHIN = 0.5
+"""dB below the most accurate point, within which the smallest is recommended: a twelfth of a bit."""
+PLACE = ("format", "target")
 
 
-def recommendation(rows: Sequence[dict], name: Callable[[dict], str]) -> str:
-    """HTML: a line for each format and target among points that are done; ``name`` tells a point from the others.
+def named(row: dict, keys: Iterable[str]) -> str:
+    """The values that tell a point from others."""
+    parts = (
+        f"{TEXTS[key]} {row[key]}" if key in NAMED else str(row[key]) for key in keys if row.get(key) not in (None, "")
+    )
+    return " · ".join(parts) or str(row["format"])
+
+
+def recommended(rows: Sequence[dict]) -> list[tuple[str, str]]:
+    """Of points that are done, for each format and target what it is about, and a sentence.
 
     Of points that are equal in what is asked for, the smallest counts, then the first.
     """
+    keys = [key for key in TEXTS if varies(rows, key) and key not in PLACE]
     groups = [
-        (format, target, [row for row in rows if (row["format"], row["target"]) == (format, target)])
+        (f"{format}, {target}", [row for row in rows if (row["format"], row["target"]) == (format, target)])
         for format in values(rows, "format")
         for target in values(rows, "target")
     ]
-    groups = [group for group in groups if any(row["luts"] is not None for row in group[2])]
-    lines = [
-        f"<li><strong>{escape(format)}, {escape(target)}</strong>: {escape(_line(group, name))}.</li>"
-        for format, target, group in groups[:MOST]
-    ]
-    if len(groups) > MOST:
-        lines.append(f"<li>{len(groups) - MOST} more: choose one below.</li>")
-    return f'<ul class="recommendation">{"".join(lines)}</ul>' if lines else ""
+    built = [(about, [row for row in group if row["luts"] is not None]) for about, group in groups]
+    found = [(about, _sentence(group, keys)) for about, group in built if group]
+    if len(found) > MOST:
+        return [*found[:MOST], (f"{len(found) - MOST} more", "choose one below.")]
+    return found
 
 
-def _line(group: Sequence[dict], name: Callable[[dict], str]) -> str:
-    built = sorted((row for row in group if row["luts"] is not None), key=lambda row: row["luts"])
+def _sentence(group: Sequence[dict], keys: Sequence[str]) -> str:
+    ordered = sorted(group, key=lambda row: row["luts"])
+    judged = [row for row in ordered if row["sqnr_db"] is not None and not math.isnan(row["sqnr_db"])]
     parts = []
-    standard = [next((row for row in built if row["profile"] == profile), None) for profile in STANDARD]
-    if found := [f"{row['profile']} ({_figures(row)})" for row in standard if row]:
-        parts.append(f"standard {'choice' if len(found) == 1 else 'choices'} {', '.join(found)}")
-    parts.append(f"smallest {name(built[0])} ({_figures(built[0])})")
-    judged = [row for row in built if row["sqnr_db"] is not None and not math.isnan(row["sqnr_db"])]
     if judged and len({row["sqnr_db"] for row in judged}) > 1:
         best = max(judged, key=lambda row: row["sqnr_db"])
-        parts.append(f"most accurate {name(best)} ({_figures(best)})")
-    return "; ".join(parts)
+        chosen = next(row for row in judged if row is best or row["sqnr_db"] >= best["sqnr_db"] - WITHIN)
+        unless = "unless your software expects other rules"
+        if chosen is best:
+            parts.append(f"build {named(best, keys)} ({_figures(best)}), the most accurate, {unless}")
+        else:
+            parts.append(
+                f"build {named(chosen, keys)} ({_figures(chosen)}), the smallest within {WITHIN:g} dB of the most "
+                f"accurate, {named(best, keys)} ({_figures(best)}), {unless}"
+            )
+    standard = [next((row for row in ordered if row["profile"] == profile), None) for profile in STANDARD]
+    if found := [f"{row['profile']} ({_figures(row)})" for row in standard if row]:
+        parts.append(f"standard {'choice' if len(found) == 1 else 'choices'} {', '.join(found)}")
+    parts.append(f"smallest {named(ordered[0], keys)} ({_figures(ordered[0])})")
+    return "; ".join(parts) + "."
 
 
 def _figures(row: dict) -> str:

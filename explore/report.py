@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from .columns import BUILT, FIGURES, GROUPS, NAMED, NAMES, TEXTS, Column, known_figures, shown_figures, varies
-from .recommendation import recommendation
+from .columns import BUILT, FIGURES, GROUPS, NAMES, TEXTS, Column, known_figures, shown_figures, varies
+from .recommendation import named, recommended
 from .scatter import COLOURS, DARK, HEIGHT, SPAN, STEP, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
 
 __all__ = ["report"]
@@ -41,9 +41,6 @@ ABLATION = {
 }
 SIGNED = {"luts": "+,.0f", "percent": "+.1f", "levels": "+.0f", "sqnr_db": "+.2f", "most_db": "+.2f"}
 
-
-PLACE = ("format", "target")
-"""What the recommendation has a line for each of."""
 
 HEADINGS = {"description": "Design space", "device": "Place and route on"}
 """Of the method, where the key is none."""
@@ -76,13 +73,13 @@ def report(
         "title": escape(f"mxcast explore: {method.get('sweep', 'a sweep')}"),
         "colours": _variables(COLOURS),
         "dark": _variables(DARK),
-        "recommendation": recommendation(done, lambda row: _name(row, [k for k in texts if k not in PLACE])),
+        "recommendation": _recommendation(done),
         "lead": _lead(done, failed, method.get("objectives", []), missing, sum(left_out.values())),
         "filters": "".join(_select(key, values(done, key)) for key in GROUPS if len(values(done, key)) > 1),
         "legend": _legend(done),
         "size": f"0 0 {WIDTH} {HEIGHT}",
         "scatter": scatter(
-            done, [_name(row, texts) for row in done], (_label(_of("luts")), _label(_of(upright(done)[0])))
+            done, [named(row, texts) for row in done], (_label(_of("luts")), _label(_of(upright(done)[0])))
         ),
         "same": _same(done, texts, figures),
         "table": _points(done, texts, figures),
@@ -94,6 +91,11 @@ def report(
         "data": _json(done, figures, tensors if len(tensors) > 1 else []),
     }
     return TEMPLATE.render(parts)
+
+
+def _recommendation(done: list[dict]) -> str:
+    lines = [f"<li><strong>{escape(about)}</strong>: {escape(text)}</li>" for about, text in recommended(done)]
+    return f'<ul class="recommendation">{"".join(lines)}</ul>' if lines else ""
 
 
 def _variables(colours: Sequence[str]) -> str:
@@ -110,14 +112,6 @@ def _label(column: Column) -> str:
 
 def _heading(key: str) -> str:
     return HEADINGS.get(key, key.replace("_", " ").capitalize())
-
-
-def _name(row: dict, keys: Iterable[str]) -> str:
-    """The values that tell a point from others."""
-    said = (
-        f"{TEXTS[key]} {row[key]}" if key in NAMED else str(row[key]) for key in keys if row.get(key) not in (None, "")
-    )
-    return " · ".join(said) or str(row["format"])
 
 
 def _number(value: float | None, form: str, factor: float = 1) -> str:
@@ -256,7 +250,7 @@ def _failures(rows: list[dict], keys: Sequence[str]) -> str:
     if not rows:
         return ""
     found = "\n".join(
-        f"<details><summary><code>{escape(row['id'])}</code> {escape(_name(row, keys))}: "
+        f"<details><summary><code>{escape(row['id'])}</code> {escape(named(row, keys))}: "
         f"{_text(row['error'])}</summary>"
         f'<p><code class="command">{_text(row["emit"])}</code></p>{_log(row["log"])}</details>'
         for row in rows

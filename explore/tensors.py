@@ -20,7 +20,7 @@ SEED = 1
 """Of the distributions."""
 COUNT = 1 << 18
 """Numbers of each."""
-ADVICE = "pip install 'mxcast[files]'"
+ADVICE = "pip install '.[files]' in a checkout of mxcast"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -28,6 +28,7 @@ from .architecture import (
 from .boundaries import stages
 from .config import (
     CONFIGURATIONS,
+    CONSTRAINTS,
     UNDER_TWO_LEVELS,
     AnyBuildFields,
     AnyFields,
@@ -35,6 +36,7 @@ from .config import (
     BuildFields,
     CastConfig,
     CastHardwareFields,
+    ConstraintFields,
     ConverterConfig,
     ConverterFields,
     DecoderConfig,
@@ -78,6 +80,7 @@ __all__ = [
     "BEST_DECODERS",
     "CHOICES",
     "CONFIGURATIONS",
+    "CONSTRAINTS",
     "DECODER_CHOICES",
     "GENERIC",
     "TWO_LEVEL_CHOICES",
@@ -94,6 +97,7 @@ __all__ = [
     "CastConfig",
     "CastHardwareFields",
     "Caster",
+    "ConstraintFields",
     "ConverterConfig",
     "ConverterFields",
     "DecoderArchitecture",

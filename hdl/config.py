@@ -69,6 +69,7 @@ from .threshold_row import row_ports
 
 __all__ = [
     "CONFIGURATIONS",
+    "CONSTRAINTS",
     "UNDER_TWO_LEVELS",
     "AnyBuildFields",
     "AnyFields",
@@ -76,6 +77,7 @@ __all__ = [
     "BuildFields",
     "CastConfig",
     "CastHardwareFields",
+    "ConstraintFields",
     "ConverterConfig",
     "ConverterFields",
     "DecoderConfig",
@@ -172,6 +174,19 @@ class HadamardFields(TypedDict, total=False):
 
 class AnyBuildFields(BuildFields, DecodeFields, DecoderArchitectureFields, CastFields, total=False):
     """Fields of any operation, and of its hardware but ``target``."""
+
+
+class ConstraintFields(TypedDict, total=False):
+    """What is asked of registers in place of ``registered_after`` (`synth.constrained`)."""
+
+    latency: int
+    """Clock cycles."""
+    frequency_mhz: float
+    delays_of: str
+    """The target whose delays count; ``ecp5`` unless given."""
+
+
+CONSTRAINTS = tuple(ConstraintFields.__annotations__)
 
 
 class AnyFields(AnyBuildFields, total=False):
@@ -855,7 +870,8 @@ def configuration(op: str, format: AnyFormat, profile: str | None = None, **fiel
     >>> configuration("cast", "ue8m0", "ptx").numerics.subject
     'fp32_to_e8m0'
     """
-    op = known_name("operation", op, CONFIGURATIONS)
+    if op not in CONFIGURATIONS:
+        op = known_name("operation", op, [name for name in CONFIGURATIONS if name not in UNDER_TWO_LEVELS.values()])
     if is_two_level(format.numerics if isinstance(format, HardwareConfig) else format):
         op = UNDER_TWO_LEVELS.get(op, op)
     if isinstance(format, HardwareConfig) and format.numerics.name != op:

@@ -206,7 +206,8 @@ def connections(asked: PortMap, ports: Mapping[str, Port], top: str, operation: 
         if missing := [place for place, bit in enumerate(bits) if bit is None]:
             what = f"the input {name}" if len(missing) == len(bits) else f"bit {missing[0]} of the input {name}"
             raise ValueError(
-                f"nothing drives {what} of {top}: map it, or give it a constant ({name}=0), or clk={name}, rst={name}"
+                f"nothing drives {what} of {top}: map it, make it a constant ({name}=0), the clock (clk={name}) or the "
+                f"reset (rst={name})"
             )
     inputs = {name: [bit for bit in bits if bit is not None] for name, bits in driven.items()}
     return Connections(inputs=inputs, outputs=outputs)

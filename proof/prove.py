@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,7 +143,8 @@ def prove(
     is proved, cells and all. A file with registers is proved as a whole where it is a pipeline of ``latency`` clock
     cycles (see `pipeline.combinational`), which is that of the configuration where that has registers; valid and ready
     are checked besides (see `handshake`). ``timeout``, in seconds, is that of each question. The questions, with the
-    outcome, stay beside the Verilog, in ``proof/``. ``progress`` is told what is done next.
+    outcome, stay in ``proof/`` beside the Verilog, and those of a file ``rtl`` in ``FILE-CONFIGURATION/proof/`` there.
+    ``progress`` is told what is done next.
 
     A file ``rtl`` goes through a preprocessor first; where its text depends on macros by which tools make themselves
     known, every text is proved. What no proof can be trusted with is an objection (see `gate`). A file that passes is
@@ -167,11 +169,13 @@ def prove(
         verilog, name = Path(rtl), name or Path(rtl).stem
         say("reading the Verilog")
         texts = readings([verilog], [verilog.parent])
-    beside = verilog.parent.parent if verilog.parent.name == "rtl" else verilog.parent
-    folder = beside / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
+    own = verilog.parent.parent if verilog.parent.name == "rtl" else verilog.parent
+    if rtl is not None:  # what a file is not is no news of the emitted one
+        own /= f"{verilog.stem}-{config.config_id}"
+    folder = own / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
     latency = _latency(config, latency, netlist)
     with claimed(folder):
-        (folder / "counterexample.npz").unlink(missing_ok=True)  # of an earlier file
+        _clear(folder)
         proof = Proof(
             config=config,
             verilog=verilog,
@@ -325,6 +329,15 @@ class _Asker:
                 raise
             argument.remark = f"{error}: asked as a whole"
             return whole(config, design)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what an earlier proof has left; answers of solvers are kept elsewhere."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _latency(config: HardwareConfig, given: int, netlist: str | None) -> int:

@@ -13,7 +13,7 @@ __all__ = ["Node", "load_slang", "slang_version"]
 Node: TypeAlias = Any
 """A symbol, statement, expression or piece of syntax of pyslang, whose stubs do not say which has what."""
 
-ADVICE = "pip install 'mxcast[proof]'"
+ADVICE = "pip install '.[proof]' in a checkout of mxcast"
 
 
 def slang_version() -> str:

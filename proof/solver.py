@@ -19,7 +19,7 @@ __all__ = ["SOLVERS", "Answer", "solve", "solver_version"]
 SOLVERS = {
     "bitwuzla": (
         "bitwuzla",
-        "pip install 'mxcast[proof]'",
+        "pip install '.[proof]' in a checkout of mxcast",
         """
 import sys, bitwuzla
 options = bitwuzla.Options()

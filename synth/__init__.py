@@ -1,6 +1,7 @@
 """What it costs: Yosys and nextpnr in child processes, and reports of what they make."""
 
 from ..host.callable_package import callable_package
+from .constraints import constrained
 from .netlist import Cost
 from .pipeline import DELAYS, Plan, pipelined, plan
 from .pnr import PlaceAndRoute, place_and_route, place_and_route_all
@@ -16,6 +17,7 @@ __all__ = [
     "Plan",
     "Synthesis",
     "Target",
+    "constrained",
     "pipelined",
     "place_and_route",
     "place_and_route_all",

@@ -17,7 +17,7 @@ from .devices import Device
 
 __all__ = ["DoesNotFit", "Routed", "nextpnr_version", "route"]
 
-ADVICE = "pip install 'mxcast[pnr]'"
+ADVICE = "pip install '.[pnr]' in a checkout of mxcast"
 RUNNER = "import sys, {module}; sys.exit({module}.run_{program}(sys.argv[1:]))"
 
 

@@ -113,8 +113,7 @@ def plan(
         if frequency_mhz is not None:
             raise ValueError(
                 f"no choice of stage boundaries reaches {frequency_mhz} MHz on {target}: by the estimate registers "
-                "everywhere give "
-                f"{1000 / best[0]:.0f}"
+                f"everywhere give {1000 / best[0]:.0f} MHz"
             )
     return Plan(places=best[1], period=best[0], target=target)
 

@@ -62,9 +62,6 @@ STAGES_OF = {
 }
 """By the name of the operation."""
 
-MAPPED_APART = ("two_level_encode",)
-"""Operations whose parts are mapped one by one, each kind once, as the whole takes the mapper half an hour."""
-
 TOP = "converter"
 
 
@@ -77,7 +74,7 @@ class Synthesis:
     liberty: str | None = None
     """Name of the Liberty file whose cells it is made of."""
     whole: Cost
-    """The whole converter, flattened; before mapping, or after it (`MAPPED_APART`)."""
+    """The whole converter, flattened."""
     stages: dict[str, Cost]
     """One of each of `STAGES_OF` that the converter has, on its own; they do not add up to the whole, which is
     optimised across their borders. Empty unless asked for."""
@@ -146,17 +143,16 @@ def synth(
     modules = {
         name: f"{TOP}_{module}"
         for name, module in STAGES_OF[config.numerics.name].items()
-        if f"module {TOP}_{module}(" in text
+        if stages and f"module {TOP}_{module}(" in text
     }
-    apart = tuple(modules.values()) if config.numerics.name in MAPPED_APART else ()
     with refreshed(force):
         return Synthesis(
             config=config,
             target=target,
             liberty=None if liberty is None else Path(liberty).name,
-            whole=cost_of(text, TOP, chosen, apart),
+            whole=cost_of(text, TOP, chosen),
             yosys=yosys_version(),
-            stages={name: cost_of(text, module, chosen) for name, module in modules.items() if stages},
+            stages={name: cost_of(text, module, chosen) for name, module in modules.items()},
         )
 
 
@@ -185,27 +181,23 @@ def modules_of(config: HardwareConfig) -> str:
     return body(verilog(config, TOP))
 
 
-def cost_of(text: str, top: str, target: Target, apart: Sequence[str] = ()) -> Cost:
-    """Cost of module ``top`` of a Verilog file, of which the modules ``apart`` are mapped one by one; script and log
-    stay in the cache.
-    """
-    keep = [f"setattr -mod -set keep_hierarchy 1 {' '.join(apart)}"] if apart else []
+def cost_of(text: str, top: str, target: Target) -> Cost:
+    """Cost of module ``top`` of a Verilog file; script and log stay in the cache."""
 
     def compute(folder: Path) -> dict:
         (folder / "converter.v").write_text(text)
         if target.library is not None:
             (folder / LIBRARY).write_text(target.library)
         netlist, statistics = run(
-            ["read_verilog converter.v", *keep, target.script.format(top=top), OPENED], folder, target.estimate
+            ["read_verilog converter.v", target.script.format(top=top), OPENED], folder, target.estimate
         )
         found = cost(netlist, statistics, top, target)
-        # a module that is mapped by itself has a longest path of its own
-        if target.timed and not keep and "keep_hierarchy" not in text:
+        if target.timed and "keep_hierarchy" not in text:  # otherwise each module has a longest path of its own
             found = replace(found, delay_ps=delay_ps((folder / "yosys.log").read_text()))
         if top == TOP and not found.luts:
             raise ToolError("Yosys left no LUT of the converter: the synthesis has gone wrong")
         (folder / "netlist.json").unlink()  # large, and made again by the script beside it
         return found.to_dict()
 
-    kept = kept_result("synth", [text, top, target.identity, yosys_version(), *keep], compute)
+    kept = kept_result("synth", [text, top, target.identity, yosys_version()], compute)
     return Cost(**cast("dict[str, Any]", kept))

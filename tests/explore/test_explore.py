@@ -245,7 +245,7 @@ jobs.measured = counting
 
 def test_a_missing_tool_is_said_before_any_job(cache, monkeypatch):
     def missing():
-        raise ToolError("Yosys is missing: pip install 'mxcast[synth]'")
+        raise ToolError("Yosys is missing: pip install '.[synth]' in a checkout of mxcast")
 
     monkeypatch.setattr(jobs, "yosys_version", missing)
     with pytest.raises(ToolError, match="Yosys is missing"):

@@ -141,7 +141,7 @@ def test_no_points(tmp_path) -> None:
 
 def test_without_matplotlib(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ToolError, match=r"pip install 'mxcast\[explore\]'"):
+    with pytest.raises(ToolError, match=r"pip install '.\[explore\]' in a checkout"):
         plots([point(1)], tmp_path, "a")
     assert not list(tmp_path.iterdir())
 

@@ -115,7 +115,7 @@ def recommended(rows: list[dict]) -> list[str]:
 
 
 def test_what_to_build_is_said_first() -> None:
-    """For each format and target: what others expect, the smallest, the most accurate; the cheaper of two equals."""
+    """For each format and target: one point with the reason, what others expect, and the smallest."""
     rows = [
         point(1, luts=1800, sqnr_db=31.0),
         point(2, luts=1755, sqnr_db=31.54),
@@ -126,10 +126,15 @@ def test_what_to_build_is_said_first() -> None:
         failure(7),
     ]
     assert recommended(rows) == [
-        "mxfp8_e4m3, xcu: standard choices ocp (1,755 LUTs, 31.5 dB), nvidia (1,959 LUTs, 32.0 dB); "
-        "smallest rceil (900 LUTs, 25.0 dB); most accurate nvidia · ceil (1,959 LUTs, 32.0 dB).",
+        "mxfp8_e4m3, xcu: build ocp · floor (1,755 LUTs, 31.5 dB), the smallest within 0.5 dB of the most accurate, "
+        "nvidia · ceil (1,959 LUTs, 32.0 dB), unless your software expects other rules; "
+        "standard choices ocp (1,755 LUTs, 31.5 dB), nvidia (1,959 LUTs, 32.0 dB); smallest rceil (900 LUTs, 25.0 dB).",
         "mxfp8_e4m3, ecp5: standard choice ocp (3,000 LUTs, 30.0 dB); smallest ocp · floor (3,000 LUTs, 30.0 dB).",
     ]
+    rows[2]["sqnr_db"] = rows[3]["sqnr_db"] = 32.1
+    assert recommended(rows)[0].startswith(
+        "mxfp8_e4m3, xcu: build nvidia · ceil (1,959 LUTs, 32.1 dB), the most accurate, unless your software expects"
+    )
     page = report(rows, [], METHOD)
     assert page.index("standard choices") < page.index("points: ") < page.index('id="controls"')
     assert '<a href="explore.csv">' in page and '<a href="explore.json">' in page

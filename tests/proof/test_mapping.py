@@ -74,12 +74,14 @@ def test_a_port_of_the_same_name_needs_no_entry():
         (
             {"x": "d"},
             ports(d=64, mode=2),
-            "nothing drives the input mode of top: map it, or give it a constant (mode=0), or clk=mode, rst=mode",
+            "nothing drives the input mode of top: map it, make it a constant (mode=0), "
+            "the clock (clk=mode) or the reset (rst=mode)",
         ),
         (
             {"x": "d[63:0]"},
             ports(d=65),
-            "nothing drives bit 64 of the input d of top: map it, or give it a constant (d=0), or clk=d, rst=d",
+            "nothing drives bit 64 of the input d of top: map it, make it a constant (d=0), "
+            "the clock (clk=d) or the reset (rst=d)",
         ),
         ({"x": "a:a"}, ports(a=32), "bit 0 of the input a of top is mapped twice"),
         ({"x": "d", "en": 2}, ports(d=64, en=1), "2 does not fit the 1 bit of en"),

@@ -199,7 +199,7 @@ def with_element(fields: dict):
         ({"source": "tf32"}, "unknown source 'tf32': did you mean 'fp32'?"),
         ({"block": "nvfp4"}, "nvfp4 has the scale format e4m3: encode takes only E8M0 scales"),
         ({"block": "fp4_ue5m3"}, "fp4_ue5m3 has the scale format ue5m3: encode takes only E8M0 scales"),
-        ({"block": "mx9"}, "mx9 has a field for every 2 elements: encode takes only E8M0 scales"),
+        ({"block": "mx9"}, "mx9 has a second scale within a block: encode takes only E8M0 scales"),
         (
             {
                 "block": dataclasses.replace(

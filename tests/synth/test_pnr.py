@@ -228,7 +228,7 @@ def test_nextpnr_is_missing(cache, monkeypatch):
     monkeypatch.setattr(child, "version", nothing)
     with pytest.raises(ToolError) as error:
         place_and_route(CONFIG)
-    assert str(error.value) == "nextpnr-ecp5 is missing: pip install 'mxcast[pnr]'"
+    assert str(error.value) == "nextpnr-ecp5 is missing: pip install '.[pnr]' in a checkout of mxcast"
     assert not list(cache.rglob("script.ys"))  # before anything is synthesised
 
 

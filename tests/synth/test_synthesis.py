@@ -223,7 +223,7 @@ def test_a_real_synthesis(cache, formats, rules):
         <= sum(p.levels for p in found.stages.values())
     )
     assert found.stages["tree"].levels >= 2 * (lanes.bit_length() - 1)
-    scripts = {path.read_text().splitlines()[1] for path in cache.rglob("script.ys")}
+    scripts = {path.read_text().splitlines()[2] for path in cache.rglob("script.ys")}
     tops = [synthesis.TOP, *(f"{synthesis.TOP}_{STAGES[name]}" for name in found.stages)]
     assert scripts == {TARGETS["lut4"].script.format(top=top) for top in tops}
 

@@ -65,6 +65,7 @@ def test_a_scale_unit(tmp_path):
 def test_what_is_kept(tmp_path):
     synthesise(tmp_path, AND6, "t", "lut6")
     assert (tmp_path / "script.ys").read_text().splitlines() == [
+        "scratchpad -set abc9.verify false",
         "read_verilog t.v",
         "synth -lut 6 -flatten -top t",
         "tee -q -o stat.json stat -json",
@@ -130,5 +131,5 @@ def test_pyosys_is_missing(tmp_path, cache, monkeypatch):
     for call in (yosys_version, lambda: run(["help"], tmp_path), lambda: synth(converter_config("e2m1"), "lut6")):
         with pytest.raises(ToolError) as error:
             call()
-        assert str(error.value) == "Yosys is missing: pip install 'mxcast[synth]'"
+        assert str(error.value) == "Yosys is missing: pip install '.[synth]' in a checkout of mxcast"
     assert not list(tmp_path.glob("*.ys"))

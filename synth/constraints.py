@@ -1,0 +1,38 @@
+"""What is asked of registers, a number of cycles or a clock: a configuration with the stage boundaries for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from ..hdl import HardwareConfig
+from ..spec.catalogue import excerpt
+from .pipeline import pipelined
+
+__all__ = ["constrained"]
+
+Config = TypeVar("Config", bound=HardwareConfig)
+
+
+def constrained(config: Config, constraints: Mapping[str, Any]) -> Config:
+    """The configuration with the stage boundaries that meet the constraints (`hdl.ConstraintFields`); they are what is
+    recorded. Raises ValueError and TypeError for those that cannot be met.
+    """
+    if not constraints:
+        return config
+    if constraints.keys() == {"delays_of"}:
+        raise ValueError("delays_of says whose delays count: give latency or frequency_mhz too")
+    if config.latency:
+        raise ValueError(f"registered_after names the stage boundaries: leave out {' and '.join(constraints)}")
+    latency, frequency = constraints.get("latency"), constraints.get("frequency_mhz")
+    if latency is not None and not isinstance(latency, int):
+        raise TypeError(f"latency must be a number of cycles, not {excerpt(latency)}")
+    if frequency is not None:
+        try:
+            given, frequency = frequency, float(frequency)
+        except (ValueError, OverflowError):
+            raise TypeError(f"frequency_mhz must be a number, not {excerpt(frequency)}") from None
+        if not math.isfinite(frequency):
+            raise ValueError(f"frequency_mhz must be a finite number, not {excerpt(given)}")
+    return pipelined(config, latency=latency, frequency_mhz=frequency, target=str(constraints.get("delays_of", "ecp5")))
