@@ -1,0 +1,116 @@
+"""In which order codes of four bits stand: a profile of a tensor along its lines against profiles of other tensors.
+
+A block has the same codes in whatever order they stand, so that nothing in one tensor tells. But the places in a line
+are channels that other tensors have too: a normalisation in front has a weight for each of them, and a layer before
+a line. Channels that are large here are large, or small, there. Lines are not packed, and what is not quantized is not
+either: so their profiles are right in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+import numpy as np
+
+from ..models.packing import PACKINGS
+from ..models.source import widen
+from ..spec.layouts import PACKED_BITS, Packing
+from .containers import CONVERTED, Stored
+from .suspicions import Judged, Kind, Suspicion
+from .tally import LONGEST, Profile
+
+__all__ = ["suspicions_of_code_order"]
+
+FOUR_BITS = tuple(packing for packing, bits in PACKED_BITS.items() if bits == (4,))
+SURE, LITTLE = 7.0, 4.0
+"""Correlations, in standard deviations of those of unrelated profiles (Fisher's z). In MiniLM the right order of most
+tensors has 8 to 25 with one of the others, and a wrong order at most 4 with each of all 120.
+"""
+FEWEST = 32
+"""Places that a correlation needs."""
+MOST_PROFILES = 256
+"""Other tensors of one length."""
+MOST_NUMBERS = 1 << 22
+"""Of a tensor that is not quantized, which a profile is made of."""
+
+
+def suspicions_of_code_order(judged: Sequence[Judged], others: Mapping[str, Stored]) -> Iterator[Suspicion]:
+    """Tensors whose codes stand in another order than their layout has.
+
+    Parameters
+    ----------
+    judged : the quantized tensors of a file
+    others : what else the file has
+    """
+    ordered = [one for one in judged if one.layout.packing in FOUR_BITS and one.tally.columns]
+    lengths = {_length(one) for one in ordered}
+    profiles = {length: list(islice(_profiles(length, judged, others), MOST_PROFILES)) for length in lengths}
+    for one in ordered:
+        own = one.tally.columns.logarithms if one.tally.columns else np.empty(0)
+        width, declared = one.layout.width, one.layout.packing
+        strongest = {}
+        for packing in FOUR_BITS:
+            read = own.reshape(-1, width)[:, _places(declared, packing, width)].reshape(-1)
+            related = (
+                (abs(_correlation(read, profile)), name) for name, profile in profiles[_length(one)] if name != one.name
+            )
+            strongest[packing] = max(related, default=(0.0, ""))
+        best = max(strongest, key=lambda packing: strongest[packing][0])
+        (most, name), (least, _) = strongest[best], strongest[declared]
+        if most >= SURE and least <= LITTLE:
+            yield one.suspicion(
+                Kind.CODE_ORDER,
+                f"the codes seem to stand in the order {best}, not {declared}: then magnitudes along a line go with "
+                f"those of {name!r}, {most:.1f} standard deviations from chance, and {least:.1f} as declared",
+                {str(packing): z for packing, (z, _) in strongest.items()},
+            )
+
+
+def _length(one: Judged) -> int:
+    return one.stored.shape[2] * one.layout.width
+
+
+def _places(declared: Packing, other: Packing, width: int) -> np.ndarray:
+    """Where each code of a block stands in the declared order, when bytes are read in the other one."""
+    places = np.arange(width, dtype=np.uint8)
+    low, high = (PACKINGS[other][1](PACKINGS[declared][0](part[None])) for part in (places & 15, places >> 4))
+    return (low | high << 4)[0]
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Of two profiles, in standard deviations of the correlation of unrelated ones."""
+    known = np.isfinite(a) & np.isfinite(b)
+    if np.count_nonzero(known) < FEWEST:
+        return 0.0
+    a, b = a[known] - a[known].mean(), b[known] - b[known].mean()
+    both = np.sqrt(a @ a * (b @ b))
+    r = float(np.clip(a @ b / both, -0.999999, 0.999999)) if both else 0.0
+    return float(np.arctanh(r) * np.sqrt(len(a) - 3))
+
+
+def _profiles(length: int, judged: Sequence[Judged], others: Mapping[str, Stored]) -> Iterator[tuple[str, np.ndarray]]:
+    """What is known of so many channels, whatever the order of codes."""
+    for name, stored in others.items():
+        if stored.dtype in CONVERTED and 0 < len(stored.shape) < 3 and length in stored.shape:
+            yield from ((name, profile) for profile in _of_numbers(stored, length))
+    for one in judged:
+        if one.tally.lines and one.stored.shape[1] == length:
+            yield one.name, one.tally.lines.logarithms
+
+
+def _of_numbers(stored: Stored, length: int) -> Iterator[np.ndarray]:
+    """Of a vector, or of the columns and the lines of a matrix of which enough fits `MOST_NUMBERS`."""
+    lines, places = stored.shape if len(stored.shape) == 2 else (1, *stored.shape)
+    if not 0 < places <= min(LONGEST, MOST_NUMBERS) or not lines:
+        return
+    step = -(-lines * places // MOST_NUMBERS)
+    chosen = stored.data.reshape(lines, places)[::step]
+    with np.errstate(invalid="ignore", over="ignore"):
+        numbers = widen(np.ascontiguousarray(chosen), np.empty(chosen.shape, np.uint32)).view(np.float32)
+        squares = np.nan_to_num(np.square(numbers.astype(np.float64)), posinf=0)
+    for axis, size, is_whole in ((0, places, True), (1, lines, step == 1)):
+        if size == length and is_whole and squares.shape[axis] and (axis == 0 or lines > 1):
+            profile = Profile(size)
+            profile.add(slice(None), squares.sum(axis=axis), squares.shape[axis])
+            yield profile.logarithms
