@@ -63,7 +63,7 @@ def inspect(
     if report is not None:
         from ..host.files import write_whole
 
-        write_whole(report, PAGES[report.suffix](found))
+        write_whole(report, PAGES[report.suffix](found).encode("utf-8", "backslashreplace"))
         output.say(f"wrote {report}")
     output.document({**found.to_dict(), "report": None if report is None else str(report)})
     if found.suspicions:

@@ -144,16 +144,23 @@ def inspect_file(
     inspected: list[InspectedTensor] = []
     judged: list[Judged] = []
     for done, tensor in enumerate(found, start=1):
-        one = None if tensor.is_ambiguous else _judged(tensor, whole)
+        try:
+            one = None if tensor.is_ambiguous else _judged(tensor, whole)
+        except ValueError as error:
+            raise ValueError(f"tensor {tensor.name!r} of {path}: {error}") from None
         if one:
             judged.append(one)
-            _release(tensor)
         inspected.append(_inspected(tensor, one))
         if progress:
             progress(done, len(found))
     taken = {array for tensor in found for array in tensor.arrays}
     others = {name: stored for name, stored in contents.tensors.items() if name not in taken}
-    found_wrong = [suspicion for one in judged for suspicion in suspicions(one)]
+    found_wrong = [
+        Suspicion(kind=Kind.CONTRADICTION, tensor=tensor.name, sentence=tensor.contradiction, figures={})
+        for tensor in found
+        if tensor.contradiction
+    ]
+    found_wrong += [suspicion for one in judged for suspicion in suspicions(one)]
     found_wrong += [*suspicions_of_code_order(judged, others), *_of_fused_layers(judged)]
     return Inspection(path=path, tensors=tuple(inspected), others=tuple(others), suspicions=tuple(found_wrong))
 
@@ -165,12 +172,6 @@ def _judged(tensor: Recognised, whole: bool) -> Judged | None:
         return None
     stored = StoredBlocks(tensor.arrays, layout, tensor.name)
     return Judged(tensor=tensor, stored=stored, tally=tallied(stored, whole))
-
-
-def _release(tensor: Recognised) -> None:
-    """Give back the memory of a file that has been read."""
-    for stored in tensor.arrays.values():
-        stored.release(0, stored.data.size)
 
 
 def _inspected(tensor: Recognised, judged: Judged | None) -> InspectedTensor:

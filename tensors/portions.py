@@ -45,10 +45,17 @@ class StoredBlocks:
         self.layout, self.name = layout, name
         self._codes = _matrices(arrays, layout.codes, name, 2 + layout.has_block_axis)
         self._scales = None if layout.scales is None else _matrices(arrays, layout.scales, name, 2)
+        self._stored = tuple(arrays.values())
+        self.tensor_scale: np.ndarray | None = None
+        """The tensor scales, (1,) or one for each matrix; None where there is none of the dtype."""
+        self.tensor_scales = 0
+        """How many are stored."""
         part = layout.tensor_scale
         stored = None if part is None else arrays.get(part.of(name))
-        self.tensor_scale = None if stored is None else stored.data.astype(np.float64)
-        """All tensor scales, (1,) or one for each matrix; None where there is none."""
+        if part is not None and stored is not None and stored.dtype == part.dtype:
+            self.tensor_scales = stored.data.size
+            with np.errstate(invalid="ignore"):  # signalling NaN
+                self.tensor_scale = stored.data[: max(self.shape[0], 1)].astype(np.float64)
 
     @property
     def _along(self) -> int:
@@ -70,7 +77,9 @@ class StoredBlocks:
         return prod(self.shape)
 
     def portions(self, whole: bool) -> Iterator[Portion]:
-        """All parts of the tensor, or some at even distances with about `SAMPLE` blocks."""
+        """All parts of the tensor, or some at even distances with about `SAMPLE` blocks. The memory of a file is given
+        back after each.
+        """
         matrices, lines, blocks = self.shape
         if not self.count:
             return
@@ -85,6 +94,8 @@ class StoredBlocks:
                 slice(row * LINES, min((row + 1) * LINES, lines)),
                 slice(column * BLOCKS, min((column + 1) * BLOCKS, blocks)),
             )
+            for stored in self._stored:
+                stored.release(0, stored.data.size)
 
     def _portion(self, matrix: int, lines: slice, blocks: slice) -> Portion:
         layout = self.layout
@@ -147,7 +158,7 @@ class StoredBlocks:
             tiles = self._tiles(self._scales[matrix])
             if lines % 128 and tiles[-1].size <= MOST_BYTES:
                 yield tiles[-1:], lines % 128, blocks
-            if blocks % 4 and tiles[:, -1].size <= MOST_BYTES:
+            if blocks % 4 and lines >= 128 and tiles[:, -1].size <= MOST_BYTES:
                 yield tiles[: lines // 128, -1:], lines // 128 * 128, blocks % 4
 
 

@@ -205,10 +205,10 @@ def _fitting(
     groups: dict[tuple, list[Layout]] = {}
     for layout in kept:
         groups.setdefault(_reads(layout), []).append(layout)
-    scales = kept[0].scales
-    if other_dtypes and scales is not None:
-        dtype = tensors[scales.of(name)].dtype
-        contradiction = f"{scales.of(name)!r} is {dtype}, and the layout {kept[0].name} has {scales.dtype} there"
+    for part in kept[0].parts:
+        there = tensors.get(part.of(name))
+        if there is not None and there.dtype != part.dtype:
+            contradiction = f"{part.of(name)!r} is {there.dtype}, and the layout {kept[0].name} has {part.dtype} there"
     return Recognised(
         name=name,
         readings=tuple(
@@ -268,7 +268,8 @@ def _scales_shape(layout: Layout, codes: tuple[int, ...]) -> tuple[int, ...] | N
     if layout.has_block_axis:
         return codes[:-1] if len(codes) > 1 and codes[-1] == layout.block_bytes else None
     across = -1 if layout.is_transposed else layout.axis
-    if len(codes) < max(-layout.axis, 1 if layout.order is ScaleOrder.LINEAR and layout.padding == (1, 1) else 2):
+    is_matrix = layout.order is not ScaleOrder.LINEAR or (layout.padding, layout.scale_padding) != ((1, 1), (1, 1))
+    if len(codes) < max(-layout.axis, 1 + is_matrix):
         return None
     together = layout.together * (layout.block_bytes + (layout.scales is None))
     length = codes[across] * item

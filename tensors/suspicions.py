@@ -18,6 +18,7 @@ from ..models.packing import unswizzled
 from ..models.two_level_decode import FACTORS
 from ..spec import E4M3, E8M0, Convention
 from ..spec.catalogue import Rule
+from ..spec.formats import E2M1
 from ..spec.layouts import Layout, Packing, ScaleOrder
 from .portions import StoredBlocks
 from .recognition import Recognised
@@ -52,7 +53,8 @@ class Suspicion:
     figures: Mapping[str, float]
 
     def to_dict(self) -> dict:
-        return {"kind": str(self.kind), "tensor": self.tensor, "sentence": self.sentence, "figures": dict(self.figures)}
+        figures = {key: figure if np.isfinite(figure) else str(figure) for key, figure in self.figures.items()}
+        return {"kind": str(self.kind), "tensor": self.tensor, "sentence": self.sentence, "figures": figures}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +81,9 @@ class Judged:
 
     @property
     def amax(self) -> float:
-        """The largest magnitude that was looked at, as declared."""
-        return self.amax_under(self.layout.convention)
+        """The largest magnitude that was looked at, as declared; without a tensor scale that is missing."""
+        is_there = self.stored.tensor_scale is not None
+        return self.amax_under(self.layout.convention if is_there else Convention.NONE)
 
     def amax_under(self, convention: Convention) -> float:
         """The same, were the tensor scale of this convention."""
@@ -108,11 +111,6 @@ from both. The wrong convention of a tensor scale is a factor of 2688 or its squ
 
 def _is_plausible(amax: float) -> bool:
     return LEAST <= amax <= MOST
-
-
-def _contradiction(judged: Judged) -> Iterator[Suspicion]:
-    if judged.tensor.contradiction:
-        yield judged.suspicion(Kind.CONTRADICTION, judged.tensor.contradiction, {})
 
 
 def _scale_values(judged: Judged) -> Iterator[Suspicion]:
@@ -145,7 +143,7 @@ the largest element, or fewer. Of blocks under E4M3 scales nine in ten have it, 
 
 def _scale_format(judged: Judged) -> Iterator[Suspicion]:
     tally = judged.tally
-    if tally.block.element.bits != 4 or tally.filled_blocks < ENOUGH:
+    if tally.block.element != E2M1 or tally.filled_blocks < ENOUGH:
         return
     values = code_values(tally.block.scale)
     counts = np.where(np.isfinite(values) & (values > 0), tally.scales, 0)
@@ -195,6 +193,11 @@ def _tensor_scale(judged: Judged) -> Iterator[Suspicion]:
                 f"there is no tensor scale {name!r}, and without one the largest magnitude is {amax:.4g}",
                 {"amax": amax},
             )
+        return
+    matrices = judged.stored.shape[0]
+    if (count := judged.stored.tensor_scales) not in (1, matrices):
+        sentence = f"there are {count} tensor scales in {name!r}, for {matrices} matrices"
+        yield judged.suspicion(Kind.TENSOR_SCALE, sentence, {"tensor scales": count})
         return
     if (wrong := g[~(np.isfinite(g) & (g > 0))]).size:
         yield judged.suspicion(Kind.TENSOR_SCALE, f"a tensor scale in {name!r} is {wrong[0]}", {})
@@ -281,7 +284,6 @@ def _split(judged: Judged) -> Iterator[Suspicion]:
 
 
 CHECKS: tuple[Callable[[Judged], Iterator[Suspicion]], ...] = (
-    _contradiction,
     _scale_values,
     _scale_format,
     _sign_bit,
