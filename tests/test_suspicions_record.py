@@ -1,10 +1,11 @@
-"""What is on record of suspicions: right files have none, every layout is there, and the document has the table."""
+"""What is on record of suspicions: right files have none, every layout is there, and the document has the tables."""
 
 import json
 
 import suspicions
 
 from mxcast.spec import LAYOUTS
+from mxcast.tensors.suspicions import Kind
 
 RECORD = json.loads(suspicions.KEPT.read_text())
 
@@ -21,6 +22,7 @@ def test_every_mistake_is_told():
     assert all(2 * row["told"] >= row["tensors"] for row in RECORD["mistakes"])
 
 
-def test_the_document_has_the_table():
+def test_the_document_has_the_tables():
     page = suspicions.PAGE.read_text()
     assert suspicions.rendered(page, RECORD) == page
+    assert all(f"| `{kind}` |" in page for kind in Kind)

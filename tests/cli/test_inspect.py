@@ -1,6 +1,8 @@
 """`mxcast inspect`: what it prints, its exit codes, its reports, and files that are damaged or made to do harm."""
 
 import json
+import math
+import random
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,8 +11,10 @@ from safetensors.numpy import save_file
 
 from mxcast.cli import main
 from mxcast.models import pack, quantize, quantize_two_level
+from mxcast.spec import LAYOUTS
 from mxcast.tensors.containers import written
 from mxcast.tensors.histogram import line
+from mxcast.tensors.inspection import inspect_file
 
 NAME = "model.layers.0.up.weight"
 
@@ -160,6 +164,38 @@ def test_nothing_to_count(tensors, raw_safetensors, capsys):
     """Arrays without elements, of any shape: an answer or one sentence, and JSON."""
     code, text, error = run(capsys, raw_safetensors(tensors), "--json")
     assert code in (0, 1, 4) and json.loads(text)["path"] and error == ""
+
+
+SIZES = {"U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "F8_E5M2": 1, "U32": 4, "F32": 4}
+
+
+def test_any_shapes(raw_safetensors):
+    """The names of every layout, with lengths of which some fit and many do not: never a traceback or a warning."""
+    generator = random.Random(3)
+    lengths = (0, 1, 2, 3, 16, 17, 32, 36, 64, 130)
+    layouts = [layout for layouts in LAYOUTS.values() for layout in layouts.values()]
+    answered = 0
+    for layout in layouts * 3:
+        tensors = {}
+        lead = generator.choice(((), (0,), (1,), (3,)))
+        shape = (*lead, *generator.choices(lengths, k=generator.choice((1, 2))))
+        for part in layout.parts:
+            dtype = part.dtype if generator.random() < 0.9 else generator.choice(list(SIZES))
+            if part is not layout.codes:
+                fitting = [shape[:-1], (*shape[:-1], shape[-1] // 16), (*shape[:-1], shape[-1] // 32), (), (1,)]
+                shape_of_part = generator.choice(fitting)
+            else:
+                shape_of_part = shape
+            size = math.prod(shape_of_part) * SIZES[dtype]
+            tensors[part.of("a.weight")] = dtype, shape_of_part, generator.randbytes(size)
+        try:
+            found = inspect_file(raw_safetensors(tensors), layout.name if generator.random() < 0.5 else None)
+        except ValueError as error:
+            assert "has no tensors in the layout" in str(error) or "must be 0 to 63, not" in str(error)
+        else:
+            json.dumps(found.to_dict(), allow_nan=False)
+            answered += bool(found.tensors)
+    assert len(layouts) // 2 < answered < 3 * len(layouts)
 
 
 def test_shapes_that_no_memory_holds(raw_safetensors, fails):
