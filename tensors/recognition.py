@@ -191,16 +191,18 @@ def _fitting(
 ) -> Recognised | None:
     """The tensor that has an array as its codes, by these layouts; their scales may have other dtypes too."""
     tensors, stored = contents.tensors, contents.tensors[array]
-    fits: list[Layout] = []
+    by_name: dict[str, list[Layout]] = {}
     for layout in layouts:
         if layout.codes.dtype != stored.dtype or (tensor := layout.codes.tensor_of(array)) is None:
             continue
         shape = _scales_shape(layout, stored.shape)
         if shape is not None and _has_scales(tensors, layout, tensor, shape, other_dtypes):
-            name = tensor
-            fits.append(layout)
-    if not fits:
+            by_name.setdefault(tensor, []).append(layout)
+    if not by_name:
         return None
+    if len(by_name) > 1:
+        raise ValueError(f"the array {array!r} may be of the tensor {' or '.join(map(repr, by_name))}: name the layout")
+    ((name, fits),) = by_name.items()
     kept, evidence, contradiction = _marked(contents, name, fits)
     groups: dict[tuple, list[Layout]] = {}
     for layout in kept:

@@ -143,6 +143,17 @@ def passes_quantize(tmp_path):
     return run
 
 
+def test_scales_of_two_names(tmp_path):
+    """The array of codes is of two tensors: one sentence, and the layout decides."""
+    layout = next(one for one in EVERY if one.name == "compressed_tensors:mxfp4_e2m1")
+    arrays = stored(layout, quantized(layout))
+    both = arrays | {f"{NAME}_packed_scale": arrays[f"{NAME}_scale"]}
+    path = write(tmp_path / "a.safetensors", layout, both, dtypes={f"{NAME}_packed_scale": "U8"})
+    with pytest.raises(ValueError, match="may be of the tensor .* or .*: name the layout"):
+        inspect_file(path)
+    assert len(inspect_file(path, layout.name).tensors) == 1
+
+
 def test_experts(tmp_path):
     """Three axes: a tensor scale for each expert, and blocks of all of them."""
     layout = next(one for one in EVERY if one.name == "modelopt:nvfp4")
