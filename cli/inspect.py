@@ -78,7 +78,7 @@ def _show(found: Inspection, output: Output) -> None:
         said = ", ".join(f"{key} {value}" for key, value in reading.described().items())
         output.say(f"{reading.names}: {said}")
         output.say(f"  evidence: {'; '.join(map(one_line, reading.evidence))}")
-    output.table([_row(tensor) for tensor in found.tensors])
+    output.table([_row(tensor, with_layout=len(described) > 1) for tensor in found.tensors])
     for tensor in found.ambiguous:
         output.say(f"ambiguous: {one_line(tensor.name)}: {tensor.differences}; --as chooses")
     for suspicion in found.suspicions:
@@ -90,12 +90,12 @@ def _show(found: Inspection, output: Output) -> None:
         output.say("no suspicions" if found.tensors else "no quantized tensors")
 
 
-def _row(tensor: InspectedTensor) -> dict[str, object]:
+def _row(tensor: InspectedTensor, *, with_layout: bool) -> dict[str, object]:
     from ..tensors.histogram import line
 
-    layout = "ambiguous" if tensor.is_ambiguous else tensor.readings[0].names
+    layout = {"layout": "ambiguous" if tensor.is_ambiguous else tensor.readings[0].names} if with_layout else {}
     picture = line(tensor.tally.binades, is_ascii=_is_ascii()) if tensor.tally else ""
-    return {"tensor": one_line(tensor.name), "layout": layout, **tensor.counted(), "scales": picture}
+    return {"tensor": one_line(tensor.name), **layout, **tensor.counted(), "scales": picture}
 
 
 def _is_ascii() -> bool:

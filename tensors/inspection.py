@@ -19,8 +19,10 @@ from .tally import Tally, tallied
 __all__ = ["InspectedTensor", "Inspection", "inspect_file"]
 
 
-COUNTED = "blocks", "codes used", "zero blocks", "NaN blocks", "saturated", "amax"
-"""What a tensor has of each; ``saturated`` are elements of the largest magnitude, ``amax`` is that of the tensor."""
+COUNTED = "blocks", "codes used", "zero", "NaN", "saturated", "amax"
+"""What a tensor has of each: ``zero`` and ``NaN`` are blocks, ``saturated`` are elements of the largest magnitude of
+their format, and ``amax`` is the largest magnitude of the tensor.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,21 +47,15 @@ class InspectedTensor:
     def is_ambiguous(self) -> bool:
         return bool(self.differences)
 
-    def counted(self) -> dict[str, str]:
-        """What was counted, in words."""
+    def counted(self) -> dict[str, object]:
+        """What was counted, as tables have it."""
         tally = self.tally
         if tally is None:
             return dict.fromkeys(COUNTED, "")
-        of_blocks = f"{tally.blocks}" if tally.blocks == self.blocks else f"{tally.blocks} of {self.blocks}"
-        said = (
-            of_blocks,
-            f"{tally.codes_used} of {len(tally.codes)}",
-            f"{tally.zero_blocks}",
-            f"{tally.nan_blocks}",
-            f"{tally.saturated}",
-            f"{self.amax:.4g}",
-        )
-        return dict(zip(COUNTED, said))
+        blocks = tally.blocks if tally.blocks == self.blocks else f"{tally.blocks} of {self.blocks}"
+        codes = f"{tally.codes_used} of {len(tally.codes)}"
+        counts = tally.zero_blocks, tally.nan_blocks, tally.saturated, f"{self.amax:.4g}"
+        return dict(zip(COUNTED, (blocks, codes, *counts)))
 
     def to_dict(self) -> dict:
         tally = self.tally
