@@ -131,9 +131,9 @@ def _scale_values(judged: Judged) -> Iterator[Suspicion]:
 
 
 NARROW, FULL = 1.2, 0.95
-"""Codes of E4M3 scales have a standard deviation of 2.3 or more, or 0.9 if numbers are uniform, and then all blocks
-have the largest element. Codes of E8M0 scales, one a binade, have 0.3 to 0.8, and three in four blocks have it, or
-fewer.
+"""Codes of E4M3 scales have a standard deviation of 2.2 or more. If numbers are uniform it is 0.9, and all blocks have
+the largest element; if nearly all have the least scale it is less, and their code as an exponent is not plausible.
+Codes of E8M0 scales, one a binade, have at most 0.8, and three in four blocks have it, or fewer.
 """
 WIDE, MOSTLY_FULL = 2.0, 0.9
 """Codes of E8M0 scales deviate by more only where rows have scales of their own, and then too three in four blocks have
@@ -264,8 +264,8 @@ def _scale_padding(judged: Judged) -> Iterator[Suspicion]:
 
 ALMOST_ALL, TOO_FEW = 0.99, 0.93
 """Shares of blocks with the largest element. Under scales of E4M3, which are the largest magnitude over the largest
-element, it is all of them, and 0.87 to 0.90 where the codes of two blocks are mixed. Where fewer have it in a right
-file, as under 4 over 6 or E8M0, no mixture of blocks has almost all.
+element, it is all of them, and in MiniLM 0.87 to 0.90 where the codes of two blocks are mixed. Where fewer have it in a
+right file, as under 4 over 6 or E8M0, no mixture of blocks has almost all.
 """
 
 
