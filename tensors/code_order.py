@@ -24,12 +24,12 @@ __all__ = ["suspicions_of_code_order"]
 
 FOUR_BITS = tuple(packing for packing, bits in PACKED_BITS.items() if bits == (4,))
 SURE, LITTLE = 7.0, 4.0
-"""Correlations, in standard deviations of those of unrelated profiles (Fisher's z). In MiniLM the right order of most
-tensors has 7 to 28 with one of the 120 others, and swapped neighbours at most 4. Halves read as neighbours have more
+"""What two profiles have in common, in units of what they have at other shifts. In MiniLM the right order of most
+tensors has 7 to 21 with one of the 120 others, and swapped neighbours at most 4. Halves read as neighbours have more
 where channels are alike over long stretches, and then nothing is said.
 """
 FEWEST = 32
-"""Places that a correlation needs."""
+"""Places of a profile that must be known."""
 MOST_PROFILES = 256
 """Other tensors of one length."""
 MOST_NUMBERS = 1 << 22
@@ -46,15 +46,20 @@ def suspicions_of_code_order(judged: Sequence[Judged], others: Mapping[str, Stor
     """
     ordered = [one for one in judged if one.layout.packing in FOUR_BITS and one.tally.columns]
     lengths = {_length(one) for one in ordered}
-    profiles = {length: list(islice(_profiles(length, judged, others), MOST_PROFILES)) for length in lengths}
+    spectra = {
+        length: [(name, _spectrum(one)) for name, one in islice(_profiles(length, judged, others), MOST_PROFILES)]
+        for length in lengths
+    }
     for one in ordered:
         own = one.tally.columns.logarithms if one.tally.columns else np.empty(0)
         width, declared = one.layout.width, one.layout.packing
         strongest = {}
         for packing in FOUR_BITS:
-            read = own.reshape(-1, width)[:, _places(declared, packing, width)].reshape(-1)
+            read = _spectrum(own.reshape(-1, width)[:, _places(declared, packing, width)].reshape(-1))
             related = (
-                (abs(_correlation(read, profile)), name) for name, profile in profiles[_length(one)] if name != one.name
+                (abs(_relation(read, spectrum, _length(one))), name)
+                for name, spectrum in spectra[_length(one)]
+                if name != one.name
             )
             strongest[packing] = max(related, default=(0.0, ""))
         best = max(strongest, key=lambda packing: strongest[packing][0])
@@ -63,8 +68,8 @@ def suspicions_of_code_order(judged: Sequence[Judged], others: Mapping[str, Stor
             yield one.suspicion(
                 Kind.CODE_ORDER,
                 f"the codes seem to stand in the order {best}, not {declared}: then magnitudes along a line go with "
-                f"those of {name!r}, {most:.1f} standard deviations from chance, and {least:.1f} as declared",
-                {str(packing): z for packing, (z, _) in strongest.items()},
+                f"those of {name!r}, {most:.1f} times as much as at other shifts, and as declared {least:.1f} times",
+                {str(packing): relation for packing, (relation, _) in strongest.items()},
             )
 
 
@@ -79,15 +84,24 @@ def _places(declared: Packing, other: Packing, width: int) -> np.ndarray:
     return (low | high << 4)[0]
 
 
-def _correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Of two profiles, in standard deviations of the correlation of unrelated ones."""
-    known = np.isfinite(a) & np.isfinite(b)
+def _spectrum(profile: np.ndarray) -> np.ndarray:
+    """Of a profile about its mean; what is not known of it is the mean. Empty where too little is known."""
+    known = np.isfinite(profile)
     if np.count_nonzero(known) < FEWEST:
+        return np.empty(0)
+    return np.fft.rfft(np.where(known, profile - profile[known].mean(), 0))
+
+
+def _relation(a: np.ndarray, b: np.ndarray, length: int) -> float:
+    """The product of two profiles, given their spectra, in units of that of all other places they can be shifted to.
+
+    Profiles that are smooth, or repeat with every head, are alike at other shifts too: then this is no more than a few.
+    """
+    if not a.size or not b.size:
         return 0.0
-    a, b = a[known] - a[known].mean(), b[known] - b[known].mean()
-    both = np.sqrt(a @ a * (b @ b))
-    r = float(np.clip(a @ b / both, -0.999999, 0.999999)) if both else 0.0
-    return float(np.arctanh(r) * np.sqrt(len(a) - 3))
+    products = np.fft.irfft(a * b.conj(), length)
+    others = np.sqrt(np.mean(np.square(products[1:])))
+    return float(products[0] / others) if others else 0.0
 
 
 def _profiles(length: int, judged: Sequence[Judged], others: Mapping[str, Stored]) -> Iterator[tuple[str, np.ndarray]]:

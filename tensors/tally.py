@@ -12,7 +12,7 @@ from .portions import Portion, StoredBlocks
 
 __all__ = ["Profile", "Tally", "tallied"]
 
-LONGEST = 1 << 22
+LONGEST = 1 << 18
 """Lines or elements of a line of which a profile is kept."""
 
 
