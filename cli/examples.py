@@ -20,6 +20,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast convert mx.safetensors experts.safetensors --layout gpt_oss",
         "mxcast convert experts.safetensors ct.safetensors --from gpt_oss --layout compressed_tensors",
     ),
+    "inspect": (
+        "mxcast inspect experts.safetensors",
+        "mxcast inspect model.safetensors --as comfy --all --report model.html",
+    ),
     "explain": (
         'mxcast explain e4m3 --profile te --values "1.875, 0x3F880000, nan"',
         "mxcast explain e2m1 --values 0x04600001",
