@@ -1,5 +1,5 @@
-"""A tensor in two processes: each quantizes its rows to NVFP4 with the largest magnitude of both, as an all-reduce gives
-it, and together they make the bytes of the whole.
+"""A tensor in two processes: each quantizes its rows to NVFP4 with the largest magnitude of both, and together they make
+the bytes of the whole.
 
     python examples/sharded_nvfp4.py
 """
