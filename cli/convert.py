@@ -197,6 +197,7 @@ def dequantize(
                 profile=profile,
                 include=include or (),
                 exclude=exclude or (),
+                jobs=jobs,
                 progress=progress,
             )
     _told(report, target, output)
@@ -212,6 +213,7 @@ def convert(
     format: OfFormat = None,
     include: Include = None,
     exclude: Exclude = None,
+    jobs: Jobs = 1,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -231,6 +233,7 @@ def convert(
             format=format,
             include=include or (),
             exclude=exclude or (),
+            jobs=jobs,
             progress=progress,
         )
     _told(report, target, output)

@@ -41,6 +41,9 @@ NAMES = {
 }
 """Names in safetensors of the number types of NumPy that every version of it has."""
 
+AROUND = 1 << 21
+"""Bytes that Linux may map when one of them is read, from a multiple of it in memory on: a huge page."""
+
 Header = Mapping[str, tuple[str, tuple[int, ...], int]]
 """Of a file to be written: dtype, shape and number of bytes by name."""
 Write = Callable[[str, int, np.ndarray], None]
@@ -67,9 +70,11 @@ class Stored:
         """
         if self.map is None or not count or not hasattr(mmap, "MADV_DONTNEED"):
             return
-        first = self.data[start:].ctypes.data - np.frombuffer(self.map, np.uint8).ctypes.data
-        page = first // mmap.PAGESIZE * mmap.PAGESIZE
-        self.map.madvise(mmap.MADV_DONTNEED, page, first + count * self.data.itemsize - page)
+        base = np.frombuffer(self.map, np.uint8).ctypes.data
+        first = self.data[start:].ctypes.data
+        last = first + count * self.data.itemsize
+        first, last = max(first // AROUND * AROUND, base), min(-(-last // AROUND) * AROUND, base + len(self.map))
+        self.map.madvise(mmap.MADV_DONTNEED, first - base, last - first)
 
 
 @dataclass(frozen=True, kw_only=True)
