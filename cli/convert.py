@@ -92,7 +92,8 @@ def quantize(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy.
+    """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy,
+    or .gguf.
 
     F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied. Of
     nvfp4 the scale of a tensor is NAME.tensor_scale, and its largest magnitude is found first. With --layout all of it
@@ -101,7 +102,9 @@ def quantize(
     output = Output(json, quiet, verbose)
     usage = f"quantize {source} {target} --format {{}}"
     numerics, named = _rules(usage, format, profile, set, config, output)
-    if layout is None:
+    from ..tensors.native import dialect_of
+
+    if (layout := layout or dialect_of(target)) is None:
         from ..tensors.files import quantize_file as quantized
     else:
         from ..tensors.repacking import quantize_layout
@@ -177,9 +180,11 @@ def dequantize(
     """
     output = Output(json, quiet, verbose)
     given = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
+    from ..tensors.native import dialect_of
+
     with output.progress(f"dequantizing {source.name}") as progress:
         report: DequantizedFile | RepackedFile
-        if stored_as is None:
+        if stored_as is None and dialect_of(source) is None:
             for option, value in given.items():
                 if value:
                     raise ValueError(f"{option} is for a file in the layout of a library: --from names it")
@@ -218,8 +223,8 @@ def convert(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write the quantized tensors of a .safetensors file as a library stores them. No number changes: a tensor that the
-    layout cannot hold is refused, and nothing is written.
+    """Write the quantized tensors of a .safetensors or .gguf file as a library stores them. No number changes: a tensor
+    that the layout cannot hold is refused, and nothing is written.
     """
     output = Output(json, quiet, verbose)
     from ..tensors.repacking import repack_file

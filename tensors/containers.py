@@ -1,4 +1,4 @@
-"""Tensor files: `.npy`, `.npz` and `.safetensors`, read in place as memory maps, and written whole or not at all."""
+"""Tensor files of every kind, read in place as memory maps, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from ..host.files import regular, replaced
+from .gguf_files import gguf_header, read_gguf
 from .numpy_files import npy_header, read_npy, read_npz
 from .safetensors_files import read_safetensors, safetensors_header
 from .stored import CONVERTED, DTYPES, NAMES, Contents, Header, Stored, Write
@@ -36,7 +37,7 @@ MOST_AXES = 64
 MOST_ELEMENTS = 1 << 60
 """So that the bytes of a tensor, with what completes its blocks, are a number of 63 bits."""
 
-READERS = {".safetensors": read_safetensors, ".npy": read_npy, ".npz": read_npz}
+READERS = {".safetensors": read_safetensors, ".npy": read_npy, ".npz": read_npz, ".gguf": read_gguf}
 
 
 @contextlib.contextmanager
@@ -56,7 +57,7 @@ def written(path: Path, layout: Header, metadata: Mapping[str, str]) -> Iterator
             texts = {key: np.array(text) for key, text in metadata.items()}
             np.savez(file, **cast("dict[str, Any]", arrays | texts))
         else:
-            yield _into_file(file, WRITTEN[path.suffix](layout, metadata), layout)
+            yield _into_file(file, *WRITTEN[path.suffix](layout, metadata), layout)
 
 
 def _check_shape(where: str, name: str, shape: tuple[int, ...]) -> None:
@@ -74,14 +75,14 @@ def _into_arrays(arrays: Mapping[str, np.ndarray]) -> Write:
     return write
 
 
-def _into_file(file: BinaryIO, header: bytes, layout: Header) -> Write:
-    """Into a file whose data follow the header in the order of the layout.
+def _into_file(file: BinaryIO, header: bytes, alignment: int, layout: Header) -> Write:
+    """Into a file whose data follow the header in the order of the layout, each at a multiple of the alignment.
 
     Written, not mapped: the system takes several times as long to hand out the pages of a map one by one.
     """
     starts, end = {}, len(header)
     for name, (_, _, count) in layout.items():
-        starts[name], end = end, end + count
+        starts[name], end = end, end + count + -(end + count) % alignment
     file.write(header)
     file.flush()
     if hasattr(os, "posix_fallocate"):
@@ -96,8 +97,9 @@ def _into_file(file: BinaryIO, header: bytes, layout: Header) -> Write:
     return write
 
 
-WRITTEN: dict[str, Callable[[Header, Mapping[str, str]], bytes]] = {
-    ".npy": npy_header,
-    ".safetensors": safetensors_header,
+WRITTEN: dict[str, Callable[[Header, Mapping[str, str]], tuple[bytes, int]]] = {
+    ".npy": lambda layout, metadata: (npy_header(layout), 1),
+    ".safetensors": lambda layout, metadata: (safetensors_header(layout, metadata), 1),
+    ".gguf": gguf_header,
 }
-"""What stands before the tensors in files that are written from the front to the end."""
+"""What stands before the tensors in files that are written from the front to the end, and their alignment."""

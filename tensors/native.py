@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ..spec import LAYOUTS, BlockFormat, layout_named
 from ..spec.catalogue import known_name
 from ..spec.layouts import Layout
 
-__all__ = ["NATIVE", "native_layouts", "native_type"]
+__all__ = ["NATIVE", "dialect_of", "native_layouts", "native_type"]
 
-NATIVE: dict[str, tuple[str, dict[str, str]]] = {}
+NATIVE: dict[str, tuple[str, dict[str, str]]] = {".gguf": ("ggml", {"MXFP4": "mxfp4_e2m1", "NVFP4": "nvfp4"})}
 """By the suffix of a container: the dialect that it has, and the block formats by their types. A tensor of such a type
 has the shape of its numbers.
 """
+
+
+def dialect_of(path: Path) -> str | None:
+    """The layout that a file must have, because its container has no other."""
+    return NATIVE[path.suffix][0] if path.suffix in NATIVE else None
 
 
 def native_layouts(suffix: str, stored_as: str | None, block: BlockFormat | None) -> dict[str, Layout]:

@@ -6,7 +6,6 @@ import io
 import math
 import mmap
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +62,7 @@ def _stored(flat: np.ndarray, shape: tuple[int, ...], map: mmap.mmap | None = No
     return Stored(dtype=NAMES.get(flat.dtype.newbyteorder("="), str(flat.dtype)), shape=shape, data=flat, map=map)
 
 
-def npy_header(layout: Header, metadata: Mapping[str, str]) -> bytes:
+def npy_header(layout: Header) -> bytes:
     ((dtype, shape, _),) = layout.values()
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": DTYPES[dtype].str, "fortran_order": False, "shape": shape})

@@ -16,12 +16,14 @@ from ..spec.catalogue import known_name
 from .containers import written
 from .conversions import Conversion, Dequantized, MadeArray, Placed, Repacked, parts_of, put
 from .files import QuantizedFile, check_ends, copy, quantize_file
+from .gguf_files import without_types
 from .metadata import KEY, widest_first
 from .sources import QuantizedSource
 
 __all__ = ["RepackedFile", "dequantize_layout", "quantize_layout", "repack_file"]
 
-SAFETENSORS: dict[str, tuple[str, ...]] = {".safetensors": (".safetensors",)}
+CONTAINERS = (".safetensors", ".gguf")
+"""Those that hold layouts of libraries, and become each other."""
 Progress = Callable[[int, int], None] | None
 
 
@@ -50,7 +52,8 @@ def quantize_layout(
     layout: str,
     **options: Any,
 ) -> QuantizedFile:
-    """`files.quantize_file` of a `.safetensors` file, with its options, to the layout of a library.
+    """`files.quantize_file` of a `.safetensors` file, with its options, to the layout of a library, also in a `.gguf`
+    file.
 
     What is quantized is on disk twice for a moment, in a folder beside ``target``. Raises the errors of
     `files.quantize_file` and `repack_file`.
@@ -80,12 +83,13 @@ def repack_file(
     jobs: int = 1,
     progress: Progress = None,
 ) -> RepackedFile:
-    """Write the quantized tensors of a `.safetensors` file as a library stores them.
+    """Write the quantized tensors of a file as a library stores them.
 
-    ``source`` is a file of `quantize_file`, or has the layout ``stored_as``, with the block format ``format`` where
-    that dialect has several. ``include`` and ``exclude`` are patterns of the names of its arrays of codes; what they
-    leave out is copied, as all is that is not quantized. ``jobs`` threads share the work. ``progress`` is called with
-    the elements done and the elements in all.
+    ``source`` is a `.safetensors` file of `quantize_file`, or has the layout ``stored_as``, with the block format
+    ``format`` where that dialect has several. A `.gguf` file has the layout `ggml`, and says itself what is quantized.
+    ``include`` and ``exclude`` are patterns of the names of its arrays of codes; what they leave out is copied, as all
+    is that is not quantized. ``jobs`` threads share the work. ``progress`` is called with the elements done and the
+    elements in all.
 
     Raises ValueError for unknown layouts, files without such tensors and damaged ones, and for what `models.pack`
     refuses; the tensor is named. ``target`` appears whole or not at all.
@@ -107,7 +111,7 @@ def dequantize_layout(
     jobs: int = 1,
     progress: Progress = None,
 ) -> RepackedFile:
-    """Turn the quantized tensors of a `.safetensors` file of a library into F32 tensors.
+    """Turn the quantized tensors of a file of a library into F32 tensors.
 
     The parameters are those of `repack_file`; ``profile`` says how scales and codes are read, as `models.dequantize`
     takes it. Raises its errors.
@@ -117,7 +121,7 @@ def dequantize_layout(
 
 
 def _checked(source: Path | str, target: Path | str) -> Path:
-    check_ends(Path(source), Path(target), SAFETENSORS)
+    check_ends(Path(source), Path(target), dict.fromkeys(CONTAINERS, CONTAINERS))
     return Path(source)
 
 
@@ -145,7 +149,10 @@ def _converted(
 
     metadata = {key: text for key, text in source.contents.metadata.items() if key != KEY}
     done, total = 0, sum(math.prod(tensor.codes) for tensor in tensors.values())
-    with written(target, widest_first(header), metadata) as write:
+    laid_out = widest_first(header)
+    if target.suffix != ".gguf":
+        laid_out, metadata = without_types(laid_out, metadata)
+    with written(target, laid_out, metadata) as write:
         copy(source.copied, write)
         for name, tensor in tensors.items():
             for array, (starts, numbers) in conversion.scale(name, tensor).items():
