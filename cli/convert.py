@@ -93,7 +93,7 @@ def quantize(
     verbose: Verbose = False,
 ) -> None:
     """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy,
-    or .gguf.
+    or .gguf or .onnx.
 
     F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied. Of
     nvfp4 the scale of a tensor is NAME.tensor_scale, and its largest magnitude is found first. With --layout all of it
@@ -223,8 +223,8 @@ def convert(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write the quantized tensors of a .safetensors or .gguf file as a library stores them. No number changes: a tensor
-    that the layout cannot hold is refused, and nothing is written.
+    """Write the quantized tensors of a .safetensors, .gguf or .onnx file as a library stores them. No number changes:
+    a tensor that the layout cannot hold is refused, and nothing is written.
     """
     output = Output(json, quiet, verbose)
     from ..tensors.repacking import repack_file

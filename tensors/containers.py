@@ -14,6 +14,7 @@ import numpy as np
 from ..host.files import regular, replaced
 from .gguf_files import gguf_header, read_gguf
 from .numpy_files import npy_header, read_npy, read_npz
+from .onnx_files import check_onnx, read_onnx, write_onnx
 from .safetensors_files import read_safetensors, safetensors_header
 from .stored import CONVERTED, DTYPES, NAMES, Contents, Header, Stored, Write
 
@@ -37,7 +38,7 @@ MOST_AXES = 64
 MOST_ELEMENTS = 1 << 60
 """So that the bytes of a tensor, with what completes its blocks, are a number of 63 bits."""
 
-READERS = {".safetensors": read_safetensors, ".npy": read_npy, ".npz": read_npz, ".gguf": read_gguf}
+READERS = {".safetensors": read_safetensors, ".npy": read_npy, ".npz": read_npz, ".gguf": read_gguf, ".onnx": read_onnx}
 
 
 @contextlib.contextmanager
@@ -46,7 +47,7 @@ def written(path: Path, layout: Header, metadata: Mapping[str, str]) -> Iterator
     one.
 
     After an exception nothing is left behind, and an older file is untouched. `.npy` holds one tensor and no
-    metadata; `.npz` is collected in memory. Raises OSError in the words of the system, naming ``path``.
+    metadata; `.npz` and `.onnx` are collected in memory. Raises OSError in the words of the system, naming ``path``.
     """
     for name, (_, shape, _) in layout.items():
         _check_shape("", name, shape)
@@ -56,6 +57,11 @@ def written(path: Path, layout: Header, metadata: Mapping[str, str]) -> Iterator
             yield _into_arrays(arrays)
             texts = {key: np.array(text) for key, text in metadata.items()}
             np.savez(file, **cast("dict[str, Any]", arrays | texts))
+        elif path.suffix == ".onnx":
+            check_onnx(layout)
+            parts = {name: np.zeros(count, np.uint8) for name, (_, _, count) in layout.items()}
+            yield _into_bytes(parts)
+            write_onnx(file, layout, parts, metadata)
         else:
             yield _into_file(file, *WRITTEN[path.suffix](layout, metadata), layout)
 
@@ -71,6 +77,15 @@ def _check_shape(where: str, name: str, shape: tuple[int, ...]) -> None:
 def _into_arrays(arrays: Mapping[str, np.ndarray]) -> Write:
     def write(name: str, start: int, numbers: np.ndarray) -> None:
         arrays[name].reshape(-1)[start : start + numbers.size] = numbers.reshape(-1)
+
+    return write
+
+
+def _into_bytes(parts: Mapping[str, np.ndarray]) -> Write:
+    def write(name: str, start: int, numbers: np.ndarray) -> None:
+        data = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
+        first = start * numbers.itemsize
+        parts[name][first : first + data.size] = data
 
     return write
 

@@ -10,7 +10,12 @@ from ..spec.layouts import Layout
 
 __all__ = ["NATIVE", "dialect_of", "native_layouts", "native_type"]
 
-NATIVE: dict[str, tuple[str, dict[str, str]]] = {".gguf": ("ggml", {"MXFP4": "mxfp4_e2m1", "NVFP4": "nvfp4"})}
+FP4, FP6 = {"F4": "mxfp4_e2m1"}, {"F6_E3M2": "mxfp6_e3m2", "F6_E2M3": "mxfp6_e2m3"}
+FP8 = {"F8_E5M2": "mxfp8_e5m2", "F8_E4M3": "mxfp8_e4m3"}
+NATIVE: dict[str, tuple[str, dict[str, str]]] = {
+    ".gguf": ("ggml", {"MXFP4": "mxfp4_e2m1", "NVFP4": "nvfp4"}),
+    ".onnx": ("onnx", FP4 | FP6 | FP8),
+}
 """By the suffix of a container: the dialect that it has, and the block formats by their types. A tensor of such a type
 has the shape of its numbers.
 """

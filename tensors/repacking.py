@@ -22,7 +22,7 @@ from .sources import QuantizedSource
 
 __all__ = ["RepackedFile", "dequantize_layout", "quantize_layout", "repack_file"]
 
-CONTAINERS = (".safetensors", ".gguf")
+CONTAINERS = (".safetensors", ".gguf", ".onnx")
 """Those that hold layouts of libraries, and become each other."""
 Progress = Callable[[int, int], None] | None
 
@@ -53,7 +53,7 @@ def quantize_layout(
     **options: Any,
 ) -> QuantizedFile:
     """`files.quantize_file` of a `.safetensors` file, with its options, to the layout of a library, also in a `.gguf`
-    file.
+    or `.onnx` file.
 
     What is quantized is on disk twice for a moment, in a folder beside ``target``. Raises the errors of
     `files.quantize_file` and `repack_file`.
@@ -86,7 +86,8 @@ def repack_file(
     """Write the quantized tensors of a file as a library stores them.
 
     ``source`` is a `.safetensors` file of `quantize_file`, or has the layout ``stored_as``, with the block format
-    ``format`` where that dialect has several. A `.gguf` file has the layout `ggml`, and says itself what is quantized.
+    ``format`` where that dialect has several. A `.gguf` file has the layout `ggml` and an `.onnx`
+    file `onnx`, and they say themselves what is quantized.
     ``include`` and ``exclude`` are patterns of the names of its arrays of codes; what they leave out is copied, as all
     is that is not quantized. ``jobs`` threads share the work. ``progress`` is called with the elements done and the
     elements in all.
