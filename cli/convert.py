@@ -15,15 +15,17 @@ from .text import one_line
 
 if TYPE_CHECKING:
     from ..models import Statistics
+    from ..tensors.checkpoints import ConvertedCheckpoint
     from ..tensors.files import DequantizedFile
     from ..tensors.repacking import RepackedFile
+    from ..tensors.shard_jobs import Run
 
 __all__ = ["convert", "dequantize", "quantize"]
 
 Source = Annotated[Path, typer.Argument(metavar="IN", show_default=False)]
 Target = Annotated[Path, typer.Argument(metavar="OUT", show_default=False)]
 Jobs = Annotated[
-    int, typer.Option("-j", "--jobs", min=1, help="Threads that share the work; the result does not depend on it.")
+    int, typer.Option("-j", "--jobs", min=1, help="Threads, of a folder processes; the result does not depend on them.")
 ]
 
 
@@ -61,6 +63,17 @@ OfFormat = Annotated[
 ]
 
 
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        show_default=False,
+        help="Give the shards of a folder to a Dask cluster: tcp://host:8786.",
+    ),
+]
+
+
 def quantize(
     source: Source,
     target: Target,
@@ -88,6 +101,7 @@ def quantize(
             "--layout", metavar="LAYOUT", show_default=False, help="Of a library (mxcast list layouts), for OUT."
         ),
     ] = None,
+    scheduler: Scheduler = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -97,11 +111,31 @@ def quantize(
 
     F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied. Of
     nvfp4 the scale of a tensor is NAME.tensor_scale, and its largest magnitude is found first. With --layout all of it
-    stands as a library has it.
+    stands as a library has it. IN may be a folder with the shards of a model; OUT is a new one then.
     """
     output = Output(json, quiet, verbose)
     usage = f"quantize {source} {target} --format {{}}"
     numerics, named = _rules(usage, format, profile, set, config, output)
+    run = _run(source, scheduler, jobs)
+    if run is not None:
+        from ..tensors.checkpoints import quantize_checkpoint
+
+        with output.progress(f"quantizing {source.name}") as progress:
+            made = quantize_checkpoint(
+                source,
+                target,
+                numerics,
+                named,
+                layout=layout,
+                pad=pad,
+                seed=seed,
+                include=include or (),
+                exclude=exclude or (),
+                run=run,
+                progress=progress,
+            )
+        _told_of_shards(made, output)
+        return
     from ..tensors.native import dialect_of
 
     if (layout := layout or dialect_of(target)) is None:
@@ -171,6 +205,7 @@ def dequantize(
     include: Include = None,
     exclude: Exclude = None,
     jobs: Jobs = 1,
+    scheduler: Scheduler = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -180,6 +215,10 @@ def dequantize(
     """
     output = Output(json, quiet, verbose)
     given = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
+    run = _run(source, scheduler, jobs)
+    if run is not None:
+        _converted_folder(source, target, None, stored_as, format, profile, include, exclude, run, output)
+        return
     from ..tensors.native import dialect_of
 
     with output.progress(f"dequantizing {source.name}") as progress:
@@ -219,6 +258,7 @@ def convert(
     include: Include = None,
     exclude: Exclude = None,
     jobs: Jobs = 1,
+    scheduler: Scheduler = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -227,6 +267,10 @@ def convert(
     a tensor that the layout cannot hold is refused, and nothing is written.
     """
     output = Output(json, quiet, verbose)
+    run = _run(source, scheduler, jobs)
+    if run is not None:
+        _converted_folder(source, target, layout, stored_as, format, None, include, exclude, run, output)
+        return
     from ..tensors.repacking import repack_file
 
     with output.progress(f"converting {source.name}") as progress:
@@ -242,6 +286,64 @@ def convert(
             progress=progress,
         )
     _told(report, target, output)
+
+
+def _run(source: Path, scheduler: str | None, jobs: int) -> Run | None:
+    """Who does the jobs of a folder; None for a file."""
+    if not source.is_dir():
+        if scheduler is not None:
+            raise ValueError(f"--scheduler is for the shards of a folder, and {source} is none")
+        return None
+    from ..tensors.shard_jobs import locally, on_cluster
+
+    return locally(jobs) if scheduler is None else on_cluster(scheduler)
+
+
+def _converted_folder(
+    source: Path,
+    target: Path,
+    layout: str | None,
+    stored_as: str | None,
+    format: str | None,
+    profile: str | None,
+    include: list[str] | None,
+    exclude: list[str] | None,
+    run: Run,
+    output: Output,
+) -> None:
+    from ..tensors.checkpoints import convert_checkpoint
+
+    with output.progress(f"converting {source.name}") as progress:
+        report = convert_checkpoint(
+            source,
+            target,
+            layout,
+            stored_as=stored_as,
+            format=format,
+            profile=profile,
+            include=include or (),
+            exclude=exclude or (),
+            run=run,
+            progress=progress,
+        )
+    _told_of_shards(report, output)
+
+
+def _told_of_shards(report: ConvertedCheckpoint, output: Output) -> None:
+    """Say what was written of each shard."""
+    output.table(
+        [
+            {
+                "shard": one_line(name),
+                "tensors": len(shard["tensors"]),
+                "copied": len(shard["copied"]),
+                "by": "an earlier command" if name in report.kept else "this one",
+            }
+            for name, shard in report.shards.items()
+        ]
+    )
+    output.say(f"wrote {report.path}")
+    output.document(report.to_dict())
 
 
 def _told(report: DequantizedFile | RepackedFile, target: Path, output: Output) -> None:

@@ -20,7 +20,7 @@ from .gguf_files import without_types
 from .metadata import KEY, widest_first
 from .sources import QuantizedSource
 
-__all__ = ["RepackedFile", "dequantize_layout", "quantize_layout", "repack_file"]
+__all__ = ["RepackedFile", "converted", "dequantize_layout", "quantize_layout", "repack_file"]
 
 CONTAINERS = (".safetensors", ".gguf", ".onnx")
 """Those that hold layouts of libraries, and become each other."""
@@ -67,7 +67,7 @@ def quantize_layout(
         report = quantize_file(source, made, format, profile, **options)
         opened = QuantizedSource(made, None, None, (), ())
         opened.path = source  # which errors name
-        _converted(opened, target, layout, Repacked(layout, target.suffix), options.get("jobs", 1), None)
+        converted(opened, target, layout, Repacked(layout, target.suffix), options.get("jobs", 1), None)
     return replace(report, path=target)
 
 
@@ -97,7 +97,7 @@ def repack_file(
     """
     layout = known_name("layout", layout, LAYOUTS)
     opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
-    return _converted(opened, Path(target), layout, Repacked(layout, Path(target).suffix), jobs, progress)
+    return converted(opened, Path(target), layout, Repacked(layout, Path(target).suffix), jobs, progress)
 
 
 def dequantize_layout(
@@ -118,7 +118,7 @@ def dequantize_layout(
     takes it. Raises its errors.
     """
     opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
-    return _converted(opened, Path(target), None, Dequantized(profile), jobs, progress)
+    return converted(opened, Path(target), None, Dequantized(profile), jobs, progress)
 
 
 def _checked(source: Path | str, target: Path | str) -> Path:
@@ -126,7 +126,7 @@ def _checked(source: Path | str, target: Path | str) -> Path:
     return Path(source)
 
 
-def _converted(
+def converted(
     source: QuantizedSource, target: Path, layout: str | None, conversion: Conversion, jobs: int, progress: Progress
 ) -> RepackedFile:
     """Write what becomes of each tensor, part by part."""
@@ -143,7 +143,7 @@ def _converted(
     def parts() -> Iterator[tuple[str, Box]]:
         return ((name, box) for name, tensor in tensors.items() for box in parts_of(tensor, conversion))
 
-    def converted(part: tuple[str, Box]) -> tuple[str, Box, Placed]:
+    def made_of(part: tuple[str, Box]) -> tuple[str, Box, Placed]:
         name, box = part
         with source.naming(name):
             return name, box, conversion.part(name, tensors[name], box)
@@ -158,7 +158,7 @@ def _converted(
         for name, tensor in tensors.items():
             for array, (starts, numbers) in conversion.scale(name, tensor).items():
                 put(write, array, numbers.shape, starts, numbers)
-        for name, box, found in in_order(converted, parts(), checked_jobs(jobs)):
+        for name, box, found in in_order(made_of, parts(), checked_jobs(jobs)):
             for array, (starts, numbers) in found.items():
                 put(write, array, made[name][array].written, starts, numbers)
             done += math.prod(one.stop - one.start for one in box)

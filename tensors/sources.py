@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -173,9 +174,12 @@ class QuantizedSource:
         format: str | BlockFormat | None,
         include: Sequence[str],
         exclude: Sequence[str],
+        contents: Contents | None = None,
     ) -> None:
-        """Raises ValueError for a file without such tensors; the parameters are those of `repack_file`."""
-        self.path, self.contents = path, read(path)
+        """Raises ValueError for a file without such tensors; the parameters are those of `repack_file`, and
+        ``contents`` what is in the file, where it is open.
+        """
+        self.path, self.contents = path, read(path) if contents is None else contents
         self.own = about(path, self.contents) if KEY in self.contents.metadata else None
         self.layouts: dict[str, Layout] = {}
         self.is_native = path.suffix in NATIVE
@@ -220,6 +224,14 @@ class QuantizedSource:
                 scales = layout.scales and layout.scales.of(name)
                 if scales is None or (scales in tensors and scales != array):
                     yield name, layout
+
+    def restrict(self, arrays: Collection[str], metadata: Mapping[str, str]) -> None:
+        """Leave out the tensors whose codes are not among the arrays of a shard, and the other arrays that are not; the
+        metadata are those of the shard.
+        """
+        self.contents = replace(self.contents, metadata=dict(metadata))
+        self.names = [name for name in self.names if self.layouts[name].codes.of(name) in arrays]
+        self.copied = {name: stored for name, stored in self.copied.items() if name in arrays}
 
     def tensor(self, name: str) -> StoredTensor:
         """A tensor. Raises ValueError for a damaged one."""
