@@ -13,8 +13,10 @@ from ..models import dequantize, pack
 from ..models.layout_parts import Box, boxes, stored_boxes, stored_shapes, units
 from ..models.packing import check_fit, stored_dtype, stored_tensor_scale
 from ..spec import layout_named
+from ..spec.layouts import Layout
 from .containers import Write
 from .native import native_type
+from .remarks import mark
 from .sources import StoredTensor
 
 __all__ = ["PART", "Conversion", "Dequantized", "MadeArray", "Placed", "Repacked", "parts_of", "put"]
@@ -44,11 +46,14 @@ class MadeArray:
 class Conversion(Protocol):
     """Parts of a tensor to parts of arrays. All methods raise ValueError for what cannot be converted."""
 
+    def layout(self, tensor: StoredTensor) -> Layout | None:
+        """The layout that a tensor has then; None for numbers."""
+
     def arrays(self, name: str, tensor: StoredTensor) -> dict[str, MadeArray]:
         """All arrays that a tensor becomes, by name."""
 
-    def scale(self, name: str, tensor: StoredTensor) -> Placed:
-        """What depends on the scale of the tensor alone."""
+    def whole(self, name: str, tensor: StoredTensor) -> Placed:
+        """The arrays that do not depend on its numbers."""
 
     def units(self, tensor: StoredTensor) -> Shape:
         """What the edges of parts are multiples of, along each axis of the codes."""
@@ -63,8 +68,11 @@ class Repacked:
     def __init__(self, dialect: str, suffix: str) -> None:
         self.dialect, self.suffix = dialect, suffix
 
+    def layout(self, tensor: StoredTensor) -> Layout:
+        return layout_named(self.dialect, tensor.block)
+
     def arrays(self, name: str, tensor: StoredTensor) -> dict[str, MadeArray]:
-        layout = layout_named(self.dialect, tensor.block)
+        layout = self.layout(tensor)
         check_fit(layout, tensor.codes, tensor.axis, tensor.shape)
         native = native_type(self.suffix, layout)
         made = {}
@@ -76,20 +84,24 @@ class Repacked:
                 written=shape,
                 itemsize=stored_dtype(part).itemsize,
             )
-        for array, (_, scale) in self.scale(name, tensor).items():
-            made[array] = MadeArray(dtype="F32", shape=scale.shape, written=scale.shape, itemsize=scale.itemsize)
+        for array, (_, data) in self.whole(name, tensor).items():
+            dtype = "F32" if data.itemsize == 4 else "U8"
+            made[array] = MadeArray(dtype=dtype, shape=data.shape, written=data.shape, itemsize=data.itemsize)
         return made
 
-    def scale(self, name: str, tensor: StoredTensor) -> Placed:
-        layout = layout_named(self.dialect, tensor.block)
+    def whole(self, name: str, tensor: StoredTensor) -> Placed:
+        layout = self.layout(tensor)
         scale, part = stored_tensor_scale(tensor.head(), layout), layout.tensor_scale
-        return {} if scale is None or part is None else {part.of(name): ((0,) * scale.ndim, scale)}
+        found = mark(layout, name)
+        if scale is not None and part is not None:
+            found[part.of(name)] = scale
+        return {array: ((0,) * data.ndim, data) for array, data in found.items()}
 
     def units(self, tensor: StoredTensor) -> Shape:
-        return units(layout_named(self.dialect, tensor.block), tensor.codes)
+        return units(self.layout(tensor), tensor.codes)
 
     def part(self, name: str, tensor: StoredTensor, box: Box) -> Placed:
-        layout = layout_named(self.dialect, tensor.block)
+        layout = self.layout(tensor)
         first = [one.start for one in box]
         first[layout.axis] //= layout.width
         arrays = pack(tensor.part(box), layout, name=name, first=tuple(first))
@@ -105,12 +117,15 @@ class Dequantized:
     def __init__(self, profile: str | None) -> None:
         self.profile = profile
 
+    def layout(self, tensor: StoredTensor) -> None:
+        return None
+
     def arrays(self, name: str, tensor: StoredTensor) -> dict[str, MadeArray]:
         if math.prod(tensor.codes):  # a profile of other formats is refused at once
             self.part(name, tensor, tuple(slice(0, min(*sizes)) for sizes in zip(tensor.units, tensor.codes)))
         return {name: MadeArray(dtype="F32", shape=tensor.shape, written=tensor.shape, itemsize=4)}
 
-    def scale(self, name: str, tensor: StoredTensor) -> Placed:
+    def whole(self, name: str, tensor: StoredTensor) -> Placed:
         return {}
 
     def units(self, tensor: StoredTensor) -> Shape:

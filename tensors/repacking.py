@@ -18,6 +18,7 @@ from .conversions import Conversion, Dequantized, MadeArray, Placed, Repacked, p
 from .files import QuantizedFile, check_ends, copy, quantize_file
 from .gguf_files import without_types
 from .metadata import KEY, widest_first
+from .remarks import remarks
 from .sources import QuantizedSource
 
 __all__ = ["RepackedFile", "converted", "dequantize_layout", "quantize_layout", "repack_file"]
@@ -149,6 +150,8 @@ def converted(
             return name, box, conversion.part(name, tensors[name], box)
 
     metadata = {key: text for key, text in source.contents.metadata.items() if key != KEY}
+    after = {name: there for name, tensor in tensors.items() if (there := conversion.layout(tensor)) is not None}
+    metadata = remarks(metadata, source.layouts, after, source.copied)
     done, total = 0, sum(math.prod(tensor.codes) for tensor in tensors.values())
     laid_out = widest_first(header)
     if target.suffix != ".gguf":
@@ -156,7 +159,7 @@ def converted(
     with written(target, laid_out, metadata) as write:
         copy(source.copied, write)
         for name, tensor in tensors.items():
-            for array, (starts, numbers) in conversion.scale(name, tensor).items():
+            for array, (starts, numbers) in conversion.whole(name, tensor).items():
                 put(write, array, numbers.shape, starts, numbers)
         for name, box, found in in_order(made_of, parts(), checked_jobs(jobs)):
             for array, (starts, numbers) in found.items():

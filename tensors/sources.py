@@ -22,6 +22,7 @@ from .containers import Contents, Stored, read
 from .files import asked_for
 from .metadata import KEY, about, part_names, stored_parts
 from .native import NATIVE, native_layouts
+from .remarks import is_mark
 
 __all__ = ["QuantizedSource", "StoredTensor"]
 
@@ -199,7 +200,11 @@ class QuantizedSource:
             raise ValueError(
                 f"{path} has no quantized tensors" + (f" in the layout {stored_as}" if stored_as is not None else "")
             )
-        self.copied = {name: stored for name, stored in self.contents.tensors.items() if name not in parts}
+        self.copied = {
+            name: stored
+            for name, stored in self.contents.tensors.items()
+            if name not in parts and not is_mark(name, self.layouts)
+        }
 
     def _candidates(self, stored_as: str | None, block: BlockFormat | None, has_patterns: bool) -> dict[str, Layout]:
         """The layouts that tensors can have, by the dtype of their codes."""

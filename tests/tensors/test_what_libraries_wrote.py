@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from mxcast.tensors.containers import read
 from mxcast.tensors.native import dialect_of
-from mxcast.tensors.repacking import repack_file
+from mxcast.tensors.repacking import dequantize_layout, quantize_layout, repack_file
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 FILES = {
@@ -34,6 +34,10 @@ FILES = {
 """The layout, the block format where the file does not say it, and the profile by which the library reads."""
 
 
+DECODERS = dict.fromkeys(("e2m1", "e4m3", "e5m2", "e2m3", "e3m2"), "torchao") | {"nvfp4": "nvfp4_ao"}
+COMFY = ["--layout", "comfy", "--profile", "nvfp4_ao"]
+
+
 def test_every_file_is_read_here():
     assert {path.name for path in DATA.iterdir() if path.suffix != ".py"} == {*FILES, "safetensors.safetensors"}
 
@@ -55,6 +59,43 @@ def test_numbers_are_those_of_the_library(name, passes, tmp_path):
     for tensor, stored in first.tensors.items():
         there = second.tensors[tensor]
         assert (stored.dtype, stored.data.tobytes()) == (there.dtype, there.data.tobytes())
+
+
+@pytest.mark.parametrize("element", ["e2m1", "e4m3", "e5m2", "e2m3", "e3m2", "nvfp4"])
+@pytest.mark.parametrize("layout", ["torchao", "torchao_swizzled"])
+def test_torchao_reads_a_file_of_ours(element, layout, tmp_path):
+    """By the metadata that say what its tensors are, with the same numbers."""
+    torch = pytest.importorskip("torch", reason="torch is optional: pip install 'mxcast[oracles]'")
+    support = pytest.importorskip("torchao.prototype.safetensors.safetensors_support")
+    x = np.random.default_rng(1).normal(size=(40, 96)).astype(np.float32)
+    save_file({"up.weight": x, "up.bias": x[0], "ids": x[:, 0]}, tmp_path / "x.safetensors")
+    profile = "nvfp4_ao" if element == "nvfp4" else "ocp"
+    target, back = tmp_path / "y.safetensors", tmp_path / "z.safetensors"
+    quantize_layout(tmp_path / "x.safetensors", target, element, profile, include=["up.weight"], layout=layout)
+    contents = read(target)
+    dtypes = {"U8": torch.uint8, "F32": torch.float32, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2}
+    dtypes["F8_E8M0"] = torch.float8_e8m0fnu
+    arrays = {
+        name: torch.from_numpy(one.data.view(np.uint8).copy()).view(dtypes[one.dtype]).reshape(one.shape)
+        for name, one in contents.tensors.items()
+    }
+    tensors, rest = support.unflatten_tensor_state_dict(arrays, contents.metadata)
+    assert set(tensors) == {"up.weight", "up.bias"} and set(rest) == {"ids"}
+    dequantize_layout(target, back, layout, format=element, profile=DECODERS[element])
+    found = load_file(back)["up.weight"]
+    assert np.array_equal(tensors["up.weight"].dequantize(torch.float32).numpy(), found)
+    assert read(back).metadata == {}, "what is no longer true is left out"
+
+
+def test_the_mark_of_comfy(passes, tmp_path):
+    """It is written, and left out again."""
+    x = np.random.default_rng(1).normal(size=(32, 64)).astype(np.float32)
+    save_file({"up.weight": x}, tmp_path / "x.safetensors")
+    passes("quantize", tmp_path / "x.safetensors", tmp_path / "y.safetensors", "-f", "nvfp4", *COMFY)
+    assert read(tmp_path / "y.safetensors").tensors["up.comfy_quant"].data.tobytes() == b'{"format": "nvfp4"}'
+    own = ["--from", "comfy", "-f", "nvfp4"]
+    passes("convert", tmp_path / "y.safetensors", tmp_path / "z.safetensors", *own, "--layout", "modelopt")
+    assert set(read(tmp_path / "z.safetensors").tensors) == {"up.weight", "up.weight_scale", "up.weight_scale_2"}
 
 
 def test_remarks_of_the_libraries():
