@@ -63,6 +63,15 @@ OfFormat = Annotated[
 ]
 
 
+Arrangement = Annotated[
+    str | None,
+    typer.Option(
+        "--experts",
+        metavar="HOW",
+        show_default=False,
+        help="split: gate and up of experts in two tensors; interleaved: in the rows of one.",
+    ),
+]
 Scheduler = Annotated[
     str | None,
     typer.Option(
@@ -204,6 +213,7 @@ def dequantize(
     ] = None,
     include: Include = None,
     exclude: Exclude = None,
+    experts: Arrangement = None,
     jobs: Jobs = 1,
     scheduler: Scheduler = None,
     json: Json = False,
@@ -215,9 +225,10 @@ def dequantize(
     """
     output = Output(json, quiet, verbose)
     given = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
+    given["--experts"] = experts
     run = _run(source, scheduler, jobs)
     if run is not None:
-        _converted_folder(source, target, None, stored_as, format, profile, include, exclude, run, output)
+        _converted_folder(source, target, None, stored_as, format, profile, include, exclude, experts, run, output)
         return
     from ..tensors.native import dialect_of
 
@@ -241,6 +252,7 @@ def dequantize(
                 profile=profile,
                 include=include or (),
                 exclude=exclude or (),
+                experts=experts,
                 jobs=jobs,
                 progress=progress,
             )
@@ -257,6 +269,7 @@ def convert(
     format: OfFormat = None,
     include: Include = None,
     exclude: Exclude = None,
+    experts: Arrangement = None,
     jobs: Jobs = 1,
     scheduler: Scheduler = None,
     json: Json = False,
@@ -269,7 +282,7 @@ def convert(
     output = Output(json, quiet, verbose)
     run = _run(source, scheduler, jobs)
     if run is not None:
-        _converted_folder(source, target, layout, stored_as, format, None, include, exclude, run, output)
+        _converted_folder(source, target, layout, stored_as, format, None, include, exclude, experts, run, output)
         return
     from ..tensors.repacking import repack_file
 
@@ -282,6 +295,7 @@ def convert(
             format=format,
             include=include or (),
             exclude=exclude or (),
+            experts=experts,
             jobs=jobs,
             progress=progress,
         )
@@ -308,6 +322,7 @@ def _converted_folder(
     profile: str | None,
     include: list[str] | None,
     exclude: list[str] | None,
+    experts: str | None,
     run: Run,
     output: Output,
 ) -> None:
@@ -323,6 +338,7 @@ def _converted_folder(
             profile=profile,
             include=include or (),
             exclude=exclude or (),
+            experts=experts,
             run=run,
             progress=progress,
         )

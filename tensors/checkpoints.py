@@ -21,6 +21,7 @@ from ..spec.catalogue import known_name
 from ..spec.layouts import Layout
 from ..spec.names import block_format
 from .containers import READERS, read
+from .experts import Experts, has_experts
 from .files import asked_for, quantizable
 from .folders import INDEX, Checkpoint
 from .metadata import KEY, about
@@ -98,6 +99,7 @@ def convert_checkpoint(
     profile: str | None = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    experts: str | None = None,
     run: Run,
     progress: Progress = None,
 ) -> ConvertedCheckpoint:
@@ -107,24 +109,34 @@ def convert_checkpoint(
     """
     opened, target = Checkpoint(Path(source)), Path(target)
     layout = None if layout is None else known_name("layout", layout, LAYOUTS)
+    how = None if experts is None else Experts.named("arrangement of experts", experts)
+    if how is not None and not has_experts(opened.contents.tensors, how):
+        raise ValueError(f"{source} has no experts that can be {how}")
     jobs: list[Job] = []
     if opened.is_ours:
-        if layout is None and (profile or include or exclude):
+        if layout is None and (profile or include or exclude or experts):
             raise ValueError(f"{source} was written by mxcast quantize: it is dequantized as a whole, by its own rules")
         chosen, blocks = _of_ours(opened, stored_as, format, asked_for(opened.contents, include, exclude))
         for shard, names in chosen.items():
             verb = "copy" if not names else "dequantize" if layout is None else "convert"
-            jobs.append(_job(opened, target, shard, verb, layout=layout, include=_exactly(names)))
+            options = {"include": _exactly(names), "experts": _where(how, names)}
+            jobs.append(_job(opened, target, shard, verb, layout=layout, **options))
         parts = {name for names in chosen.values() for name in names}
     else:
         own = _layout_of(opened, stored_as, format)
         found = QuantizedSource(opened.folder, own.dialect, own.block, include, exclude, opened.contents)
-        for shard in opened.shards:
+        for shard, names in opened.arrays.items():
             options = {"stored_as": own.dialect, "format": own.block, "include": [*include], "exclude": [*exclude]}
+            options["experts"] = _where(how, names)
             jobs.append(_job(opened, target, shard, "repack", layout=layout, profile=profile, **options))
         blocks, parts = [own.block_format], set(opened.contents.tensors) - set(found.copied)
     of = None if layout is None else layout_named(layout, blocks[0])
     return _made(opened, target, jobs, of, parts, run, progress)
+
+
+def _where(how: Experts | None, names: Sequence[str]) -> str | None:
+    """How experts are arranged in a shard, which may have none."""
+    return str(how) if how is not None and has_experts(names, how) else None
 
 
 def _layout_of(opened: Checkpoint, asked: str | None, format: str | BlockFormat | None) -> Layout:

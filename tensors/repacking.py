@@ -15,6 +15,7 @@ from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
 from ..spec.catalogue import known_name
 from .containers import written
 from .conversions import Conversion, Dequantized, MadeArray, Placed, Repacked, parts_of, put
+from .experts import Experts, arranged
 from .files import QuantizedFile, check_ends, copy, quantize_file
 from .gguf_files import without_types
 from .metadata import KEY, widest_first
@@ -81,6 +82,7 @@ def repack_file(
     format: str | BlockFormat | None = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    experts: str | None = None,
     jobs: int = 1,
     progress: Progress = None,
 ) -> RepackedFile:
@@ -90,7 +92,8 @@ def repack_file(
     ``format`` where that dialect has several. A `.gguf` file has the layout `ggml` and an `.onnx`
     file `onnx`, and they say themselves what is quantized.
     ``include`` and ``exclude`` are patterns of the names of its arrays of codes; what they leave out is copied, as all
-    is that is not quantized. ``jobs`` threads share the work. ``progress`` is called with the elements done and the
+    is that is not quantized. ``experts`` is how gate and up shall be stored (`Experts`), as they are unless given.
+    ``jobs`` threads share the work. ``progress`` is called with the elements done and the
     elements in all.
 
     Raises ValueError for unknown layouts, files without such tensors and damaged ones, and for what `models.pack`
@@ -98,7 +101,7 @@ def repack_file(
     """
     layout = known_name("layout", layout, LAYOUTS)
     opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
-    return converted(opened, Path(target), layout, Repacked(layout, Path(target).suffix), jobs, progress)
+    return converted(opened, Path(target), layout, Repacked(layout, Path(target).suffix), jobs, progress, experts)
 
 
 def dequantize_layout(
@@ -110,6 +113,7 @@ def dequantize_layout(
     profile: str | None = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    experts: str | None = None,
     jobs: int = 1,
     progress: Progress = None,
 ) -> RepackedFile:
@@ -119,7 +123,7 @@ def dequantize_layout(
     takes it. Raises its errors.
     """
     opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
-    return converted(opened, Path(target), None, Dequantized(profile), jobs, progress)
+    return converted(opened, Path(target), None, Dequantized(profile), jobs, progress, experts)
 
 
 def _checked(source: Path | str, target: Path | str) -> Path:
@@ -128,11 +132,20 @@ def _checked(source: Path | str, target: Path | str) -> Path:
 
 
 def converted(
-    source: QuantizedSource, target: Path, layout: str | None, conversion: Conversion, jobs: int, progress: Progress
+    source: QuantizedSource,
+    target: Path,
+    layout: str | None,
+    conversion: Conversion,
+    jobs: int,
+    progress: Progress,
+    experts: str | None = None,
 ) -> RepackedFile:
     """Write what becomes of each tensor, part by part."""
-    header = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in source.copied.items()}
-    tensors, made = {name: source.tensor(name) for name in source.names}, dict[str, dict[str, MadeArray]]()
+    tensors, copied = {name: source.tensor(name) for name in source.names}, source.copied
+    if experts is not None:
+        tensors, copied = arranged(tensors, copied, Experts.named("arrangement of experts", experts))
+    header = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
+    made: dict[str, dict[str, MadeArray]] = {}
     for name, tensor in tensors.items():
         with source.naming(name):
             made[name] = conversion.arrays(name, tensor)
@@ -151,13 +164,13 @@ def converted(
 
     metadata = {key: text for key, text in source.contents.metadata.items() if key != KEY}
     after = {name: there for name, tensor in tensors.items() if (there := conversion.layout(tensor)) is not None}
-    metadata = remarks(metadata, source.layouts, after, source.copied)
+    metadata = remarks(metadata, source.layouts, after, copied)
     done, total = 0, sum(math.prod(tensor.codes) for tensor in tensors.values())
     laid_out = widest_first(header)
     if target.suffix != ".gguf":
         laid_out, metadata = without_types(laid_out, metadata)
     with written(target, laid_out, metadata) as write:
-        copy(source.copied, write)
+        copy(copied, write)
         for name, tensor in tensors.items():
             for array, (starts, numbers) in conversion.whole(name, tensor).items():
                 put(write, array, numbers.shape, starts, numbers)
@@ -168,4 +181,4 @@ def converted(
             if progress:
                 progress(done, total)
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
-    return RepackedFile(path=target, layout=layout, tensors=shapes, copied=tuple(source.copied))
+    return RepackedFile(path=target, layout=layout, tensors=shapes, copied=tuple(copied))

@@ -115,7 +115,8 @@ def _quantize(job: Job, source: Path, target: Path) -> dict[str, Any]:
 
 
 def _convert(job: Job, source: Path, target: Path) -> dict[str, Any]:
-    return repack_file(source, target, job.options["layout"], include=job.options["include"]).to_dict()
+    options = dict(job.options)
+    return repack_file(source, target, options.pop("layout"), **options).to_dict()
 
 
 def _dequantize(job: Job, source: Path, target: Path) -> dict[str, Any]:
@@ -130,7 +131,7 @@ def _repack(job: Job, source: Path, target: Path) -> dict[str, Any]:
     found.restrict(opened.arrays[job.shard], opened.shards[job.shard].metadata)
     layout = options["layout"]
     conversion = Dequantized(options["profile"]) if layout is None else Repacked(layout, target.suffix)
-    return converted(found, target, layout, conversion, 1, None).to_dict()
+    return converted(found, target, layout, conversion, 1, None, options["experts"]).to_dict()
 
 
 def _copy(job: Job, source: Path, target: Path) -> dict[str, Any]:
