@@ -14,7 +14,7 @@ import numpy as np
 from ..host.files import parsed_json
 from ..spec.layouts import Layout, ScaleOrder
 
-__all__ = ["is_mark", "mark", "remarks"]
+__all__ = ["is_mark", "mark", "remarks", "shape_before"]
 
 TORCHAO = ("torchao", "torchao_swizzled")
 NAMES = "tensor_names"
@@ -23,13 +23,25 @@ DTYPES = {"mxfp4_e2m1": "float4_e2m1fn_x2", "mxfp8_e4m3": "float8_e4m3fn", "mxfp
 """What torch calls elements; those of six bits have names of torchao's own."""
 OF_SIX_BITS = {"mxfp6_e2m3": "fp6_e2m3", "mxfp6_e3m2": "fp6_e3m2"}
 MARK = "comfy_quant"
+SHAPES = "mxcast_shapes"
+"""Our own: the shapes of tensors whose rows a layout completes, which nothing else in a file says."""
 
 
 def remarks(
-    metadata: Mapping[str, str], before: Mapping[str, Layout], after: Mapping[str, Layout], copied: Collection[str]
+    metadata: Mapping[str, str],
+    before: Mapping[str, Layout],
+    after: Mapping[str, Layout],
+    shapes: Mapping[str, tuple[int, ...]],
+    copied: Collection[str],
 ) -> dict[str, str]:
-    """The metadata of a file whose tensors had some layouts and have others now; numbers have none."""
-    found = dict(metadata)
+    """The metadata of a file whose tensors had some layouts and have others now; numbers have none.
+
+    ``shapes`` are those of the codes.
+    """
+    found = {key: text for key, text in metadata.items() if key != SHAPES}
+    completed = {name: shapes[name] for name, layout in after.items() if shapes[name][-2:][0] % layout.padding[0]}
+    if completed:
+        found[SHAPES] = json.dumps(completed)
     known: dict[str, Any] = {}
     if any(layout.dialect in TORCHAO for layout in before.values()):
         known = {name: _object(found.pop(name, "")) for name in _names(found.pop(NAMES, ""))}
@@ -43,19 +55,30 @@ def remarks(
     return found
 
 
-def _names(text: str) -> list[str]:
+def shape_before(metadata: Mapping[str, str], tensor: str) -> tuple[int, ...] | None:
+    """The shape of the codes of a tensor before its rows were completed, where a file says it."""
+    found = _parsed(metadata.get(SHAPES, ""))
+    shape = found.get(tensor) if isinstance(found, dict) else None
+    if isinstance(shape, list) and all(type(length) is int and length >= 0 for length in shape):
+        return tuple(shape)
+    return None
+
+
+def _parsed(text: str) -> Any:
+    """The document in a text, or None."""
     try:
-        names = parsed_json(text)
+        return parsed_json(text)
     except (ValueError, RecursionError):
-        return []
+        return None
+
+
+def _names(text: str) -> list[str]:
+    names = _parsed(text)
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _object(text: str) -> dict[str, Any]:
-    try:
-        found = parsed_json(text)
-    except (ValueError, RecursionError):
-        return {}
+    found = _parsed(text)
     return found if isinstance(found, dict) and isinstance(found.get("_data"), dict) else {}
 
 

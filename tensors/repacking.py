@@ -164,7 +164,8 @@ def converted(
 
     metadata = {key: text for key, text in source.contents.metadata.items() if key != KEY}
     after = {name: there for name, tensor in tensors.items() if (there := conversion.layout(tensor)) is not None}
-    metadata = remarks(metadata, source.layouts, after, copied)
+    codes = {name: tensor.codes for name, tensor in tensors.items()}
+    metadata = remarks(metadata, source.layouts, after, codes, copied)
     done, total = 0, sum(math.prod(tensor.codes) for tensor in tensors.values())
     laid_out = widest_first(header)
     if target.suffix != ".gguf":

@@ -22,7 +22,7 @@ from .containers import Contents, Stored, read
 from .files import asked_for
 from .metadata import KEY, about, part_names, stored_parts
 from .native import NATIVE, native_layouts
-from .remarks import is_mark
+from .remarks import is_mark, shape_before
 
 __all__ = ["QuantizedSource", "StoredTensor"]
 
@@ -105,7 +105,8 @@ class LaidTensor:
                     "there"
                 )
         shape = found[layout.codes].shape
-        self.codes = self.shape = shape if is_native else numbers_shape(layout, shape)
+        completed = shape if is_native else numbers_shape(layout, shape)
+        self.codes = self.shape = shape_before(contents.metadata, name) or completed
         shapes = stored_shapes(layout, self.codes)
         self.stored = {part: (found[part], _same_bytes(part, found[part], shapes[part], layout)) for part in shapes}
         scale = layout.tensor_scale
@@ -127,7 +128,11 @@ class LaidTensor:
         for part, place in stored_boxes(self.layout, box).items():
             stored, shape = self.stored[part]
             arrays[part.of(self.name)] = _taken(stored, shape, place, stored_dtype(part))
-        return unpack(arrays, self.layout, name=self.name)
+        q = unpack(arrays, self.layout, name=self.name)
+        if q.codes.shape == (sizes := tuple(one.stop - one.start for one in box)):
+            return q
+        rows = tuple(map(slice, sizes[:-1]))  # without those that complete it
+        return replace(q, codes=q.codes[rows], scales=q.scales[rows])
 
     def _tensor_scale(self, experts: slice) -> dict[str, np.ndarray]:
         """The scale of the tensor, or those of some experts, by the name of its array, where there is one."""
@@ -144,7 +149,8 @@ def _same_bytes(part: Part, stored: Stored, shape: Shape, layout: Layout) -> Sha
     is_other = part is layout.scales and stored.shape != shape
     may_differ = layout.order is ScaleOrder.TILES_128X4 and stored.shape[:-2] == shape[:-2]
     if (is_other and not may_differ) or stored.data.nbytes != math.prod(shape) * stored_dtype(part).itemsize:
-        raise ValueError(f"the layout {layout.name} has scales of shape {shape} for these codes, not {stored.shape}")
+        what = "scales" if part is layout.scales else "codes"
+        raise ValueError(f"the layout {layout.name} has {what} of shape {shape} here, not {stored.shape}")
     return shape
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from mxcast.tensors.containers import read
+from mxcast.tensors import conversions
+from mxcast.tensors.containers import read, written
 from mxcast.tensors.native import dialect_of
 from mxcast.tensors.repacking import dequantize_layout, quantize_layout, repack_file
 
@@ -96,6 +97,39 @@ def test_the_mark_of_comfy(passes, tmp_path):
     own = ["--from", "comfy", "-f", "nvfp4"]
     passes("convert", tmp_path / "y.safetensors", tmp_path / "z.safetensors", *own, "--layout", "modelopt")
     assert set(read(tmp_path / "z.safetensors").tensors) == {"up.weight", "up.weight_scale", "up.weight_scale_2"}
+
+
+@pytest.mark.parametrize("part", [1 << 20, 1 << 10])
+def test_rows_that_comfy_completes(part, passes, fails, tmp_path, monkeypatch):
+    """A file of ours says how many there were, so that it becomes again what it was made of."""
+    monkeypatch.setattr(conversions, "PART", part)
+    x = np.random.default_rng(1).normal(size=(141, 64)).astype(np.float32)
+    save_file({"up.weight": x}, tmp_path / "x.safetensors")
+    plain, comfy, back = (tmp_path / f"{name}.safetensors" for name in ("plain", "comfy", "back"))
+    passes(
+        "quantize", tmp_path / "x.safetensors", plain, "-f", "nvfp4", "--layout", "modelopt", "--profile", "nvfp4_ao"
+    )
+    passes("convert", plain, comfy, "--from", "modelopt", "-f", "nvfp4", "--layout", "comfy")
+    own = ["--from", "comfy", "-f", "nvfp4"]
+    passes("convert", comfy, back, *own, "--layout", "modelopt")
+    assert back.read_bytes() == plain.read_bytes()
+    contents = read(comfy)
+    assert contents.tensors["up.weight"].shape == (144, 32)
+    for text, sentence in (
+        ("[", None),
+        ('{"up.weight": [99, 64]}', "codes of shape (112, 32) here, not (144, 32)"),
+        ('{"up.weight": [-1]}', None),
+    ):
+        header = {name: (one.dtype, one.shape, one.data.nbytes) for name, one in contents.tensors.items()}
+        with written(tmp_path / "other.safetensors", header, {"mxcast_shapes": text}) as write:
+            for name, one in contents.tensors.items():
+                write(name, 0, one.data)
+        arguments = "convert", tmp_path / "other.safetensors", back, *own, "--layout", "modelopt"
+        if sentence is not None:
+            assert sentence in fails(2, *arguments)
+            continue
+        passes(*arguments)
+        assert read(back).tensors["up.weight"].shape == (144, 32), "what nobody can read says nothing"
 
 
 def test_remarks_of_the_libraries():
