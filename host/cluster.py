@@ -9,7 +9,7 @@ from .errors import ToolError, ToolMissing
 
 __all__ = ["on_cluster"]
 
-ADVICE = "pip install 'mxcast[explore]'"
+ADVICE = "pip install '.[explore]' in a checkout of mxcast"
 PATIENCE = 10.0
 """Seconds for the scheduler to answer."""
 PATIENCE_FOR_WORKER = 30.0

@@ -52,7 +52,7 @@ def _onnx() -> Any:
     try:
         import onnx
     except ImportError:
-        raise ToolMissing("onnx is missing: pip install 'mxcast[files]'") from None
+        raise ToolMissing("onnx is missing: pip install '.[files]' in a checkout of mxcast") from None
     return onnx
 
 

@@ -1,4 +1,4 @@
-"""Writes the files beside it with the libraries that have these layouts (`pip install 'mxcast[oracles]' safetensors`):
+"""Writes the files beside it with the libraries that have these layouts (`pip install '.[oracles]' safetensors`):
 
     python tests/data/write.py
 

@@ -66,7 +66,7 @@ def test_numbers_are_those_of_the_library(name, passes, tmp_path):
 @pytest.mark.parametrize("layout", ["torchao", "torchao_swizzled"])
 def test_torchao_reads_a_file_of_ours(element, layout, tmp_path):
     """By the metadata that say what its tensors are, with the same numbers."""
-    torch = pytest.importorskip("torch", reason="torch is optional: pip install 'mxcast[oracles]'")
+    torch = pytest.importorskip("torch", reason="torch is optional: pip install '.[oracles]'")
     support = pytest.importorskip("torchao.prototype.safetensors.safetensors_support")
     x = np.random.default_rng(1).normal(size=(40, 96)).astype(np.float32)
     save_file({"up.weight": x, "up.bias": x[0], "ids": x[:, 0]}, tmp_path / "x.safetensors")
