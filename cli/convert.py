@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -72,6 +73,12 @@ Arrangement = Annotated[
         help="split: gate and up of experts in two tensors; interleaved: in the rows of one.",
     ),
 ]
+Transposed = Annotated[
+    bool,
+    typer.Option(
+        "--transposed", help="Swap the last two axes of tensors of three, as transformers has gpt-oss in BF16."
+    ),
+]
 Scheduler = Annotated[
     str | None,
     typer.Option(
@@ -110,6 +117,7 @@ def quantize(
             "--layout", metavar="LAYOUT", show_default=False, help="Of a library (mxcast list layouts), for OUT."
         ),
     ] = None,
+    transposed: Transposed = False,
     scheduler: Scheduler = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -140,6 +148,7 @@ def quantize(
                 seed=seed,
                 include=include or (),
                 exclude=exclude or (),
+                is_transposed=transposed,
                 run=run,
                 progress=progress,
             )
@@ -153,9 +162,14 @@ def quantize(
         from ..tensors.repacking import quantize_layout
 
         quantized = partial(quantize_layout, layout=layout)
-    with output.progress(f"quantizing {source.name}") as progress:
+    opened: AbstractContextManager[Path] = nullcontext(source)
+    if transposed:
+        from ..tensors.transposing import transposed as swapped
+
+        opened = swapped(source, target, include or (), exclude or ())
+    with output.progress(f"quantizing {source.name}") as progress, opened as numbers:
         report = quantized(
-            source,
+            numbers,
             target,
             numerics,
             named,
@@ -214,6 +228,7 @@ def dequantize(
     include: Include = None,
     exclude: Exclude = None,
     experts: Arrangement = None,
+    transposed: Transposed = False,
     jobs: Jobs = 1,
     scheduler: Scheduler = None,
     json: Json = False,
@@ -224,11 +239,24 @@ def dequantize(
     and in their shapes.
     """
     output = Output(json, quiet, verbose)
-    given = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
-    given["--experts"] = experts
+    given: dict[str, object] = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
+    given |= {"--experts": experts, "--transposed": transposed}
     run = _run(source, scheduler, jobs)
     if run is not None:
-        _converted_folder(source, target, None, stored_as, format, profile, include, exclude, experts, run, output)
+        _converted_folder(
+            source,
+            target,
+            None,
+            run,
+            output,
+            stored_as=stored_as,
+            format=format,
+            profile=profile,
+            include=include or (),
+            exclude=exclude or (),
+            experts=experts,
+            is_transposed=transposed,
+        )
         return
     from ..tensors.native import dialect_of
 
@@ -253,6 +281,7 @@ def dequantize(
                 include=include or (),
                 exclude=exclude or (),
                 experts=experts,
+                is_transposed=transposed,
                 jobs=jobs,
                 progress=progress,
             )
@@ -282,7 +311,18 @@ def convert(
     output = Output(json, quiet, verbose)
     run = _run(source, scheduler, jobs)
     if run is not None:
-        _converted_folder(source, target, layout, stored_as, format, None, include, exclude, experts, run, output)
+        _converted_folder(
+            source,
+            target,
+            layout,
+            run,
+            output,
+            stored_as=stored_as,
+            format=format,
+            include=include or (),
+            exclude=exclude or (),
+            experts=experts,
+        )
         return
     from ..tensors.repacking import repack_file
 
@@ -313,35 +353,11 @@ def _run(source: Path, scheduler: str | None, jobs: int) -> Run | None:
     return locally(jobs) if scheduler is None else on_cluster(scheduler)
 
 
-def _converted_folder(
-    source: Path,
-    target: Path,
-    layout: str | None,
-    stored_as: str | None,
-    format: str | None,
-    profile: str | None,
-    include: list[str] | None,
-    exclude: list[str] | None,
-    experts: str | None,
-    run: Run,
-    output: Output,
-) -> None:
+def _converted_folder(source: Path, target: Path, layout: str | None, run: Run, output: Output, **options: Any) -> None:
     from ..tensors.checkpoints import convert_checkpoint
 
     with output.progress(f"converting {source.name}") as progress:
-        report = convert_checkpoint(
-            source,
-            target,
-            layout,
-            stored_as=stored_as,
-            format=format,
-            profile=profile,
-            include=include or (),
-            exclude=exclude or (),
-            experts=experts,
-            run=run,
-            progress=progress,
-        )
+        report = convert_checkpoint(source, target, layout, run=run, progress=progress, **options)
     _told_of_shards(report, output)
 
 

@@ -64,6 +64,7 @@ def quantize_checkpoint(
     seed: int = 0,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    is_transposed: bool = False,
     run: Run,
     progress: Progress = None,
 ) -> ConvertedCheckpoint:
@@ -85,6 +86,7 @@ def quantize_checkpoint(
     for shard, contents in opened.shards.items():
         names = [name for name in contents.tensors if name in chosen]
         options = {"numerics": numerics.to_dict(), "profile": profile, "pad": pad, "seed": seed, "layout": layout}
+        options["is_transposed"] = is_transposed and any(len(chosen[name].shape) == 3 for name in names)
         jobs.append(_job(opened, target, shard, "quantize" if names else "copy", include=_exactly(names), **options))
     return _made(opened, target, jobs, of, set(chosen), run, progress)
 
@@ -100,6 +102,7 @@ def convert_checkpoint(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     experts: str | None = None,
+    is_transposed: bool = False,
     run: Run,
     progress: Progress = None,
 ) -> ConvertedCheckpoint:
@@ -114,21 +117,21 @@ def convert_checkpoint(
         raise ValueError(f"{source} has no experts that can be {how}")
     jobs: list[Job] = []
     if opened.is_ours:
-        if layout is None and (profile or include or exclude or experts):
+        if layout is None and (profile or include or exclude or experts or is_transposed):
             raise ValueError(f"{source} was written by mxcast quantize: it is dequantized as a whole, by its own rules")
         chosen, blocks = _of_ours(opened, stored_as, format, asked_for(opened.contents, include, exclude))
         for shard, names in chosen.items():
             verb = "copy" if not names else "dequantize" if layout is None else "convert"
-            options = {"include": _exactly(names), "experts": _where(how, names)}
-            jobs.append(_job(opened, target, shard, verb, layout=layout, **options))
+            chosen_here = {"include": _exactly(names), "experts": _where(how, names)}
+            jobs.append(_job(opened, target, shard, verb, layout=layout, **chosen_here))
         parts = {name for names in chosen.values() for name in names}
     else:
         own = _layout_of(opened, stored_as, format)
         found = QuantizedSource(opened.folder, own.dialect, own.block, include, exclude, opened.contents)
+        patterns = {"stored_as": own.dialect, "format": own.block, "include": [*include], "exclude": [*exclude]}
         for shard, names in opened.arrays.items():
-            options = {"stored_as": own.dialect, "format": own.block, "include": [*include], "exclude": [*exclude]}
-            options["experts"] = _where(how, names)
-            jobs.append(_job(opened, target, shard, "repack", layout=layout, profile=profile, **options))
+            where = {"experts": _where(how, names), "is_transposed": is_transposed}
+            jobs.append(_job(opened, target, shard, "repack", layout=layout, profile=profile, **patterns, **where))
         blocks, parts = [own.block_format], set(opened.contents.tensors) - set(found.copied)
     of = None if layout is None else layout_named(layout, blocks[0])
     return _made(opened, target, jobs, of, parts, run, progress)

@@ -19,7 +19,7 @@ from .native import native_type
 from .remarks import mark
 from .sources import StoredTensor
 
-__all__ = ["PART", "Conversion", "Dequantized", "MadeArray", "Placed", "Repacked", "parts_of", "put"]
+__all__ = ["PART", "Conversion", "Dequantized", "MadeArray", "Placed", "Repacked", "parts_of", "put", "swapped"]
 
 PART = 1 << 20
 """Elements of a part: enough to hide what it costs, few enough for any memory."""
@@ -112,10 +112,12 @@ class Repacked:
 
 
 class Dequantized:
-    """Tensors of float32 numbers, read as a profile has it (`models.dequantize`)."""
+    """Tensors of float32 numbers, read as a profile has it (`models.dequantize`); those of three axes perhaps with the
+    last two swapped.
+    """
 
-    def __init__(self, profile: str | None) -> None:
-        self.profile = profile
+    def __init__(self, profile: str | None, is_transposed: bool = False) -> None:
+        self.profile, self.is_transposed = profile, is_transposed
 
     def layout(self, tensor: StoredTensor) -> None:
         return None
@@ -123,7 +125,8 @@ class Dequantized:
     def arrays(self, name: str, tensor: StoredTensor) -> dict[str, MadeArray]:
         if math.prod(tensor.codes):  # a profile of other formats is refused at once
             self.part(name, tensor, tuple(slice(0, min(*sizes)) for sizes in zip(tensor.units, tensor.codes)))
-        return {name: MadeArray(dtype="F32", shape=tensor.shape, written=tensor.shape, itemsize=4)}
+        shape = swapped(tensor.shape) if self.is_transposed else tensor.shape
+        return {name: MadeArray(dtype="F32", shape=shape, written=shape, itemsize=4)}
 
     def whole(self, name: str, tensor: StoredTensor) -> Placed:
         return {}
@@ -132,7 +135,19 @@ class Dequantized:
         return (1,) * len(tensor.codes)
 
     def part(self, name: str, tensor: StoredTensor, box: Box) -> Placed:
-        return {name: (tuple(one.start for one in box), dequantize(tensor.part(box), self.profile))}
+        starts, numbers = tuple(one.start for one in box), dequantize(tensor.part(box), self.profile)
+        if self.is_transposed and numbers.ndim == 3:
+            return {name: (swapped(starts), numbers.swapaxes(1, 2))}
+        return {name: (starts, numbers)}
+
+
+def swapped(shape: Shape) -> Shape:
+    """The shape of a tensor of three axes with the last two swapped; any other as it is.
+
+    >>> swapped((2, 3, 4)), swapped((3, 4))
+    ((2, 4, 3), (3, 4))
+    """
+    return (shape[0], shape[2], shape[1]) if len(shape) == 3 else shape
 
 
 def parts_of(tensor: StoredTensor, conversion: Conversion) -> Iterator[Box]:

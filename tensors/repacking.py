@@ -114,16 +114,17 @@ def dequantize_layout(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     experts: str | None = None,
+    is_transposed: bool = False,
     jobs: int = 1,
     progress: Progress = None,
 ) -> RepackedFile:
     """Turn the quantized tensors of a file of a library into F32 tensors.
 
     The parameters are those of `repack_file`; ``profile`` says how scales and codes are read, as `models.dequantize`
-    takes it. Raises its errors.
+    takes it, and ``is_transposed`` swaps the last two axes of tensors of three. Raises its errors.
     """
     opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
-    return converted(opened, Path(target), None, Dequantized(profile), jobs, progress, experts)
+    return converted(opened, Path(target), None, Dequantized(profile, is_transposed), jobs, progress, experts)
 
 
 def _checked(source: Path | str, target: Path | str) -> Path:

@@ -23,6 +23,7 @@ from .files import dequantize_file, quantize_file
 from .folders import Checkpoint
 from .repacking import converted, quantize_layout, repack_file
 from .sources import QuantizedSource
+from .transposing import transposed
 
 __all__ = ["Job", "Run", "locally", "on_cluster"]
 
@@ -109,6 +110,20 @@ def _quantize(job: Job, source: Path, target: Path) -> dict[str, Any]:
     rules, layout, profile = (options.pop(name) for name in ("numerics", "layout", "profile"))
     kind = TwoLevelEncode if rules.get("operation") == TwoLevelEncode.name else Encode
     numerics = kind.from_dict(rules)
+    if options.pop("is_transposed"):
+        with transposed(source, target, options["include"], ()) as made:
+            return _quantized(made, target, numerics, profile, layout, options)
+    return _quantized(source, target, numerics, profile, layout, options)
+
+
+def _quantized(
+    source: Path,
+    target: Path,
+    numerics: Encode | TwoLevelEncode,
+    profile: str | None,
+    layout: str | None,
+    options: dict[str, Any],
+) -> dict[str, Any]:
     if layout is None:
         return quantize_file(source, target, numerics, profile, **options).to_dict()
     return quantize_layout(source, target, numerics, profile, layout=layout, **options).to_dict()
@@ -130,7 +145,9 @@ def _repack(job: Job, source: Path, target: Path) -> dict[str, Any]:
     found = QuantizedSource(opened.folder, *own, opened.contents)
     found.restrict(opened.arrays[job.shard], opened.shards[job.shard].metadata)
     layout = options["layout"]
-    conversion = Dequantized(options["profile"]) if layout is None else Repacked(layout, target.suffix)
+    conversion = (
+        Dequantized(options["profile"], options["is_transposed"]) if layout is None else Repacked(layout, target.suffix)
+    )
     return converted(found, target, layout, conversion, 1, None, options["experts"]).to_dict()
 
 

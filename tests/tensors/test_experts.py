@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from mxcast.models import dequantize, pack, quantize, quantize_two_level
-from mxcast.tensors import conversions
+from mxcast.tensors import conversions, transposing
 
 NAME = "model.layers.0.mlp.experts.{}_proj"
 BOTH, GATE, UP = (NAME.format(part) for part in ("gate_up", "gate", "up"))
@@ -124,3 +124,35 @@ def test_what_is_refused(stored, fails, tmp_path):
     other = pack(quantize(numbers(6), "e2m1"), "gpt_oss", name=UP)
     refused(gate | other, "interleaved", "are no pair, or not of one block format")
     refused(arrays | gate, "split", f"{BOTH!r} becomes {GATE!r}, and there is another tensor of this name")
+
+
+@pytest.mark.parametrize("side", [1024, 32])
+def test_axes_as_transformers_has_them(side, passes, fails, tmp_path, monkeypatch):
+    """Of experts in BF16 the last two axes are swapped; other tensors are as they are."""
+    monkeypatch.setattr(transposing, "SIDE", side)
+    monkeypatch.setattr(transposing, "PART", side * side)
+    monkeypatch.setattr(conversions, "PART", side * side)
+    x, flat = numbers(96), numbers(64)[0]
+    path, there, back = (tmp_path / f"{name}.safetensors" for name in "xyz")
+    save_file({BOTH: np.ascontiguousarray(x.swapaxes(1, 2)), "flat": flat, "i": np.arange(3)}, path)
+    passes("quantize", path, there, "-f", "e2m1", "--layout", "gpt_oss", "--transposed")
+    stored = load_file(there)
+    for name, array in pack(quantize(x, "e2m1"), "gpt_oss", name=BOTH).items():
+        assert np.array_equal(stored[name], array)
+    passes("dequantize", there, back, "--from", "gpt_oss", "--transposed")
+    found = load_file(back)
+    assert np.array_equal(found[BOTH], dequantize(quantize(x, "e2m1")).swapaxes(1, 2))
+    assert np.array_equal(found["flat"], dequantize(quantize(flat, "e2m1"))) and found["i"].tolist() == [0, 1, 2]
+    folder = tmp_path / "model"
+    folder.mkdir()
+    path.rename(folder / "model.safetensors")
+    passes("quantize", folder, tmp_path / "q", "-f", "e2m1", "--layout", "gpt_oss", "--transposed")
+    assert (tmp_path / "q" / "model.safetensors").read_bytes() == there.read_bytes()
+    passes("dequantize", tmp_path / "q", tmp_path / "b", "--transposed")
+    assert (tmp_path / "b" / "model.safetensors").read_bytes() == back.read_bytes()
+    save_file({"flat": flat}, path)
+    before = sorted(tmp_path.iterdir())
+    sentence = fails(2, "quantize", path, tmp_path / "n.safetensors", "-f", "e2m1", "--transposed")
+    assert sentence == f"{path} has no tensor of three axes to transpose"
+    assert f"{path} and {path} are the same file" == fails(2, "quantize", path, path, "-f", "e2m1", "--transposed")
+    assert sorted(tmp_path.iterdir()) == before
