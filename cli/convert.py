@@ -236,7 +236,7 @@ def dequantize(
     verbose: Verbose = False,
 ) -> None:
     """Turn a file that quantize wrote, or one in the layout of a library, back into float32 tensors, under their names
-    and in their shapes.
+    and in their shapes; or a folder with the shards of a model.
     """
     output = Output(json, quiet, verbose)
     given: dict[str, object] = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
@@ -306,7 +306,8 @@ def convert(
     verbose: Verbose = False,
 ) -> None:
     """Write the quantized tensors of a .safetensors, .gguf or .onnx file as a library stores them. No number changes:
-    a tensor that the layout cannot hold is refused, and nothing is written.
+    a tensor that the layout cannot hold is refused, and nothing is written. IN may be a folder with the shards of a
+    model; OUT is a new one then.
     """
     output = Output(json, quiet, verbose)
     run = _run(source, scheduler, jobs)

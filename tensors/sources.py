@@ -105,8 +105,13 @@ class LaidTensor:
                     "there"
                 )
         shape = found[layout.codes].shape
+        if not shape:
+            raise ValueError("its codes have no axis")
         completed = shape if is_native else numbers_shape(layout, shape)
-        self.codes = self.shape = shape_before(contents.metadata, name) or completed
+        said = shape_before(contents.metadata, name) or completed
+        if (said[:-2], said[-1]) != (completed[:-2], completed[-1]):
+            raise ValueError(f"its metadata speak of the shape {said}, and its codes are those of {completed}")
+        self.codes = self.shape = said
         shapes = stored_shapes(layout, self.codes)
         self.stored = {part: (found[part], _same_bytes(part, found[part], shapes[part], layout)) for part in shapes}
         scale = layout.tensor_scale
