@@ -170,7 +170,7 @@ def test_what_is_damaged(said, tmp_path, fails):
 def test_no_mutant_is_a_traceback(tmp_path):
     generator, taken = random.Random(5), 0
     original = file_of(tmp_path / "a.gguf").read_bytes()
-    for _ in range(500):
+    for _ in range(300):
         (tmp_path / "x.gguf").write_bytes(mutated(original, generator))
         try:
             contents = read(tmp_path / "x.gguf")
@@ -178,7 +178,7 @@ def test_no_mutant_is_a_traceback(tmp_path):
             assert "x.gguf" in str(error)
         else:
             taken += all(math.prod(one.shape) == one.data.size for one in contents.tensors.values())
-    assert 5 < taken < 495
+    assert 3 < taken < 297
 
 
 BYTES = np.zeros(17, np.uint8)

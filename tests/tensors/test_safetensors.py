@@ -130,7 +130,7 @@ def test_mutants_are_taken_by_both_or_by_none(tmp_path):
     """But for names that stand twice, and shapes that NumPy cannot hold."""
     generator, path, taken = random.Random(4), tmp_path / "x.safetensors", 0
     original = save({"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.arange(3, dtype=np.uint8)}, {"k": "v"})
-    for _ in range(1500):
+    for _ in range(600):
         data = mutated(original, generator)
         path.write_bytes(data)
         try:
@@ -144,7 +144,7 @@ def test_mutants_are_taken_by_both_or_by_none(tmp_path):
                 taken += 1
             except ValueError as error:
                 assert "twice" in str(error) or "axes" in str(error) or "larger than any memory" in str(error)
-    assert 10 < taken < 1400
+    assert 5 < taken < 595
 
 
 def test_what_no_file_can_hold(tmp_path):
