@@ -88,6 +88,33 @@ def test_torchao_reads_a_file_of_ours(element, layout, tmp_path):
     assert read(back).metadata == {}, "what is no longer true is left out"
 
 
+@pytest.mark.parametrize(
+    "element, name, format",
+    [
+        ("e2m1", "MXFP4A16", "mxfp4-pack-quantized"),
+        ("e2m3", "MXFP6A16", "mxfp6-pack-quantized"),
+        ("e4m3", "MXFP8A16", "mxfp8-quantized"),
+    ],
+)
+def test_compressed_tensors_reads_a_file_of_ours(element, name, format, tmp_path):
+    """In bfloat16, which has all of these numbers."""
+    torch = pytest.importorskip("torch", reason="torch is optional: pip install '.[oracles]'")
+    base = pytest.importorskip("compressed_tensors.compressors.base")
+    scheme = pytest.importorskip("compressed_tensors.quantization.quant_scheme").preset_name_to_scheme(name, ["Linear"])
+    x = np.random.default_rng(1).normal(size=(40, 96)).astype(np.float32)
+    save_file({"up.weight": x}, tmp_path / "x.safetensors")
+    target, back = tmp_path / "y.safetensors", tmp_path / "z.safetensors"
+    quantize_layout(tmp_path / "x.safetensors", target, element, layout="compressed_tensors")
+    dequantize_layout(target, back, "compressed_tensors", format=element)
+    dtypes = {"U8": torch.uint8, "F8_E4M3": torch.float8_e4m3fn}
+    state = {
+        array.removeprefix("up."): torch.from_numpy(one.data.copy()).view(dtypes[one.dtype]).reshape(one.shape)
+        for array, one in read(target).tensors.items()
+    }
+    found = base.BaseCompressor.get_value_from_registry(format).decompress(state, scheme)["weight"]
+    assert np.array_equal(found.float().numpy(), load_file(back)["up.weight"])
+
+
 def test_the_mark_of_comfy(passes, tmp_path):
     """It is written, and left out again."""
     x = np.random.default_rng(1).normal(size=(32, 64)).astype(np.float32)
