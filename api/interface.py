@@ -41,6 +41,7 @@ from .spec import PROFILES as profiles
 from .spec import Hadamard, TwoLevelDecode, TwoLevelEncode, TwoLevelFields, is_two_level
 from .spec.catalogue import known_name
 from .spec.names import named_blocks
+from .tensors.inspection import inspect_file
 from .tensors.saved import load, save
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ __all__ = [
     "emit",
     "explore",
     "formats",
+    "inspect_file",
     "load",
     "pack",
     "profiles",

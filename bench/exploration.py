@@ -51,6 +51,7 @@ def sweeps() -> Iterator[tuple[str, Sweep]]:
     """Each file by its name, and the sweep that it is of."""
     for name in ("architectures", "decoders", "placed", "placed_decoders", "placed_casts"):
         yield name, chosen_sweep(KEPT / f"{name}.toml")
+    yield "nvfp4", chosen_sweep("nvfp4")
     for target, name in ABLATIONS.items():
         rules = chosen_sweep(KEPT / "rules.toml", target=target)
         yield name, rules if name.startswith("rules") else dataclasses.replace(rules, grids=rules.grids[:-1])
@@ -177,7 +178,7 @@ def rendered(page: str) -> str:
     """A page with its tables."""
     tables = {"ablation": _ablations(), "ablation: short": _short(), "goals": _goals(), "goals: decoders": _decoders()}
     placed = {name: _placed(rows(name.replace(" ", "_"))) for name in ("placed decoders", "placed casts")}
-    return filled(page, tables | placed)
+    return filled(page, tables | placed | {"nvfp4 orders": _orders(rows("nvfp4"))})
 
 
 def _goals() -> str:
@@ -195,6 +196,13 @@ def _placed(found: list[Explored]) -> str:
     figures = ("luts", "carries", "ffs", "fmax_mhz", "fmax_lowest_mhz", "fmax_highest_mhz", "pnr_seeds")
     lines = ([row.format, row.registered_after, *(getattr(row, name) for name in figures)] for row in found)
     return table(header, lines, texts=2) if found else ""
+
+
+def _orders(found: list[Explored]) -> str:
+    header = ["order", "rounding", "4 over 6", "form", "LUTs", "levels", "weights: SQNR, dB"]
+    names = ("order", "rounding", "four_over_six", "form", "luts", "levels")
+    lines = ([*(getattr(row, name) for name in names), f"{row.sqnr_db:.2f}"] for row in found)
+    return table(header, lines, texts=4) if found else ""
 
 
 def _ablations() -> str:

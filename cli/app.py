@@ -11,7 +11,7 @@ import typer
 import typer.core
 
 from ..host.signals import arrived
-from . import check, check_rtl, compare, convert, cost, doctor, explain, explore, generate, listing, proving
+from . import check, check_rtl, compare, convert, cost, doctor, explain, explore, generate, inspect, listing, proving
 from .errors import ExitCode, explained, interrupted, warned
 from .examples import epilog
 from .streams import abandon, complain, reader_is_gone
@@ -38,6 +38,7 @@ for verb in (
     convert.quantize,
     convert.dequantize,
     convert.convert,
+    inspect.inspect,
     explain.explain,
     compare.compare,
     generate.emit,

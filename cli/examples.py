@@ -22,6 +22,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast convert experts.safetensors model.gguf --from gpt_oss --layout ggml",
         "mxcast convert model/ converted/ --layout compressed_tensors --experts split --jobs 2",
     ),
+    "inspect": (
+        "mxcast inspect experts.safetensors",
+        "mxcast inspect model.safetensors --as comfy --all --report model.html",
+    ),
     "explain": (
         'mxcast explain e4m3 --profile te --values "1.875, 0x3F880000, nan"',
         "mxcast explain e2m1 --values 0x04600001",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Output"]
 
-PATIENCE = 2.0
+PATIENCE = 1.0
 """Seconds before a progress bar appears."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from amaranth.lib import wiring
 
 from ..host.files import claimed, regular, write_whole
-from ..spec import BF16, Encode, Role, ScalePlace
+from ..spec import BF16, Encode, Role, ScaleOrder, ScalePlace
 from ..spec.identifiers import identifier
 from .architecture import DecoderArchitecture, Lane, Microarchitecture, Quantizer
 from .block import BlockConverter
@@ -33,6 +33,7 @@ from .hadamard import HadamardTransform
 from .modules import convert
 from .package import core, file_list, templates
 from .random_source import RandomSource
+from .swizzle import SwizzleOffset, SwizzlePlace
 from .two_level import TwoLevelConverter
 from .two_level_decoder import TwoLevelDecoder
 from .vendors import project
@@ -334,6 +335,26 @@ def random_source(config: HardwareConfig, name: str) -> str:
     return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"
 
 
+SWIZZLE: dict[str, tuple[type[wiring.Component], str]] = {
+    "scale_offset": (SwizzleOffset, "the byte at which the scale of a row and a block stands"),
+    "scale_place": (SwizzlePlace, "the row and the block whose scale stands at a byte"),
+}
+"""What finds scales in tiles, by the end of its name."""
+
+
+def swizzle(kind: str, name: str) -> str:
+    """The Verilog file of one of `SWIZZLE` for a converter."""
+    component, about = SWIZZLE[kind]
+    header = [
+        f"{name}_{kind}: in tiles of 128 rows and 4 blocks {about}, from 0; combinational",
+        "SPDX-License-Identifier: Apache-2.0",
+        "",
+        f"Made by mxcast {version('mxcast')}. rows and columns are the shape of the scales, 1 to 65536 each.",
+    ]
+    text = convert(component(), f"{name}_{kind}")
+    return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"
+
+
 def emit(
     config: HardwareConfig,
     out: Path | str = "build",
@@ -348,7 +369,8 @@ def emit(
     """Write ``<out>/<name>/rtl/`` and its manifest; returns the files by kind.
 
     ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` and ``template_sv`` (an instantiation), ``json`` and
-    ``manifest``; for stochastic rounding also ``random_source``, a module that can feed its random bits; with the text
+    ``manifest``; for stochastic rounding also ``random_source``, a module that can feed its random bits; for a layout
+    with scales in tiles ``scale_offset`` and ``scale_place``, modules that find them there; with the text
     of a ``bench``, the module ``<name>_tb``, also that; for a ``vendor`` of `VENDORS` also ``<vendor>_script`` and
     ``<vendor>_constraints``, a project for its tool, a ``part`` and a clock period. Raises ValueError where one of
     these files is there and somebody has edited it, unless by ``force``.
@@ -362,6 +384,8 @@ def emit(
     contents = {"verilog": (f"{name}.v", verilog(config, name))}
     if any(port.role is Role.RANDOM for port in config.ports):
         contents["random_source"] = (f"{name}_random_source.v", random_source(config, name))
+    if config.layout is not None and config.layout.order is ScaleOrder.TILES_128X4:
+        contents |= {kind: (f"{name}_{kind}.v", swizzle(kind, name)) for kind in SWIZZLE}
     files, test = [file for file, _ in contents.values()], f"{name}_tb.v" if bench else None
     in_verilog, in_systemverilog = templates(about).values()
     contents |= {

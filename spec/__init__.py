@@ -55,7 +55,7 @@ from .formats import (
     SpecialCodes,
 )
 from .hadamard import TRANSFORMER_ENGINE_SIGNS, Hadamard
-from .layouts import LAYOUTS, Layout, Packing, ScalePlace, layout_named, stored_ports
+from .layouts import LAYOUTS, Layout, Packing, ScaleOrder, ScalePlace, layout_named, stored_ports
 from .names import block_format, element_format, source_format
 from .operation import OPERATIONS, Operation, operation_of, short_id
 from .ports import Port, Role
@@ -155,6 +155,7 @@ __all__ = [
     "Role",
     "Rounding",
     "Rule",
+    "ScaleOrder",
     "ScalePlace",
     "ScaleReading",
     "ScaleRule",

@@ -52,6 +52,8 @@ def test_the_hardware(tmp_path):
     x = np.random.default_rng(0).standard_normal((5, 2), np.float32)
     assert np.array_equal(mxcast.verilate("e2m1", **SMALL)(x).codes, mxcast.quantize(x, "e2m1", **SMALL).codes)
     assert mxcast.verify("e2m1", blocks=100, **SMALL).passed
+    registered = mxcast.emit("e2m1", out=tmp_path, name="registered", latency=1, **SMALL)["verilog"]
+    assert "// Latency: 1 cycles" in registered.read_text()
     assert mxcast.prove("e2m1", out=tmp_path, **SMALL).passed
     assert mxcast.synth("e2m1", stages=False, **SMALL).config == converter_config("e2m1", target="xcu", **SMALL)
 

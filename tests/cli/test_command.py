@@ -16,7 +16,10 @@ from mxcast.spec.names import named_blocks
 from ..configurations import in_turn
 
 COMMAND = [sys.executable, "-m", "mxcast.cli"]
-VERBS = ("list", "doctor", "quantize", "dequantize", "explain", "compare", "emit", "verify", "test", "synth")
+VERBS = (
+    *("list", "doctor", "quantize", "dequantize", "inspect"),
+    *("explain", "compare", "emit", "verify", "test", "synth"),
+)
 
 
 def run(*arguments, **environment):

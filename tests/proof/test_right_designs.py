@@ -85,7 +85,7 @@ endmodule
 BODIES = {0: "always @* begin scale = s0; p = p0; end", 1: "always @(posedge clk) begin scale <= s0; p <= p0; end"}
 
 
-@pytest.mark.parametrize("top", share(["mxcast_check", "mxcast_moving", "mxcast_bench", "dut"], 2))
+@pytest.mark.parametrize("top", share(["mxcast_check", "mxcast_moving", "mxcast_bench", "dut"], 4))
 def test_a_design_may_be_called_like_something_of_ours(top, tmp_path):
     for latency, body in BODIES.items():
         path = tmp_path / f"{latency}.sv"

@@ -63,9 +63,9 @@ def test_every_room_has_each_bit_where_the_definition_has_it(layout):
 
 CONFIGURATIONS = [
     converter_config("e2m1", layout="ggml"),
-    converter_config("e4m3,e5m2", layout="torchao"),
+    pytest.param(converter_config("e4m3,e5m2", layout="torchao"), marks=pytest.mark.slow),
     converter_config("e2m1", layout="seed004", registered_after="scale"),
-    decoder_config("e2m3", layout="torchao"),  # two bits of each byte mean nothing
+    pytest.param(decoder_config("e2m3", layout="torchao"), marks=pytest.mark.slow),  # two bits of a byte mean nothing
     two_level_decoder_config("nvfp4", layout="comfy"),
 ]
 

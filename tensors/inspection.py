@@ -1,0 +1,209 @@
+"""What is in a file of quantized tensors: how each is stored, what was counted of it, and what looks wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .code_order import suspicions_of_code_order
+from .containers import read
+from .portions import StoredBlocks
+from .recognition import Reading, Recognised, recognised
+from .suspicions import Judged, Kind, Suspicion, suspicions
+from .tally import Tally, tallied
+
+__all__ = ["InspectedTensor", "Inspection", "inspect_file"]
+
+
+COUNTED = "blocks", "codes used", "zero", "NaN", "saturated", "amax"
+"""What a tensor has of each: ``zero`` and ``NaN`` are blocks, ``saturated`` are elements of the largest magnitude of
+their format, and ``amax`` is the largest magnitude of the tensor.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectedTensor:
+    """One quantized tensor of a file."""
+
+    name: str
+    readings: tuple[Reading, ...]
+    """The ways to read it; with more than one it is ambiguous, and nothing was counted."""
+    shape: tuple[int, ...]
+    """Of the stored codes."""
+    differences: str = ""
+    """Of an ambiguous tensor, what it may be, and what would tell; empty for others."""
+    blocks: int = 0
+    """All that it has."""
+    tally: Tally | None = None
+    amax: float | None = None
+    """The largest magnitude that was looked at, the tensor scale included."""
+    tensor_scale: tuple[float, ...] = ()
+
+    @property
+    def is_ambiguous(self) -> bool:
+        return bool(self.differences)
+
+    def counted(self) -> dict[str, object]:
+        """What was counted, as tables have it."""
+        tally = self.tally
+        if tally is None:
+            return dict.fromkeys(COUNTED, "")
+        blocks = tally.blocks if tally.blocks == self.blocks else f"{tally.blocks} of {self.blocks}"
+        codes = f"{tally.codes_used} of {len(tally.codes)}"
+        counts = tally.zero_blocks, tally.nan_blocks, tally.saturated, f"{self.amax:.4g}"
+        return dict(zip(COUNTED, (blocks, codes, *counts)))
+
+    def to_dict(self) -> dict:
+        tally = self.tally
+        counts = tally and {
+            "blocks": self.blocks,
+            "blocks_counted": tally.blocks,
+            "codes": len(tally.codes),
+            "codes_used": tally.codes_used,
+            "zero_blocks": tally.zero_blocks,
+            "nan_blocks": tally.nan_blocks,
+            "saturated": tally.saturated,
+            "amax": self.amax if np.isfinite(self.amax or 0) else None,
+            "scales_by_binade": {str(binade): count for binade, count in tally.binades.items()},
+        }
+        return {
+            "name": self.name,
+            "shape": self.shape,
+            "ambiguous": self.differences or None,
+            "readings": [reading.to_dict() for reading in self.readings],
+            "tensor_scale": [g if np.isfinite(g) else str(g) for g in self.tensor_scale],
+            "counts": counts,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """The outcome of `inspect_file`."""
+
+    path: Path
+    tensors: tuple[InspectedTensor, ...]
+    others: tuple[str, ...]
+    """The arrays that belong to no quantized tensor."""
+    suspicions: tuple[Suspicion, ...]
+
+    @property
+    def ambiguous(self) -> tuple[InspectedTensor, ...]:
+        return tuple(tensor for tensor in self.tensors if tensor.is_ambiguous)
+
+    def to_dict(self) -> dict:
+        return {
+            "path": str(self.path),
+            "tensors": [tensor.to_dict() for tensor in self.tensors],
+            "others": list(self.others),
+            "suspicions": [suspicion.to_dict() for suspicion in self.suspicions],
+        }
+
+
+def inspect_file(
+    path: Path | str,
+    /,
+    stored_as: str | None = None,
+    *,
+    whole: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Inspection:
+    """Say what is in a file of quantized tensors.
+
+    Nothing is guessed: a tensor that several layouts fit, which read other numbers, is ambiguous.
+
+    Parameters
+    ----------
+    path : a file that `containers.read` opens
+    stored_as : the layout, where several fit: a dialect, or one of its layouts as ``quark:mxfp6_e2m3``
+    whole : count every block; of a large tensor a sample of about 130,000 unless asked for
+    progress : is called with the tensors done and those in all
+
+    Returns
+    -------
+    Inspection
+        for each tensor its readings with their evidence and what was counted; and the suspicions of the file
+
+    Raises
+    ------
+    ValueError
+        for a damaged or foreign file, an unknown layout and one that no tensor has
+    OSError
+        in the words of the system
+    """
+    path = Path(path)
+    contents = read(path)
+    found = recognised(path, contents, stored_as)
+    inspected: list[InspectedTensor] = []
+    judged: list[Judged] = []
+    for done, tensor in enumerate(found, start=1):
+        try:
+            one = None if tensor.is_ambiguous else _judged(tensor, whole)
+        except ValueError as error:
+            raise ValueError(f"tensor {tensor.name!r} of {path}: {error}") from None
+        if one:
+            judged.append(one)
+        inspected.append(_inspected(tensor, one))
+        if progress:
+            progress(done, len(found))
+    taken = {array for tensor in found for array in tensor.arrays}
+    others = {name: stored for name, stored in contents.tensors.items() if name not in taken}
+    found_wrong = [
+        Suspicion(kind=Kind.CONTRADICTION, tensor=tensor.name, sentence=tensor.contradiction, figures={})
+        for tensor in found
+        if tensor.contradiction
+    ]
+    found_wrong += [suspicion for one in judged for suspicion in suspicions(one)]
+    found_wrong += [*suspicions_of_code_order(judged, others), *_of_fused_layers(judged)]
+    return Inspection(path=path, tensors=tuple(inspected), others=tuple(others), suspicions=tuple(found_wrong))
+
+
+def _judged(tensor: Recognised, whole: bool) -> Judged | None:
+    """What is counted of a tensor. None for codes of more than a byte, and blocks of two axes."""
+    layout = tensor.readings[0].layout
+    if layout.element_bits > 8 or len(layout.block_format.shape) > 1:
+        return None
+    stored = StoredBlocks(tensor.arrays, layout, tensor.name)
+    return Judged(tensor=tensor, stored=stored, tally=tallied(stored, whole))
+
+
+def _inspected(tensor: Recognised, judged: Judged | None) -> InspectedTensor:
+    if judged is None:
+        differences = tensor.differences if tensor.is_ambiguous else ""
+        return InspectedTensor(name=tensor.name, readings=tensor.readings, shape=tensor.shape, differences=differences)
+    g = judged.stored.tensor_scale
+    return InspectedTensor(
+        name=tensor.name,
+        readings=tensor.readings,
+        shape=tensor.shape,
+        blocks=judged.stored.count,
+        tally=judged.tally,
+        amax=judged.amax,
+        tensor_scale=() if g is None else tuple(g.tolist()),
+    )
+
+
+FUSED = ("gate_proj", "up_proj"), ("w1", "w3"), ("gate", "up")
+"""Parts of names of layers that libraries fuse into one, with one tensor scale."""
+
+
+def _of_fused_layers(judged: Sequence[Judged]) -> Iterator[Suspicion]:
+    """Gate and up with different tensor scales. Layouts without an array of scales are of libraries that fuse none."""
+    scaled = {one.name: one for one in judged if one.stored.tensor_scale is not None and one.layout.scales}
+    for name, one in scaled.items():
+        for gate, up in FUSED:
+            other = scaled.get(re.sub(rf"(?<![^.]){gate}(?![^.])", up, name))
+            if other is None or other is one:
+                continue
+            first, second = one.stored.tensor_scale, other.stored.tensor_scale
+            if not np.array_equal(first, second, equal_nan=True):  # type: ignore[arg-type]  # they are arrays
+                figures = {gate: float(np.median(first)), up: float(np.median(second))}  # type: ignore[arg-type]
+                yield one.suspicion(
+                    Kind.GATE_AND_UP,
+                    f"its tensor scale is {figures[gate]:.6g} and that of {other.name!r} {figures[up]:.6g}: libraries "
+                    "that fuse the two take one for both",
+                    figures,
+                )

@@ -1,0 +1,381 @@
+"""Which layouts the arrays of a file have: by their names, dtypes and shapes, and by what libraries write beside them.
+
+Nothing is guessed: where layouts fit that read other bytes, all of them are the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..host.files import parsed_json
+from ..models.element import code_dtype
+from ..models.packing import stored_dtype
+from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode
+from ..spec.catalogue import excerpt, known_name
+from ..spec.layouts import Layout, Packing, Part, ScaleOrder
+from .containers import Contents, Stored
+from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
+
+__all__ = ["OWN", "Reading", "Recognised", "recognised"]
+
+OWN = "mxcast"
+"""The dialect of what `quantize_file` writes."""
+BYTES = ("U8", "I8", "F8_E4M3", "F8_E8M0")
+"""Dtypes of scales of one byte, which are mistaken for each other."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One way to read the arrays of a tensor: the layouts that read the same bytes, and why it may be theirs."""
+
+    layouts: tuple[Layout, ...]
+    evidence: tuple[str, ...]
+
+    @property
+    def layout(self) -> Layout:
+        """One of them: what is read is the same."""
+        return self.layouts[0]
+
+    @property
+    def names(self) -> str:
+        return " or ".join(layout.name for layout in self.layouts)
+
+    def described(self) -> dict[str, str]:
+        """What it says of the bytes, in words of `spec.layouts`."""
+        layout = self.layout
+        block = layout.block_format
+        return {
+            "block format": block.name,
+            "block": " x ".join(map(str, block.shape)),
+            "axis": str(layout.axis),
+            "packing": str(layout.packing),
+            "scales": f"{block.scale.name}, {layout.place}, {layout.order}",
+            "tensor scale": str(layout.convention),
+        }
+
+    def to_dict(self) -> dict:
+        names = [layout.name for layout in self.layouts]
+        return {"layouts": names, **self.described(), "evidence": list(self.evidence)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recognised:
+    """The arrays of one quantized tensor, and the ways to read them; with more than one it is ambiguous."""
+
+    name: str
+    readings: tuple[Reading, ...]
+    arrays: Mapping[str, Stored]
+    """By the name in the file: those of all readings."""
+    may_be_plain: bool = False
+    """May it be an array of bytes that is not quantized? No name tells it from one where scales stand with codes."""
+    contradiction: str = ""
+    """What its arrays say against each other, as a sentence."""
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Of the codes, as they are stored."""
+        return self.arrays[self.readings[0].layout.codes.of(self.name)].shape
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Do several layouts fit that read other numbers?"""
+        return len(self.readings) > 1 or self.may_be_plain
+
+    @property
+    def differences(self) -> str:
+        """What ambiguous readings differ by, and what would tell, as a sentence."""
+        said = [reading.described() for reading in self.readings]
+        keys = [key for key in said[0] if len({one[key] for one in said}) > 1]
+        parts = [
+            reading.names + (f" ({', '.join(f'{key} {one[key]}' for key in keys)})" if keys else "")
+            for reading, one in zip(self.readings, said)
+        ]
+        plain = ["an array that is not quantized"] if self.may_be_plain else []
+        tells = {TELLS[one.dialect] for reading in self.readings for one in reading.layouts if one.dialect in TELLS}
+        hint = f"{' or '.join(sorted(tells))} would tell" if tells else "only who wrote the file can tell"
+        return f"it is {', or '.join(parts + plain)}: {hint}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OwnLayout(Layout):
+    """Of a file that says itself how it is stored, whose block format need not be of the catalogue."""
+
+    own: BlockFormat
+
+    def __post_init__(self) -> None:
+        pass  # one code a byte, of any width
+
+    @property
+    def block_format(self) -> BlockFormat:
+        return self.own
+
+
+def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> list[Recognised]:
+    """The quantized tensors of an open file, in file order.
+
+    Parameters
+    ----------
+    path : of the file
+    contents : what `containers.read` gives of it
+    stored_as : a dialect, or one of its layouts as ``quark:mxfp6_e2m3``; all unless given
+
+    Raises ValueError for an unknown layout, for one that no tensor has, and for damaged metadata.
+    """
+    if KEY in contents.metadata:
+        if stored_as is not None:
+            raise ValueError(f"{path} was written by mxcast quantize: it says itself how it is stored")
+        return list(_own(path, contents))
+    layouts = _chosen(stored_as)
+    apart, joined = ([one for one in layouts if (one.scales is None) is alone] for alone in (False, True))
+    found: dict[str, Recognised] = {}
+    passes: tuple[tuple[list[Layout], tuple[str, ...]], ...] = (apart, ()), (apart, BYTES), (joined, ())
+    for candidates, dtypes in passes:
+        taken = {array for tensor in found.values() for array in tensor.arrays}
+        for array, stored in contents.tensors.items():
+            if array in taken or (candidates is joined and stored_as is None and len(stored.shape) < 2):
+                continue
+            if tensor := _fitting(contents, array, candidates, dtypes):
+                found[array] = replace(tensor, may_be_plain=candidates is joined and stored_as is None)
+    if stored_as is not None and not found:
+        raise ValueError(f"{path} has no tensors in the layout {stored_as}")
+    order = {array: place for place, array in enumerate(contents.tensors)}
+    return [found[array] for array in sorted(found, key=order.__getitem__)]
+
+
+def _chosen(stored_as: str | None) -> list[Layout]:
+    every = [layout for layouts in LAYOUTS.values() for layout in layouts.values()]
+    if stored_as is None:
+        return every
+    dialect, colon, block = stored_as.partition(":")
+    dialect = known_name("layout", dialect, LAYOUTS)
+    layouts = LAYOUTS[dialect]
+    return [layouts[known_name(f"block format of {dialect}", block, layouts)]] if colon else list(layouts.values())
+
+
+def _own(path: Path, contents: Contents) -> Iterator[Recognised]:
+    """The tensors of a file of `quantize_file`."""
+    numerics, shapes = about(path, contents)
+    for name, shape in shapes.items():
+        stored_parts(path, contents, numerics, name, shape)  # which refuses what does not fit
+        names = part_names(name, path, numerics)
+        layout = _own_layout(names, numerics)
+        yield Recognised(
+            name=name,
+            readings=(Reading(layouts=(layout,), evidence=(f"the metadata {KEY!r}",)),),
+            arrays={part: contents.tensors[part] for part in names},
+        )
+
+
+def _own_layout(names: Sequence[str], numerics: Encode | TwoLevelEncode) -> Layout:
+    codes, scales, *others = (name.replace("{", "{{").replace("}", "}}") for name in names)
+    is_wide = code_dtype(numerics.block.element).itemsize > 1
+    return _OwnLayout(
+        dialect=OWN,
+        block=numerics.block.name,
+        own=numerics.block,
+        source="mxcast quantize",
+        codes=Part(name=codes, dtype="U16" if is_wide else "U8"),
+        scales=Part(name=scales, dtype="U8"),
+        tensor_scale=Part(name=others[0], dtype="F32") if has_tensor_scale(numerics) else None,
+        convention=numerics.block.convention,
+        packing=Packing.BYTES,
+    )
+
+
+def _fitting(
+    contents: Contents, array: str, layouts: Sequence[Layout], other_dtypes: Collection[str]
+) -> Recognised | None:
+    """The tensor that has an array as its codes, by these layouts; their scales may have other dtypes too."""
+    tensors, stored = contents.tensors, contents.tensors[array]
+    by_name: dict[str, list[Layout]] = {}
+    for layout in layouts:
+        if layout.codes.dtype != stored.dtype or (tensor := layout.codes.tensor_of(array)) is None:
+            continue
+        shape = _scales_shape(layout, stored.shape)
+        if shape is not None and _has_scales(tensors, layout, tensor, shape, other_dtypes):
+            by_name.setdefault(tensor, []).append(layout)
+    if not by_name:
+        return None
+    if len(by_name) > 1:
+        raise ValueError(f"the array {array!r} may be of the tensor {' or '.join(map(repr, by_name))}: name the layout")
+    ((name, fits),) = by_name.items()
+    kept, evidence, contradiction = _marked(contents, name, fits)
+    groups: dict[tuple, list[Layout]] = {}
+    for layout in kept:
+        groups.setdefault(_reads(layout), []).append(layout)
+    for part in kept[0].parts:
+        there = tensors.get(part.of(name))
+        if there is not None and there.dtype != part.dtype:
+            contradiction = f"{part.of(name)!r} is {there.dtype}, and the layout {kept[0].name} has {part.dtype} there"
+    return Recognised(
+        name=name,
+        readings=tuple(
+            Reading(layouts=tuple(group), evidence=(*evidence, *_evidence(group[0], name, tensors)))
+            for group in groups.values()
+        ),
+        arrays={part: tensors[part] for layout in kept for part in layout.names(name) if part in tensors},
+        contradiction=contradiction,
+    )
+
+
+def _has_scales(
+    tensors: Mapping[str, Stored], layout: Layout, name: str, shape: tuple[int, ...], other_dtypes: Collection[str]
+) -> bool:
+    """Has a tensor the scales of this shape that a layout has apart from its codes?"""
+    if layout.scales is None:
+        return True
+    stored = tensors.get(layout.scales.of(name))
+    return stored is not None and stored.shape == shape and stored.dtype in (layout.scales.dtype, *other_dtypes)
+
+
+def _reads(layout: Layout) -> tuple:
+    """What decides which numbers a layout reads from the arrays that it fits."""
+    return (
+        tuple(part.name for part in layout.parts),
+        layout.block_format,
+        layout.packing,
+        layout.place,
+        layout.order,
+        layout.axis,
+        layout.is_transposed,
+        layout.scale_byte,
+    )
+
+
+def _evidence(layout: Layout, name: str, tensors: Mapping[str, Stored]) -> tuple[str, ...]:
+    """What speaks for a layout that fits, in words without the name of the tensor."""
+    there = [part for part in layout.parts if part.of(name) in tensors]
+    said = [
+        f"arrays {', '.join(part.name for part in there)}",
+        f"dtypes {', '.join(tensors[part.of(name)].dtype for part in there)}",
+    ]
+    if layout.scales is None:
+        unit = layout.together * (1 + layout.block_bytes)
+        said.append(f"shape: rows of a multiple of {unit} bytes")
+    else:
+        tiled = ", rows and columns completed to tiles" if layout.order is not ScaleOrder.LINEAR else ""
+        said.append(f"shape: a scale for {layout.width} elements{tiled}")
+    return tuple(said)
+
+
+def _scales_shape(layout: Layout, codes: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape of the scales that a layout stores beside codes of this shape; () where they are in the same array.
+    None where codes have no such shape.
+    """
+    item = stored_dtype(layout.codes).itemsize
+    if layout.has_block_axis:
+        return codes[:-1] if len(codes) > 1 and codes[-1] == layout.block_bytes else None
+    across = -1 if layout.is_transposed else layout.axis
+    is_matrix = layout.order is not ScaleOrder.LINEAR or (layout.padding, layout.scale_padding) != ((1, 1), (1, 1))
+    if len(codes) < max(-layout.axis, 1 + is_matrix):
+        return None
+    together = layout.together * (layout.block_bytes + (layout.scales is None))
+    length = codes[across] * item
+    if length % together:
+        return None
+    if layout.scales is None:
+        return ()
+    if layout.padding != (1, 1) and (
+        codes[-2] % layout.padding[0] or length // layout.block_bytes * layout.width % layout.padding[1]
+    ):
+        return None
+    blocks = list(codes)
+    blocks[across] = length // together
+    if layout.order is ScaleOrder.LINEAR:
+        for axis, multiple in zip((-2, -1), layout.scale_padding):
+            if multiple > 1:
+                blocks[axis] = -(-blocks[axis] // multiple) * multiple
+    else:
+        for axis, (tile, stored) in zip((-2, -1), zip((128, 4), layout.tile_shape)):
+            blocks[axis] = -(-blocks[axis] // tile) * stored
+    return tuple(blocks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Mark:
+    """What a library writes beside its arrays: in words, and whether it speaks of a layout."""
+
+    text: str
+    allows: Callable[[Layout], bool]
+
+
+def _marked(contents: Contents, name: str, fits: list[Layout]) -> tuple[list[Layout], list[str], str]:
+    """The layouts that marks leave, the marks in words, and what contradicts the shapes."""
+    kept, evidence, contradiction = fits, [], ""
+    for read in MARKS:
+        if (mark := read(contents, name)) is None:
+            continue
+        if allowed := [layout for layout in kept if mark.allows(layout)]:
+            kept = allowed
+            evidence.append(mark.text)
+        else:
+            contradiction = f"{mark.text}, and names and shapes are those of {' or '.join(one.name for one in kept)}"
+    return kept, evidence, contradiction
+
+
+COMFY = Part(name="{module}comfy_quant", dtype="U8")
+"""ComfyUI's description of a layer: JSON as bytes."""
+LONGEST = 1 << 16
+"""Bytes of such a description that are read."""
+
+
+def _of_comfy(contents: Contents, name: str) -> _Mark | None:
+    stored = contents.tensors.get(COMFY.of(name))
+    if stored is None or stored.dtype != COMFY.dtype:
+        return None
+    about = _json(COMFY.of(name), bytes(stored.data[:LONGEST]).decode("utf-8", "replace"))
+    format = str(about.get("format"))
+    return _Mark(
+        text=f"{COMFY.name} says {excerpt(format)}",
+        allows=lambda layout: layout.dialect == "comfy" and layout.block.startswith(format),
+    )
+
+
+def _of_torchao(contents: Contents, name: str) -> _Mark | None:
+    """torchao's metadata: for each tensor its class, and the fields of its instance."""
+    if "tensor_names" not in contents.metadata or name not in contents.metadata:
+        return None
+    about = _json(name, contents.metadata[name])
+    kind, data = str(about.get("_type")), about.get("_data")
+    if not isinstance(data, dict):
+        raise ValueError(f"the metadata {excerpt(name)} have no fields of an instance of torchao: {excerpt(data)}")
+    is_swizzled, element = data.get("is_swizzled_scales") is True, str(data.get("elem_dtype"))
+    dialect = "torchao_swizzled" if is_swizzled else "torchao"
+
+    def allows(layout: Layout) -> bool:
+        own = layout.block == "nvfp4" if kind == "NVFP4Tensor" else layout.block_format.element.name in element
+        return layout.dialect == dialect and own
+
+    return _Mark(
+        text=f"the metadata have the _type {excerpt(kind)} with is_swizzled_scales {str(is_swizzled).lower()}",
+        allows=allows,
+    )
+
+
+def _json(name: str, text: str) -> dict[str, Any]:
+    """Raises ValueError for what is no object of JSON."""
+    try:
+        about = parsed_json(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{excerpt(name)} should be JSON: {error}") from None
+    if not isinstance(about, dict):
+        raise ValueError(f"{excerpt(name)} should be an object of JSON, not {excerpt(about)}")
+    return about
+
+
+MARKS: tuple[Callable[[Contents, str], _Mark | None], ...] = (_of_comfy, _of_torchao)
+"""What libraries write beside their arrays."""
+TELLS = {
+    "comfy": f"ComfyUI's array {COMFY.name}",
+    "torchao": "torchao's metadata",
+    "torchao_swizzled": "torchao's metadata",
+    "quark": "the configuration of the checkpoint",
+    "te": "the dtype in the state of Transformer Engine",
+    "te_columnwise": "the dtype in the state of Transformer Engine",
+    "onnx": "the types in the ONNX model",
+}
+"""By dialect, what would tell it from others, or its block formats from each other."""

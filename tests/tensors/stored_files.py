@@ -1,0 +1,74 @@
+"""Files in the layouts of libraries, made of real weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file
+
+import mxcast.data
+from mxcast.models import BlockArray, pack, quantize, quantize_two_level
+from mxcast.spec import LAYOUTS, BlockFormat
+from mxcast.spec.layouts import Layout
+from mxcast.tensors.containers import written
+
+SAMPLE = load_file(Path(mxcast.data.__file__).parent / "minilm_sample.safetensors")
+WEIGHTS = SAMPLE["encoder.layer.3.intermediate.dense.weight.rows0_128"]
+"""(128, 384) float32."""
+NORM = SAMPLE["encoder.layer.2.output.LayerNorm.weight"]
+"""(384,) float32, a weight for each column of these: the normalisation in front, of the layer before."""
+NAME = "model.layers.0.mlp.gate_proj.weight"
+EVERY = [layout for layouts in LAYOUTS.values() for layout in layouts.values()]
+PROFILES = {"multiplier": "nvfp4_ao", "divisor": "nvfp4_compressed_tensors", "amax": "nvfp4_te"}
+"""Of NVFP4, by the convention that they store."""
+
+
+@cache
+def _quantized(block: str, axis: int, convention: str, rows: int, factor: float) -> BlockArray:
+    x = WEIGHTS[:rows] * np.float32(factor)
+    x = x if axis == -1 else np.ascontiguousarray(x.T)
+    if convention == "none":
+        return quantize(x, block, axis=axis)
+    return quantize_two_level(x, block, PROFILES[convention], axis=axis)
+
+
+def quantized(layout: Layout, *, rows: int = 128, factor: float = 1) -> BlockArray:
+    """Some rows of the weights, as the layout takes them; it is not to be written to."""
+    return _quantized(layout.block, layout.axis, str(layout.convention), rows, factor)
+
+
+def with_scales(q: BlockArray, scales: np.ndarray, block: BlockFormat | None = None) -> BlockArray:
+    """The same codes under other scales."""
+    return BlockArray(codes=q.codes, scales=scales, block=block or q.block, axis=q.axis, tensor_scale=q.tensor_scale)
+
+
+def stored(layout: Layout, q: BlockArray, name: str = NAME) -> dict[str, np.ndarray]:
+    """`pack`, whatever readers make of the scales."""
+    return pack(q, replace(layout, reads_otherwise=()), name=name)
+
+
+def write(
+    path: Path,
+    layout: Layout,
+    arrays: Mapping[str, np.ndarray],
+    *,
+    names: Sequence[str] = (NAME,),
+    dtypes: Mapping[str, str] | None = None,
+    metadata: Mapping[str, str] | None = None,
+    norm: np.ndarray = NORM,
+) -> Path:
+    """A file of the stored arrays of some tensors, and of the weights of a normalisation.
+
+    Dtypes are those of the layout, or others by the name of the array.
+    """
+    known = {part.of(name): part.dtype for name in names for part in layout.parts} | dict(dtypes or {})
+    tensors = dict(arrays) | {"norm": norm}
+    header = {name: (known.get(name, "F32"), data.shape, data.nbytes) for name, data in tensors.items()}
+    with written(path, header, metadata or {}) as into:
+        for name, data in tensors.items():
+            into(name, 0, data)
+    return path
