@@ -33,6 +33,13 @@ def test_amaranth_design():
     assert "module top(" in done.stdout and "always @(posedge clk)" in done.stdout
 
 
+def test_sharded_nvfp4():
+    """Two processes make the bytes of the whole tensor."""
+    done = subprocess.run([sys.executable, ROOT / "examples" / "sharded_nvfp4.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "two processes made the 32768 codes of the whole tensor" in done.stdout
+
+
 def test_demo(tmp_path, capsys):
     """The demo on the shipped sample, with one format on the cheapest target."""
     demo = loaded(ROOT / "examples" / "demo.py")
