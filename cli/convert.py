@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,15 +16,17 @@ from .text import one_line
 
 if TYPE_CHECKING:
     from ..models import Statistics
+    from ..tensors.checkpoints import ConvertedCheckpoint
     from ..tensors.files import DequantizedFile
     from ..tensors.repacking import RepackedFile
+    from ..tensors.shard_jobs import Run
 
 __all__ = ["convert", "dequantize", "quantize"]
 
 Source = Annotated[Path, typer.Argument(metavar="IN", show_default=False)]
 Target = Annotated[Path, typer.Argument(metavar="OUT", show_default=False)]
 Jobs = Annotated[
-    int, typer.Option("-j", "--jobs", min=1, help="Threads that share the work; the result does not depend on it.")
+    int, typer.Option("-j", "--jobs", min=1, help="Threads, of a folder processes; the result does not depend on them.")
 ]
 
 
@@ -61,6 +64,32 @@ OfFormat = Annotated[
 ]
 
 
+Arrangement = Annotated[
+    str | None,
+    typer.Option(
+        "--experts",
+        metavar="HOW",
+        show_default=False,
+        help="split: gate and up of experts in two tensors; interleaved: in the rows of one.",
+    ),
+]
+Transposed = Annotated[
+    bool,
+    typer.Option(
+        "--transposed", help="Swap the last two axes of tensors of three, as transformers has gpt-oss in BF16."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        show_default=False,
+        help="Give the shards of a folder to a Dask cluster: tcp://host:8786.",
+    ),
+]
+
+
 def quantize(
     source: Source,
     target: Target,
@@ -88,28 +117,59 @@ def quantize(
             "--layout", metavar="LAYOUT", show_default=False, help="Of a library (mxcast list layouts), for OUT."
         ),
     ] = None,
+    transposed: Transposed = False,
+    scheduler: Scheduler = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy.
+    """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy,
+    or .gguf or .onnx.
 
     F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied. Of
     nvfp4 the scale of a tensor is NAME.tensor_scale, and its largest magnitude is found first. With --layout all of it
-    stands as a library has it.
+    stands as a library has it. IN may be a folder with the shards of a model; OUT is a new one then.
     """
     output = Output(json, quiet, verbose)
     usage = f"quantize {source} {target} --format {{}}"
     numerics, named = _rules(usage, format, profile, set, config, output)
-    if layout is None:
+    run = _run(source, scheduler, jobs)
+    if run is not None:
+        from ..tensors.checkpoints import quantize_checkpoint
+
+        with output.progress(f"quantizing {source.name}") as progress:
+            made = quantize_checkpoint(
+                source,
+                target,
+                numerics,
+                named,
+                layout=layout,
+                pad=pad,
+                seed=seed,
+                include=include or (),
+                exclude=exclude or (),
+                is_transposed=transposed,
+                run=run,
+                progress=progress,
+            )
+        _told_of_shards(made, output)
+        return
+    from ..tensors.native import dialect_of
+
+    if (layout := layout or dialect_of(target)) is None:
         from ..tensors.files import quantize_file as quantized
     else:
         from ..tensors.repacking import quantize_layout
 
         quantized = partial(quantize_layout, layout=layout)
-    with output.progress(f"quantizing {source.name}") as progress:
+    opened: AbstractContextManager[Path] = nullcontext(source)
+    if transposed:
+        from ..tensors.transposing import transposed as swapped
+
+        opened = swapped(source, target, include or (), exclude or ())
+    with output.progress(f"quantizing {source.name}") as progress, opened as numbers:
         report = quantized(
-            source,
+            numbers,
             target,
             numerics,
             named,
@@ -167,19 +227,42 @@ def dequantize(
     ] = None,
     include: Include = None,
     exclude: Exclude = None,
+    experts: Arrangement = None,
+    transposed: Transposed = False,
     jobs: Jobs = 1,
+    scheduler: Scheduler = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Turn a file that quantize wrote, or one in the layout of a library, back into float32 tensors, under their names
-    and in their shapes.
+    and in their shapes; or a folder with the shards of a model.
     """
     output = Output(json, quiet, verbose)
-    given = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
+    given: dict[str, object] = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
+    given |= {"--experts": experts, "--transposed": transposed}
+    run = _run(source, scheduler, jobs)
+    if run is not None:
+        _converted_folder(
+            source,
+            target,
+            None,
+            run,
+            output,
+            stored_as=stored_as,
+            format=format,
+            profile=profile,
+            include=include or (),
+            exclude=exclude or (),
+            experts=experts,
+            is_transposed=transposed,
+        )
+        return
+    from ..tensors.native import dialect_of
+
     with output.progress(f"dequantizing {source.name}") as progress:
         report: DequantizedFile | RepackedFile
-        if stored_as is None:
+        if stored_as is None and dialect_of(source) is None:
             for option, value in given.items():
                 if value:
                     raise ValueError(f"{option} is for a file in the layout of a library: --from names it")
@@ -197,6 +280,9 @@ def dequantize(
                 profile=profile,
                 include=include or (),
                 exclude=exclude or (),
+                experts=experts,
+                is_transposed=transposed,
+                jobs=jobs,
                 progress=progress,
             )
     _told(report, target, output)
@@ -212,14 +298,33 @@ def convert(
     format: OfFormat = None,
     include: Include = None,
     exclude: Exclude = None,
+    experts: Arrangement = None,
+    jobs: Jobs = 1,
+    scheduler: Scheduler = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write the quantized tensors of a .safetensors file as a library stores them. No number changes: a tensor that the
-    layout cannot hold is refused, and nothing is written.
+    """Write the quantized tensors of a .safetensors, .gguf or .onnx file as a library stores them. No number changes:
+    a tensor that the layout cannot hold is refused, and nothing is written. IN may be a folder with the shards of a
+    model; OUT is a new one then.
     """
     output = Output(json, quiet, verbose)
+    run = _run(source, scheduler, jobs)
+    if run is not None:
+        _converted_folder(
+            source,
+            target,
+            layout,
+            run,
+            output,
+            stored_as=stored_as,
+            format=format,
+            include=include or (),
+            exclude=exclude or (),
+            experts=experts,
+        )
+        return
     from ..tensors.repacking import repack_file
 
     with output.progress(f"converting {source.name}") as progress:
@@ -231,9 +336,47 @@ def convert(
             format=format,
             include=include or (),
             exclude=exclude or (),
+            experts=experts,
+            jobs=jobs,
             progress=progress,
         )
     _told(report, target, output)
+
+
+def _run(source: Path, scheduler: str | None, jobs: int) -> Run | None:
+    """Who does the jobs of a folder; None for a file."""
+    if not source.is_dir():
+        if scheduler is not None:
+            raise ValueError(f"--scheduler is for the shards of a folder, and {source} is none")
+        return None
+    from ..tensors.shard_jobs import locally, on_cluster
+
+    return locally(jobs) if scheduler is None else on_cluster(scheduler)
+
+
+def _converted_folder(source: Path, target: Path, layout: str | None, run: Run, output: Output, **options: Any) -> None:
+    from ..tensors.checkpoints import convert_checkpoint
+
+    with output.progress(f"converting {source.name}") as progress:
+        report = convert_checkpoint(source, target, layout, run=run, progress=progress, **options)
+    _told_of_shards(report, output)
+
+
+def _told_of_shards(report: ConvertedCheckpoint, output: Output) -> None:
+    """Say what was written of each shard."""
+    output.table(
+        [
+            {
+                "shard": one_line(name),
+                "tensors": len(shard["tensors"]),
+                "copied": len(shard["copied"]),
+                "by": "an earlier command" if name in report.kept else "this one",
+            }
+            for name, shard in report.shards.items()
+        ]
+    )
+    output.say(f"wrote {report.path}")
+    output.document(report.to_dict())
 
 
 def _told(report: DequantizedFile | RepackedFile, target: Path, output: Output) -> None:

@@ -18,7 +18,7 @@ PURPOSES = {
     "sim": "verify, test",
     "synth": "synth, prove, mutate, check-rtl",
     "proof": "prove, mutate, check-rtl",
-    "files": ".safetensors files",
+    "files": ".onnx files, explore",
     "pnr": "synth --pnr",
     "explore": "explore",
 }

@@ -19,6 +19,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "convert": (
         "mxcast convert mx.safetensors experts.safetensors --layout gpt_oss",
         "mxcast convert experts.safetensors ct.safetensors --from gpt_oss --layout compressed_tensors",
+        "mxcast convert experts.safetensors model.gguf --from gpt_oss --layout ggml",
+        "mxcast convert model/ converted/ --layout compressed_tensors --experts split --jobs 2",
     ),
     "inspect": (
         "mxcast inspect experts.safetensors",

@@ -7,59 +7,32 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Sequence
 
-from ..host.errors import ToolError, ToolMissing
+from ..host import cluster
 from . import jobs
 from .points import Point
 
 __all__ = ["on_cluster"]
 
-ADVICE = "pip install '.[explore]' in a checkout of mxcast"
-PATIENCE = 10.0
-"""Seconds for the scheduler to answer."""
-PATIENCE_FOR_WORKER = 30.0
-"""Seconds for its first worker."""
-
 
 def on_cluster(points: Sequence[Point], address: str, force: bool = False) -> Generator[tuple[Point, jobs.Outcome]]:
     """Answer points on the workers of the scheduler at ``address``, in the order in which they end. Results come back
-    over the network and are kept here too, so that no file system has to be shared. Raises `ToolError` where nothing
-    answers there.
+    over the network and are kept here too, so that no file system has to be shared. Raises the errors of
+    `host.cluster.on_cluster`.
     """
-    try:
-        from distributed import Client, as_completed
-    except ImportError:
-        raise ToolMissing(f"Dask is missing: {ADVICE}") from None
-    try:
-        client = Client(address, timeout=PATIENCE)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise ToolError(f"no Dask scheduler answers at {address}: {error}") from None
-    with client:
-        try:
-            client.wait_for_workers(1, timeout=PATIENCE_FOR_WORKER)
-        except TimeoutError:
-            raise ToolError(
-                f"the scheduler at {address} has no workers: start one with 'dask worker {address}'"
-            ) from None
-        asked = {f"mxcast-{point.id}": point for point in points}
-        futures = [
-            client.submit(_work, json.dumps(point.to_dict()), force, key=name, pure=False)
-            for name, point in asked.items()
-        ]
-        for future in as_completed(futures):
-            point = asked[future.key]
-            if future.status == "finished":
-                key, said = json.loads(future.result())
-                outcome = jobs.Outcome(**said)
-                if outcome.done and key != jobs.key(point):
-                    outcome = jobs.Outcome(
-                        error="the worker has another version of mxcast or of its tools: its result is not taken"
-                    )
-            else:
-                outcome = jobs.Outcome(error=f"the cluster gave the job up: {future.exception()}")
-            if outcome.result is not None:
-                jobs.keep(point, outcome.result)
-            yield point, outcome
-            future.release()
+    asked = {point.id: point for point in points}
+    items = {id: (json.dumps(point.to_dict()), force) for id, point in asked.items()}
+    for id, result, reason in cluster.on_cluster(_work, items, address):
+        point, outcome = asked[id], jobs.Outcome(error=reason)
+        if result is not None:
+            key, said = json.loads(result)
+            outcome = jobs.Outcome(**said)
+            if outcome.done and key != jobs.key(point):
+                outcome = jobs.Outcome(
+                    error="the worker has another version of mxcast or of its tools: its result is not taken"
+                )
+        if outcome.result is not None:
+            jobs.keep(point, outcome.result)
+        yield point, outcome
 
 
 def _work(point: str, force: bool) -> str:

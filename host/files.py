@@ -72,10 +72,12 @@ def read_toml(path: Path | str) -> dict[str, object]:
         raise ValueError(f"{path} has {_too_long()}") from None
 
 
-def parsed_json(text: str) -> Any:
-    """The document in a text of JSON. Raises ValueError for what is not JSON, and RecursionError."""
+def parsed_json(text: str, **hooks: Any) -> Any:
+    """The document in a text of JSON, with hooks of `json.loads` that raise no ValueError. Raises ValueError for
+    what is not JSON, and RecursionError.
+    """
     try:
-        return json.loads(text)
+        return json.loads(text, **hooks)
     except json.JSONDecodeError:
         raise
     except ValueError:

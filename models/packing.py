@@ -13,7 +13,18 @@ from ..spec.layouts import Layout, Packing, Part, ScaleByte, ScaleOrder, ScalePl
 from ..spec.names import block_format
 from .block_array import BlockArray, Quantized, check_codes
 
-__all__ = ["pack", "stored_blocks", "stored_dtype", "swizzled", "unpack", "unswizzled"]
+__all__ = [
+    "check_fit",
+    "cut",
+    "pack",
+    "read_tensor_scale",
+    "stored_blocks",
+    "stored_dtype",
+    "stored_tensor_scale",
+    "swizzled",
+    "unpack",
+    "unswizzled",
+]
 
 DTYPES: dict[str, np.dtype] = {"I8": np.dtype("i1"), "U32": np.dtype("<u4"), "F32": np.dtype("<f4")}
 """By the name in safetensors. All others that libraries store are of eight bits."""
@@ -25,7 +36,9 @@ def stored_dtype(part: Part) -> np.dtype:
     return DTYPES.get(part.dtype, BYTE)
 
 
-def pack(q: BlockArray, layout: str | Layout, *, name: str = "weight") -> dict[str, np.ndarray]:
+def pack(
+    q: BlockArray, layout: str | Layout, *, name: str = "weight", first: tuple[int, ...] = ()
+) -> dict[str, np.ndarray]:
     """A block array as a library stores it.
 
     Parameters
@@ -34,6 +47,7 @@ def pack(q: BlockArray, layout: str | Layout, *, name: str = "weight") -> dict[s
         ``te_columnwise`` the last but one
     layout : the name of a dialect (`spec.layouts.LAYOUTS`) that has the block format, or a layout
     name : the name of the tensor, from which those of the arrays are made
+    first : the place of the first block in a larger array that ``q`` is a part of; errors count from there
 
     Returns
     -------
@@ -59,9 +73,9 @@ def pack(q: BlockArray, layout: str | Layout, *, name: str = "weight") -> dict[s
         raise TypeError(f"pack takes what quantize returns, not {excerpt(q)}")
     layout = layout if isinstance(layout, Layout) else layout_named(layout, q.block)
     check_codes(q)
-    _check_axes(q, layout)
-    _check_scales(q, layout)
-    tensor_scale = _stored_tensor_scale(q, layout)
+    check_fit(layout, q.codes.shape, q.axis, q.shape)
+    _check_scales(q, layout, first)
+    tensor_scale = stored_tensor_scale(q, layout)
     codes, scales = (np.moveaxis(a.astype(BYTE, copy=False), layout.axis, -1) for a in (q.codes, q.scales))
     rows, columns = layout.padding
     codes, scales = _padded(codes, (rows, columns)), _padded(scales, (rows, max(columns // layout.width, 1)))
@@ -128,7 +142,7 @@ def unpack(
         if not layout.is_transposed:
             packed = np.moveaxis(packed, layout.axis, -1)
         if not layout.has_block_axis:
-            packed = packed.reshape(*packed.shape[:-1], *_cut(packed.shape[-1], layout.block_bytes, layout))
+            packed = packed.reshape(*packed.shape[:-1], *cut(packed.shape[-1], layout.block_bytes, layout))
         blocks = np.empty(packed.shape[:-1], BYTE)
         if not layout.is_transposed:
             blocks = np.moveaxis(blocks, -1, layout.axis)
@@ -149,7 +163,7 @@ def unpack(
         block=layout.block_format,
         axis=layout.axis,
         length=length,
-        tensor_scale=_read_tensor_scale(arrays, name, scales.shape, layout),
+        tensor_scale=read_tensor_scale(arrays, name, scales.shape, layout),
     )
     check_codes(q)
     return q
@@ -165,22 +179,24 @@ def stored_blocks(codes: np.ndarray, scales: np.ndarray, layout: Layout) -> np.n
     return _joined(packed[:, None], SCALE_BYTES[layout.scale_byte][0](scales)[:, None], layout)
 
 
-def _check_axes(q: BlockArray, layout: Layout) -> None:
-    """Raise ValueError unless blocks lie along the axis of a layout, and rows have a length that it can hold."""
-    axis, least = q.axis % q.codes.ndim - q.codes.ndim, -layout.axis
+def check_fit(layout: Layout, codes: tuple[int, ...], axis: int, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless blocks of codes lie along the axis of a layout, and rows have a length that it can hold;
+    ``shape`` is that of the numbers.
+    """
+    axis, least = axis % len(codes) - len(codes), -layout.axis
     if layout.order is not ScaleOrder.LINEAR or (layout.padding, layout.scale_padding) != ((1, 1), (1, 1)):
         least = 2
-    if axis != layout.axis or q.codes.ndim < least:
+    if axis != layout.axis or len(codes) < least:
         raise ValueError(
             f"the layout {layout.name} is of {least} axes or more with blocks along axis {layout.axis}, and this array "
-            f"of shape {q.shape} has them along axis {axis}"
+            f"of shape {shape} has them along axis {axis}"
         )
-    count, unit = q.codes.shape[axis], layout.width * layout.together
+    count, unit = codes[axis], layout.width * layout.together
     if count % unit:
         raise ValueError(f"the layout {layout.name} has a multiple of {unit} elements in a row, not {count}")
 
 
-def _check_scales(q: BlockArray, layout: Layout) -> None:
+def _check_scales(q: BlockArray, layout: Layout, first: tuple[int, ...]) -> None:
     """Raise ValueError for a scale that readers of a dialect take for another number; blocks of zeros have the same
     numbers under all but NaN.
     """
@@ -194,9 +210,10 @@ def _check_scales(q: BlockArray, layout: Layout) -> None:
     others &= np.isin(q.scales, nan) | np.moveaxis(has_numbers, -1, q.axis)
     if others.any():
         place = tuple(int(index) for index in np.argwhere(others)[0])
+        there = tuple(index + start for index, start in zip(place, first or (0,) * len(place)))
         raise ValueError(
             f"readers of the layout {layout.name} take the scale byte 0x{int(q.scales[place]):02X} for another number "
-            f"than {q.block.name} has for it: that of block {place}, the first of {np.count_nonzero(others)}"
+            f"than {q.block.name} has for it: that of block {there}"
         )
 
 
@@ -342,7 +359,7 @@ ORDERS: dict[ScaleOrder, tuple[Callable[[np.ndarray, Layout], np.ndarray], Calla
 """Scales in the order of the blocks to what is stored of them, and back to a shape."""
 
 
-def _cut(count: int, size: int, layout: Layout) -> tuple[int, int]:
+def cut(count: int, size: int, layout: Layout) -> tuple[int, int]:
     """How many parts of so many bytes a row has, and their size."""
     if count % size:
         raise ValueError(f"the layout {layout.name} has a multiple of {size} bytes in a row, not {count}")
@@ -363,7 +380,7 @@ def _separated(stored: np.ndarray, layout: Layout) -> tuple[np.ndarray, np.ndarr
     """The inverse of `_joined`."""
     count, size = layout.together, layout.block_bytes
     *lead, length = stored.shape
-    groups = stored.reshape(*lead, *_cut(length, count * (1 + size), layout))
+    groups = stored.reshape(*lead, *cut(length, count * (1 + size), layout))
     if layout.place is ScalePlace.AFTER:
         groups = np.roll(groups, count, axis=-1)
     scales = groups[..., :count].reshape(*lead, groups.shape[-2] * count)
@@ -404,7 +421,7 @@ def _cropped(
     raise ValueError(f"an array of shape {tuple(shape)} has other codes in the layout {layout.name} than {codes.shape}")
 
 
-def _stored_tensor_scale(q: BlockArray, layout: Layout) -> np.ndarray | None:
+def stored_tensor_scale(q: BlockArray, layout: Layout) -> np.ndarray | None:
     """float32, the tensor scale in the convention of a layout: one, or (experts,) or (experts, 1, 1), where an array of
     three axes has one for each part along the first.
 
@@ -473,7 +490,7 @@ _SCALES_OF: dict[Convention, Callable[[Fraction, Fraction], Fraction]] = {
 """The tensor scale that multiplies by a factor; without one the factor, which must be 1 then."""
 
 
-def _read_tensor_scale(
+def read_tensor_scale(
     arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...], layout: Layout
 ) -> np.ndarray | None:
     """The tensor scale of an array whose scales have this shape; those of experts for each line."""

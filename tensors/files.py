@@ -28,7 +28,11 @@ __all__ = [
     "DequantizedFile",
     "QuantizedFile",
     "QuantizedTensor",
+    "asked_for",
+    "check_ends",
+    "copy",
     "dequantize_file",
+    "quantizable",
     "quantize_file",
     "read_blocks",
     "read_tensors",
@@ -131,7 +135,7 @@ def quantize_file(
     if KEY in contents.metadata:
         raise ValueError(f"{source} has been quantized by mxcast already")
     size = numerics.block_size
-    chosen = _converted(source, contents, size, pad, asked_for(contents, include, exclude))
+    chosen = quantizable(source, contents, size, pad, asked_for(contents, include, exclude))
     shapes = {name: stored.shape for name, stored in chosen.items()}
     for name, stored in chosen.items():
         if numerics.source not in (FP32, FORMATS[CONVERTED[stored.dtype].newbyteorder("=")]):
@@ -235,7 +239,7 @@ def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> It
     Raises its errors, and those at once.
     """
     path = Path(path)
-    chosen = _converted(path, read(path), block_size, pad)
+    chosen = quantizable(path, read(path), block_size, pad)
     return ((name, blocks) for name, stored in chosen.items() for blocks in float_blocks(stored, block_size))
 
 
@@ -247,7 +251,7 @@ def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
     contents = read(path)
     found = {
         name: stored.data.reshape(stored.shape)
-        for name, stored in _converted(path, contents, 1, True).items()
+        for name, stored in quantizable(path, contents, 1, True).items()
         if stored.data.size
     }
     return found, [name for name in contents.tensors if name not in found]
@@ -279,7 +283,7 @@ def asked_for(contents: Contents, include: Sequence[str], exclude: Sequence[str]
     }
 
 
-def _converted(
+def quantizable(
     path: Path, contents: Contents, size: int, pad: bool, asked_for: Container[str] | None = None
 ) -> dict[str, Stored]:
     """The tensors of a file that are quantized, checked: those that are ``asked_for``, or all."""

@@ -7,8 +7,11 @@ import pytest
 from safetensors import deserialize
 from safetensors.numpy import load_file, save_file
 
-from mxcast.models import dequantize, pack, quantize, quantize_two_level
+from mxcast.models import BlockArray, dequantize, pack, quantize, quantize_two_level
 from mxcast.spec import LAYOUTS
+from mxcast.tensors import conversions
+from mxcast.tensors.files import quantize_file
+from mxcast.tensors.repacking import dequantize_layout, repack_file
 
 NAMES = "model.layers.0.up.weight", "model.layers.0.down.weight"
 
@@ -50,6 +53,47 @@ def test_from_one_layout_to_the_next(written, passes, tmp_path):
         assert all(np.array_equal(back[name], numbers) for name, numbers in values.items())
         file = target
     assert (tmp_path / "0.safetensors").read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("format, profile", [("e2m1", "ocp"), ("e4m3", "ocp"), ("nvfp4", "nvfp4_ao")])
+def test_parts_are_the_whole(format, profile, tmp_path, monkeypatch):
+    """Files do not depend on how tensors are cut into parts, nor on the threads that share these."""
+    rng, source = np.random.default_rng(6), tmp_path / "q.safetensors"
+    shapes = {"experts.w": (2, 200, 128), "rows.w": (130, 192), "line.w": (1536,), "none.w": (0, 64)}
+    x = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    save_file(x, tmp_path / "in.safetensors")
+    quantize_file(tmp_path / "in.safetensors", source, format, profile)
+    for dialect, layouts in LAYOUTS.items():
+        layout = next((one for one in layouts.values() if one.block.split("_")[-1] == format), None)
+        if layout is None or layout.axis != -1 or layout.convention not in ("none", "multiplier"):
+            continue
+        is_flat = (layout.order, layout.scale_padding) == ("linear", (1, 1))
+        files = []
+        for place, (part, jobs) in enumerate(((1 << 20, 1), (1 << 12, 3))):
+            monkeypatch.setattr(conversions, "PART", part)
+            there, back = (tmp_path / f"{end}.{place}.safetensors" for end in ("there", "back"))
+            repack_file(source, there, dialect, exclude=() if is_flat else ["line.w"], jobs=jobs)
+            dequantize_layout(there, back, dialect, format=format, include=["*w*"], jobs=jobs)
+            files.append((there.read_bytes(), back.read_bytes()))
+        assert files[0] == files[1], dialect
+
+
+@pytest.mark.parametrize("block", ["nvfp4", "mxfp8_e4m3"])
+def test_parts_of_columns(block, tmp_path, monkeypatch):
+    """Blocks along the last axis but one, and a transposed copy of them."""
+    layout = LAYOUTS["te_columnwise"][block]
+    rng, shape = np.random.default_rng(7), (256, 384)
+    q = BlockArray(
+        codes=rng.integers(0, 1 << layout.element_bits, shape, np.uint8) & 0x77,
+        scales=rng.integers(1, 0x70, (shape[0] // layout.width, shape[1]), np.uint8),
+        block=layout.block_format,
+        axis=-2,
+        tensor_scale=np.ones((), np.float32) if block == "nvfp4" else None,
+    )
+    save_file(pack(q, layout, name="w"), tmp_path / "in.safetensors")
+    monkeypatch.setattr(conversions, "PART", 1 << 14)
+    dequantize_layout(tmp_path / "in.safetensors", tmp_path / "y.safetensors", "te_columnwise", format=block)
+    assert np.array_equal(load_file(tmp_path / "y.safetensors")["w"], dequantize(q), equal_nan=True)
 
 
 def test_quantize_into_a_layout(written, passes, fails, tmp_path):
@@ -121,7 +165,9 @@ def test_what_is_refused(written, fails, tmp_path):
         assert sentence in fails(2, "convert", file, target, *options)
         assert not target.exists()
     assert "--from names it" in fails(2, "dequantize", source, target, "--profile", "ocp")
-    assert "must be a .safetensors file" in fails(2, "convert", tmp_path / "x.npz", target, "--layout", "mlx")
+    assert "must be a .safetensors or .gguf or .onnx file" in fails(
+        2, "convert", tmp_path / "x.npz", target, "--layout", "mlx"
+    )
 
 
 def test_names_lead_back_to_their_tensor():

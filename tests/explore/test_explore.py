@@ -347,7 +347,7 @@ def test_a_worker_of_another_version_is_not_believed(cache, monkeypatch):
 
 def test_a_scheduler_without_workers(cache, monkeypatch):
     distributed = pytest.importorskip("distributed")
-    from mxcast.explore import cluster
+    from mxcast.host import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE_FOR_WORKER", 2.0)
     with (
@@ -434,7 +434,7 @@ if "jobs import main" in " ".join(sys.orig_argv):
 
 def test_no_scheduler(cache, monkeypatch):
     pytest.importorskip("distributed")
-    from mxcast.explore import cluster
+    from mxcast.host import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", 1.0)
     with pytest.raises(ToolError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):

@@ -1,0 +1,49 @@
+"""Work on the workers of a Dask cluster, which need this package; what a worker that dies had is given to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+from .errors import ToolError, ToolMissing
+
+__all__ = ["on_cluster"]
+
+ADVICE = "pip install '.[explore]' in a checkout of mxcast"
+PATIENCE = 10.0
+"""Seconds for the scheduler to answer."""
+PATIENCE_FOR_WORKER = 30.0
+"""Seconds for its first worker."""
+
+
+def on_cluster(
+    work: Callable[..., str], items: Mapping[str, tuple[Any, ...]], address: str
+) -> Generator[tuple[str, str | None, str]]:
+    """Call ``work`` with each of some arguments on the workers of the scheduler at ``address``. Gives the name of the
+    item, the result, and where there is none why, in the order in which they end.
+
+    Raises `ToolError` where nothing answers there, and `ToolMissing` without Dask.
+    """
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise ToolMissing(f"Dask is missing: {ADVICE}") from None
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ToolError(f"no Dask scheduler answers at {address}: {error}") from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE_FOR_WORKER)
+        except TimeoutError:
+            raise ToolError(
+                f"the scheduler at {address} has no workers: start one with 'dask worker {address}'"
+            ) from None
+        asked = {f"mxcast-{name}": name for name in items}
+        futures = [client.submit(work, *items[name], key=key, pure=False) for key, name in asked.items()]
+        for future in as_completed(futures):
+            if future.status == "finished":
+                yield asked[future.key], future.result(), ""
+            else:
+                yield asked[future.key], None, f"the cluster gave the job up: {future.exception()}"
+            future.release()

@@ -1,0 +1,252 @@
+"""Models in a folder: shards of tensors with `model.safetensors.index.json`, and `config.json` beside them.
+
+Each shard becomes a shard of the same name, by a job of its own (`shard_jobs.py`). A shard whose job has ended is on
+record in a folder in the new one until all have, so that the same command goes on where it was killed. The index is
+written last: without it, no library takes the folder for a model.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..host.files import claimed, replaced, sha256, write_whole
+from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
+from ..spec.catalogue import known_name
+from ..spec.layouts import Layout
+from ..spec.names import block_format
+from .containers import READERS, read
+from .experts import Experts, has_experts
+from .files import asked_for, quantizable
+from .folders import INDEX, Checkpoint
+from .metadata import KEY, about
+from .model_config import CONFIG, HF_QUANT_CONFIG, configured, stored_as
+from .shard_jobs import Job, Run
+from .sources import QuantizedSource
+
+__all__ = ["ConvertedCheckpoint", "convert_checkpoint", "quantize_checkpoint"]
+
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".npz", ".h5", ".msgpack")
+"""Suffixes of files with weights, which are not copied beside the shards."""
+RECORD = ".mxcast-shards"
+"""The folder with what is known of the shards that are finished."""
+Progress = Callable[[int, int], None] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertedCheckpoint:
+    """The outcome: what became of each shard, as `QuantizedFile` and `RepackedFile` say it, and the names of those that
+    an earlier command had finished.
+    """
+
+    path: Path
+    layout: str | None
+    shards: dict[str, dict]
+    kept: tuple[str, ...]
+
+    def to_dict(self) -> dict:
+        return {"path": str(self.path), "layout": self.layout, "shards": self.shards, "kept": self.kept}
+
+
+def quantize_checkpoint(
+    source: Path | str,
+    target: Path | str,
+    numerics: Encode | TwoLevelEncode,
+    profile: str | None = None,
+    *,
+    layout: str | None = None,
+    pad: bool = False,
+    seed: int = 0,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    is_transposed: bool = False,
+    run: Run,
+    progress: Progress = None,
+) -> ConvertedCheckpoint:
+    """Quantize the tensors of a model in a folder, as `files.quantize_file` or, with ``layout``,
+    `repacking.quantize_layout` do those of a file. ``run`` says who does the jobs; no byte depends on it.
+
+    Raises their errors, and those of `Checkpoint`. ``target`` must be new, or left unfinished by the same command.
+    """
+    opened, target = Checkpoint(Path(source)), Path(target)
+    of = None if layout is None else layout_named(known_name("layout", layout, LAYOUTS), numerics.block)
+    if opened.is_ours:
+        raise ValueError(f"{source} has been quantized by mxcast already")
+    if found := stored_as(opened.folder):
+        raise ValueError(f"{source} has weights in the layout {found.name} already")
+    chosen = quantizable(
+        opened.folder, opened.contents, numerics.block_size, pad, asked_for(opened.contents, include, exclude)
+    )
+    jobs = []
+    for shard, contents in opened.shards.items():
+        names = [name for name in contents.tensors if name in chosen]
+        options = {"numerics": numerics.to_dict(), "profile": profile, "pad": pad, "seed": seed, "layout": layout}
+        options["is_transposed"] = is_transposed and any(len(chosen[name].shape) == 3 for name in names)
+        jobs.append(_job(opened, target, shard, "quantize" if names else "copy", include=_exactly(names), **options))
+    return _made(opened, target, jobs, of, set(chosen), run, progress)
+
+
+def convert_checkpoint(
+    source: Path | str,
+    target: Path | str,
+    layout: str | None,
+    *,
+    stored_as: str | None = None,
+    format: str | BlockFormat | None = None,
+    profile: str | None = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    experts: str | None = None,
+    is_transposed: bool = False,
+    run: Run,
+    progress: Progress = None,
+) -> ConvertedCheckpoint:
+    """Convert the quantized tensors of a model in a folder, as `repacking.repack_file` does those of a file, or without
+    a ``layout`` `repacking.dequantize_layout`. Where its configuration says how they are stored, ``stored_as`` and
+    ``format`` are not needed. Raises the errors of `quantize_checkpoint`.
+    """
+    opened, target = Checkpoint(Path(source)), Path(target)
+    layout = None if layout is None else known_name("layout", layout, LAYOUTS)
+    how = None if experts is None else Experts.named("arrangement of experts", experts)
+    if how is not None and not has_experts(opened.contents.tensors, how):
+        raise ValueError(f"{source} has no experts that can be {how}")
+    jobs: list[Job] = []
+    if opened.is_ours:
+        if layout is None and (profile or include or exclude or experts or is_transposed):
+            raise ValueError(f"{source} was written by mxcast quantize: it is dequantized as a whole, by its own rules")
+        chosen, blocks = _of_ours(opened, stored_as, format, asked_for(opened.contents, include, exclude))
+        for shard, names in chosen.items():
+            verb = "copy" if not names else "dequantize" if layout is None else "convert"
+            chosen_here = {"include": _exactly(names), "experts": _where(how, names)}
+            jobs.append(_job(opened, target, shard, verb, layout=layout, **chosen_here))
+        parts = {name for names in chosen.values() for name in names}
+    else:
+        own = _layout_of(opened, stored_as, format)
+        found = QuantizedSource(opened.folder, own.dialect, own.block, include, exclude, opened.contents)
+        patterns = {"stored_as": own.dialect, "format": own.block, "include": [*include], "exclude": [*exclude]}
+        for shard, names in opened.arrays.items():
+            where = {"experts": _where(how, names), "is_transposed": is_transposed}
+            jobs.append(_job(opened, target, shard, "repack", layout=layout, profile=profile, **patterns, **where))
+        blocks, parts = [own.block_format], set(opened.contents.tensors) - set(found.copied)
+    of = None if layout is None else layout_named(layout, blocks[0])
+    return _made(opened, target, jobs, of, parts, run, progress)
+
+
+def _where(how: Experts | None, names: Sequence[str]) -> str | None:
+    """How experts are arranged in a shard, which may have none."""
+    return str(how) if how is not None and has_experts(names, how) else None
+
+
+def _layout_of(opened: Checkpoint, asked: str | None, format: str | BlockFormat | None) -> Layout:
+    """The layout that the command or the configuration says. Raises ValueError where they say none, or not the same."""
+    said = stored_as(opened.folder)
+    block = None if format is None else block_format(format)
+    if asked is None:
+        if said is None:
+            raise ValueError(f"{opened.folder} was not written by mxcast quantize: its layout must be given")
+        return said if block is None else layout_named(said.dialect, block)
+    return layout_named(asked, said.block_format if block is None and said and said.dialect == asked else block)
+
+
+def _of_ours(
+    opened: Checkpoint, stored_as: str | None, format: str | BlockFormat | None, asked: set[str]
+) -> tuple[dict[str, list[str]], list[BlockFormat]]:
+    """The quantized tensors of each shard, and their block formats."""
+    if stored_as is not None or format is not None:
+        raise ValueError(f"{opened.folder} was written by mxcast quantize: it says itself how it is stored")
+    found: dict[str, list[str]] = {}
+    blocks = []
+    for shard, contents in opened.shards.items():
+        found[shard] = []
+        if KEY in contents.metadata:
+            numerics, shapes = about(opened.folder / shard, contents)
+            found[shard] = [name for name in shapes if name in asked]
+            blocks.append(numerics.block)
+    if not any(found.values()):
+        raise ValueError(f"the patterns of names leave no tensor of {opened.folder} to convert")
+    return found, blocks
+
+
+def _exactly(names: Sequence[str]) -> list[str]:
+    """Patterns that these names match, and no others."""
+    return [glob.escape(name) for name in names]
+
+
+def _job(opened: Checkpoint, target: Path, shard: str, verb: str, **options: Any) -> Job:
+    folders = {"source": str(opened.folder.resolve()), "target": str(target.resolve())}
+    return Job(**folders, shard=shard, verb=verb, options=options)
+
+
+def _made(
+    opened: Checkpoint,
+    target: Path,
+    jobs: Sequence[Job],
+    layout: Layout | None,
+    parts: set[str],
+    run: Run,
+    progress: Progress,
+) -> ConvertedCheckpoint:
+    """Do the jobs that are not done, and write what is beside the shards."""
+    others = [
+        name.removesuffix(".weight")
+        for name, one in sorted(opened.contents.tensors.items())
+        if name not in parts and name.endswith(".weight") and len(one.shape) > 1
+    ]
+    documents = configured(opened.folder, layout, others)
+    record = target / RECORD
+    if target.suffix in READERS:
+        raise ValueError(f"what {opened.folder} becomes is a folder, not {target}")
+    if target.exists() and not record.is_dir() and any(target.iterdir()):
+        raise ValueError(f"{target} is not empty: a model is written into a new folder")
+    target.mkdir(exist_ok=True)
+    with claimed(target):
+        stamps = _stamps(opened)
+        names = {job.shard: record / f"{sha256(json.dumps(job.to_dict()), *stamps)[:32]}.json" for job in jobs}
+        done = {shard: json.loads(path.read_text()) for shard, path in names.items() if path.exists()}
+        kept = tuple(done)
+        waiting = [job for job in jobs if job.shard not in done]
+        record.mkdir(exist_ok=True)
+        for job, report in run(waiting):
+            write_whole(names[job.shard], json.dumps(report))
+            done[job.shard] = report
+            if progress:
+                progress(len(done), len(jobs))
+        _copy_others(opened.folder, target)
+        for name, document in documents.items():
+            if document:
+                write_whole(target / name, json.dumps(document, indent=2) + "\n")
+        if opened.has_index:
+            write_whole(target / INDEX, json.dumps(_index(target, opened), indent=2) + "\n")
+        shutil.rmtree(record)
+    reports = {shard: done[shard] for shard in sorted(done)}
+    return ConvertedCheckpoint(path=target, layout=layout.dialect if layout else None, shards=reports, kept=kept)
+
+
+def _stamps(opened: Checkpoint) -> list[str]:
+    """What changes when a shard is written again."""
+    states = ((shard, (opened.folder / shard).stat()) for shard in opened.shards)
+    return [f"{shard} {state.st_size} {state.st_mtime_ns}" for shard, state in states]
+
+
+def _copy_others(source: Path, target: Path) -> None:
+    """Copy what is beside the weights: vocabularies, licences and the like."""
+    for path in sorted(source.iterdir()):
+        if path.is_file() and path.suffix not in WEIGHTS and path.name not in (INDEX, CONFIG, HF_QUANT_CONFIG):
+            with replaced(target / path.name) as file, open(path, "rb") as original:
+                shutil.copyfileobj(original, file)
+
+
+def _index(target: Path, opened: Checkpoint) -> dict[str, object]:
+    """The index of the new shards. Raises ValueError for a name that two of them have."""
+    shards, size, found = [*opened.shards], 0, dict[str, str]()
+    for shard in shards:
+        for name, stored in read(target / shard).tensors.items():
+            if name in found:
+                raise ValueError(f"{found[name]} and {shard} of {target} both have the tensor {name!r}")
+            found[name], size = shard, size + stored.data.nbytes
+    return {"metadata": {"total_size": size}, "weight_map": dict(sorted(found.items()))}

@@ -1,0 +1,54 @@
+"""A folder with a model: shards of tensors, and the index that says which tensor is in which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..host.files import parsed_json
+from ..spec.catalogue import excerpt
+from .containers import Contents, read
+from .metadata import KEY
+
+__all__ = ["INDEX", "Checkpoint"]
+
+INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
+
+
+class Checkpoint:
+    """A folder with a model: its shards, and all their tensors as those of one file."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises ValueError for a folder that is none, and for an index that its shards do not agree with."""
+        self.folder, self.has_index = folder, (folder / INDEX).exists()
+        self.arrays: dict[str, list[str]] = {}
+        """Names of the tensors of each shard."""
+        for name, shard in (self._index() if self.has_index else {}).items():
+            self.arrays.setdefault(shard, []).append(name)
+        if not self.arrays and not (folder / SINGLE).exists():
+            raise ValueError(f"{folder} has no {INDEX}, and no {SINGLE}")
+        self.shards = {shard: read(folder / shard) for shard in sorted(self.arrays or [SINGLE])}
+        for shard, contents in self.shards.items():
+            names = self.arrays.setdefault(shard, list(contents.tensors))
+            if other := set(names) ^ set(contents.tensors):
+                raise ValueError(f"{folder / INDEX} and {shard} do not agree on the tensor {excerpt(min(other))}")
+        tensors = {name: one for contents in self.shards.values() for name, one in contents.tensors.items()}
+        self.contents = Contents(tensors=tensors)
+
+    def _index(self) -> dict[str, str]:
+        path = self.folder / INDEX
+        try:
+            index = parsed_json(path.read_text())
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path} is not JSON: {error}") from None
+        found = index.get("weight_map") if isinstance(index, dict) else None
+        if not isinstance(found, dict) or not found:
+            raise ValueError(f"{path} has no weight_map")
+        for name, shard in found.items():
+            if not isinstance(shard, str) or Path(shard).name != shard or not shard.endswith(".safetensors"):
+                raise ValueError(f"{path} has {excerpt(shard)} for the shard of {excerpt(name)}")
+        return found
+
+    @property
+    def is_ours(self) -> bool:
+        """Has `quantize_checkpoint` written it, without the layout of a library?"""
+        return any(KEY in contents.metadata for contents in self.shards.values())

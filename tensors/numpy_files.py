@@ -1,0 +1,69 @@
+"""`.npy` and `.npz`, the files of NumPy."""
+
+from __future__ import annotations
+
+import io
+import math
+import mmap
+import os
+from pathlib import Path
+
+import numpy as np
+
+from .stored import DTYPES, NAMES, Contents, Header, Stored, whole
+
+__all__ = ["npy_header", "read_npy", "read_npz"]
+
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+    (3, 0): np.lib.format.read_array_header_2_0,
+}  # 3.0 has names of fields in UTF-8, and numbers have none
+
+
+def read_npy(path: Path) -> Contents:
+    with whole(path), open(path, "rb") as file:
+        version = np.lib.format.read_magic(file)
+        if version not in HEADERS:
+            raise ValueError(f"its format version {version[0]}.{version[1]} is unknown")
+        shape, in_fortran, dtype = HEADERS[version](file)  # the header is Python, of a kind
+        start, size = file.tell(), os.fstat(file.fileno()).st_size
+        if dtype.hasobject:
+            raise ValueError("it holds Python objects")
+        if dtype.subdtype is not None:
+            raise ValueError(f"each of its elements is an array, {dtype}")
+        if not all(isinstance(length, int) and length >= 0 for length in shape):
+            raise ValueError(f"no array has the shape {shape}")
+        if (bytes_needed := math.prod(shape) * dtype.itemsize) > size - start:
+            raise ValueError(f"its header speaks of {bytes_needed} bytes, and {size - start} follow")
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        array = np.ndarray(shape, dtype, mapped, start, order="F" if in_fortran else "C")
+    flat = array.reshape(-1)  # a copy, if it is in Fortran's order
+    return Contents(tensors={path.stem: _stored(flat, shape, mapped if np.may_share_memory(flat, array) else None)})
+
+
+def read_npz(path: Path) -> Contents:
+    with whole(path), open(path, "rb") as file, np.lib.npyio.NpzFile(file) as archive:  # never pickled
+        arrays = {name: archive[name] for name in archive.files}
+        if others := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
+            raise ValueError(f"{others[0]!r} is no array")
+        metadata = {name: _text(a) for name, a in arrays.items() if a.dtype.kind == "U" and not a.ndim}
+    return Contents(
+        tensors={n: _stored(a.reshape(-1), a.shape) for n, a in arrays.items() if n not in metadata}, metadata=metadata
+    )
+
+
+def _text(array: np.ndarray) -> str:
+    """A text that is stored as an array without axes. Raises ValueError for numbers beyond Unicode; NumPy does not."""
+    return array.astype(array.dtype.newbyteorder("<")).tobytes().decode("utf-32-le", "surrogatepass").rstrip("\0")
+
+
+def _stored(flat: np.ndarray, shape: tuple[int, ...], map: mmap.mmap | None = None) -> Stored:
+    return Stored(dtype=NAMES.get(flat.dtype.newbyteorder("="), str(flat.dtype)), shape=shape, data=flat, map=map)
+
+
+def npy_header(layout: Header) -> bytes:
+    ((dtype, shape, _),) = layout.values()
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": DTYPES[dtype].str, "fortran_order": False, "shape": shape})
+    return header.getvalue()

@@ -1,0 +1,120 @@
+"""What libraries say of a quantized tensor beside its arrays: torchao in metadata of the file, ComfyUI in an array.
+
+torchao 0.18.0, prototype/safetensors/safetensors_support.py; ComfyUI, comfy/float.py, which marks NVFP4 so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..host.files import parsed_json
+from ..spec.layouts import Layout, ScaleOrder
+
+__all__ = ["is_mark", "mark", "remarks", "shape_before"]
+
+TORCHAO = ("torchao", "torchao_swizzled")
+NAMES = "tensor_names"
+"""The key of torchao's metadata with the names of all tensors, each of which is a key of its own."""
+DTYPES = {"mxfp4_e2m1": "float4_e2m1fn_x2", "mxfp8_e4m3": "float8_e4m3fn", "mxfp8_e5m2": "float8_e5m2"}
+"""What torch calls elements; those of six bits have names of torchao's own."""
+OF_SIX_BITS = {"mxfp6_e2m3": "fp6_e2m3", "mxfp6_e3m2": "fp6_e3m2"}
+MARK = "comfy_quant"
+SHAPES = "mxcast_shapes"
+"""Our own: the shapes of tensors whose rows a layout completes, which nothing else in a file says."""
+
+
+def remarks(
+    metadata: Mapping[str, str],
+    before: Mapping[str, Layout],
+    after: Mapping[str, Layout],
+    shapes: Mapping[str, tuple[int, ...]],
+    copied: Collection[str],
+) -> dict[str, str]:
+    """The metadata of a file whose tensors had some layouts and have others now; numbers have none.
+
+    ``shapes`` are those of the codes.
+    """
+    found = {key: text for key, text in metadata.items() if key != SHAPES}
+    completed = {name: shapes[name] for name, layout in after.items() if shapes[name][-2:][0] % layout.padding[0]}
+    if completed:
+        found[SHAPES] = json.dumps(completed)
+    known: dict[str, Any] = {}
+    if any(layout.dialect in TORCHAO for layout in before.values()):
+        known = {name: _object(found.pop(name, "")) for name in _names(found.pop(NAMES, ""))}
+    theirs = {name: layout for name, layout in after.items() if layout.dialect in TORCHAO}
+    if theirs:
+        # torchao takes a tensor for one of a module, so its name must have a dot
+        plain = [name for name in copied if "." in name]
+        found[NAMES] = json.dumps([*theirs, *plain])
+        found |= {name: json.dumps(_entry(layout, known.get(name))) for name, layout in theirs.items()}
+        found |= dict.fromkeys(plain, json.dumps({"_type": "Tensor"}))
+    return found
+
+
+def shape_before(metadata: Mapping[str, str], tensor: str) -> tuple[int, ...] | None:
+    """The shape of the codes of a tensor before its rows were completed, where a file says it."""
+    found = _parsed(metadata.get(SHAPES, ""))
+    shape = found.get(tensor) if isinstance(found, dict) else None
+    if isinstance(shape, list) and all(type(length) is int and length >= 0 for length in shape):
+        return tuple(shape)
+    return None
+
+
+def _parsed(text: str) -> Any:
+    """The document in a text, or None."""
+    try:
+        return parsed_json(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _names(text: str) -> list[str]:
+    names = _parsed(text)
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _object(text: str) -> dict[str, Any]:
+    found = _parsed(text)
+    return found if isinstance(found, dict) and isinstance(found.get("_data"), dict) else {}
+
+
+def _entry(layout: Layout, known: dict[str, Any] | None) -> dict[str, Any]:
+    """What torchao says of a tensor; what it said before, where it did. Numbers are those of float32 else."""
+    is_swizzled = layout.order is ScaleOrder.TILES_128X4
+    if known:
+        return known | {"_data": known["_data"] | {"is_swizzled_scales": is_swizzled}}
+    common = {
+        "block_size": layout.width,
+        "orig_dtype": {"_type": "torch.dtype", "_data": "float32"},
+        "act_quant_kwargs": None,
+        "is_swizzled_scales": is_swizzled,
+    }
+    if layout.tensor_scale is not None:
+        parts = ["per_tensor_scale", "qdata", "scale"]
+        return {"_type": "NVFP4Tensor", "_data": common | {"use_triton_kernel": False}, "_tensor_data_names": parts}
+    dtype: object = OF_SIX_BITS.get(layout.block)
+    if dtype is None:
+        dtype = {"_type": "torch.dtype", "_data": DTYPES[layout.block]}
+    of_mx = {"elem_dtype": dtype, "kernel_preference": {"_type": "KernelPreference", "_data": "EMULATED"}}
+    return {"_type": "MXTensor", "_data": common | of_mx, "_tensor_data_names": ["qdata", "scale"]}
+
+
+def mark(layout: Layout, tensor: str) -> dict[str, np.ndarray]:
+    """The array by which a library knows that a tensor is quantized, by its name."""
+    if layout.dialect != "comfy" or layout.tensor_scale is None:
+        return {}
+    return {_mark_of(tensor): np.frombuffer(json.dumps({"format": layout.block}).encode(), np.uint8)}
+
+
+def is_mark(array: str, tensors: Mapping[str, Layout]) -> bool:
+    """Is this such an array of one of some tensors?"""
+    return any(layout.dialect == "comfy" and array == _mark_of(tensor) for tensor, layout in tensors.items())
+
+
+def _mark_of(tensor: str) -> str:
+    module, dot, _ = tensor.rpartition(".")
+    return module + dot + MARK

@@ -1,0 +1,3 @@
+"""The command in this process, as the tests of `cli` run it."""
+
+from ..cli.conftest import fails, passes  # noqa: F401

@@ -1,0 +1,215 @@
+"""`.gguf` files: what the package gguf, where it is installed, reads of ours, and what we read of its files."""
+
+import json
+import math
+import random
+import struct
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from mxcast.models import BlockArray, dequantize, pack, quantize, quantize_two_level
+from mxcast.tensors.containers import read, written
+from mxcast.tensors.gguf_files import TYPES
+from mxcast.tensors.repacking import repack_file
+
+from ..cli.test_damaged_files import mutated
+
+PAIRS = {
+    "gguf.general.architecture": ["STRING", "ä model"],
+    "gguf.general.alignment": ["UINT32", 64],
+    "gguf.a.bool": ["BOOL", True],
+    "gguf.a.float": ["FLOAT32", 0.10000000149011612],
+    "gguf.a.nan": ["FLOAT32", "7fc00001"],
+    "gguf.a.inf": ["FLOAT64", "fff0000000000000"],
+    "gguf.a.least": ["INT64", -(1 << 63)],
+    "gguf.a.texts": ["ARRAY", "STRING", ["", "\udcff", "b"]],
+    "gguf.a.numbers": ["ARRAY", "INT16", [-1, 2]],
+    "gguf.a.truths": ["ARRAY", "BOOL", [True, False]],
+    "gguf.a.nothing": ["ARRAY", "UINT8", []],
+}
+
+
+W = {"w": ("F32", (3, 5), np.arange(15, dtype=np.float32))}
+
+
+def file_of(path, tensors=W, pairs=PAIRS, **more):
+    """A file with tensors (dtype, shape, array) and key-values."""
+    header = {name: (dtype, shape, data.nbytes) for name, (dtype, shape, data) in tensors.items()}
+    with written(path, header, {key: json.dumps(value) for key, value in pairs.items()} | more) as write:
+        for name, (_, _, data) in tensors.items():
+            write(name, 0, data)
+    return path
+
+
+def test_key_values_there_and_back(tmp_path):
+    path = file_of(tmp_path / "a.gguf", format="pt")
+    contents = read(path)
+    assert contents.metadata == {key: json.dumps(value) for key, value in PAIRS.items()} | {"format": "pt"}
+    assert contents.tensors["w"].data.tolist() == list(range(15)) and contents.tensors["w"].shape == (3, 5)
+    assert path.stat().st_size % 64 == 0
+
+
+def test_other_containers_keep_them(passes, tmp_path):
+    """To a .safetensors file and back the same bytes; tensors of other types stay bytes of these types."""
+    x = np.random.default_rng(0).normal(size=(4, 64)).astype(np.float32)
+    blocks = pack(quantize(x, "e2m1"), "ggml", name="blk.0.up.weight")["blk.0.up.weight"]
+    others = np.arange(2 * 34, dtype=np.uint8)
+    tensors = {
+        "embedding.weight": ("F16", (64,), np.arange(64, dtype=np.float16)),
+        "output.weight": ("Q8_0", (2, 32), others),
+        "blk.0.up.weight": ("MXFP4", (4, 64), blocks),
+    }
+    source = file_of(tmp_path / "a.gguf", tensors)
+    passes("convert", source, tmp_path / "b.safetensors", "--layout", "gpt_oss")
+    there = load_file(tmp_path / "b.safetensors")
+    assert set(there) == {"embedding.weight", "output.weight", "blk.0.up.weight_blocks", "blk.0.up.weight_scales"}
+    assert there["output.weight"].shape == (2, 34)
+    assert json.loads(read(tmp_path / "b.safetensors").metadata["ggml_types"]) == {"output.weight": "Q8_0"}
+    passes("convert", tmp_path / "b.safetensors", tmp_path / "c.gguf", "--layout", "ggml", "--from", "gpt_oss")
+    assert (tmp_path / "c.gguf").read_bytes() == source.read_bytes()
+    text = passes("dequantize", source, tmp_path / "y.safetensors")
+    assert "copied unchanged: embedding.weight, output.weight" in text
+    assert np.array_equal(load_file(tmp_path / "y.safetensors")["blk.0.up.weight"], dequantize(quantize(x, "e2m1")))
+
+
+@pytest.mark.parametrize("format, profile", [("e2m1", "ocp"), ("nvfp4", "nvfp4_ao")])
+def test_quantize_into_a_file(format, profile, passes, tmp_path):
+    """And what the package reads of it."""
+    x = np.random.default_rng(1).normal(size=(3, 2, 128)).astype(np.float32)
+    save_file({"blk.0.up.weight": x, "rope": np.ones(3, np.float16)}, tmp_path / "x.safetensors")
+    only = ["--include", "*weight"]
+    target = tmp_path / "y.gguf"
+    passes("quantize", tmp_path / "x.safetensors", target, "-f", format, "--profile", profile, *only)
+    passes("dequantize", target, tmp_path / "z.safetensors", "--profile", "ggml" if format == "e2m1" else profile)
+    q = quantize(x, "e2m1") if format == "e2m1" else quantize_two_level(x, "nvfp4", profile)
+    found = load_file(tmp_path / "z.safetensors")
+    assert np.array_equal(found["blk.0.up.weight"], dequantize(q)) and found["rope"].tolist() == [1, 1, 1]
+    gguf = pytest.importorskip("gguf")
+    tensors = {one.name: one for one in gguf.GGUFReader(target).tensors}
+    stored = tensors["blk.0.up.weight"]
+    assert stored.tensor_type.name == {"e2m1": "MXFP4", "nvfp4": "NVFP4"}[format]
+    assert stored.shape.tolist() == [128, 2, 3]
+    # the package knows nothing of the scale of the tensor, which stands in a tensor of its own
+    one = None if q.tensor_scale is None else np.ones((), np.float32)
+    without = BlockArray(codes=q.codes, scales=q.scales, block=q.block, tensor_scale=one)
+    assert np.array_equal(gguf.dequantize(stored.data, stored.tensor_type), dequantize(without))
+    if format == "nvfp4":
+        assert tensors["blk.0.up.scale"].data.tolist() == [q.tensor_scale]
+
+
+def test_types_are_those_of_the_package():
+    gguf = pytest.importorskip("gguf")
+    for name, (code, count, size) in TYPES.items():
+        kind = gguf.GGMLQuantizationType[name]
+        assert (kind.value, gguf.GGML_QUANT_SIZES[kind]) == (code, (count, size))
+
+
+def test_the_writer_of_the_package(tmp_path):
+    """The same file, byte for byte."""
+    gguf = pytest.importorskip("gguf")
+    writer = gguf.GGUFWriter(tmp_path / "theirs.gguf", "llama")
+    writer.add_uint32("a.number", 7)
+    writer.add_array("a.texts", ["x", "yz"])
+    writer.add_float32("a.float", 0.5)
+    x, blocks = np.arange(6, dtype=np.float32).reshape(2, 3), np.arange(34, dtype=np.uint8).reshape(2, 17)
+    writer.add_tensor("x", x)
+    writer.add_tensor("w", blocks, raw_dtype=gguf.GGMLQuantizationType.MXFP4)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    contents = read(tmp_path / "theirs.gguf")
+    assert contents.tensors["w"].dtype == "MXFP4" and contents.tensors["w"].shape == (2, 32)
+    ours = file_of(
+        tmp_path / "ours.gguf",
+        {name: (one.dtype, one.shape, one.data) for name, one in contents.tensors.items()},
+        {key: json.loads(text) for key, text in contents.metadata.items()},
+    )
+    assert ours.read_bytes() == (tmp_path / "theirs.gguf").read_bytes()
+
+
+def raw(tensors: int = 0, pairs: int = 0, rest: bytes = b"", version: int = 3) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", version, tensors, pairs) + rest
+
+
+def info(name: bytes = b"w", shape=(32,), code: int = 0, offset: int = 0) -> bytes:
+    return struct.pack("<Q", len(name)) + name + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, code, offset)
+
+
+KEY = struct.pack("<Q", 1) + b"k"
+DAMAGED = {
+    "does not begin with GGUF": b"GGML" + bytes(20),
+    "its version 1 is none of 2, 3": raw(version=1),
+    "in the middle of its header": raw(pairs=1 << 60),
+    "value of the unknown type 77": raw(pairs=1, rest=KEY + struct.pack("<I", 77)),
+    "an array of arrays": raw(pairs=1, rest=KEY + struct.pack("<IIQ", 9, 9, 1)),
+    "it ends at byte 49,": raw(pairs=1, rest=KEY + struct.pack("<IIQ", 9, 0, 1 << 62)),
+    "neither 0 nor 1": raw(pairs=1, rest=KEY + struct.pack("<IB", 7, 2)),
+    "has the key 'k' twice": raw(pairs=2, rest=2 * (KEY + struct.pack("<IB", 7, 1))),
+    "tensor 'w' twice": raw(2, rest=info() + info(offset=128) + bytes(300)),
+    "has 5 axes, and 4 are the most": raw(1, rest=info(shape=(1, 1, 1, 1, 1))),
+    "is of the type 99, which is not known": raw(1, rest=info(code=99)),
+    "no rows of whole blocks of MXFP4, 32 each": raw(1, rest=info(shape=(33, 2), code=39) + bytes(400)),
+    "are not where a tensor can be": raw(1, rest=info(offset=4) + bytes(400)),
+    "data of tensor 'w' are not where": raw(1, rest=info(shape=(1 << 62, 1 << 62))),
+    "data of tensor 'v' are not where": raw(2, rest=info() + info(b"v", offset=96) + bytes(400)),
+}
+
+
+@pytest.mark.parametrize("said", DAMAGED)
+def test_what_is_damaged(said, tmp_path, fails):
+    path = tmp_path / "x.gguf"
+    path.write_bytes(DAMAGED[said])
+    sentence = fails(2, "dequantize", path, tmp_path / "y.safetensors")
+    assert said in sentence and f"{path} is no .gguf file of numbers, or a damaged one" in sentence
+    assert not (tmp_path / "y.safetensors").exists()
+
+
+def test_no_mutant_is_a_traceback(tmp_path):
+    generator, taken = random.Random(5), 0
+    original = file_of(tmp_path / "a.gguf").read_bytes()
+    for _ in range(300):
+        (tmp_path / "x.gguf").write_bytes(mutated(original, generator))
+        try:
+            contents = read(tmp_path / "x.gguf")
+        except ValueError as error:
+            assert "x.gguf" in str(error)
+        else:
+            taken += all(math.prod(one.shape) == one.data.size for one in contents.tensors.values())
+    assert 3 < taken < 297
+
+
+BYTES = np.zeros(17, np.uint8)
+
+
+@pytest.mark.parametrize(
+    "tensor, pairs, said",
+    [
+        (("U8", (17,), BYTES), {}, "tensor 'w' is U8, which a .gguf file cannot hold"),
+        (("I8", (1, 1, 1, 1, 17), BYTES), {}, "has 5 axes and a name of 1 bytes, and a .gguf file has 4 and 63"),
+        (("MXFP4", (33,), BYTES), {}, "no rows of whole blocks of MXFP4"),
+        (("MXFP4", (64,), BYTES), {}, "has other than 17 bytes as MXFP4"),
+        (("I8", (17,), BYTES), {"gguf.k": ["UINT8", 256]}, "are no type and value of ggml: "),
+        (("I8", (17,), BYTES), {"gguf.k": ["FLOAT32", "00"]}, "are no type and value of ggml: "),
+        (("I8", (17,), BYTES), {"gguf.k": 7}, "are no type and value of ggml: '7'"),
+        (("I8", (17,), BYTES), {"gguf.general.alignment": ["UINT32", 3]}, "is no power of two"),
+        (("I8", (17,), BYTES), {"ggml_types": ["w"]}, "are no types of ggml by name"),
+    ],
+)
+def test_what_no_file_can_hold(tensor, pairs, said, tmp_path):
+    with pytest.raises(ValueError, match=said):
+        file_of(tmp_path / "x.gguf", {"w": tensor}, pairs)
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_layout_is_refused(tmp_path, fails):
+    x = np.ones((2, 64), np.float32)
+    save_file(pack(quantize(x, "e2m1"), "gpt_oss", name="w"), tmp_path / "x.safetensors")
+    arguments = "convert", tmp_path / "x.safetensors", tmp_path / "y.gguf", "--from", "gpt_oss", "--layout", "quark"
+    assert "a .gguf file has the layout ggml, not quark" in fails(2, *arguments)
+    repack_file(tmp_path / "x.safetensors", tmp_path / "z.gguf", "ggml", stored_as="gpt_oss")
+    again = "convert", tmp_path / "z.gguf", tmp_path / "y.safetensors", "--layout", "quark"
+    assert "a .gguf file has the layout ggml, not mlx" in fails(2, *again, "--from", "mlx")
+    assert "has no quantized tensors" in fails(2, *again, "--format", "nvfp4")
