@@ -1,7 +1,6 @@
-"""A tensor in two processes: each quantizes its rows to NVFP4 with the largest magnitude of both, and together they make
-the bytes of the whole.
+"""A tensor in two processes, each of which quantizes its rows to NVFP4 with the largest magnitude of both.
 
-    python examples/sharded_nvfp4.py
+Together they make the bytes of the whole.
 """
 
 import multiprocessing
