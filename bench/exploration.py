@@ -49,7 +49,7 @@ points are measured.
 
 def sweeps() -> Iterator[tuple[str, Sweep]]:
     """Each file by its name, and the sweep that it is of."""
-    for name in ("architectures", "decoders", "placed", "placed_decoders", "placed_casts"):
+    for name in ("architectures", "decoders", "placed", "placed_decoders", "placed_casts", "placed_nvfp4"):
         yield name, chosen_sweep(KEPT / f"{name}.toml")
     yield "nvfp4", chosen_sweep("nvfp4")
     for target, name in ABLATIONS.items():
@@ -177,7 +177,7 @@ def digest() -> str:
 def rendered(page: str) -> str:
     """A page with its tables."""
     tables = {"ablation": _ablations(), "ablation: short": _short(), "goals": _goals(), "goals: decoders": _decoders()}
-    placed = {name: _placed(rows(name.replace(" ", "_"))) for name in ("placed decoders", "placed casts")}
+    placed = {name: _placed(rows(name.replace(" ", "_"))) for name in ("placed decoders", "placed casts", "placed nvfp4")}
     return filled(page, tables | placed | {"nvfp4 orders": _orders(rows("nvfp4"))})
 
 
