@@ -177,7 +177,8 @@ def digest() -> str:
 def rendered(page: str) -> str:
     """A page with its tables."""
     tables = {"ablation": _ablations(), "ablation: short": _short(), "goals": _goals(), "goals: decoders": _decoders()}
-    placed = {name: _placed(rows(name.replace(" ", "_"))) for name in ("placed decoders", "placed casts", "placed nvfp4")}
+    names = ("placed decoders", "placed casts", "placed nvfp4")
+    placed = {name: _placed(rows(name.replace(" ", "_"))) for name in names}
     return filled(page, tables | placed | {"nvfp4 orders": _orders(rows("nvfp4"))})
 
 
