@@ -299,6 +299,15 @@ def convert(
     include: Include = None,
     exclude: Exclude = None,
     experts: Arrangement = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            show_default="that of IN",
+            help="Another block format with the same numbers, as nvfp4 of e2m1.",
+        ),
+    ] = None,
     jobs: Jobs = 1,
     scheduler: Scheduler = None,
     json: Json = False,
@@ -306,8 +315,8 @@ def convert(
     verbose: Verbose = False,
 ) -> None:
     """Write the quantized tensors of a .safetensors, .gguf or .onnx file as a library stores them. No number changes:
-    a tensor that the layout cannot hold is refused, and nothing is written. IN may be a folder with the shards of a
-    model; OUT is a new one then.
+    a tensor that the layout, or with --to the block format, cannot hold is refused, and nothing is written. IN may be a
+    folder with the shards of a model; OUT is a new one then.
     """
     output = Output(json, quiet, verbose)
     run = _run(source, scheduler, jobs)
@@ -323,6 +332,7 @@ def convert(
             include=include or (),
             exclude=exclude or (),
             experts=experts,
+            block=to,
         )
         return
     from ..tensors.repacking import repack_file
@@ -337,6 +347,7 @@ def convert(
             include=include or (),
             exclude=exclude or (),
             experts=experts,
+            block=to,
             jobs=jobs,
             progress=progress,
         )

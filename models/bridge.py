@@ -18,10 +18,10 @@ from ..spec.catalogue import excerpt
 from ..spec.names import block_format
 from .block_array import BlockArray, check_codes, code_dtype, code_values
 
-__all__ = ["bridge", "survives"]
+__all__ = ["bridge", "bridged_block", "largest_exponent", "survives"]
 
 
-def bridge(q: BlockArray, block: str | BlockFormat) -> BlockArray:
+def bridge(q: BlockArray, block: str | BlockFormat, *, largest: int | None = None) -> BlockArray:
     """The same numbers in another block format.
 
     Parameters
@@ -29,6 +29,7 @@ def bridge(q: BlockArray, block: str | BlockFormat) -> BlockArray:
     q : scales and codes of a format with E8M0 scales
     block : the other format, whose blocks are as large or parts of those: one with E8M0 scales, or one with a tensor
         scale, which becomes a power of two
+    largest : where the array is a part of a tensor, the `largest_exponent` of the whole
 
     Returns
     -------
@@ -49,7 +50,7 @@ def bridge(q: BlockArray, block: str | BlockFormat) -> BlockArray:
     (True, np.True_)
     """
     block = _checked(q, block)
-    lost = ~survives(q, block)
+    lost = ~survives(q, block, largest=largest)
     if lost.any():
         place = tuple(int(index) for index in np.argwhere(lost)[0])
         raise ValueError(
@@ -64,7 +65,7 @@ def bridge(q: BlockArray, block: str | BlockFormat) -> BlockArray:
         scales, codes = (a.take(range(n), axis=q.axis) for a, n in ((scales, kept), (codes, kept * width)))
     if block.tensor_scale is not None:
         least, table = _powers(block.scale)
-        shift = _largest_exponent(q) - _largest_power(block.scale)
+        shift = (_largest(q, largest) or 0) - _largest_power(block.scale)
         places = np.clip(_exponents(scales) - shift - least, 0, len(table) - 1)
         scales = np.where(scales == E8M0.nan_code, np.uint8(block.scale.nan_code or 0), table[places])
         tensor_scale = _tensor_scale(shift, block)
@@ -72,8 +73,9 @@ def bridge(q: BlockArray, block: str | BlockFormat) -> BlockArray:
     return BlockArray(scales=scales, codes=codes, block=block, axis=q.axis, length=length, tensor_scale=tensor_scale)
 
 
-def survives(q: BlockArray, block: str | BlockFormat) -> np.ndarray:
-    """Which blocks have the same numbers in another block format: bool, in the shape of ``q.scales``.
+def survives(q: BlockArray, block: str | BlockFormat, *, largest: int | None = None) -> np.ndarray:
+    """Which blocks have the same numbers in another block format: bool, in the shape of ``q.scales``. The parameters
+    are those of `bridge`.
 
     Raises TypeError and ValueError as `bridge` does for arrays and formats.
     """
@@ -84,7 +86,7 @@ def survives(q: BlockArray, block: str | BlockFormat) -> np.ndarray:
     if block.tensor_scale is not None:
         _, table = _powers(block.scale)
         scales = np.moveaxis(q.scales, q.axis, -1)
-        found &= ~_has_scale(q) | (_exponents(scales) > _largest_exponent(q) - len(table))
+        found &= ~_has_scale(q) | (_exponents(scales) > (_largest(q, largest) or 0) - len(table))
     return np.moveaxis(np.asarray(found), -1, q.axis)
 
 
@@ -93,17 +95,22 @@ def _checked(q: BlockArray, block: str | BlockFormat) -> BlockFormat:
     if not isinstance(q, BlockArray):
         raise TypeError(f"a bridge takes what quantize returns, not {excerpt(q)}")
     check_codes(q)
+    return bridged_block(q.block, block)
+
+
+def bridged_block(source: BlockFormat, block: str | BlockFormat) -> BlockFormat:
+    """The block format at the other end of a bridge. Raises ValueError where there is no bridge."""
     block = block_format(block)
     refused = {
-        f"a bridge leads from formats with E8M0 scales, not from {q.block.name}": (
-            q.block.scale != E8M0 or q.block.tensor_scale is not None or q.block.sub_scale is not None
+        f"a bridge leads from formats with E8M0 scales, not from {source.name}": (
+            source.scale != E8M0 or source.tensor_scale is not None or source.sub_scale is not None
         ),
         f"a bridge leads to E8M0 scales or to a tensor scale, not to {block.name}": (
             block.sub_scale is not None
             or (block.scale != E8M0 and (block.tensor_scale is None or block.scale.nan_code is None))
         ),
-        f"a bridge leads to blocks along one axis that are parts of {q.block.shape[-1]}, not to {block.shape}": (
-            len(q.block.shape) > 1 or len(block.shape) > 1 or q.block.shape[-1] % block.shape[-1] != 0
+        f"a bridge leads to blocks along one axis that are parts of {source.shape[-1]}, not to {block.shape}": (
+            len(source.shape) > 1 or len(block.shape) > 1 or source.shape[-1] % block.shape[-1] != 0
         ),
     }
     for sentence, is_refused in refused.items():
@@ -129,10 +136,14 @@ def _has_scale(q: BlockArray) -> np.ndarray:
     return ~is_zero[_blocks(q)].all(axis=-1) & (np.moveaxis(q.scales, q.axis, -1) != E8M0.nan_code)
 
 
-def _largest_exponent(q: BlockArray) -> int:
-    """That of the scales of blocks that depend on them; 0 where none does."""
+def largest_exponent(q: BlockArray) -> int | None:
+    """That of the scales of blocks that depend on them; None where none does."""
     scales = np.moveaxis(q.scales, q.axis, -1)[_has_scale(q)]
-    return int(_exponents(scales).max()) if scales.size else 0
+    return int(_exponents(scales).max()) if scales.size else None
+
+
+def _largest(q: BlockArray, given: int | None) -> int | None:
+    return largest_exponent(q) if given is None else given
 
 
 @lru_cache

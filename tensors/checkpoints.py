@@ -102,6 +102,7 @@ def convert_checkpoint(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     experts: str | None = None,
+    block: str | None = None,
     is_transposed: bool = False,
     run: Run,
     progress: Progress = None,
@@ -112,6 +113,7 @@ def convert_checkpoint(
     """
     opened, target = Checkpoint(Path(source)), Path(target)
     layout = None if layout is None else known_name("layout", layout, LAYOUTS)
+    to = None if block is None else block_format(block)
     how = None if experts is None else Experts.named("arrangement of experts", experts)
     if how is not None and not has_experts(opened.contents.tensors, how):
         raise ValueError(f"{source} has no experts that can be {how}")
@@ -122,7 +124,7 @@ def convert_checkpoint(
         chosen, blocks = _of_ours(opened, stored_as, format, asked_for(opened.contents, include, exclude))
         for shard, names in chosen.items():
             verb = "copy" if not names else "dequantize" if layout is None else "convert"
-            chosen_here = {"include": _exactly(names), "experts": _where(how, names)}
+            chosen_here = {"include": _exactly(names), "experts": _where(how, names), "block": block}
             jobs.append(_job(opened, target, shard, verb, layout=layout, **chosen_here))
         parts = {name for names in chosen.values() for name in names}
     else:
@@ -130,10 +132,10 @@ def convert_checkpoint(
         found = QuantizedSource(opened.folder, own.dialect, own.block, include, exclude, opened.contents)
         patterns = {"stored_as": own.dialect, "format": own.block, "include": [*include], "exclude": [*exclude]}
         for shard, names in opened.arrays.items():
-            where = {"experts": _where(how, names), "is_transposed": is_transposed}
+            where = {"experts": _where(how, names), "is_transposed": is_transposed, "block": block}
             jobs.append(_job(opened, target, shard, "repack", layout=layout, profile=profile, **patterns, **where))
         blocks, parts = [own.block_format], set(opened.contents.tensors) - set(found.copied)
-    of = None if layout is None else layout_named(layout, blocks[0])
+    of = None if layout is None else layout_named(layout, to or blocks[0])
     return _made(opened, target, jobs, of, parts, run, progress)
 
 

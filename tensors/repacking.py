@@ -13,6 +13,8 @@ from ..models.layout_parts import Box
 from ..models.parallel import checked_jobs, in_order
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
 from ..spec.catalogue import known_name
+from ..spec.names import block_format
+from .bridging import BridgedTensor
 from .containers import written
 from .conversions import Conversion, Dequantized, MadeArray, Placed, Repacked, parts_of, put
 from .experts import Experts, arranged
@@ -83,25 +85,27 @@ def repack_file(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     experts: str | None = None,
+    block: str | BlockFormat | None = None,
     jobs: int = 1,
     progress: Progress = None,
 ) -> RepackedFile:
     """Write the quantized tensors of a file as a library stores them.
 
     ``source`` is a `.safetensors` file of `quantize_file`, or has the layout ``stored_as``, with the block format
-    ``format`` where that dialect has several. A `.gguf` file has the layout `ggml` and an `.onnx`
-    file `onnx`, and they say themselves what is quantized.
-    ``include`` and ``exclude`` are patterns of the names of its arrays of codes; what they leave out is copied, as all
-    is that is not quantized. ``experts`` is how gate and up shall be stored (`Experts`), as they are unless given.
-    ``jobs`` threads share the work. ``progress`` is called with the elements done and the
-    elements in all.
+    ``format`` where that dialect has several. A `.gguf` file has the layout `ggml` and an `.onnx` file `onnx`, and they
+    say themselves what is quantized. ``include`` and ``exclude`` are patterns of the names of its arrays of codes; what
+    they leave out is copied, as all is that is not quantized. ``experts`` is how gate and up shall be stored
+    (`Experts`), as they are unless given; ``block`` another block format, in which the numbers are the same
+    (`models.bridge`). ``jobs`` threads share the work. ``progress`` is called with the elements done and the elements
+    in all.
 
     Raises ValueError for unknown layouts, files without such tensors and damaged ones, and for what `models.pack`
     refuses; the tensor is named. ``target`` appears whole or not at all.
     """
-    layout = known_name("layout", layout, LAYOUTS)
+    layout, block = known_name("layout", layout, LAYOUTS), None if block is None else block_format(block)
     opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
-    return converted(opened, Path(target), layout, Repacked(layout, Path(target).suffix), jobs, progress, experts)
+    conversion = Repacked(layout, Path(target).suffix)
+    return converted(opened, Path(target), layout, conversion, jobs, progress, experts, block)
 
 
 def dequantize_layout(
@@ -140,11 +144,16 @@ def converted(
     jobs: int,
     progress: Progress,
     experts: str | None = None,
+    block: BlockFormat | None = None,
 ) -> RepackedFile:
     """Write what becomes of each tensor, part by part."""
     tensors, copied = {name: source.tensor(name) for name in source.names}, source.copied
     if experts is not None:
         tensors, copied = arranged(tensors, copied, Experts.named("arrangement of experts", experts))
+    if block is not None:
+        for name, tensor in tensors.items():
+            with source.naming(name):
+                tensors[name] = BridgedTensor(tensor, block)
     header = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
     made: dict[str, dict[str, MadeArray]] = {}
     for name, tensor in tensors.items():

@@ -18,6 +18,7 @@ from ..host import cluster, processes
 from ..host.errors import ToolError
 from ..host.files import replaced
 from ..spec import Encode, TwoLevelEncode
+from ..spec.names import block_format
 from .conversions import Dequantized, Repacked
 from .files import dequantize_file, quantize_file
 from .folders import Checkpoint
@@ -148,7 +149,8 @@ def _repack(job: Job, source: Path, target: Path) -> dict[str, Any]:
     conversion = (
         Dequantized(options["profile"], options["is_transposed"]) if layout is None else Repacked(layout, target.suffix)
     )
-    return converted(found, target, layout, conversion, 1, None, options["experts"]).to_dict()
+    block = None if options["block"] is None else block_format(options["block"])
+    return converted(found, target, layout, conversion, 1, None, options["experts"], block).to_dict()
 
 
 def _copy(job: Job, source: Path, target: Path) -> dict[str, Any]:
