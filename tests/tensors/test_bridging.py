@@ -78,4 +78,4 @@ def test_the_shards_of_a_folder(through, quantized, tmp_path):
     assert {name: one.data.tobytes() for name, one in there.items()} == {
         name: one.data.tobytes() for name, one in here.items()
     }
-    assert json.loads((made / "config.json").read_text())["quantization_config"]["quant_algo"] == "NVFP4"
+    assert json.loads((made / "config.json").read_text())["quantization_config"]["quant_algo"] == "W4A16_NVFP4"
