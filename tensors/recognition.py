@@ -13,12 +13,15 @@ from typing import Any
 
 from ..host.files import parsed_json
 from ..models.element import code_dtype
+from ..models.layout_parts import stored_shapes
 from ..models.packing import stored_dtype
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode
 from ..spec.catalogue import excerpt, known_name
 from ..spec.layouts import Layout, Packing, Part, ScaleOrder
+from . import model_config
 from .containers import Contents, Stored
 from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
+from .native import NATIVE, native_layouts
 
 __all__ = ["OWN", "Reading", "Recognised", "recognised"]
 
@@ -129,16 +132,19 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
         if stored_as is not None:
             raise ValueError(f"{path} was written by mxcast quantize: it says itself how it is stored")
         return list(_own(path, contents))
+    if path.suffix in NATIVE:
+        return list(_native(path, contents, stored_as))
     layouts = _chosen(stored_as)
     apart, joined = ([one for one in layouts if (one.scales is None) is alone] for alone in (False, True))
     found: dict[str, Recognised] = {}
+    marks = [*MARKS, _of_configuration(path)]
     passes: tuple[tuple[list[Layout], tuple[str, ...]], ...] = (apart, ()), (apart, BYTES), (joined, ())
     for candidates, dtypes in passes:
         taken = {array for tensor in found.values() for array in tensor.arrays}
         for array, stored in contents.tensors.items():
             if array in taken or (candidates is joined and stored_as is None and len(stored.shape) < 2):
                 continue
-            if tensor := _fitting(contents, array, candidates, dtypes):
+            if tensor := _fitting(contents, array, candidates, dtypes, marks):
                 found[array] = replace(tensor, may_be_plain=candidates is joined and stored_as is None)
     if stored_as is not None and not found:
         raise ValueError(f"{path} has no tensors in the layout {stored_as}")
@@ -170,6 +176,24 @@ def _own(path: Path, contents: Contents) -> Iterator[Recognised]:
         )
 
 
+def _native(path: Path, contents: Contents, stored_as: str | None) -> Iterator[Recognised]:
+    """The tensors of a container that has types of its own for their codes, with the arrays that their layout has."""
+    dialect = None if stored_as is None else stored_as.partition(":")[0]
+    layouts, tensors = native_layouts(path.suffix, dialect, None), contents.tensors
+    for array, stored in tensors.items():
+        layout = layouts.get(stored.dtype)
+        name = None if layout is None else layout.codes.tensor_of(array)
+        if layout is None or name is None or (layout.scales is not None and layout.scales.of(name) not in tensors):
+            continue
+        shape = stored_shapes(layout, stored.shape)[layout.codes]
+        arrays = {part.of(name): tensors[part.of(name)] for part in layout.parts if part.of(name) in tensors}
+        yield Recognised(
+            name=name,
+            readings=(Reading(layouts=(layout,), evidence=(f"the type {stored.dtype} of a {path.suffix} file",)),),
+            arrays=arrays | {array: replace(stored, dtype=layout.codes.dtype, shape=shape)},
+        )
+
+
 def _own_layout(names: Sequence[str], numerics: Encode | TwoLevelEncode) -> Layout:
     codes, scales, *others = (name.replace("{", "{{").replace("}", "}}") for name in names)
     is_wide = code_dtype(numerics.block.element).itemsize > 1
@@ -187,7 +211,7 @@ def _own_layout(names: Sequence[str], numerics: Encode | TwoLevelEncode) -> Layo
 
 
 def _fitting(
-    contents: Contents, array: str, layouts: Sequence[Layout], other_dtypes: Collection[str]
+    contents: Contents, array: str, layouts: Sequence[Layout], other_dtypes: Collection[str], marks: Sequence[Marks]
 ) -> Recognised | None:
     """The tensor that has an array as its codes, by these layouts; their scales may have other dtypes too."""
     tensors, stored = contents.tensors, contents.tensors[array]
@@ -203,7 +227,7 @@ def _fitting(
     if len(by_name) > 1:
         raise ValueError(f"the array {array!r} may be of the tensor {' or '.join(map(repr, by_name))}: name the layout")
     ((name, fits),) = by_name.items()
-    kept, evidence, contradiction = _marked(contents, name, fits)
+    kept, evidence, contradiction = _marked(contents, name, fits, marks)
     groups: dict[tuple, list[Layout]] = {}
     for layout in kept:
         groups.setdefault(_reads(layout), []).append(layout)
@@ -303,10 +327,16 @@ class _Mark:
     allows: Callable[[Layout], bool]
 
 
-def _marked(contents: Contents, name: str, fits: list[Layout]) -> tuple[list[Layout], list[str], str]:
+Marks = Callable[[Contents, str], _Mark | None]
+"""What is written of a tensor, of the contents of its file and its name; None where there is nothing."""
+
+
+def _marked(
+    contents: Contents, name: str, fits: list[Layout], marks: Sequence[Marks]
+) -> tuple[list[Layout], list[str], str]:
     """The layouts that marks leave, the marks in words, and what contradicts the shapes."""
     kept, evidence, contradiction = fits, [], ""
-    for read in MARKS:
+    for read in marks:
         if (mark := read(contents, name)) is None:
             continue
         if allowed := [layout for layout in kept if mark.allows(layout)]:
@@ -367,7 +397,22 @@ def _json(name: str, text: str) -> dict[str, Any]:
     return about
 
 
-MARKS: tuple[Callable[[Contents, str], _Mark | None], ...] = (_of_comfy, _of_torchao)
+def _of_configuration(path: Path) -> Marks:
+    """The configuration of a model in the folder of a file; a quantization that is not known here says nothing."""
+    try:
+        said = model_config.stored_as(path.parent)
+    except ValueError:
+        said = None
+    if said is None:
+        return lambda contents, name: None
+    mark = _Mark(
+        text=f"the configuration beside the file says {said.dialect}",
+        allows=lambda layout: layout.dialect == said.dialect and layout.block == said.block,
+    )
+    return lambda contents, name: mark
+
+
+MARKS: tuple[Marks, ...] = (_of_comfy, _of_torchao)
 """What libraries write beside their arrays."""
 TELLS = {
     "comfy": f"ComfyUI's array {COMFY.name}",

@@ -2,6 +2,7 @@
 
 import json
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from mxcast.tensors.inspection import inspect_file
 
 from .stored_files import EVERY, NAME, WEIGHTS, quantized, stored, write
 
+DATA = Path(__file__).parents[1] / "data"
 SAME_ARRAYS = [
     {"ggml:mxfp4_e2m1", "quark_pack:mxfp4_e2m1", "seed004:mxfp4_e2m1"},
     {"ggml:nvfp4"},
@@ -169,3 +171,32 @@ def test_files_in_order_of_tensors(tmp_path):
     arrays = {array: a for name in names for array, a in stored(layout, quantized(layout), name).items()}
     inspection = inspect_file(write(tmp_path / "a.safetensors", layout, arrays, names=names))
     assert [name for name, _ in groupby(tensor.name for tensor in inspection.tensors)] == names
+
+
+@pytest.mark.parametrize("file", sorted(DATA.glob("*.gguf")) + sorted(DATA.glob("*.onnx")), ids=lambda file: file.name)
+def test_containers_with_types_of_their_own(file):
+    """Of files that libraries wrote: one reading, all blocks of which are counted."""
+    found = inspect_file(file)
+    (tensor,) = found.tensors
+    assert not tensor.is_ambiguous and "the type " in tensor.readings[0].evidence[0]
+    assert tensor.readings[0].layout.dialect == {".gguf": "ggml", ".onnx": "onnx"}[file.suffix]
+    assert tensor.tally.blocks == tensor.blocks > 0 and tensor.amax > 0 and not found.suspicions
+
+
+def test_the_configuration_beside_a_file(tmp_path):
+    """It tells ModelOpt's NVFP4 from ComfyUI's; one of another library contradicts, and an unknown one says nothing."""
+    layout, config = next(one for one in EVERY if one.name == "modelopt:nvfp4"), tmp_path / "config.json"
+    path = write(tmp_path / "model.safetensors", layout, stored(layout, quantized(layout)))
+    assert len(inspect_file(path).tensors[0].readings) > 1
+    for section, names, contradicted in [
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, ["modelopt:nvfp4"], False),
+        ({"quant_method": "mxfp4"}, None, True),
+        ({"quant_method": "of nobody"}, None, False),
+    ]:
+        config.write_text(json.dumps({"quantization_config": section}))
+        found = inspect_file(path)
+        (tensor,) = found.tensors
+        assert tensor.is_ambiguous is (names is None) and bool(found.suspicions) is contradicted, section
+        if names is not None:
+            assert [reading.names for reading in tensor.readings] == names
+            assert tensor.readings[0].evidence[0] == "the configuration beside the file says modelopt"
