@@ -83,12 +83,12 @@ def read_random(text: str) -> list[int]:
     return [_whole(item, "--random") for item in _items(text, "--random")]
 
 
-def read_constants(text: str) -> tuple[int, int]:
-    """The patterns of k and d, separated by a comma or a blank."""
+def read_constants(text: str) -> tuple[int, ...]:
+    """The patterns of k and d, and perhaps a, separated by commas or blanks."""
     found = [_whole(item, "--constants") for item in _items(text, "--constants")]
-    if len(found) != 2:
-        raise ValueError(f"--constants takes two patterns, k and d, not {excerpt(text)}")
-    return found[0], found[1]
+    if len(found) not in (2, 3):
+        raise ValueError(f"--constants takes two patterns, k and d, or with four_over_six also a, not {excerpt(text)}")
+    return tuple(found)
 
 
 def read_byte(text: str) -> int:

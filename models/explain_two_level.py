@@ -200,7 +200,7 @@ def explain_two_levels(
     profile: str | None = None,
     *,
     tensor_amax: float | None = None,
-    constants: tuple[int, int] | None = None,
+    constants: tuple[int, ...] | None = None,
     random: Sequence[int] | None = None,
     **rules: Unpack[TwoLevelFields],
 ) -> TwoLevelExplanation:
@@ -211,8 +211,8 @@ def explain_two_levels(
     block : bit patterns of at most block_size numbers of the source, the rest being zeros
     format, profile, rules : the operation, as `quantize_two_level` takes it
     tensor_amax : the largest magnitude of the tensor; that of the block unless given
-    constants : in its place, the binary32 patterns of k and d, which hardware takes; codes are not decoded then where
-        that takes the largest magnitude
+    constants : in its place, the binary32 patterns of k and d, which hardware takes, and with four_over_six of a; codes
+        are not decoded then where that takes the largest magnitude
     random : random bits for each element under the rounding ``sr``, the rest being zeros
 
     Returns
@@ -312,18 +312,18 @@ def _step(name: str, formula: str, value: Value) -> Binary32Step:
     return Binary32Step(name=name, formula=formula, pattern=pattern, value=_float(value))
 
 
-def _given(constants: tuple[int, int], tensor_amax: float | None, numerics: TwoLevelEncode) -> Constants:
-    """Constants by their patterns; nothing is known of the largest magnitude of their tensor."""
+def _given(constants: tuple[int, ...], tensor_amax: float | None, numerics: TwoLevelEncode) -> Constants:
+    """Constants by their patterns; where hardware does not take it, nothing is known of the largest magnitude."""
     if tensor_amax is not None:
         raise ValueError("constants follow from tensor_amax: give one of both")
     if numerics.block.tensor_scale is None:
         raise ValueError(f"the order {numerics.order} has no constants of a tensor")
-    if numerics.four_over_six is not FourOverSix.OFF:
-        raise ValueError(f"four_over_six {numerics.four_over_six} takes more than k and d: give tensor_amax")
-    if not all(0 <= pattern <= FP32.magnitude_mask for pattern in constants):
-        raise ValueError(f"constants must be two patterns of binary32 without a sign, not {constants}")
-    k, d = (value_of(decode(pattern, FP32)) for pattern in constants)
-    return Constants(k, d, Special.NAN)
+    names = "k, d and a" if numerics.four_over_six is not FourOverSix.OFF else "k and d"
+    count = 2 if names == "k and d" else 3
+    if len(constants) != count or not all(0 <= pattern <= FP32.magnitude_mask for pattern in constants):
+        raise ValueError(f"constants must be patterns of binary32 without a sign, of {names}, not {constants}")
+    k, d, *a = (value_of(decode(pattern, FP32)) for pattern in constants)
+    return Constants(k, d, a[0] if a else Special.NAN)
 
 
 def _constant_steps(numerics: TwoLevelEncode, constants: Constants, is_given: bool) -> tuple[Binary32Step, ...]:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from ..hdl.command import command_line
 from ..sim.comparison import NOUNS
 from ..sim.operations import golden, of
 from ..sim.transactions import Transactions
-from ..spec import BLOCKS, PROFILES_OF, BlockOperation, Encode, Role, TwoLevelEncode
-from ..spec.profiles import under
+from ..spec import BLOCKS, CAST_RULES, PROFILES_OF, BlockOperation, Cast, CastFields, Encode, Role, TwoLevelEncode
+from ..spec.profiles import like, under
 
 __all__ = ["Candidate", "candidates", "ranked", "suspicions"]
+
+Rules: TypeAlias = BlockOperation | Cast
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +28,7 @@ class Candidate:
 
     names: tuple[str, ...]
     """Profiles with these rules, or one departure from a profile (``ocp with rounding=rna``)."""
-    numerics: BlockOperation
+    numerics: Rules
     blocks: int = 0
     """Blocks that the design converts otherwise, of all that it was tried on."""
     normal: int = 0
@@ -44,16 +46,16 @@ class Candidate:
         }
 
 
-def candidates(asked: BlockOperation) -> list[Candidate]:
+def candidates(asked: Rules) -> list[Candidate]:
     """Profiles first, for the format, block size and numbers that were asked for; then what was asked for with one rule
     changed, its format being a rule too; then the same of the profiles."""
-    found: dict[BlockOperation, list[str]] = {}
-    numbers: dict[str, Any] = {asked.NUMBERS: getattr(asked, asked.NUMBERS)}
-    profiles: dict[str, BlockOperation] = {}
+    found: dict[Rules, list[str]] = {}
+    profiles: dict[str, Rules] = {}
     for name in PROFILES_OF[asked.name]:
-        with suppress(ValueError):  # a profile that does not take these numbers
-            profiles[name] = under(type(asked), asked.block, name, numbers)
-            found.setdefault(profiles[name], []).append(name)
+        rules = _under(asked, name)
+        if rules is not None:
+            profiles[name] = rules
+            found.setdefault(rules, []).append(name)
     profile = next((name for name, rules in profiles.items() if rules == asked), "the rules asked for")
     found.setdefault(asked, []).append(profile)
     for name, rules in [(profile, asked), *profiles.items()]:
@@ -67,11 +69,29 @@ def candidates(asked: BlockOperation) -> list[Candidate]:
     ]
 
 
-def _inputs(rules: BlockOperation) -> set[Role]:
+def _under(asked: Rules, profile: str) -> Rules | None:
+    """The rules of a profile for the same formats; None where it does not take them."""
+    if isinstance(asked, Cast):
+        return cast("Cast | None", like(asked, profile))
+    try:
+        return under(type(asked), asked.block, profile, {asked.NUMBERS: getattr(asked, asked.NUMBERS)})
+    except ValueError:
+        return None
+
+
+def _inputs(rules: Rules) -> set[Role]:
     return {port.role for port in rules.ports if port.direction == "input"}
 
 
-def _departures(rules: BlockOperation) -> Iterator[tuple[str, BlockOperation]]:
+def _departures(rules: Rules) -> Iterator[tuple[str, Rules]]:
+    if isinstance(rules, Cast):
+        for name, kind in CAST_RULES.items():
+            for rule in kind:
+                if rule not in (getattr(rules, name), "sr"):  # that needs another port
+                    with suppress(ValueError):  # rules that do not go together
+                        changed: CastFields = {name: str(rule)}  # type: ignore[misc]  # a field of that name
+                        yield f"{name}={rule}", rules.replace(**changed)
+        return
     for other in BLOCKS.values():
         if other.element.bits == rules.block.element.bits and other.element != rules.block.element:
             yield f"format={other.name}", rules.replaced(block=other.resized(rules.block_size))
@@ -98,9 +118,7 @@ FEW, NEAREST = 10_000, 8
 
 
 def ranked(
-    asked: BlockOperation,
-    converted: Callable[[BlockOperation], tuple[Converted, Converted]],
-    nan_codes_free: bool = False,
+    asked: Rules, converted: Callable[[Rules], tuple[Converted, Converted]], nan_codes_free: bool = False
 ) -> list[Candidate]:
     """The nearest candidates with how many blocks a design converts otherwise, of hard ones and of N(0,1), which are
     ``converted`` for some rules: the nearest on N(0,1) first, then the nearest on all, then in their order; those of
@@ -125,7 +143,7 @@ def ranked(
     return sorted((counted(candidate) for candidate in found if candidate in chosen), key=near)
 
 
-def suspicions(asked: BlockOperation, blocks: Converted) -> Iterator[str]:
+def suspicions(asked: Rules, blocks: Converted) -> Iterator[str]:
     """What blocks of N(0,1) say about a fault, in sentences."""
     expected = golden(asked, blocks.given)
     differs = of(asked).why(asked, blocks.given, expected, blocks.made, False) >= 0
@@ -153,7 +171,7 @@ def _of_encoder(
         )
 
 
-def _of_decoder(asked: BlockOperation, blocks: Converted, expected: Transactions, differs: np.ndarray) -> Iterator[str]:
+def _of_decoder(asked: Rules, blocks: Converted, expected: Transactions, differs: np.ndarray) -> Iterator[str]:
     if np.array_equal(expected[Role.NUMBERS], blocks.made[Role.NUMBERS][:, ::-1]):
         yield "the numbers are right, in the reverse order of elements: does @msb belong to one side of the map?"
 

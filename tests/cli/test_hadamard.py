@@ -6,7 +6,6 @@ import json
 def test_the_command(passes, fails, tmp_path):
     asked = ["hadamard16", "--op", "hadamard"]
     assert f"{tmp_path}/hadamard16_hadamard_te/rtl/hadamard16_hadamard_te.v" in passes("emit", *asked, "-o", tmp_path)
-    assert "passed" in passes("verify", *asked, "--blocks", 100, "--stimuli", "random")
     (row,) = json.loads(passes("list", "hadamard", "--json"))["hadamard"]
     assert (row["name"], row["numbers"], row["source"], row["signs"]) == ("hadamard16", 16, "bf16", "0xD7E8")
     assert fails(2, "explain", *asked) == "explain does not take --op hadamard yet"

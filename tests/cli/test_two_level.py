@@ -73,7 +73,10 @@ def test_list(passes):
         (["explain", "e4m3", "--values", "1", "--set", "latency=3"], "latency chooses registers: mxcast explain takes"),
         (["compare", "nvfp4_te", "ocp", "--format", "nvfp4"], "unknown profile 'ocp'"),
         (["verify", "nvfp4", "--exhaustive"], "--exhaustive is not of nvfp4: leave it out"),
-        (["explain", "nvfp4", "--constants", "1", "--values", "1"], "--constants takes two patterns, k and d, not '1'"),
+        (
+            ["explain", "nvfp4", "--constants", "1", "--values", "1"],
+            "--constants takes two patterns, k and d, or with four_over_six also a, not '1'",
+        ),
         (["explain", "e4m3", "--constants", "1,1", "--values", "1"], "--constants is of formats with a scale"),
         (["prove", "nvfp4", "--monolithic"], "nvfp4 is proved in parts only"),
         (["quantize", "in.npy", "out.npz", "--format", "nvfp4,e4m3"], "quantize does not take nvfp4,e4m3 yet"),

@@ -42,6 +42,14 @@ def test_every_order_is_explained(profile):
             assert why.to_dict()["scale"] == why.scale and len(why.elements) == 16
 
 
+def test_constants_with_four_over_six():
+    """The largest magnitude is one of them."""
+    by_amax = explain_two_levels(PATTERNS, "nvfp4", "nvfp4_te_4over6", tensor_amax=10)
+    k, d = (next(step.pattern for step in by_amax.tensor if step.name == name) for name in "kd")
+    why = explain_two_levels(PATTERNS, "nvfp4", "nvfp4_te_4over6", constants=(k, d, 0x41200000))
+    assert why.scale == by_amax.scale and [e.code for e in why.elements] == [e.code for e in by_amax.elements]
+
+
 @pytest.mark.parametrize("order", ["te", "paper", "ao", "modelopt", "compressed_tensors"])
 def test_constants_in_place_of_a_largest_magnitude(order):
     """The same block; a decoder that needs the largest magnitude is not shown."""
@@ -78,11 +86,14 @@ def test_random_bits():
         ({"tensor_amax": -1}, "tensor_amax must be a magnitude, not -1.0"),
         ({"random": [1]}, "random bits are for the rounding sr, not for rne"),
         ({"constants": (1, 1), "tensor_amax": 1}, "constants follow from tensor_amax: give one of both"),
-        ({"constants": (1, 1 << 31)}, "constants must be two patterns of binary32 without a sign, not (1, 2147483648)"),
+        (
+            {"constants": (1, 1 << 31)},
+            "constants must be patterns of binary32 without a sign, of k and d, not (1, 2147483648)",
+        ),
         ({"constants": (1, 1), "order": "ao_single"}, "the order ao_single has no constants of a tensor"),
         (
             {"constants": (1, 1), "order": "paper", "four_over_six": "mae"},
-            "four_over_six mae takes more than k and d: give tensor_amax",
+            "constants must be patterns of binary32 without a sign, of k, d and a, not (1, 1)",
         ),
         ({"rounding": "sr", "random": [256]}, "random must be numbers of 8 bits, not 256"),
         ({"rounding": "sr", "random": [1] * 17}, "a block has 16 elements and as many random numbers, not 17"),

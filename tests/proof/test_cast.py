@@ -11,6 +11,7 @@ from mxcast.hdl import cast_config, verilog
 from mxcast.models.exact_cast import cast_number
 from mxcast.proof import prove
 from mxcast.proof.cast_specification import CastSpecification
+from mxcast.proof.check_rtl import check_rtl
 from mxcast.proof.mutation import Fate, mutate
 from mxcast.proof.prove import Status
 from mxcast.proof.solver import solve
@@ -93,6 +94,17 @@ def test_one_number_of_all_is_found(tmp_path):
     )
     proof = prove(config, rtl=file)
     assert proof.status is Status.FAIL and proof.counterexample.block[Role.NUMBERS].tolist() == [[0x3F5A1234]]
+
+
+def test_check_rtl_names_what_a_cast_follows(tmp_path):
+    """The profile gfloat, whose NaN is another one than that of ptx; and a right cast of the way back passes."""
+    config, file = cast_config("e4m3", "gfloat", source="bf16"), tmp_path / "theirs.v"
+    file.write_text(verilog(config, "theirs"))
+    check = check_rtl([file], "theirs", cast_config("e4m3", "ptx", source="bf16"), {}, out=tmp_path, blocks=1000)
+    assert check.status is Status.FAIL and "gfloat" in check.rules[0].names and not check.rules[0].blocks
+    back = cast_config("e4m3", destination="bf16")
+    file.write_text(verilog(back, "theirs"))
+    assert check_rtl([file], "theirs", back, {}, out=tmp_path, blocks=1000).passed
 
 
 def test_every_mistake_in_the_specification_is_refuted(tmp_path):
