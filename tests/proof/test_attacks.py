@@ -468,7 +468,7 @@ def test_a_blocking_write_that_stays_in_its_block_is_none(tmp_path):
     assert check.status is PASS and not check.edges
 
 
-@pytest.mark.parametrize("chain", [1, pytest.param(3, marks=pytest.mark.slow), 100])
+@pytest.mark.parametrize("chain", [1, 3, 100])
 def test_after_how_many_edges_it_holds_is_said(chain, tmp_path):
     registers = "".join(f" k{number} <= {f'k{number - 1}' if number else 1};" for number in range(chain))
     check = checked(
