@@ -54,6 +54,7 @@ def test_a_missing_program_is_3(missing, verb, sentence, path_without, fails, tm
     assert fails(3, *verb) == sentence
 
 
+@pytest.mark.slow
 def test_a_compiler_may_have_words_before_it(tmp_path, monkeypatch, passes, without_simulators):
     """As ``CXX="ccache g++"`` has; here it is a program that counts."""
     wrapper = tmp_path / "counting"

@@ -117,7 +117,7 @@ def test_no_bf16_or_fp16_number_reaches_the_pattern_where_rceil_and_ceil_differ(
         pytest.param("e4m3", "floor", "pow2_ceil", marks=pytest.mark.slow),
         ("e3m2", "bias_floor", "even"),
         pytest.param("int8", "floor", "even", marks=pytest.mark.slow),
-        ("e4m3", "ceil", "pow2_ceil"),
+        pytest.param("e4m3", "ceil", "pow2_ceil", marks=pytest.mark.slow),
     ],
 )
 def test_scales_recounted_over_bf16(element, a, b):

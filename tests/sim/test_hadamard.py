@@ -33,6 +33,7 @@ def test_the_golden_model(record_property):
     record_property("blocks", result.blocks)
 
 
+@pytest.mark.slow
 def test_other_signs_and_registers():
     places = "input,aligned,level1,level2,level3,level4,output"
     config, design = made(signs=0x1234, registered_after=places)

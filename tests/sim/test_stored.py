@@ -66,7 +66,7 @@ CONFIGURATIONS = [
     pytest.param(converter_config("e4m3,e5m2", layout="torchao"), marks=pytest.mark.slow),
     converter_config("e2m1", layout="seed004", registered_after="scale"),
     pytest.param(decoder_config("e2m3", layout="torchao"), marks=pytest.mark.slow),  # two bits of a byte mean nothing
-    two_level_decoder_config("nvfp4", layout="comfy"),
+    pytest.param(two_level_decoder_config("nvfp4", layout="comfy"), marks=pytest.mark.slow),
 ]
 
 

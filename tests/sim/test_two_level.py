@@ -41,7 +41,6 @@ def made(order: str, **fields):
     [
         ("te", "fp32", "thresholds"),
         ("te", "bf16", "table"),
-        ("te", "bf16", "product"),
         ("paper", "fp32", "thresholds"),
         ("ao", "fp32", "thresholds"),
         ("ao", "bf16", "table"),
@@ -50,6 +49,7 @@ def made(order: str, **fields):
         *(
             pytest.param(order, source, form, marks=pytest.mark.slow)
             for order, source, form in [
+                ("te", "bf16", "product"),
                 ("te", "fp32", "product"),
                 ("te", "fp32", "table"),
                 ("paper", "bf16", "product"),
