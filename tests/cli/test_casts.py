@@ -33,6 +33,7 @@ def test_all_formats(passes, tmp_path):
     assert [one["numerics"]["destination"] for one in written] == list(SCALARS)
 
 
+@pytest.mark.slow
 def test_the_regression(passes, tmp_path):
     found = json.loads(passes("test", "e3m2", "--op", "cast", "--set", "registered_after=shifted", "--json"))
     assert found["passed"] and found["comparisons"] > 6000

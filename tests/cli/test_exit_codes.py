@@ -108,6 +108,7 @@ def test_a_compiler_that_writes_nothing_of_use_is_4_and_nothing_is_kept(script, 
     assert not list((tmp_path / "cache").glob("verilated/*"))
 
 
+@pytest.mark.slow
 def test_a_compiler_that_changes_its_mind_poisons_nothing(tmp_path, compiler, fails, passes):
     """The same command with the same answers, which wrote nothing at first."""
     compiler(f'[ "$1" = --version ] || [ -e {tmp_path}/works ] || exit 0; exec g++ "$@"')

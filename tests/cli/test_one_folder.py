@@ -43,6 +43,7 @@ def test_a_command_waits_for_another_one_in_its_folder(case, tmp_path):
         assert running.communicate()[1] == "mxcast: interrupted\n" and running.returncode == ExitCode.TERMINATED
 
 
+@pytest.mark.slow
 def test_both_checks_of_one_folder_have_their_own_outcome(tmp_path):
     """Of a right design and a wrong one."""
     right = verilog(CONFIG, "rtl")

@@ -256,6 +256,7 @@ def test_other_ports_are_refused(pattern, instead, sentence, tmp_path):
             prove(config, rtl=tmp_path / f"{NAME}.v", whole=whole)
 
 
+@pytest.mark.slow
 def test_mode_numbers_beyond_the_last_are_asked_too(tmp_path):
     config = converter_config("e2m1,e1m2", "ocp", scale_rule="floor,ceil,rceil", block_size=2)
     assert len(config.modes) == 6

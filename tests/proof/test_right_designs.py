@@ -64,7 +64,11 @@ def test_emitted_verilog_needs_no_map_and_is_recognised(tmp_path, fields, profil
 
 @pytest.mark.parametrize(
     "source, rounding",
-    [("bf16", "rne"), pytest.param("fp16", "rtz", marks=SLOW), pytest.param("fp32", "sr", marks=SLOW)],
+    [
+        pytest.param("bf16", "rne", marks=SLOW),
+        pytest.param("fp16", "rtz", marks=SLOW),
+        pytest.param("fp32", "sr", marks=SLOW),
+    ],
 )
 def test_sources_and_random_bits(tmp_path, source, rounding):
     path = emitted(tmp_path, source=source, rounding=rounding)
