@@ -262,6 +262,11 @@ class HardwareConfig(ABC, Generic[Op]):
         rules, dialect = self.numerics, self.microarchitecture.layout
         return layout_named(dialect, rules.block) if dialect and isinstance(rules, BlockOperation) else None
 
+    @property
+    def stored_pin(self) -> Port | None:
+        """The pin with the bytes of a layout."""
+        return next((pin for pin in self.pins if pin.role in (Role.STORED_CODES, Role.STORED_BLOCK)), None)
+
     def _with_control(self, ports: tuple[Port, ...]) -> tuple[Port, ...]:
         """Ports of an operation with those that hardware has besides."""
 

@@ -164,16 +164,16 @@ def _cast(config: CastConfig) -> tuple[str, dict[str, str]]:
 
 def _stored(config: HardwareConfig) -> dict[str, str]:
     """The ports of a layout in words."""
-    if config.layout is None:
+    layout, pin, count = config.layout, config.stored_pin, config.numerics.block_size
+    if layout is None or pin is None:
         return {}
-    layout, count = config.layout, config.numerics.block_size
     packed = f"{count} codes, {layout.packing.__doc__}"
-    where = {
-        ScalePlace.APART: f"{layout.block_bytes} bytes of the layout {layout.dialect}: {packed}",
-        ScalePlace.BEFORE: f"{1 + layout.block_bytes} bytes of the layout {layout.dialect}: the scale, then {packed}",
-        ScalePlace.AFTER: f"{1 + layout.block_bytes} bytes of the layout {layout.dialect}: {packed}; then the scale",
+    bytes_ = {
+        ScalePlace.APART: packed,
+        ScalePlace.BEFORE: f"the scale, then {packed}",
+        ScalePlace.AFTER: f"{packed}; then the scale",
     }[layout.place]
-    return dict.fromkeys(("codes", "block"), f"{where}; byte 0 in the low bits")
+    return {pin.name: f"{pin.lanes} bytes of the layout {layout.dialect}: {bytes_}; byte 0 in the low bits"}
 
 
 ROW = (Role.ROW_START, Role.ROW_CELLS, Role.ROW_THRESHOLDS)

@@ -170,7 +170,7 @@ def prove(
         say("reading the Verilog")
         texts = readings([verilog], [verilog.parent])
     own = verilog.parent.parent if verilog.parent.name == "rtl" else verilog.parent
-    if rtl is not None:  # what a file is not is no news of the emitted one
+    if rtl is not None:  # so that the proof of an emitted file in the same folder stays
         own /= f"{verilog.stem}-{config.config_id}"
     folder = own / "proof" / "-".join(filter(None, [verilog.stem, netlist, "whole" if whole else None]))
     latency = _latency(config, latency, netlist)
@@ -334,7 +334,7 @@ class _Asker:
 def _clear(folder: Path) -> None:
     """Remove what an earlier proof has left; answers of solvers are kept elsewhere."""
     for path in folder.iterdir():
-        if path.is_dir():
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
             path.unlink()

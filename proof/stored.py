@@ -48,12 +48,11 @@ def with_ports(design: Design, config: HardwareConfig) -> Design:
     """The design with the ports of a configuration in place of its pins. Raises `StructureError` where a bit of a pin
     that no port has is not 0.
     """
-    layout = config.layout
-    if layout is None:
+    layout, pin = config.layout, config.stored_pin
+    if layout is None or pin is None:
         return design
     modules = design.modules
     top = modules[design.top]
-    (pin,) = (pin for pin in config.pins if pin.role in (Role.STORED_CODES, Role.STORED_BLOCK))
     stored = top["ports"].pop(pin.name)
     rest = set(range(pin.width))
     for port in config.ports:

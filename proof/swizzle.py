@@ -111,7 +111,7 @@ def _step(part: Part, step: int) -> Question:
         f"(declare-const b Bool)\n(declare-const y {WORD})\n",
         f"(assert (bvult y {shifted}))\n",
         f"(assert (= {_left(part, step)} {before}))\n",
-        f"(assert (not (and (= {part.wire(f'down_{step}', 's')} b) (= {_left(part, step - 1 if step else -1)} y) "
+        f"(assert (not (and (= {part.wire(f'down_{step}', 's')} b) (= {_left(part, step - 1)} y) "
         f"(bvult {before} (bvshl (tiles {COLUMNS}) {_value(step + 1)})))))\n",
     )
 

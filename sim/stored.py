@@ -13,18 +13,15 @@ from ..spec import Role
 
 __all__ = ["behind_ports", "on_pins"]
 
-STORED = (Role.STORED_CODES, Role.STORED_BLOCK)
-
 
 @lru_cache(maxsize=16)
 def _places(config: HardwareConfig) -> dict[str, tuple[str, list[int]]]:
     """For each port that is no pin the pin that has its bits, and where they stand there, as the golden model packs
     each of them alone.
     """
-    layout, found = config.layout, {}
-    if layout is None:
+    layout, pin, found = config.layout, config.stored_pin, {}
+    if layout is None or pin is None:
         return {}
-    (pin,) = (port for port in config.pins if port.role in STORED)
     for port in config.ports:
         if port not in config.pins:
             ones = np.eye(port.width, dtype=np.uint8).reshape(port.width, port.lanes, port.bits)
@@ -53,22 +50,21 @@ def behind_ports(config: HardwareConfig, text: str, top: str) -> tuple[str, str]
     places = _places(config)
     if not places:
         return text, top
-    own = {port.name for port in config.ports}
     ports = [f"{port.direction} wire [{port.width - 1}:0] {port.name}" for port in config.ports]
     lines = []
-    for pin in (pin for pin in config.pins if pin.name not in own):
-        lines.append(f"  wire [{pin.width - 1}:0] {pin.name};")
-        if pin.direction == "input":
-            bits = ["1'b0"] * pin.width
-            for name, (_, at) in places.items():
-                for bit, place in enumerate(at):
-                    bits[place] = f"{name}[{bit}]"
-            lines.append(f"  assign {pin.name} = {{{', '.join(reversed(bits))}}};")
-    for port in config.ports:
-        if port.name in places and port.direction == "output":
-            pin_name, at = places[port.name]
-            bits = [f"{pin_name}[{place}]" for place in reversed(at)]
-            lines.append(f"  assign {port.name} = {{{', '.join(bits)}}};")
+    pin = config.stored_pin
+    assert pin is not None
+    lines.append(f"  wire [{pin.width - 1}:0] {pin.name};")
+    if pin.direction == "input":
+        bits = ["1'b0"] * pin.width
+        for name, (_, at) in places.items():
+            for bit, place in enumerate(at):
+                bits[place] = f"{name}[{bit}]"
+        lines.append(f"  assign {pin.name} = {{{', '.join(reversed(bits))}}};")
+    else:
+        for name, (_, at) in places.items():
+            bits = [f"{pin.name}[{place}]" for place in reversed(at)]
+            lines.append(f"  assign {name} = {{{', '.join(bits)}}};")
     name = f"{top}_ports"
     pins = ", ".join(f".{pin.name}({pin.name})" for pin in config.pins)
     waiver = "/* verilator lint_off UNUSEDSIGNAL */\n"

@@ -8,16 +8,16 @@ from ..models import BlockArray, bridge, survives
 from ..models.bridge import bridged_block, largest_exponent
 from ..models.layout_parts import Box, boxes
 from ..spec import BlockFormat
+from .conversions import PART
 from .sources import StoredTensor
 
 __all__ = ["BridgedTensor"]
 
-PART = 1 << 20
-"""Elements of a part."""
-
 
 class BridgedTensor:
-    """A tensor under `models.bridge`. It is read once more than its parts are, for the largest of its scales."""
+    """A tensor under `models.bridge`. It is read twice before its parts are: for the largest of its scales, and for the
+    blocks that do not survive.
+    """
 
     def __init__(self, tensor: StoredTensor, block: BlockFormat) -> None:
         """Raises ValueError where formats have no bridge, and for a tensor with blocks that do not survive: the first

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def test_the_command(passes, fails, tmp_path):
     asked = ["hadamard16", "--op", "hadamard"]
@@ -13,3 +15,8 @@ def test_the_command(passes, fails, tmp_path):
     assert fails(2, "prove", *asked).startswith("hadamard16, operation hadamard, is not proved yet")
     assert fails(2, "compare", "te", "te", "--op", "hadamard").startswith("unknown operation 'hadamard'")
     assert fails(2, "emit", "e4m3", "--op", "hadamard").startswith("unknown format 'e4m3'")
+
+
+@pytest.mark.slow
+def test_verify(passes):
+    assert "passed" in passes("verify", "hadamard16", "--op", "hadamard", "--blocks", 100, "--stimuli", "random")

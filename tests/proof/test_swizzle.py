@@ -50,3 +50,12 @@ def test_bits_of_the_byte_exchanged_on_the_way_back_are_refuted(low, high, quest
 def test_a_division_that_takes_nothing_away_is_refuted(tmp_path, monkeypatch):
     monkeypatch.setattr(swizzle, "Mux", lambda taken, less, left: left)
     assert failing(tmp_path) == "step-8"
+
+
+def test_one_wrong_step_of_the_division_is_refuted(tmp_path, monkeypatch):
+    """Not the first one, so that each is asked about by itself."""
+    right, steps = swizzle.Mux, iter(range(swizzle.TILES_DOWN))
+    monkeypatch.setattr(
+        swizzle, "Mux", lambda taken, less, left: left if next(steps) == 5 else right(taken, less, left)
+    )
+    assert failing(tmp_path) == "step-3"
