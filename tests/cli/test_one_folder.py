@@ -26,7 +26,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.slow) if case == "test" else case for case in CASES]
+)
 def test_a_command_waits_for_another_one_in_its_folder(case, tmp_path):
     """And says so; while it waits, a signal ends it."""
     arguments, folder = CASES[case]

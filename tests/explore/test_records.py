@@ -25,7 +25,11 @@ def points(path: Path) -> list[Explored]:
     return [Explored(**point) for point in json.loads(path.read_text())["points"]]
 
 
-@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.slow) if path.stem == "placed_nvfp4" else path for path in KEPT],
+    ids=lambda path: path.stem,
+)
 def test_the_points_are_those_of_the_sweep(path):
     """All done, in its order, judged on the tensors that ship; with the front that they have."""
     sweep = dict(exploration_script.sweeps())[path.stem]

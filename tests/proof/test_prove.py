@@ -25,8 +25,9 @@ def test_every_format_is_proved(element, profile, tmp_path):
     assert {step.question.name for step in proof.steps} == {"one-byte", "one-code", "can-happen", "element", "scale"}
 
 
-def test_a_whole_block_is_proved_in_parts(tmp_path):
-    config = converter_config("e4m3", "ocp")
+@pytest.mark.parametrize("size", [4, pytest.param(32, marks=pytest.mark.slow)])
+def test_a_whole_block_is_proved_in_parts(size, tmp_path):
+    config = converter_config("e4m3", "ocp", block_size=size)
     parts = prove(config, out=tmp_path)
     assert parts.status is Status.PASS and parts.method == "composed"
     kept = json.loads((parts.folder / "proof.json").read_text())

@@ -11,8 +11,8 @@ from mxcast.spec import Packing
     "config",
     [
         converter_config("e2m1", layout="ggml"),
-        converter_config("e3m2", layout="torchao"),  # two bits of each byte are 0
-        decoder_config("e2m1", layout="seed004", registered_after="scale"),
+        pytest.param(converter_config("e3m2", layout="torchao"), marks=pytest.mark.slow),  # two bits of each byte are 0
+        pytest.param(decoder_config("e2m1", layout="seed004", registered_after="scale"), marks=pytest.mark.slow),
     ],
     ids=lambda config: config.microarchitecture.layout,
 )
