@@ -1,0 +1,38 @@
+"""Transformer Engine's PyTorch reference of NVFP4, from one file of its source: the package itself needs CUDA."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+__all__ = ["quantizer"]
+
+PACKAGE = "transformer_engine.pytorch"
+ABSENT: dict[str, dict[str, object]] = {
+    "transformer_engine": {},
+    PACKAGE: {},
+    f"{PACKAGE}.tensor": {},
+    f"{PACKAGE}.tensor.utils": {"is_custom": None},
+    f"{PACKAGE}.quantized_tensor": {"QuantizedTensorStorage": object, "Quantizer": object},
+}
+"""What the file imports of its package, but for its neighbours. Quantizing calls none of it."""
+
+
+def quantizer(file: Path) -> Any:
+    """The class ``NVFP4QuantizerRef`` of ``reference_nvfp4.py``, which a checkout has in
+    ``transformer_engine/pytorch/custom_recipes``.
+
+    Raises ImportError without torch, or for another file.
+    """
+    recipes = f"{PACKAGE}.custom_recipes"
+    for name, members in (ABSENT | {recipes: {"__path__": [str(file.parent)]}}).items():
+        if name not in sys.modules:
+            sys.modules[name] = ModuleType(name)
+            vars(sys.modules[name]).update(members)
+    try:
+        return importlib.import_module(f"{recipes}.{file.stem}").NVFP4QuantizerRef
+    except AttributeError:
+        raise ImportError(f"{file} has no NVFP4QuantizerRef") from None
