@@ -17,7 +17,7 @@ __all__ = [
     "ONE_AND_A_HALF",
     "SIGNIFICAND",
     "Number",
-    "divided_by_constant",
+    "divided",
     "joined_products",
     "leading_zeros",
     "normalised",
@@ -132,10 +132,15 @@ def product(m: Module, name: str, a: Number, b: Number, significands: Value | No
     return Number(Mux(exact[-1], exact, Cat(Const(0, 1), exact[:-1])), exponent)
 
 
-def divided_by_constant(m: Module, name: str, dividend: Value, divisor: int | Value) -> tuple[Value, Value]:
-    """Quotient and remainder of a whole number and a short one, digit by digit."""
+def divided(
+    m: Module, name: str, dividend: Value, divisor: int | Value, remainder: Value | None = None
+) -> tuple[Value, Value]:
+    """Quotient and remainder of a whole number, digit by digit. Bits above those of the dividend, which are less than
+    the divisor, may be given as a first ``remainder``.
+    """
     size = divisor.bit_length() if isinstance(divisor, int) else len(divisor)
-    digits, remainder = [], Const(0, size)
+    digits = []
+    remainder = Const(0, size) if remainder is None else remainder
     for place in reversed(range(len(dividend))):
         step = Signal(size + 1, name=f"{name}_step{place}")
         digit = Signal(name=f"{name}_digit{place}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from ..spec import FP32
-from .binary32 import SIGNIFICAND, divided_by_constant, leading_zeros
+from .binary32 import SIGNIFICAND, divided, leading_zeros
 
 __all__ = ["LONG", "added", "difference", "quotient"]
 
@@ -99,7 +99,7 @@ def quotient(m: Module, name: str, magnitude: Value, divisor: int) -> Value:
         places.eq(Mux(room < wanted, room, wanted)),
         dividend.eq(significand << places),
     ]
-    digits, over = divided_by_constant(m, name, dividend[even:], divisor >> even)
+    digits, over = divided(m, name, dividend[even:], divisor >> even)
     remainder = Cat(dividend[:even], over)
     up = (remainder > divisor // 2) | ((remainder == divisor // 2) & digits[0])
     result = Signal(FP32.bits - 1, name=name)

@@ -16,7 +16,6 @@ from ..spec import (
     BlockOperation,
     Cast,
     CastFields,
-    Convention,
     Decode,
     DecodeFields,
     Encode,
@@ -494,10 +493,6 @@ class TwoLevelConfig(HardwareConfig[TwoLevelEncode]):
         )
 
 
-TWO_LEVEL_CONVENTIONS = (Convention.AMAX, Convention.MULTIPLIER, Convention.NONE)
-"""Conventions of the tensor scale that hardware decodes."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class TwoLevelDecoderConfig(HardwareConfig[TwoLevelDecode]):
     """A decoder under two levels of scales.
@@ -512,9 +507,6 @@ class TwoLevelDecoderConfig(HardwareConfig[TwoLevelDecode]):
         rules = self.numerics
         refused = {
             "a decoder under two levels of scales has one mode": bool(self.alternatives),
-            f"hardware decodes the conventions {', '.join(TWO_LEVEL_CONVENTIONS)}, not {rules.convention}": (
-                rules.convention not in TWO_LEVEL_CONVENTIONS
-            ),
             f"hardware decodes {rules.block.name} to {' and '.join(one.name for one in TWO_LEVEL_SOURCES)} numbers, "
             f"not {rules.destination.name}": rules.destination not in TWO_LEVEL_SOURCES,
             f"hardware reads scales {E4M3.name}, not {rules.block.scale.name}": rules.block.scale != E4M3,

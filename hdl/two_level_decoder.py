@@ -5,6 +5,7 @@ a lane for each code, which takes its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Unpack
 
@@ -13,7 +14,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import E2M1, E4M3, FP32, BlockFormat, Convention, DecodedNan, FloatFormat, NumberFormat, TwoLevelDecode
-from .binary32 import SIGNIFICAND, Number, normalised, product
+from .binary32 import SIGNIFICAND, Number, divided, normalised, product
 from .binary32_limits import INF, PATTERN, doubled, halved, limited, opened, saturated, tripled
 from .config import TwoLevelDecoderConfig, TwoLevelDecoderFields, two_level_decoder_config
 from .modules import instantiated
@@ -45,14 +46,59 @@ MAGNITUDES = 1 << E2M1.bits - 1
 """How many magnitudes elements have."""
 
 
+NEVER = Const(0, 1)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A finite result before its rounding, and whether it is Inf, zero or, whatever the block scale is, NaN instead."""
+
+    exact: Number
+    is_infinite: Value
+    is_zero: Value
+    is_nan: Value
+
+
+def multiplied(m: Module, s: Number, g: Value) -> Factor:
+    magnitude = g[:-1]
+    exact = product(m, "exact", s, normalised(m, "g", magnitude, FP32))
+    is_infinite = magnitude == INF
+    return Factor(exact, is_infinite, NEVER, (magnitude > INF) | (is_infinite & s.is_zero))
+
+
+def quotient(m: Module, s: Number, g: Value) -> Factor:
+    magnitude = g[:-1]
+    divisor = normalised(m, "g", magnitude, FP32)
+    # a digit more than a significand has, as the first may be zero, one to round by, and one for what remains
+    digits = Const(0, SIGNIFICAND + 2)
+    start = Cat(Const(0, SIGNIFICAND - len(s.significand) - 1), s.significand, Const(0, 1))
+    ratio, rest = divided(m, "ratio", digits, divisor.significand, start)
+    is_below = ~ratio[-1]
+    significand = Cat(rest.any(), ratio)
+    exponent = Signal(signed(max(len(s.exponent), len(divisor.exponent)) + 2), name="ratio_exponent")
+    m.d.comb += exponent.eq(s.exponent - divisor.exponent - is_below)
+    exact = Number(Mux(is_below, Cat(Const(0, 1), significand[:-1]), significand), exponent)
+    is_nan = (magnitude > INF) | (divisor.is_zero & s.is_zero)
+    return Factor(exact, divisor.is_zero, s.is_zero | (magnitude == INF), is_nan)
+
+
+FACTORS: dict[Convention, Callable[..., Factor]] = {
+    Convention.MULTIPLIER: multiplied,
+    Convention.AMAX: multiplied,
+    Convention.DIVISOR: quotient,
+    Convention.NONE: lambda m, s, g: Factor(s, NEVER, NEVER, NEVER),
+}
+"""The block scale with the tensor scale, by the convention of this one."""
+
+
 class ScaledFactor(wiring.Component):
-    """s * g, or s alone where the convention has no tensor scale.
+    """The block scale with the tensor scale: s * g, s / g, or s alone, as the convention has it.
 
     Ports
     -----
     scale : in, the scale byte
-    g : in, the tensor scale
-    factor : out, the magnitude of the product
+    g : in, the tensor scale, where there is one
+    factor : out, the magnitude of the result
     is_negative, is_nan : out, its sign, and whether it is NaN
     scale_is_nan : out, whether that is the block scale
     nan_sign : out, the sign of a result that is NaN
@@ -68,19 +114,14 @@ class ScaledFactor(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         s = normalised(m, "s", self.scale[:-1], E4M3)
-        exact, negative = s, self.scale[-1]
-        is_infinite = is_nan = Const(0, 1)
-        if self.has_tensor_scale:
-            magnitude = self.g[:-1]
-            exact = product(m, "exact", s, normalised(m, "g", magnitude, FP32))
-            negative = negative ^ self.g[-1]
-            is_infinite, is_nan = magnitude == INF, (magnitude > INF) | ((magnitude == INF) & s.is_zero)
-        finite = saturated(m, "finite", limited(m, "scaled", exact))
+        g = self.g if self.has_tensor_scale else None
+        found = FACTORS[self.rules.convention](m, s, g)
+        finite = saturated(m, "finite", limited(m, "scaled", found.exact))
         m.d.comb += [
-            self.factor.eq(Mux(is_infinite, INF, finite)),
-            self.is_negative.eq(negative),
+            self.factor.eq(Mux(found.is_infinite, INF, Mux(found.is_zero, 0, finite))),
+            self.is_negative.eq(self.scale[-1] if g is None else self.scale[-1] ^ g[-1]),
             self.scale_is_nan.eq(self.scale[:-1] == E4M3.nan_code),
-            self.is_nan.eq(self.scale_is_nan | is_nan),
+            self.is_nan.eq(self.scale_is_nan | found.is_nan),
             self.nan_sign.eq(self.scale_is_nan & self.scale[-1] if self.rules.nan is DecodedNan.PAYLOAD else 0),
         ]
         return m

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import E4M3, FP32, Order
-from .binary32 import SIGNIFICAND, Number, divided_by_constant, normalised, product, reciprocal, rounded
+from .binary32 import SIGNIFICAND, Number, divided, normalised, product, reciprocal, rounded
 from .boundaries import reciprocal_stages
 from .config import TwoLevelConfig
 from .register import Stage, enable_port
@@ -139,7 +139,7 @@ class QuotientFactor(wiring.Component):
         m.d.comb += is_less.eq(d.significand < s.significand << shift)
         dividend = Signal(SIGNIFICAND + E4M3.man_bits + 1, name="dividend")
         m.d.comb += dividend.eq(d.significand << Mux(is_less, E4M3.man_bits + 1, E4M3.man_bits)[:3])
-        quotient, remainder = divided_by_constant(m, "factor", dividend, s.significand)
+        quotient, remainder = divided(m, "factor", dividend, s.significand)
         quotient, twice = quotient[:SIGNIFICAND], remainder << 1
         up = (twice > s.significand) | ((twice == s.significand) & quotient[0])
         total = Signal(SIGNIFICAND + 1, name="total")

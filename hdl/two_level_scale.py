@@ -11,7 +11,7 @@ from .binary32 import (
     ONE_AND_A_HALF,
     SIGNIFICAND,
     Number,
-    divided_by_constant,
+    divided,
     joined_products,
     leading_zeros,
     normalised,
@@ -53,7 +53,7 @@ def sixth(m: Module, magnitude: Value, source: FloatFormat) -> Value:
         places.eq(Mux(room < wanted, room, wanted)),
         dividend.eq(significand << places),
     ]
-    quotient, remainder = divided_by_constant(m, "sixth", dividend, 6)
+    quotient, remainder = divided(m, "sixth", dividend, 6)
     up = (remainder > 3) | ((remainder == 3) & quotient[0])
     pattern = Signal(FP32.bits - 1, name="sixth")
     m.d.comb += pattern.eq(Cat(Const(0, FP32.man_bits), (room - places)[: FP32.exp_bits]) + quotient + up)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
+from ..conformance.candidates import Candidate, Converted, candidates, judged, ranked, suspicions
+from ..conformance.minimise import fewest, smallest
 from ..hdl import HardwareConfig
 from ..host.errors import DesignError
 from ..host.files import claimed, sha256, write_whole
@@ -28,11 +30,9 @@ from .counterexample import FEW, SOME, disagreement, save_blocks
 from .design import Design
 from .gate import Objection, objections, of_readers
 from .mapping import PortMap
-from .minimise import fewest, smallest
 from .operations import asked_of, is_asked_whole, whole
 from .pipeline import combinational
 from .readers import READ_VERILOG, SLANG, readers, refusal
-from .rule_identification import Candidate, Converted, ranked, suspicions
 from .slang import slang_version
 from .solver import solver_version
 from .structure import StructureError
@@ -485,7 +485,12 @@ def _name(check: Check, comparison: Comparison) -> None:
         return hard, usual
 
     hard, usual = converted(rules)
-    check.rules, check.tried = ranked(rules, converted, check.nan_codes_free), len(hard.given) + len(usual.given)
+    check.rules = ranked(
+        candidates(rules),
+        lambda candidate: converted(of(rules).tried_as(rules, candidate)),
+        partial(judged, nan_codes_free=check.nan_codes_free),
+    )
+    check.tried = len(hard.given) + len(usual.given)
     check.remarks += suspicions(rules, usual)
     if isinstance(comparison.design, StreamedDriver):
         latency = comparison.design.latency

@@ -20,12 +20,16 @@ ALLOWED = {
     "models": {"spec"},  # the reference stays independent of the hardware
     "hdl": {"spec", "host"},  # and the hardware of the reference
     "sim": {"host", "spec", "models", "hdl"},  # where the two meet
+    "conformance": {"host", "spec", "models", "hdl", "sim"},  # whose rules somebody's converter follows
     "tensors": {"host", "spec", "models"},  # files of tensors, converted by the model
     "synth": {"host", "spec", "hdl"},
     "explore": {"host", "spec", "models", "hdl", "synth"},  # models: what a rounding loses
-    "proof": {"host", "spec", "models", "hdl", "sim", "synth"},  # where they are proved equal; synth runs Yosys
-    "cli": {"host", "spec", "models", "tensors", "hdl", "sim", "synth", "explore", "proof"},  # thin, over everything
-    "api": {"host", "spec", "models", "tensors", "hdl", "sim", "synth", "explore", "proof", "cli"},  # for users
+    # where they are proved equal; synth runs Yosys
+    "proof": {"host", "spec", "models", "hdl", "sim", "conformance", "synth"},
+    # thin, over everything
+    "cli": {"host", "spec", "models", "tensors", "hdl", "sim", "conformance", "synth", "explore", "proof"},
+    # for users
+    "api": {"host", "spec", "models", "tensors", "hdl", "sim", "conformance", "synth", "explore", "proof", "cli"},
 }
 """Folders of ours that a folder may import, beside itself."""
 

@@ -10,11 +10,12 @@ from mxcast.spec import Packing
 @pytest.mark.parametrize(
     "config",
     [
-        converter_config("e2m1", layout="ggml"),
+        decoder_config("e2m1", layout="ggml", destination="bf16"),
+        pytest.param(converter_config("e2m1", layout="ggml"), marks=pytest.mark.slow),
         pytest.param(converter_config("e3m2", layout="torchao"), marks=pytest.mark.slow),  # two bits of each byte are 0
         pytest.param(decoder_config("e2m1", layout="seed004", registered_after="scale"), marks=pytest.mark.slow),
     ],
-    ids=lambda config: config.microarchitecture.layout,
+    ids=lambda config: f"{config.microarchitecture.layout}-{config.numerics.name}",
 )
 def test_layouts_are_proved(config, tmp_path):
     proof = prove(config, out=tmp_path)

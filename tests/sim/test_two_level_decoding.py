@@ -10,14 +10,14 @@ import pytest
 import mxcast
 from mxcast.hdl import config_of, two_level_decoder_config, verilog
 from mxcast.hdl.command import command_line
-from mxcast.hdl.two_level_decoder import NANS
+from mxcast.hdl.two_level_decoder import FACTORS, NANS
 from mxcast.models.exact_two_level_decode import decode_block
 from mxcast.sim import verify
 from mxcast.sim.transactions import Transactions
 from mxcast.sim.two_level_decoding import usual
 from mxcast.sim.two_level_decoding_causes import causes
 from mxcast.sim.verilated import driver_of
-from mxcast.spec import DecodedNan, Role, TwoLevelDecode
+from mxcast.spec import Convention, DecodedNan, Role, TwoLevelDecode
 
 from ..models.test_two_level import WORKED, value
 
@@ -35,10 +35,12 @@ def made(profile: str = "nvfp4_te", **fields):
         ("nvfp4_te", {}),
         ("nvfp4_ao", {"destination": "bf16"}),
         ("nvfp4_ao_single", {"destination": "bf16"}),
+        ("nvfp4_compressed_tensors", {}),
         ("nvfp4_te", {"destination": "bf16", "scale_max": 256, "nan": "canonical", "block_size": 32}),
         pytest.param("nvfp4_te", {"destination": "bf16"}, marks=pytest.mark.slow),
         pytest.param("nvfp4_ao", {}, marks=pytest.mark.slow),
         pytest.param("nvfp4_ao_single", {}, marks=pytest.mark.slow),
+        pytest.param("nvfp4_compressed_tensors", {"destination": "bf16"}, marks=pytest.mark.slow),
     ],
 )
 def test_the_golden_model(profile, fields, record_property):
@@ -54,10 +56,11 @@ def test_registers():
     assert result.passed, result.report
 
 
-def test_by_definition():
-    """Every step by rational arithmetic, also where products are subnormal or beyond the largest number."""
-    config, design = made("nvfp4_te")
-    for g in map(np.float32, (2688, 3, 1e-37, 5e-39, 1.4e-45, 3e38, np.inf, np.nan)):
+@pytest.mark.parametrize("profile", ["nvfp4_te", "nvfp4_compressed_tensors"])
+def test_by_definition(profile):
+    """Every step by rational arithmetic, also where results are subnormal or beyond the largest number."""
+    config, design = made(profile)
+    for g in map(np.float32, (2688, 3, 1e-37, 5e-39, 1.4e-45, 3e38, np.inf, np.nan, 0)):
         for scale in (0, 1, 7, 0x3A, 0x7E, 0x7F, 0x81):
             entering = {
                 Role.CODES: np.arange(16, dtype=np.uint8)[None],
@@ -116,8 +119,9 @@ def test_the_other_order_is_found():
     assert set(causes(config.numerics, given, design(given), found)) == {-1, 0}
 
 
-def test_every_nan_is_made():
+def test_every_rule_is_made():
     assert set(NANS) == set(DecodedNan)
+    assert set(FACTORS) == set(Convention)
 
 
 def test_configurations_survive_json_and_the_command_line():
@@ -130,7 +134,6 @@ def test_configurations_survive_json_and_the_command_line():
 @pytest.mark.parametrize(
     "block, fields, sentence",
     [
-        ("nvfp4", {"convention": "divisor"}, "hardware decodes the conventions amax, multiplier, none, not divisor"),
         ("nvfp4", {"destination": "fp16"}, "hardware decodes nvfp4 to fp32 and bf16 numbers, not fp16"),
         ("nvfp4_2d", {}, "hardware converts blocks along one axis, not nvfp4_2d"),
         ("fp4_ue5m3", {}, "hardware reads scales e4m3, not ue5m3"),

@@ -1,9 +1,9 @@
-"""Which rules a design follows, if not those it was asked for: every profile, and every single departure from one."""
+"""Which rules something follows, if not those it was asked for: every profile, and every single departure from one."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
@@ -17,20 +17,20 @@ from ..sim.transactions import Transactions
 from ..spec import BLOCKS, CAST_RULES, PROFILES_OF, BlockOperation, Cast, CastFields, Encode, Role, TwoLevelEncode
 from ..spec.profiles import like, under
 
-__all__ = ["Candidate", "candidates", "ranked", "suspicions"]
+__all__ = ["Candidate", "Converted", "Judged", "candidates", "judged", "ranked", "suspicions"]
 
 Rules: TypeAlias = BlockOperation | Cast
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """Rules that a design may follow."""
+    """Rules that something may follow."""
 
     names: tuple[str, ...]
     """Profiles with these rules, or one departure from a profile (``ocp with rounding=rna``)."""
     numerics: Rules
     blocks: int = 0
-    """Blocks that the design converts otherwise, of all that it was tried on."""
+    """Blocks that it converts otherwise, of all that it was tried on."""
     normal: int = 0
     """... of those of N(0,1)."""
     words: Mapping[Role, int] = field(default_factory=dict)
@@ -46,9 +46,11 @@ class Candidate:
         }
 
 
-def candidates(asked: Rules) -> list[Candidate]:
+def candidates(asked: Rules, inputs: Collection[Role] | None = None) -> list[Candidate]:
     """Profiles first, for the format, block size and numbers that were asked for; then what was asked for with one rule
-    changed, its format being a rule too; then the same of the profiles."""
+    changed, its format being a rule too; then the same of the profiles. They take these ``inputs``, which are those of
+    the rules asked for unless given.
+    """
     found: dict[Rules, list[str]] = {}
     profiles: dict[str, Rules] = {}
     for name in PROFILES_OF[asked.name]:
@@ -65,7 +67,7 @@ def candidates(asked: Rules) -> list[Candidate]:
     return [
         Candidate(names=tuple(dict.fromkeys(names)), numerics=rules)
         for rules, names in found.items()
-        if _inputs(rules) <= _inputs(asked)
+        if _inputs(rules) <= (_inputs(asked) if inputs is None else set(inputs))
     ]
 
 
@@ -104,7 +106,7 @@ def _departures(rules: Rules) -> Iterator[tuple[str, Rules]]:
 
 @dataclass(frozen=True)
 class Converted:
-    """Blocks, and what a design makes of them."""
+    """Blocks, and what something makes of them."""
 
     given: Transactions
     made: Transactions
@@ -113,30 +115,48 @@ class Converted:
         return Converted(self.given.rows(slice(count)), self.made.rows(slice(count)))
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What differs from the golden model."""
+
+    differs: np.ndarray
+    """(n,) of which blocks the results differ."""
+    words: Mapping[Role, int]
+    """Results that differ, by the role of their port."""
+
+
+def judged(rules: Rules, blocks: Converted, nan_codes_free: bool = False) -> Judged:
+    """Bytes and codes beside those of the golden model. Codes under a scale of NaN may be free."""
+    expected = golden(rules, blocks.given)
+    why = of(rules).why(rules, blocks.given, expected, blocks.made, nan_codes_free)
+    return Judged(why >= 0, {role: int((array != blocks.made[role]).sum()) for role, array in expected.arrays.items()})
+
+
 FEW, NEAREST = 10_000, 8
 """Blocks of N(0,1) on which all candidates are tried, and how many of them are tried on the others too."""
 
 
 def ranked(
-    asked: Rules, converted: Callable[[Rules], tuple[Converted, Converted]], nan_codes_free: bool = False
+    tried: Sequence[Candidate],
+    converted: Callable[[Rules], tuple[Converted, Converted]],
+    judge: Callable[[Rules, Converted], Judged] = judged,
 ) -> list[Candidate]:
-    """The nearest candidates with how many blocks a design converts otherwise, of hard ones and of N(0,1), which are
-    ``converted`` for some rules: the nearest on N(0,1) first, then the nearest on all, then in their order; those of
-    which one kind of result is nearest; and all that differ nowhere. Codes under a scale of NaN may be free."""
+    """The nearest of some candidates with how many blocks are converted otherwise, of hard ones and of N(0,1), which
+    are ``converted`` for some rules: the nearest on N(0,1) first, then the nearest on all, then in their order; those
+    of which one kind of result is nearest; and all that differ nowhere.
+    """
 
     def counted(candidate: Candidate, count: int | None = None) -> Candidate:
-        others, words, rules = [], dict[Role, int](), candidate.numerics
-        hard, normal = converted(of(asked).tried_as(asked, rules))
-        for blocks in (hard, normal if count is None else normal.first(count)):
-            expected = golden(rules, blocks.given)
-            others.append(int((of(rules).why(rules, blocks.given, expected, blocks.made, nan_codes_free) >= 0).sum()))
-            words = {role: int((array != blocks.made[role]).sum()) for role, array in expected.arrays.items()}
-        return dataclasses.replace(candidate, blocks=sum(others), normal=others[1], words=words)
+        hard, normal = converted(candidate.numerics)
+        of_hard = judge(candidate.numerics, hard)
+        of_normal = judge(candidate.numerics, normal if count is None else normal.first(count))
+        differing = [int(one.differs.sum()) for one in (of_hard, of_normal)]
+        return dataclasses.replace(candidate, blocks=sum(differing), normal=differing[1], words=of_normal.words)
 
     def near(candidate: Candidate) -> tuple[int, int]:
         return candidate.normal, candidate.blocks
 
-    found = sorted((counted(candidate, FEW) for candidate in candidates(asked)), key=near)
+    found = sorted((counted(candidate, FEW) for candidate in tried), key=near)
     nearest = [min(found, key=lambda c, role=role: c.words[role]) for role in found[0].words]  # type: ignore[misc]
     alike = [candidate for candidate in found if not candidate.blocks]
     chosen = [*found[:NEAREST], *nearest, *alike]
