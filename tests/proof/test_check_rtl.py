@@ -68,7 +68,7 @@ def test_elements_in_the_wrong_order(check):
     assert any("reverse order" in remark for remark in result.remarks)
 
 
-@pytest.mark.parametrize("latency", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("latency", [1, 3])
 def test_wrong_latency(check, latency):
     result = check("e2m1_pipe", PIPE | {"latency": latency})
     assert result.status == "FAIL" and "with latency=2 nothing differs" in result.remarks
