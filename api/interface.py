@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike
 
+    from .conformance.identify import Identification
     from .explore import Explored, Lists
     from .hdl import AnyFormat, Format
     from .proof import Proof
@@ -73,6 +74,7 @@ __all__ = [
     "emit",
     "explore",
     "formats",
+    "identify",
     "inspect_file",
     "load",
     "pack",
@@ -269,6 +271,62 @@ def _configured(op: str, format: Any, profile: str | None, rules: Mapping[str, A
     from .synth import constrained
 
     return constrained(config, asked)
+
+
+def identify(
+    function: Callable | str,
+    format: str,
+    *,
+    profile: str | None = None,
+    op: str = "encode",
+    nan_codes_free: bool = False,
+    blocks: int = 20_000,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+    **rules: Any,
+) -> Identification:
+    """Find the rules that somebody's converter follows.
+
+    Parameters
+    ----------
+    function : a function on arrays, or a text that names one, as ``mxcast identify`` takes it. An encoder is called
+        with numbers (n, block_size), float32 or, from FP16, float16, and returns scales (n,) and codes
+        (n, block_size), or numbers like those; of ``nvfp4`` with all blocks of a tensor, (n, 16). A decoder is called
+        with scales (n,) and codes (n, block_size), uint8; a cast with numbers (n,).
+    format : the block format, or that of a cast
+    profile : the rules that it is to follow, where there are some
+    op : ``encode``, ``decode`` or ``cast``
+    nan_codes_free : codes under a scale that is NaN may be anything
+    blocks, seed : random blocks, beside directed ones and 10,000 of N(0,1)
+    progress : is called with what is done
+    rules : fields that replace those of the profile, such as ``source``
+
+    Returns
+    -------
+    Identification
+        ``verdict`` (follows, differs, unknown), ``names`` of what it follows, ``witness`` in words, and more
+
+    Raises
+    ------
+    ValueError
+        for an unknown name, a function that is not there or raises, and results that cannot be read
+    """
+    from .conformance.identify import identify
+    from .conformance.locate import located
+    from .spec.profiles import operation_of
+
+    operation = operation_of(op, format, profile, **rules)
+    name = function if isinstance(function, str) else getattr(function, "__qualname__", "the function")
+    return identify(
+        located(function, operation) if isinstance(function, str) else function,
+        operation,
+        expected=profile is not None,
+        nan_codes_free=nan_codes_free,
+        seed=seed,
+        blocks=blocks,
+        name=name,
+        progress=progress,
+    )
 
 
 def emit(

@@ -11,7 +11,21 @@ import typer
 import typer.core
 
 from ..host.signals import arrived
-from . import check, check_rtl, compare, convert, cost, doctor, explain, explore, generate, inspect, listing, proving
+from . import (
+    check,
+    check_rtl,
+    compare,
+    convert,
+    cost,
+    doctor,
+    explain,
+    explore,
+    generate,
+    identify,
+    inspect,
+    listing,
+    proving,
+)
 from .errors import ExitCode, explained, interrupted, warned
 from .examples import epilog
 from .streams import abandon, complain, reader_is_gone
@@ -47,6 +61,7 @@ for verb in (
     proving.prove,
     proving.mutate,
     check_rtl.check_rtl,
+    identify.identify,
     cost.synth,
     explore.explore,
 ):

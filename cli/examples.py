@@ -64,6 +64,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast check-rtl theirs.sv --top conv --format e4m3 --profile nvidia "
         "--map x=in_{i} --map p=out_{i} --map scale=s",
     ),
+    "identify": (
+        "mxcast identify mylib.mx:encode --format e4m3",
+        "mxcast identify ./quantize.py:to_mx --format e2m1 --profile nvidia",
+        "mxcast identify ./libmx.so:encode_e4m3 --format e4m3",
+        "mxcast identify torchao_floor --format e4m3",
+        "mxcast identify ml_dtypes --format e5m2 --op cast",
+    ),
     "synth": (
         "mxcast synth all --target ecp5",
         "mxcast synth e4m3 --liberty cells.lib",

@@ -310,6 +310,20 @@ def _layouts() -> Rows:
     ]
 
 
+def _adapters() -> list[dict[str, object]]:
+    from ..conformance.adapters import ADAPTERS
+
+    return [
+        {
+            "name": one.name,
+            "installed": one.version or "-",
+            "operations": "; ".join(f"{op}: {', '.join(names)}" for op, names in one.operations.items()),
+            "calls": one.calls,
+        }
+        for one in ADAPTERS.values()
+    ]
+
+
 SECTIONS = {
     "formats": _formats,
     "sources": _sources,
@@ -326,6 +340,7 @@ SECTIONS = {
     "hadamard": _hadamards,
     "targets": _targets,
     "sweeps": _sweeps,
+    "adapters": _adapters,
 }
 NOTES = {"formats": OTHER_FORMATS}
 
@@ -338,7 +353,7 @@ def list_(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """List formats, sources, profiles, rules, instructions, layouts, synthesis targets and sweeps."""
+    """List formats, sources, profiles, rules, instructions, layouts, synthesis targets, sweeps and adapters."""
     output = Output(json, quiet, verbose)
     chosen = SECTIONS if section is None else [known_name("list", section, SECTIONS)]
     tables = {name: SECTIONS[name]() for name in chosen}

@@ -14,10 +14,10 @@ from ..hdl.command import command_line
 from ..sim.comparison import NOUNS
 from ..sim.operations import golden, of
 from ..sim.transactions import Transactions
-from ..spec import BLOCKS, CAST_RULES, PROFILES_OF, BlockOperation, Cast, CastFields, Encode, Role, TwoLevelEncode
+from ..spec import BLOCKS, CAST_RULES, PROFILES_OF, BlockOperation, Cast, CastFields, Role
 from ..spec.profiles import like, under
 
-__all__ = ["Candidate", "Converted", "Judged", "candidates", "judged", "ranked", "suspicions"]
+__all__ = ["Candidate", "Converted", "Judged", "candidates", "judged", "ranked"]
 
 Rules: TypeAlias = BlockOperation | Cast
 
@@ -142,8 +142,8 @@ def ranked(
     judge: Callable[[Rules, Converted], Judged] = judged,
 ) -> list[Candidate]:
     """The nearest of some candidates with how many blocks are converted otherwise, of hard ones and of N(0,1), which
-    are ``converted`` for some rules: the nearest on N(0,1) first, then the nearest on all, then in their order; those
-    of which one kind of result is nearest; and all that differ nowhere.
+    are ``converted`` for some rules: the nearest on N(0,1) first, by blocks, then by results, then the nearest on all;
+    those of which one kind of result is nearest; and all that differ nowhere.
     """
 
     def counted(candidate: Candidate, count: int | None = None) -> Candidate:
@@ -153,53 +153,11 @@ def ranked(
         differing = [int(one.differs.sum()) for one in (of_hard, of_normal)]
         return dataclasses.replace(candidate, blocks=sum(differing), normal=differing[1], words=of_normal.words)
 
-    def near(candidate: Candidate) -> tuple[int, int]:
-        return candidate.normal, candidate.blocks
+    def near(candidate: Candidate) -> tuple[int, int, int]:
+        return candidate.normal, sum(candidate.words.values()), candidate.blocks
 
     found = sorted((counted(candidate, FEW) for candidate in tried), key=near)
     nearest = [min(found, key=lambda c, role=role: c.words[role]) for role in found[0].words]  # type: ignore[misc]
     alike = [candidate for candidate in found if not candidate.blocks]
     chosen = [*found[:NEAREST], *nearest, *alike]
     return sorted((counted(candidate) for candidate in found if candidate in chosen), key=near)
-
-
-def suspicions(asked: Rules, blocks: Converted) -> Iterator[str]:
-    """What blocks of N(0,1) say about a fault, in sentences."""
-    expected = golden(asked, blocks.given)
-    differs = of(asked).why(asked, blocks.given, expected, blocks.made, False) >= 0
-    if differs.any():
-        yield from SUSPICIONS[asked.name](asked, blocks, expected, differs)
-
-
-def _of_encoder(
-    asked: Encode | TwoLevelEncode, blocks: Converted, expected: Transactions, differs: np.ndarray
-) -> Iterator[str]:
-    patterns, scales, codes = blocks.given[Role.NUMBERS], blocks.made[Role.SCALE], blocks.made[Role.CODES]
-    if np.array_equal(expected[Role.SCALE], scales) and np.array_equal(expected[Role.CODES], codes[:, ::-1]):
-        yield "the codes are right, in the reverse order of elements: does @msb belong to one side of the map?"
-    apart = np.unique(scales.astype(int) - expected[Role.SCALE])
-    if len(apart) == 1 and apart[0]:
-        yield f"every scale byte is {abs(apart[0])} too {'large' if apart[0] > 0 else 'small'}"
-    magnitude = (patterns & patterns.dtype.type(asked.source.sign_mask - 1)).max(axis=1)
-    binades = (magnitude >> asked.source.man_bits).astype(int) - asked.source.bias
-    affected = np.unique(binades[differs])
-    if len(affected) <= len(np.unique(binades)) // 2 and np.ptp(affected) == len(affected) - 1:
-        share = differs[np.isin(binades, affected)].mean()
-        yield (
-            f"the blocks that differ have their largest magnitude in [2^{affected[0]}, 2^{affected[-1] + 1}), "
-            f"where {'all' if share == 1 else f'{100 * share:.1f} %'} differ"
-        )
-
-
-def _of_decoder(asked: Rules, blocks: Converted, expected: Transactions, differs: np.ndarray) -> Iterator[str]:
-    if np.array_equal(expected[Role.NUMBERS], blocks.made[Role.NUMBERS][:, ::-1]):
-        yield "the numbers are right, in the reverse order of elements: does @msb belong to one side of the map?"
-
-
-SUSPICIONS: dict[str, Callable[..., Iterator[str]]] = {
-    "encode": _of_encoder,
-    "decode": _of_decoder,
-    "two_level_encode": _of_encoder,
-    "two_level_decode": _of_decoder,
-}
-"""By the name of the operation: of blocks, what is expected of them and which differ, sentences about the fault."""

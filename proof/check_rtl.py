@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..conformance.candidates import Candidate, Converted, candidates, judged, ranked, suspicions
+from ..conformance.candidates import Candidate, Converted, candidates, judged, ranked
 from ..conformance.minimise import fewest, smallest
+from ..conformance.suspicions import suspicions
 from ..hdl import HardwareConfig
 from ..host.errors import DesignError
 from ..host.files import claimed, sha256, write_whole

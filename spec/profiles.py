@@ -34,6 +34,7 @@ __all__ = [
     "encoding",
     "like",
     "numerics",
+    "operation_of",
     "profile_named",
     "profile_of",
     "two_level",
@@ -496,6 +497,23 @@ def encoding(block: Any, profile: str | None = None, **fields: Any) -> Encode | 
     if is_two_level(block):
         return two_level(block, profile, **fields)
     return numerics(block, profile, **fields)
+
+
+def operation_of(
+    op: str, format: Any, profile: str | None = None, **fields: Any
+) -> Encode | TwoLevelEncode | Decode | TwoLevelDecode | Cast:
+    """The operation ``encode``, ``decode`` or ``cast`` of a format, which says whether there are two levels of scales,
+    under a profile of its own.
+
+    >>> operation_of("decode", "nvfp4").name, operation_of("cast", "e8m0").name
+    ('two_level_decode', 'cast')
+    """
+    op = known_name("operation", op, ("encode", "decode", "cast"))
+    if op == "encode":
+        return encoding(format, profile, **fields)
+    if op == "cast":
+        return casting(format, profile, **fields)
+    return (two_level_decoding if is_two_level(format) else decoding)(format, profile, **fields)
 
 
 def under(operation: type[Made], block: Any, profile: str | None, fields: Mapping[str, Any]) -> Made:

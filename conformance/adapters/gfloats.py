@@ -1,0 +1,34 @@
+"""gfloat: blocks as `encode_block` and `decode_block` have them, by its functions for whole arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+import numpy as np
+
+from ...spec import Decode, Encode, Kind, Operation
+
+__all__ = ["function"]
+
+
+def function(rules: Operation) -> Callable:
+    """`encode_block` or `decode_block` under the scale of `compute_scale_amax`, and ties to even."""
+    gfloat = import_module("gfloat")
+    formats = import_module("gfloat.formats")
+    assert isinstance(rules, Encode | Decode)
+    element = rules.block.element
+    width = "int8" if element.kind is Kind.FIXED else f"fp{element.bits}_{element.name}"
+    info = getattr(formats, f"format_info_mx{width}")
+
+    def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        scales = np.array([gfloat.compute_scale_amax(info.etype.emax, block) for block in x.astype(np.float64)])
+        rounded = gfloat.round_ndarray(info.etype, x / scales[:, None], gfloat.RoundMode.TiesToEven, sat=True)
+        return gfloat.encode_ndarray(info.stype, scales), gfloat.encode_ndarray(info.etype, rounded)
+
+    def decode(scales: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            factors = gfloat.decode_ndarray(info.stype, scales)
+            return (gfloat.decode_ndarray(info.etype, codes) * factors[:, None]).astype(np.float32)
+
+    return encode if isinstance(rules, Encode) else decode

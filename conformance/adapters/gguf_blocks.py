@@ -1,0 +1,32 @@
+"""gguf-py: `quants.quantize` and `quants.dequantize` of MXFP4, whose bytes are those of the layout ggml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+import numpy as np
+
+from ...models.packing import stored_blocks, unpack
+from ...spec import BlockOperation, Encode, Operation
+from ...spec.layouts import layout_named
+
+__all__ = ["function"]
+
+
+def function(rules: Operation) -> Callable:
+    """Blocks of 17 bytes, read and made by `models.packing`."""
+    quants = import_module("gguf.quants")
+    kind = import_module("gguf").GGMLQuantizationType.MXFP4
+    assert isinstance(rules, BlockOperation)
+    block = rules.block
+
+    def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = unpack({"weight": quants.quantize(x, kind)}, "ggml", block)
+        return found.scales, found.codes
+
+    def decode(scales: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        stored = stored_blocks(codes, scales, layout_named("ggml", block))
+        return quants.dequantize(stored.reshape(len(codes), -1), kind)
+
+    return encode if isinstance(rules, Encode) else decode

@@ -1,0 +1,32 @@
+"""ml_dtypes: casts of arrays by `astype`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+import numpy as np
+
+from ...spec import Cast, Operation
+
+__all__ = ["function"]
+
+NAMES = {
+    "e5m2": "float8_e5m2",
+    "e4m3": "float8_e4m3fn",
+    "e3m2": "float6_e3m2fn",
+    "e2m3": "float6_e2m3fn",
+    "e2m1": "float4_e2m1fn",
+    "e8m0": "float8_e8m0fnu",
+}
+
+
+def function(rules: Operation) -> Callable:
+    """`astype` to the format, or from it."""
+    assert isinstance(rules, Cast)
+    library = import_module("ml_dtypes")
+    dtype = getattr(library, NAMES[rules.scalar.name])
+    if rules.is_back:
+        to = {"fp32": np.float32, "fp16": np.float16, "bf16": library.bfloat16}[rules.destination.name]
+        return lambda codes: codes.view(dtype).astype(to)
+    return lambda x: x.astype(dtype)

@@ -1,0 +1,407 @@
+"""Which rules somebody's converter follows, where it departs from them, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..hdl.command import command_line
+from ..models.decode import decode_blocks
+from ..sim.operations import golden, of
+from ..sim.transactions import Transactions
+from ..spec import Decode, Encode, Operation, Role, TwoLevelEncode
+from ..spec.catalogue import Rule
+from . import tensors
+from .candidates import Candidate, Converted, Judged, Rules, candidates, judged, ranked
+from .character import character, depends_on_others, is_random
+from .minimise import smallest
+from .separation import separation
+from .subject import Function, Subject, SubjectError
+from .suspicions import suspicions
+
+__all__ = ["Identification", "Verdict", "identify", "named"]
+
+HARD, NORMAL = 20_000, 10_000
+"""Random blocks beside the directed ones, and blocks of N(0,1)."""
+
+
+class Verdict(Rule):
+    """What an identification comes to."""
+
+    FOLLOWS = "follows", "it gives the bits of these rules for every block that was tried, and no other rules do"
+    DIFFERS = "differs", "it gives the bits of no known rules"
+    UNKNOWN = "unknown", "the blocks that could be tried do not tell rules apart"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identification:
+    """The outcome of `identify`."""
+
+    rules: Rules
+    """Those asked for."""
+    verdict: Verdict
+    sentence: str
+    """The outcome in words."""
+    matches: tuple[Candidate, ...] = ()
+    """Rules from which nothing differs."""
+    nearest: tuple[Candidate, ...] = ()
+    """Other rules, the nearest first."""
+    blocks: int = 0
+    """Blocks that were tried: hard ones and, of these, ``normal`` of N(0,1)."""
+    normal: int = 0
+    witness: str = ""
+    """The smallest block that was found on which it departs from the rules compared with, in words."""
+    witness_block: Transactions | None = None
+    """What enters, of this block."""
+    causes: Mapping[str, int] = field(default_factory=dict)
+    """Where it departs from the rules compared with: kinds of blocks in words, and how many differ."""
+    remarks: tuple[str, ...] = ()
+    """What the differences look like."""
+    pair: tuple[str, ...] = ()
+    """Rules that could not be told apart."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of what it follows: profiles, or departures from them."""
+        return tuple(name for one in self.matches for name in one.names) if self.verdict is Verdict.FOLLOWS else ()
+
+    def follows(self, rules: Operation) -> bool:
+        """Are these rules among those that it follows?"""
+        return self.verdict is Verdict.FOLLOWS and any(one.numerics == rules for one in self.matches)
+
+    def to_dict(self) -> dict[str, object]:
+        block = self.witness_block
+        return {
+            "rules": self.rules.to_dict(),
+            "verdict": str(self.verdict),
+            "sentence": self.sentence,
+            "matches": [one.to_dict() for one in self.matches],
+            "nearest": [one.to_dict() for one in self.nearest],
+            "blocks": self.blocks,
+            "normal_blocks": self.normal,
+            "witness": self.witness,
+            "witness_block": block and {str(role): array[0].tolist() for role, array in block.arrays.items()},
+            "causes": dict(self.causes),
+            "remarks": list(self.remarks),
+            "pair": list(self.pair),
+        }
+
+
+def identify(
+    subject: Subject | Callable,
+    rules: Rules,
+    *,
+    expected: bool = False,
+    nan_codes_free: bool = False,
+    seed: int = 0,
+    blocks: int = HARD,
+    name: str = "the function",
+    progress: Callable[[str], None] | None = None,
+) -> Identification:
+    """Find the rules that a converter follows.
+
+    Parameters
+    ----------
+    subject : a function on arrays, as `subject.CALLED_WITH` has it, or a `Subject`
+    rules : the operation with the formats in question; its rules are tried with all others
+    expected : whether the converter is to follow these very rules: then the witness is of where it does not
+    nan_codes_free : codes under a scale that is NaN may be anything, as readers do not look at them
+    seed, blocks : of random blocks, beside directed ones
+    name : what messages call it
+    progress : is called with what is done
+
+    Returns
+    -------
+    Identification
+        FOLLOWS: it gives the bits of some rules for all blocks, and blocks were tried that tell these from all other
+        known rules. DIFFERS: it departs from all known rules; the nearest are named, with the smallest witness.
+        UNKNOWN: two sets of rules fit that could not be told apart, or it is random.
+
+    Raises
+    ------
+    SubjectError
+        where the function raises or returns something else
+    ValueError
+        for operations that cannot be identified, and for stochastic rounding
+    """
+    if rules.random_bits:
+        raise ValueError("rules with random bits cannot be identified: ask for the same format under another rounding")
+    say = progress or (lambda text: None)
+    convert: Subject = Function(subject, rules, name) if not isinstance(subject, Function) else subject
+    say("calling it with ordinary blocks")
+    trial = _Trial(rules, convert, seed, blocks, nan_codes_free)
+    if found := trial.vacuous(name):
+        return found
+    say("calling it with hard blocks")
+    hard, normal = trial.converted(rules)
+    say("trying rules")
+    order = sorted(ranked(candidates(rules, trial.inputs), trial.converted, trial.judge), key=_distance)
+    known: dict[str, Any] = {"rules": rules, "blocks": len(hard.given) + len(normal.given), "normal": len(normal.given)}
+    matches = [one for one in order if not one.blocks]
+    if matches:
+        say("telling rules apart")
+        matches, pair = trial.told_apart(matches)
+        if pair:
+            known |= {"pair": pair, "matches": tuple(matches), "remarks": tuple(filter(None, [trial.raises]))}
+            sentence = f"{name} fits {pair[0]} and {pair[1]}, and no block that could be tried tells them apart"
+            return Identification(verdict=Verdict.UNKNOWN, sentence=sentence, **known)
+    known |= {"matches": tuple(matches), "nearest": tuple(one for one in order if one not in matches)[:NEAREST]}
+    if matches:
+        known |= {"verdict": Verdict.FOLLOWS, "sentence": f"{name} follows {named(matches)}"}
+        known |= {"remarks": tuple(filter(None, [trial.raises]))}
+        if not expected or any(one.numerics == rules for one in matches):
+            return Identification(**known)
+    say("looking for the smallest block")
+    asked = next((one for one in candidates(rules, trial.inputs) if one.numerics == rules), order[0])
+    base = trial.counted(asked) if expected else order[0]
+    known["witness"], known["witness_block"] = trial.witness(base)
+    known["causes"], known["remarks"] = trial.departures(base)
+    if matches:
+        known["sentence"] += f", not {' = '.join(base.names)}"
+        return Identification(**known)
+    rate = f"{base.normal:,} of {len(normal.given):,} blocks of N(0,1)"
+    nearest = "it was compared with" if expected else "the nearest are"
+    sentence = f"{name} follows no known rules; {nearest} {' = '.join(base.names)}, from which {rate} differ"
+    return Identification(verdict=Verdict.DIFFERS, sentence=sentence, **known)
+
+
+def _distance(one: Candidate) -> tuple[int, int, bool, int]:
+    """Profiles are named before departures from them that are no nearer on N(0,1)."""
+    return one.normal, sum(one.words.values()), _is_departure(one), one.blocks
+
+
+def _is_departure(one: Candidate) -> bool:
+    return all(" with " in name for name in one.names)
+
+
+NEAREST = 5
+"""Other rules that are named."""
+
+
+def named(matches: Sequence[Candidate]) -> str:
+    """The names of rules that are the same: profiles, and departures from profiles only where there is no profile."""
+    every = [name for one in matches for name in one.names]
+    return " = ".join([name for name in every if " with " not in name] or every)
+
+
+@dataclass
+class _Trial:
+    """One converter, and the blocks that it is tried on."""
+
+    rules: Rules
+    convert: Subject
+    seed: int
+    random: int
+    nan_codes_free: bool
+    is_of_tensors: bool = field(init=False)
+    raises: str = ""
+    """For what it raises, in words."""
+    separating: list[Converted] = field(default_factory=list)
+    """Blocks that told rules apart."""
+
+    def __post_init__(self) -> None:
+        self.is_of_tensors = isinstance(self.rules, TwoLevelEncode)
+        self._made = cache(self._make)
+
+    @property
+    def inputs(self) -> set[Role]:
+        """What rules may take: software finds the constants of a tensor itself."""
+        own = {port.role for port in self.rules.ports if port.direction == "input"}
+        constants = {Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT, Role.TENSOR_AMAX}
+        return own | constants if self.is_of_tensors else own
+
+    def _make(self, kind: str) -> Converted:
+        given = self._given(kind)
+        try:
+            return Converted(given, self.convert(given))
+        except SubjectError:
+            finite = given.rows(self._finite(given))
+            if self.is_of_tensors or len(finite) in (0, len(given)):
+                raise
+            made = Converted(finite, self.convert(finite))
+            self.raises = "it raises for blocks with NaN or Inf, which are left out"
+            return made
+
+    def _finite(self, given: Transactions) -> np.ndarray:
+        """(n,) of which blocks all numbers are finite."""
+        source = getattr(self.rules, "source", None)
+        if source is None or Role.NUMBERS not in given.arrays:
+            return np.ones(len(given), bool)
+        patterns = given[Role.NUMBERS]
+        return ((patterns & patterns.dtype.type(source.magnitude_mask)) < source.inf_field).all(axis=1)
+
+    def _given(self, kind: str) -> Transactions:
+        rules = self.rules
+        if isinstance(rules, TwoLevelEncode):
+            return tensors.usual(rules, self.seed, NORMAL) if kind == "normal" else tensors.hard(rules, self.seed)
+        if kind == "normal":
+            return of(rules).usual(rules, self.seed, NORMAL)
+        known = [one for _, parts in of(rules).stimuli(rules, "standard", self.random, self.seed) for one in parts]
+        return Transactions.joined(known)
+
+    def converted(self, rules: Rules) -> tuple[Converted, Converted]:
+        """Hard blocks and blocks of N(0,1), as some rules see them."""
+        hard, normal = self._made("hard"), self._made("normal")
+        if not self.is_of_tensors:
+            return hard, normal
+        seen = (Converted(self._seen(rules, one.given), one.made) for one in (hard, normal))
+        return next(seen), next(seen)
+
+    def judge(self, rules: Rules, blocks: Converted) -> Judged:
+        """By bytes and codes or, where numbers are returned by what encodes, by numbers."""
+        if isinstance(rules, Encode) and Role.NUMBERS in blocks.made.arrays:
+            differs = _numbers(rules, golden(rules, blocks.given)) != _same_nan(blocks.made[Role.NUMBERS])
+            return Judged(differs.any(axis=1), {Role.NUMBERS: int(differs.sum())})
+        return judged(rules, blocks, self.nan_codes_free)
+
+    def counted(self, candidate: Candidate) -> Candidate:
+        """The same with how many blocks differ."""
+        hard, normal = (self.judge(candidate.numerics, one) for one in self.converted(candidate.numerics))
+        count = int(normal.differs.sum())
+        return replace(candidate, blocks=int(hard.differs.sum()) + count, normal=count, words=normal.words)
+
+    def vacuous(self, name: str) -> Identification | None:
+        """What ends the search: no conversion, or one that is not a function of its blocks."""
+        normal = self._made("normal")
+        text = character(self.rules, normal)
+        known: dict[str, Any] = {"rules": self.rules, "blocks": len(normal.given), "normal": len(normal.given)}
+        if text is not None:
+            return Identification(verdict=Verdict.DIFFERS, sentence=f"{name} {text}", **known)
+        if is_random(self.convert, normal):
+            sentence = f"{name} is random: the same blocks gave other results; give it its random bits"
+            return Identification(verdict=Verdict.UNKNOWN, sentence=sentence, **known)
+        if not self.is_of_tensors and depends_on_others(self.convert, normal):
+            sentence = f"{name} depends on the batch: blocks alone gave other results than among others"
+            return Identification(verdict=Verdict.DIFFERS, sentence=sentence, **known)
+        return None
+
+    def told_apart(self, matches: list[Candidate]) -> tuple[list[Candidate], tuple[str, ...]]:
+        """Of rules that fit all blocks those that fit also where they differ, and the names of two that differ nowhere
+        that was looked at, although not everything was. Departures count only where no profile fits.
+        """
+        profiles = [one for one in matches if not _is_departure(one)]
+        if not profiles:
+            return matches, ()
+        kept = [profiles[0]]
+        for other in profiles[1:]:
+            first = kept[0]
+            found = separation(first.numerics, other.numerics)
+            if found.block is None and not found.is_whole:
+                return [*kept, other], (first.names[0], other.names[0])
+            if found.block is None:
+                kept.append(other)
+                continue
+            if self.raises and not self._finite(found.block).all():
+                return [*kept, other], (first.names[0], other.names[0])
+            made = Converted(found.block, self.convert(found.block))
+            self.separating.append(made)
+            fits = [not self._differs(one.numerics, made) for one in (first, other)]
+            if fits == [True, True]:  # numbers that are alike, of codes that are not
+                return [*kept, other], (first.names[0], other.names[0])
+            if not fits[0]:
+                kept = [other] if fits[1] else []
+            if not kept:
+                return [], ()
+        return kept, ()
+
+    def _differs(self, rules: Rules, blocks: Converted) -> bool:
+        seen = Converted(self._seen(rules, blocks.given), blocks.made)
+        return bool(self.judge(rules, seen).differs.any())
+
+    def _seen(self, rules: Rules, given: Transactions) -> Transactions:
+        return tensors.with_constants(rules, given) if isinstance(rules, TwoLevelEncode) else given
+
+    def departures(self, base: Candidate) -> tuple[dict[str, int], tuple[str, ...]]:
+        """Kinds of blocks that differ from those of some rules, with their counts, and what this looks like."""
+        rules, (hard, normal) = base.numerics, self.converted(base.numerics)
+        if isinstance(rules, Encode) and Role.NUMBERS in normal.made.arrays:
+            return {}, ()  # their numbers are compared, not their codes
+        parts = ((normal.given, hard.given), (normal.made, hard.made))
+        every = Converted(*map(Transactions.joined, parts))
+        know = of(rules)
+        why = know.why(rules, every.given, golden(rules, every.given), every.made, self.nan_codes_free)
+        numbers, counts = np.unique(why[why >= 0], return_counts=True)
+        found = [know.causes[number] for number in numbers]
+        remarks = [
+            *filter(None, [self.raises, know.only(found)]),
+            *suspicions(rules, normal),
+            *suspicions(rules, every),
+        ]
+        return {cause.text: int(count) for cause, count in zip(found, counts)}, tuple(dict.fromkeys(remarks))
+
+    def witness(self, base: Candidate) -> tuple[str, Transactions | None]:
+        """The smallest block found that is converted otherwise than by some rules, in words."""
+        rules = base.numerics
+        hard, normal = self.converted(rules)
+        told = [Converted(self._seen(rules, one.given), one.made) for one in self.separating]
+        for blocks in (normal, hard, *told):
+            rows = np.flatnonzero(self.judge(rules, blocks).differs)
+            if len(rows):
+                break
+        else:
+            return "", None
+        row = int(rows[0])
+        block = blocks.given.rows(slice(row, row + 1))
+        role = next(iter(block.arrays))
+
+        def differs(elements: np.ndarray) -> np.ndarray:
+            given = block.rows(np.zeros(len(elements), int)).with_arrays({role: elements})
+            made = [self._alone(rules, given.rows(slice(i, i + 1))) for i in range(len(given))]
+            return np.array([self._differs(rules, one) for one in made], bool)
+
+        if not self.is_of_tensors:
+
+            def differs(elements: np.ndarray) -> np.ndarray:
+                given = block.rows(np.zeros(len(elements), int)).with_arrays({role: elements})
+                is_tried = self._finite(given) if self.raises else np.ones(len(given), bool)
+                tried = given.rows(is_tried)
+                is_tried[is_tried] = self.judge(rules, Converted(tried, self.convert(tried))).differs
+                return is_tried
+
+        if not differs(block[role])[0]:
+            return self._described(rules, blocks, row), block
+        found = smallest(block[role][0], differs)
+        small = block.with_arrays({role: found[None]})
+        alone = self._alone(rules, small)
+        return self._described(rules, Converted(self._seen(rules, alone.given), alone.made), 0), small
+
+    def _alone(self, rules: Rules, block: Transactions) -> Converted:
+        """A block, in a tensor of its own where there are tensors."""
+        given = Transactions({Role.NUMBERS: block[Role.NUMBERS]}) if self.is_of_tensors else block
+        return Converted(given, self.convert(given))
+
+    def _described(self, rules: Rules, blocks: Converted, row: int) -> str:
+        part = slice(row, row + 1)
+        given, made = blocks.given.rows(part), blocks.made.rows(part)
+        expected = golden(rules, given)
+        if isinstance(rules, Encode) and Role.NUMBERS in made.arrays:
+            return _described_numbers(rules, given, _numbers(rules, expected), made)
+        return of(rules).described(rules, "the smallest block", given, expected, made)
+
+
+def _numbers(rules: Encode, encoded: Transactions) -> np.ndarray:
+    """What codes under their scales stand for, as FP32 patterns with one NaN."""
+    codes = np.ascontiguousarray(encoded[Role.CODES])
+    y = np.empty(codes.shape, np.float32)
+    decode_blocks(encoded[Role.SCALE][:, 0], codes, Decode(block=rules.block), y)
+    return _same_nan(y.view(np.uint32))
+
+
+def _same_nan(patterns: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(np.ascontiguousarray(patterns).view(np.float32)), np.uint32(0x7FC00000), patterns)
+
+
+def _described_numbers(rules: Encode, given: Transactions, expected: np.ndarray, made: Transactions) -> str:
+    numbers, found = expected.view(np.float32)[0], made[Role.NUMBERS].view(np.float32)[0]
+    lane = int(np.flatnonzero(expected[0] != _same_nan(made[Role.NUMBERS])[0])[0])
+    block = given[Role.NUMBERS][0]
+    digits = rules.source.bits // 4
+    whole = ",".join(f"0x{pattern:0{digits}X}" for pattern in block[: int(np.flatnonzero(block).max(initial=0)) + 1])
+    return (
+        f"the smallest block: element {lane}: input 0x{block[lane]:0{digits}X}, expected {numbers[lane]:.9g}, "
+        f"got {found[lane]:.9g}\n    to explain: mxcast explain {command_line(rules)} --values {whole}"
+    )

@@ -1,0 +1,95 @@
+"""A block that two sets of rules convert differently, or the finding that there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.compare import compare_elements, compare_scales, compare_specials
+from ..models.compare_cast import compare_casts
+from ..models.compare_decode import compare_decoders
+from ..models.compare_two_level import compare_two_levels
+from ..models.evaluation import Evaluation
+from ..models.input_domain import common_domain
+from ..models.source import DTYPES
+from ..sim.transactions import Transactions
+from ..spec import Cast, Decode, Encode, Role, TwoLevelEncode
+from .candidates import Rules
+from .tensors import BLOCKS_OF_TENSOR
+
+__all__ = ["Separation", "separation"]
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What tells two sets of rules apart."""
+
+    block: Transactions | None
+    """What enters, of one block, which they convert differently; None where there is none."""
+    is_whole: bool = True
+    """Whether all inputs were compared, where there is none."""
+
+
+def separation(a: Rules, b: Rules) -> Separation:
+    """Compare two operations of the same formats, on all inputs where their numbers can be counted, which takes up to a
+    minute. Raises KeyError for operations that are not compared.
+    """
+    return SEPARATIONS[a.name](a, b)
+
+
+def _encoders(a: Encode, b: Encode) -> Separation:
+    domain = common_domain(a.source, b.source)
+    first, other = Evaluation(a, domain), Evaluation(b, domain)
+    for compared in (compare_scales, compare_specials, compare_elements):  # the quickest first
+        example = compared(first, other).first
+        if example is not None:
+            return Separation(_block(a, [int(text, 16) for text in example.a.values.split(",")]))
+    return Separation(None)
+
+
+def _block(rules: Encode | TwoLevelEncode, patterns: list[int]) -> Transactions:
+    whole = np.zeros((1, rules.block_size), f"u{DTYPES[rules.source.name].itemsize}")
+    whole[0, : len(patterns)] = patterns
+    return Transactions({Role.NUMBERS: whole})
+
+
+def _casts(a: Cast, b: Cast) -> Separation:
+    causes = compare_casts(a, b).causes.values()
+    first = next((finding.first.pattern for finding in causes), None)
+    if first is None:
+        return Separation(None)
+    role = Role.CODES if a.is_back else Role.NUMBERS
+    word = f"u{(a.source.bits + 7) // 8}"
+    return Separation(Transactions({role: np.full((1, a.lanes), first, word)}))
+
+
+def _decoders(a: Decode, b: Decode) -> Separation:
+    causes = compare_decoders(a, b).causes.values()
+    first = next((finding.first for finding in causes), None)
+    if first is None:
+        return Separation(None)
+    scales = np.array([[first.byte]], np.uint8)
+    return Separation(Transactions({Role.SCALE: scales, Role.CODES: np.full((1, a.block_size), first.code, np.uint8)}))
+
+
+def _two_levels(a: TwoLevelEncode, b: TwoLevelEncode) -> Separation:
+    """A tensor: the block, one with the largest magnitude, and zeros. Only BF16 numbers are all compared."""
+    for finding in compare_two_levels(a, b).findings.values():
+        if finding.first is not None:
+            patterns = [int(text, 16) for text in finding.first.values.split(",")]
+            tensor = np.zeros((BLOCKS_OF_TENSOR, a.block_size), np.uint32)
+            tensor[0, : len(patterns)] = patterns
+            tensor[1, 0] = np.float32(finding.first.tensor_amax).view(np.uint32)
+            return Separation(Transactions({Role.NUMBERS: tensor}))
+    return Separation(None, is_whole=False)
+
+
+SEPARATIONS: dict[str, Callable[..., Separation]] = {
+    "encode": _encoders,
+    "decode": _decoders,
+    "cast": _casts,
+    "two_level_encode": _two_levels,
+}
+"""By the name of the operation."""
