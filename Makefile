@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # commands that the tests start would otherwise compile what they import, each for itself
 unexport PYTHONDONTWRITEBYTECODE
 # for two processors: some tests wait for signals, and for one child after the other
-JOBS   ?= 4
+JOBS   ?= 3
 
 .PHONY: demo check test test-all table bench results qor docs clean
 

@@ -13,6 +13,7 @@ from ..hdl import CastConfig, ConverterConfig, DecoderConfig
 from ..spec import (
     SCALARS,
     TWO_LEVEL,
+    TWO_LEVEL_DECODERS,
     Cast,
     Decode,
     Encode,
@@ -22,6 +23,7 @@ from ..spec import (
     is_two_level,
     numerics,
     two_level,
+    two_level_decoding,
 )
 from ..spec.catalogue import known_name
 from ..spec.names import scalar_format
@@ -87,6 +89,12 @@ def compare(
     both = dict(map(assignment, set or ()))
     sides = [_side(text, both) for text in (a, b)]
     op = known_name("operation", op, COMPARED)
+    if op == "decode" and (is_two_level(format) or all(side.profile in TWO_LEVEL_DECODERS for side in sides)):
+        result = _two_level_decoders("nvfp4" if format == ALL else format, sides, output)
+        output.document(result)
+        if expect_equal and not result["equal"]:
+            raise typer.Exit(ExitCode.FAILED)
+        return
     if op == "encode" and (is_two_level(format) or all(side.profile in TWO_LEVEL for side in sides)):
         result = _two_level("nvfp4" if format == ALL else format, sides, output)
         output.document(result)
@@ -177,6 +185,34 @@ def _two_level(name: str, sides: list[Side], output: Output) -> dict[str, Any]:
                 cells[side] = f"{scale:02X}: " + "".join(f"{code:X}" for code in codes)
             commands += [side.explain(name, f"--amax {amax} --values {witness.values}") for side in sides]
         rows.append({"part": part, "differ": f"{finding.differing:,}", **cells})
+    output.table(rows)
+    output.say("\n".join(f"  {command}" for command in commands))
+    return found.to_dict()
+
+
+def _two_level_decoders(name: str, sides: list[Side], output: Output) -> dict[str, Any]:
+    from ..models import compare_two_level_decoders
+    from ..models.compare_decode import CAUSES
+
+    first, second = (two_level_decoding(name, side.profile, **side.fields) for side in sides)
+    found = compare_two_level_decoders(first, second)
+    a, b = (side.text for side in sides)
+    pairs = f"{found.compared:,} results: pairs of a scale byte and a code in {found.tensors} tensors"
+    if found.equal:
+        output.say(f"{name}: equal on all {pairs}")
+        return found.to_dict()
+    output.say(f"{name}: {a} (A) and {b} (B) differ on {found.differing:,} of {pairs}")
+    digits, rows, commands = first.destination.bits // 4, [], []
+    for cause, finding in found.causes.items():
+        one = finding.first
+        byte, code = f"0x{one.byte:02X}", f"0x{one.code:X}"
+        results = {"A": f"{one.a:0{digits}X}", "B": f"{one.b:0{digits}X}"}
+        amax = f"0x{finding.amax:08X}"
+        rows.append({"cause": CAUSES[cause], "differ": f"{finding.differing:,}", "a": amax, "byte": byte, "code": code})
+        rows[-1] |= results
+        for side, rules, scale in zip(sides, (first, second), finding.tensor_scales):
+            tensor = "" if rules.block.tensor_scale is None else f" --tensor-scale 0x{scale:08X}"
+            commands.append(side.explain(name, f"--op decode --scale {byte}{tensor} --codes {code}"))
     output.table(rows)
     output.say("\n".join(f"  {command}" for command in commands))
     return found.to_dict()

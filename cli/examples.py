@@ -31,6 +31,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast explain e2m1 --values 0x04600001",
         'mxcast explain e5m2 --op decode --profile te --scale 0 --codes "0x01, 0x7C"',
         'mxcast explain e4m3 --op cast --values "1.5, 0x3F800001, nan"',
+        'mxcast explain nvfp4 --op decode --profile nvfp4_ao --scale 0x38 --tensor-scale 0.5 --codes "2, 0xF"',
         'mxcast explain nvfp4 --profile nvfp4_te --amax 10 --values "0.1, -0.25, 3.3"',
     ),
     "compare": (
@@ -39,6 +40,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast compare ocp ggml --op decode --format e2m1",
         "mxcast compare ptx ml_dtypes --op cast --format ue8m0 --set source=bf16",
         "mxcast compare nvfp4_te nvfp4_ao --format nvfp4",
+        "mxcast compare nvfp4_te nvfp4_ao --format nvfp4 --op decode --set destination=fp32",
     ),
     "emit": (
         "mxcast emit e4m3 --profile nvidia --target xcu -o build",

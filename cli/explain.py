@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..hdl import CastConfig, ConverterConfig
-from ..spec import Cast, Decode, TwoLevelEncode, is_two_level, profile_of
-from .options import Config, Json, Op, Profile, Quiet, Set, Verbose, request, two_level_rules
+from ..spec import FP32, Cast, Decode, TwoLevelEncode, is_two_level, profile_of, two_level_decoding
+from .options import (
+    Config,
+    Json,
+    Op,
+    Profile,
+    Quiet,
+    Set,
+    Verbose,
+    assignment,
+    profile_and_fields,
+    request,
+    two_level_rules,
+)
 from .output import Output
-from .values import read_byte, read_codes, read_constants, read_numbers, read_random, read_values
+from .values import read_byte, read_codes, read_constants, read_number, read_numbers, read_random, read_values
 
 __all__ = ["explain"]
 
@@ -56,6 +68,15 @@ def explain(
             help="With --op decode, and of casts back to numbers: the codes, decimal or 0x, each with *COUNT.",
         ),
     ] = None,
+    tensor_scale: Annotated[
+        str | None,
+        typer.Option(
+            "--tensor-scale",
+            metavar="NUMBER",
+            show_default=False,
+            help="With --op decode of nvfp4: the scale of the tensor, a number or 0x pattern.",
+        ),
+    ] = None,
     random: Annotated[
         str | None,
         typer.Option(
@@ -98,9 +119,9 @@ def explain(
     """
     output = Output(json, quiet, verbose)
     of_others: dict[str, dict[str, object]] = {
-        "encode": {"--scale": scale, "--codes": codes},
+        "encode": {"--scale": scale, "--codes": codes, "--tensor-scale": tensor_scale},
         "decode": {"--values": values, "--all": everything},
-        "cast": {"--scale": scale, "--all": everything},
+        "cast": {"--scale": scale, "--tensor-scale": tensor_scale, "--all": everything},
     }
     for option, given in of_others.get(op, {}).items():
         if given not in (None, False):
@@ -112,6 +133,11 @@ def explain(
     for option, one in {"--amax": amax, "--constants": constants}.items():
         if one is not None:
             raise ValueError(f"{option} is of formats with a scale of the tensor, such as nvfp4, not of {format}")
+    if op == "decode" and is_two_level(format):
+        _two_level_decoder(str(format), profile, set, scale, tensor_scale, codes, output)
+        return
+    if tensor_scale is not None:
+        raise ValueError(f"--tensor-scale is of --op decode of formats such as nvfp4, not of {format}")
     usage = USAGES.get(op, "explain {}")
     asked = request(usage, format, profile, set, config, allow_all=False, op=op)
     rules = asked.configs[0].numerics
@@ -167,6 +193,32 @@ def _two_level(
     show(explanation, output, remarks, everything)
     given = {"values": values, "amax": amax, "constants": constants, "remarks": list(remarks)}
     output.document(explanation.to_dict() | {"input": given})
+
+
+def _two_level_decoder(
+    format: str,
+    profile: str | None,
+    assignments: list[str] | None,
+    scale: str | None,
+    tensor_scale: str | None,
+    codes: str | None,
+    output: Output,
+) -> None:
+    from ..models import explain_two_level_decoder
+    from .two_level_decoded_steps import show
+
+    name, replaced = (None, {}) if profile is None else profile_and_fields(profile)
+    fields: dict[str, Any] = replaced | dict(map(assignment, assignments or ()))
+    rules = two_level_decoding(format, name, **fields)
+    if scale is None or codes is None:
+        raise ValueError(
+            f"--scale or --codes is missing: mxcast explain {format} --op decode --scale 0x38 --tensor-scale 10 "
+            "--codes '0x1, 7'"
+        )
+    g = None if tensor_scale is None else read_number(tensor_scale, FP32, "--tensor-scale")
+    explanation = explain_two_level_decoder(read_byte(scale), read_codes(codes), rules, tensor_scale=g)
+    show(explanation, output)
+    output.document(explanation.to_dict())
 
 
 def _decoder(rules: Decode, byte: int, codes: list[int], random: list[int] | None, output: Output) -> None:

@@ -83,6 +83,16 @@ def read_random(text: str) -> list[int]:
     return [_whole(item, "--random") for item in _items(text, "--random")]
 
 
+def read_number(text: str, source: FloatFormat, option: str) -> int:
+    """The pattern of a number, written and rounded as `read_numbers` takes it. Raises ValueError, with the name of the
+    option, for anything else.
+    """
+    try:
+        return _pattern(text.strip(), source)[0]
+    except ValueError as error:
+        raise ValueError(f"{option} takes one number, such as 10 or 0x41200000, not {excerpt(text)}") from error
+
+
 def read_constants(text: str) -> tuple[int, ...]:
     """The patterns of k and d, and perhaps a, separated by commas or blanks."""
     found = [_whole(item, "--constants") for item in _items(text, "--constants")]

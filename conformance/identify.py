@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,6 @@ from ..models.decode import decode_blocks
 from ..sim.operations import golden, of
 from ..sim.transactions import Transactions
 from ..spec import Decode, Encode, Operation, Role, TwoLevelEncode
-from ..spec.catalogue import Rule
 from . import tensors
 from .candidates import Candidate, Converted, Judged, Rules, candidates, judged, ranked
 from .character import character, depends_on_others, is_random
@@ -29,12 +29,15 @@ HARD, NORMAL = 20_000, 10_000
 """Random blocks beside the directed ones, and blocks of N(0,1)."""
 
 
-class Verdict(Rule):
+class Verdict(StrEnum):
     """What an identification comes to."""
 
-    FOLLOWS = "follows", "it gives the bits of these rules for every block that was tried, and no other rules do"
-    DIFFERS = "differs", "it gives the bits of no known rules"
-    UNKNOWN = "unknown", "the blocks that could be tried do not tell rules apart"
+    FOLLOWS = "follows"
+    """It gives the bits of these rules for every block that was tried, and no other rules do."""
+    DIFFERS = "differs"
+    """It gives the bits of no known rules."""
+    UNKNOWN = "unknown"
+    """The blocks that could be tried do not tell rules apart."""
 
 
 @dataclass(frozen=True, kw_only=True)

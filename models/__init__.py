@@ -9,11 +9,13 @@ from .compare import Certificate, compare
 from .compare_cast import CastCertificate, compare_casts
 from .compare_decode import DecodeCertificate, compare_decoders
 from .compare_two_level import TwoLevelCertificate, compare_two_levels
+from .compare_two_level_decode import TwoLevelDecodeCertificate, compare_two_level_decoders
 from .decode import dequantize
 from .explain import explain
 from .explain_cast import CastExplanation, explain_cast
 from .explain_decode import DecodeExplanation, explain_decoder
 from .explain_two_level import TwoLevelExplanation, explain_two_levels
+from .explain_two_level_decode import TwoLevelDecodeExplanation, explain_two_level_decoder
 from .hadamard import rotate
 from .packing import pack, swizzled, unpack, unswizzled
 from .philox import philox_random
@@ -33,12 +35,15 @@ __all__ = [
     "Quantized",
     "Statistics",
     "TwoLevelCertificate",
+    "TwoLevelDecodeCertificate",
+    "TwoLevelDecodeExplanation",
     "TwoLevelExplanation",
     "bridge",
     "cast",
     "compare",
     "compare_casts",
     "compare_decoders",
+    "compare_two_level_decoders",
     "compare_two_levels",
     "dequantize",
     "dequantize_two_level",
@@ -46,6 +51,7 @@ __all__ = [
     "explain",
     "explain_cast",
     "explain_decoder",
+    "explain_two_level_decoder",
     "explain_two_levels",
     "pack",
     "philox_random",

@@ -443,7 +443,7 @@ def stored_tensor_scale(q: BlockArray, layout: Layout) -> np.ndarray | None:
         if (g != 1).any():
             raise ValueError(f"the layout {layout.name} has no tensor scale, and that of this array is not 1")
         return None
-    if layout.omits_one and (g == 1).all():
+    if layout.omits_one and (g == _of_one(layout)).all():
         return None
     if not g.ndim:
         return g.reshape(layout.tensor_scale_shape)
@@ -490,6 +490,13 @@ _SCALES_OF: dict[Convention, Callable[[Fraction, Fraction], Fraction]] = {
 """The tensor scale that multiplies by a factor; without one the factor, which must be 1 then."""
 
 
+def _of_one(layout: Layout) -> np.ndarray:
+    """The tensor scale that multiplies by 1: float32 ()."""
+    block = block_format(layout.block)
+    most = Fraction(block.element.max_value) * Fraction(block.scale.max_value)
+    return np.array(float(_SCALES_OF[layout.convention](Fraction(1), most)), np.float32)
+
+
 def read_tensor_scale(
     arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...], layout: Layout
 ) -> np.ndarray | None:
@@ -498,7 +505,7 @@ def read_tensor_scale(
     if part is None:
         return None
     if layout.omits_one and part.of(name) not in arrays:
-        return np.ones((), np.float32)
+        return _of_one(layout)
     g = _stored(arrays, part, name, layout)
     if g.size == 1:
         return g.reshape(()).copy()

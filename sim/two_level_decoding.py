@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..hdl.command import command_line
 from ..models.source import DTYPES
 from ..models.two_level import quantize_two_level
 from ..models.two_level_decode import decode_blocks
@@ -159,7 +160,7 @@ def few(rules: TwoLevelDecode, corners: int, singles: int) -> Transactions:
 def described(
     rules: TwoLevelDecode, title: str, given: Transactions, expected: Transactions, actual: Transactions
 ) -> str:
-    """What differs in the first of some transactions, in words."""
+    """What differs in the first of some transactions, in words, with the command that explains it."""
     want, got, codes = expected[Role.NUMBERS][0], actual[Role.NUMBERS][0], given[Role.CODES][0]
     words, digits = given.get(Role.TENSOR_SCALE), rules.destination.bits // 4
     tensor = "" if words is None else f", tensor scale 0x{int(words[0, 0]):08X}"
@@ -172,4 +173,8 @@ def described(
         )
     if len(wrong) > SHOWN:
         lines.append(f"    and {len(wrong) - SHOWN} more elements of this block")
+    scale = f" --scale 0x{int(given[Role.SCALE][0, 0]):02X}"
+    g = "" if words is None else f" --tensor-scale 0x{int(words[0, 0]):08X}"
+    shown = ",".join(f"0x{code:X}" for code in codes[: int(wrong.max(initial=0)) + 1])
+    lines.append(f"    to explain: mxcast explain {command_line(rules)}{scale}{g} --codes {shown}")
     return "\n".join(lines)

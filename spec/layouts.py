@@ -140,7 +140,7 @@ class Layout:
     convention: Convention = Convention.NONE
     tensor_scale_shape: tuple[int, ...] = ()
     omits_one: bool = False
-    """Is a tensor scale of 1 left out?"""
+    """Is a tensor scale left out that multiplies by 1?"""
 
     def __post_init__(self) -> None:
         apart = self.place is ScalePlace.APART
@@ -305,16 +305,18 @@ def _dialects() -> Iterator[Layout]:
         three = codes, "{module}_{leaf}_scale F8_E4M3", "{module}_{leaf}_per_tensor_scale F32"
         yield from _layouts(dialect, torchao, NVFP4, LOW_FIRST, three, **fields, **multiplied)
 
-    comfy = "ComfyUI, comfy/float.py; comfy-kitchen 0.2.40, tensor/nvfp4.py"
+    comfy = "ComfyUI, comfy/float.py; comfy-kitchen 0.2.40, tensor/nvfp4.py and mxfp8.py"
     tiles: dict[str, Any] = {"order": ScaleOrder.TILES_128X4}
     yield from _layouts("comfy", comfy, NVFP4, Packing.HIGH_FIRST, two_level, padding=(16, 16), **tiles, **multiplied)
-    yield from _layouts("comfy", comfy, E4M3, BYTES, ("{name} {element}", "{name}_scale F8_E8M0"), **tiles)
+    single = "{name} {element}", "{name}_scale F8_E8M0"
+    yield from _layouts("comfy", comfy, E4M3, BYTES, single, padding=(32, 32), **tiles)
 
     mlx = "MLX, ops.cpp; 2026-11"
     words = "{name} U32", "{module}scales U8"
     yield from _layouts("mlx", mlx, FP4, LOW_FIRST, words)
     yield from _layouts("mlx", mlx, E4M3, BYTES, words)
-    yield from _layouts("mlx", mlx, NVFP4, LOW_FIRST, (*words, "{module}global_scale F32"), convention=Convention.AMAX)
+    amax: dict[str, Any] = {"convention": Convention.AMAX, "omits_one": True}
+    yield from _layouts("mlx", mlx, NVFP4, LOW_FIRST, (*words, "{module}global_scale F32"), **amax)
 
     onnx = "ONNX 1.23.2, onnx.proto; the names of the arrays are ours"
     for blocks, packing in ((FP4, LOW_FIRST), (FP6, LITTLE_ENDIAN), (FP8, BYTES)):

@@ -38,14 +38,14 @@ def identified(function, format="e4m3", **given):
     [
         ("e4m3", "ocp", "ocp"),
         ("e4m3", "nvidia", "nvidia"),
-        ("e4m3", "te", "te"),
+        pytest.param("e4m3", "te", "te", marks=pytest.mark.slow),
         ("int8", "gorodecky_sousa", "gorodecky_sousa"),
-        ("e2m1", "torchao_even", "torchao_even"),
+        pytest.param("e2m1", "torchao_even", "torchao_even", marks=pytest.mark.slow),
         ("nvfp4", "nvfp4_te", "nvfp4_te"),
-        ("nvfp4", "nvfp4_paper", "nvfp4_paper"),
+        pytest.param("nvfp4", "nvfp4_paper", "nvfp4_paper", marks=pytest.mark.slow),
         ("nvfp4", "nvfp4_ao", "nvfp4_ao"),
-        ("nvfp4", "nvfp4_modelopt", "nvfp4_modelopt"),
-        ("nvfp4", "nvfp4_compressed_tensors", "nvfp4_compressed_tensors"),
+        pytest.param("nvfp4", "nvfp4_modelopt", "nvfp4_modelopt", marks=pytest.mark.slow),
+        pytest.param("nvfp4", "nvfp4_compressed_tensors", "nvfp4_compressed_tensors", marks=pytest.mark.slow),
     ],
 )
 def test_profiles_are_named(format, profile, names):
@@ -65,7 +65,9 @@ def test_other_sources(source):
     assert "nvidia" in found.names
 
 
-@pytest.mark.parametrize("profile", ["ocp", "te", "gpt_oss"])
+@pytest.mark.parametrize(
+    "profile", ["te", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ocp", "gpt_oss"))]
+)
 def test_decoders(profile):
     block = mxcast.formats["mxfp8_e4m3"]
 

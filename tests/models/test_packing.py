@@ -224,6 +224,46 @@ def test_ggml_reads_what_is_packed_and_the_other_way():
     assert stored["blk.0.up.scale"] == q.tensor_scale
 
 
+def test_comfyui_completes_rows_and_columns_of_mxfp8_to_32():
+    """comfy-kitchen 0.2.40, tensor/mxfp8.py, get_padded_shape."""
+    q = quantize(numbers((20, 40)), "e4m3", pad=True)
+    stored = pack(q, "comfy")
+    assert stored["weight"].shape == (32, 64) and stored["weight_scale"].shape == (128, 4)
+    assert np.array_equal(dequantize(unpack(stored, "comfy", "e4m3", shape=(20, 40))), dequantize(q))
+
+
+def test_mlx_has_no_global_scale_where_it_multiplies_by_1():
+    """MLX 0.32.4, quantize without global_scale."""
+    for amax, names in ((2688.0, {"weight", "scales"}), (2687.0, {"weight", "scales", "global_scale"})):
+        q = quantize_two_level(numbers((2, 32)), "nvfp4", tensor_amax=amax)
+        stored = pack(q, "mlx")
+        assert set(stored) == names
+        found = unpack(stored, "mlx", "nvfp4")
+        assert found.tensor_scale == np.float32(amax) and np.array_equal(dequantize(found), dequantize(q))
+
+
+def test_mlx_itself_without_a_global_scale():
+    mlx = pytest.importorskip("mlx.core", reason="MLX is optional: pip install mlx[cpu]")
+    x = numbers((4, 64))
+    words, scales = mlx.quantize(mlx.array(x), group_size=16, bits=4, mode="nvfp4")
+    theirs = np.array(mlx.dequantize(words, scales, group_size=16, bits=4, mode="nvfp4").astype(mlx.float32))
+    found = unpack({"weight": np.array(words), "scales": np.array(scales)}, "mlx", "nvfp4")
+    assert np.array_equal(dequantize(found, convention="amax"), theirs)
+
+
+def test_comfyui_itself():
+    torch = pytest.importorskip("torch", reason="torch is optional: pip install torch comfy-kitchen")
+    kitchen = pytest.importorskip("comfy_kitchen", reason="comfy-kitchen is optional: pip install comfy-kitchen")
+    x = numbers((20, 40))
+    codes, scales = kitchen.quantize_mxfp8(torch.from_numpy(x), True)
+    theirs = kitchen.dequantize_mxfp8(codes, scales, torch.float32).numpy()
+    arrays = {"weight": codes.view(torch.uint8).numpy(), "weight_scale": scales.view(torch.uint8).numpy()}
+    found = unpack(arrays, "comfy", "e4m3", shape=(20, 40))
+    assert np.array_equal(dequantize(found), theirs[:20, :40])
+    again = pack(found, "comfy")
+    assert all(np.array_equal(again[name], array) for name, array in arrays.items())
+
+
 @pytest.mark.parametrize("dialect", ["torchao", "torchao_swizzled"])
 @pytest.mark.parametrize("element", ["e4m3", "e5m2", "e2m1", "nvfp4"])
 def test_torchao_stores_the_same(dialect, element):

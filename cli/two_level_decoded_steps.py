@@ -1,0 +1,48 @@
+"""The explanation of a decoder under two levels of scales on the screen: its operations, and a table of elements."""
+
+from __future__ import annotations
+
+from ..models.explain_two_level_decode import TwoLevelDecodedStep, TwoLevelDecodeExplanation
+from ..spec import TwoLevelDecode
+from .output import Output
+from .steps import line, number, title
+
+__all__ = ["show"]
+
+ALWAYS = ("destination", "convention")
+"""Rules that the title names in any case."""
+DIGITS = 9
+
+
+def show(explanation: TwoLevelDecodeExplanation, output: Output) -> None:
+    """Print an explanation."""
+    rules = explanation.numerics
+    output.say(title(rules, TwoLevelDecode(block=rules.block), ALWAYS, explanation.profile))
+    line(output, "scale", f"byte {explanation.scale} = 0x{explanation.scale:02X}")
+    if explanation.tensor_scale is not None:
+        line(output, "tensor", f"scale 0x{explanation.tensor_scale:08X}, {rules.convention}")
+    output.table(
+        [
+            {
+                "name": step.name,
+                "binary32": step.formula,
+                "exact": number(step.exact, 2 * DIGITS - 1),
+                "value": number(step.value, DIGITS),
+            }
+            for step in explanation.factor
+        ]
+    )
+    output.table([_element(step, rules) for step in explanation.elements])
+
+
+def _element(step: TwoLevelDecodedStep, rules: TwoLevelDecode) -> dict[str, object]:
+    return {
+        "lane": step.lane,
+        "code": f"0x{step.code:X}",
+        "fields": step.fields,
+        "element": number(step.element, DIGITS),
+        "product": number(step.product, DIGITS),
+        "bits": f"{step.pattern:0{rules.destination.bits // 4}X}",
+        "result": number(step.result, DIGITS),
+        "class": step.result_kind,
+    }
