@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # for two processors: some tests wait for signals, and for one child after the other
 JOBS   ?= 3
 
-.PHONY: demo check test test-all table bench results qor docs clean
+.PHONY: demo check test test-all test-oracles table bench results qor docs clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -28,6 +28,11 @@ test: $(READY)
 test-all: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow" --outcome=records/tests.json
 	$(BIN)/python -m pytest -n $(JOBS) -q -m slow --outcome=records/tests.json
+
+# What is compared with other libraries, with those that are heavy (the extra `oracles`); the outcome is kept.
+test-oracles: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,oracles]'
+	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow" --outcome=records/tests.json --outcome-of=oracles tests/models tests/tensors
 
 # The six formats beside the paper's table VIII.
 table: $(READY)

@@ -41,6 +41,7 @@ from .spec import PROFILES as profiles
 from .spec import Hadamard, TwoLevelDecode, TwoLevelEncode, TwoLevelFields, is_two_level
 from .spec.catalogue import known_name
 from .spec.names import named_blocks
+from .spec.profiles import OperationFields
 from .tensors.inspection import inspect_file
 from .tensors.saved import load, save
 
@@ -283,7 +284,7 @@ def identify(
     blocks: int = 20_000,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
-    **rules: Any,
+    **rules: Unpack[OperationFields],
 ) -> Identification:
     """Find the rules that somebody's converter follows.
 

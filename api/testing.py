@@ -11,15 +11,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Unpack
 
 from .interface import identify
+from .spec.profiles import OperationFields
 
 __all__ = ["assert_follows"]
 
 
 def assert_follows(
-    function: Callable | str, profile: str, *, format: str, op: str = "encode", blocks: int = 20_000, **rules: Any
+    function: Callable | str,
+    profile: str,
+    *,
+    format: str,
+    op: str = "encode",
+    blocks: int = 20_000,
+    **rules: Unpack[OperationFields],
 ) -> None:
     """Pass where a function gives the bits of a profile for every block that is tried, and no other rules do.
 

@@ -111,11 +111,14 @@ def versions() -> str:
 
 
 def tests() -> str:
-    """The last outcome of the tests: those of `make test`, and those marked slow."""
+    """The last outcome of the tests: those of `make test`, those marked slow, and those that compare with libraries."""
     path = RECORDS / "tests.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
     columns = ("commit", "date", "passed", "failed", "error", "skipped", "minutes", "processors", "python")
-    return table(["tests", *columns], ([chosen, *(run[name] for name in columns)] for chosen, run in kept.items()))
+    rows = ([chosen, *(run[name] for name in columns)] for chosen, run in kept.items())
+    libraries = kept.get("oracles", {}).get("libraries", {})
+    named = ", ".join(f"{name} {version}" for name, version in libraries.items())
+    return table(["tests", *columns], rows) + (f"\n`oracles` (`make test-oracles`): {named}.\n" if named else "")
 
 
 def rendered(page: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -63,8 +63,9 @@ def identify(
     from ..conformance.identify import identify as identified
     from ..conformance.locate import located
 
-    name, fields = (None, {}) if profile is None else profile_and_fields(profile)
-    rules = operation_of(op, format, name, **fields | dict(map(assignment, set or ())))
+    name, replaced = (None, {}) if profile is None else profile_and_fields(profile)
+    fields: dict[str, Any] = replaced | dict(map(assignment, set or ()))  # of a user: checked where they are used
+    rules = operation_of(op, format, name, **fields)
     function = located(subject, rules)
     with output.steps(f"identifying {subject}") as progress:
         found = identified(

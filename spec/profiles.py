@@ -28,6 +28,7 @@ __all__ = [
     "PROFILES_OF",
     "TWO_LEVEL",
     "TWO_LEVEL_DECODERS",
+    "OperationFields",
     "Profile",
     "casting",
     "decoding",
@@ -499,8 +500,12 @@ def encoding(block: Any, profile: str | None = None, **fields: Any) -> Encode | 
     return numerics(block, profile, **fields)
 
 
+class OperationFields(EncodeFields, DecodeFields, CastFields, TwoLevelFields, total=False):
+    """Fields of any operation but its format."""
+
+
 def operation_of(
-    op: str, format: Any, profile: str | None = None, **fields: Any
+    op: str, format: Any, profile: str | None = None, **fields: Unpack[OperationFields]
 ) -> Encode | TwoLevelEncode | Decode | TwoLevelDecode | Cast:
     """The operation ``encode``, ``decode`` or ``cast`` of a format, which says whether there are two levels of scales,
     under a profile of its own.
@@ -509,11 +514,14 @@ def operation_of(
     ('two_level_decode', 'cast')
     """
     op = known_name("operation", op, ("encode", "decode", "cast"))
+    given: dict[str, Any] = {**fields}  # of any operation: checked by the one that is made
     if op == "encode":
-        return encoding(format, profile, **fields)
+        return encoding(format, profile, **given)
     if op == "cast":
-        return casting(format, profile, **fields)
-    return (two_level_decoding if is_two_level(format) else decoding)(format, profile, **fields)
+        return casting(format, profile, **given)
+    if is_two_level(format):
+        return two_level_decoding(format, profile, **given)
+    return decoding(format, profile, **given)
 
 
 def under(operation: type[Made], block: Any, profile: str | None, fields: Mapping[str, Any]) -> Made:

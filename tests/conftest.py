@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,21 @@ TITLES = {
     "test_the_same_bench_passes_on_icarus": "cocotb on Icarus",
     "test_unknown_random_bits_stay_where_they_belong": "cocotb on Icarus, unknown random bits",
 }
+
+ORACLES = (
+    "ml_dtypes",
+    "gfloat",
+    "torch",
+    "torchao",
+    "compressed-tensors",
+    "gguf",
+    "onnx",
+    "safetensors",
+    "mlx",
+    "comfy-kitchen",
+    "mx",
+)
+"""Libraries that tests compare with, where they are installed."""
 
 BEGUN = pytest.StashKey[float]()
 
@@ -59,10 +75,18 @@ def new_cache() -> Callable[[Path], Path]:
 
 def pytest_addoption(parser):
     parser.addoption("--outcome", metavar="FILE", type=Path, help="JSON file that keeps the outcome of this run")
+    parser.addoption("--outcome-of", metavar="NAME", help="what it is kept as, in place of what was chosen with -m")
 
 
 def pytest_sessionstart(session):
     session.config.stash[BEGUN] = time.monotonic()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def keep_outcome(path: Path, chosen: str, stats: dict[str, list], seconds: float) -> None:
@@ -76,6 +100,7 @@ def keep_outcome(path: Path, chosen: str, stats: dict[str, list], seconds: float
         "minutes": round(seconds / 60, 1),
         "python": platform.python_version(),
         "processors": os.cpu_count(),
+        "libraries": {name: installed for name in ORACLES if (installed := _version(name))},
     }
     path.write_text(json.dumps(kept, indent=1) + "\n")
 
@@ -84,7 +109,7 @@ def pytest_terminal_summary(terminalreporter):
     options = terminalreporter.config.option
     if options.outcome:
         seconds = time.monotonic() - terminalreporter.config.stash[BEGUN]
-        keep_outcome(options.outcome, options.markexpr, terminalreporter.stats, seconds)
+        keep_outcome(options.outcome, options.outcome_of or options.markexpr, terminalreporter.stats, seconds)
     counts = defaultdict(list)
     for report in terminalreporter.stats.get("passed", []):
         properties = dict(report.user_properties)
