@@ -60,7 +60,7 @@ def _module(place: str) -> object:
         raise ValueError(f"{place} cannot be imported: {error}") from error
     except OSError as error:
         raise ValueError(f"{place} cannot be read: {error.strerror}") from error
-    except Exception as error:  # whatever the module does when it is imported
+    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
         text = " ".join(str(error).split())
         raise ValueError(f"{place} cannot be imported: {type(error).__name__}: {text}") from error
 

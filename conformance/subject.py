@@ -56,7 +56,7 @@ class Function:
         try:
             with np.errstate(all="ignore"):
                 return self.function(*(argument.copy() for argument in arguments))
-        except Exception as error:  # whatever it raises
+        except (Exception, SystemExit) as error:  # whatever it raises
             shapes = ", ".join(f"{argument.dtype} {argument.shape}" for argument in arguments)
             text = " ".join(str(error).split())
             raise SubjectError(

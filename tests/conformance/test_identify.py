@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import ml_dtypes
@@ -229,6 +230,7 @@ def _one_block(rules):
     "function, sentence",
     [
         (lambda x: 1 // 0, "raised ZeroDivisionError when it was called with float32"),
+        (lambda x: sys.exit(0), "raised SystemExit when it was called with float32"),
         (lambda x: (x[:3, 0], x), "returned what cannot be read"),
         (lambda x: (np.zeros(5, np.uint8), np.zeros(x.shape, np.uint8)), "scales are expected of"),
         (lambda x: "text", "returned what cannot be read"),
