@@ -25,6 +25,7 @@ from . import (
     inspect,
     listing,
     proving,
+    vectors,
 )
 from .errors import ExitCode, explained, interrupted, warned
 from .examples import epilog
@@ -62,6 +63,7 @@ for verb in (
     proving.mutate,
     check_rtl.check_rtl,
     identify.identify,
+    vectors.vectors,
     cost.synth,
     explore.explore,
 ):

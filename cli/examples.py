@@ -73,6 +73,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast identify torchao_floor --format e4m3",
         "mxcast identify ml_dtypes --format e5m2 --op cast",
     ),
+    "vectors": (
+        "mxcast vectors e4m3 --profile nvidia",
+        "mxcast vectors e2m1 --op decode -o sets",
+        "mxcast vectors --check vectors/mxfp8_e4m3-encode-nvidia-small",
+    ),
     "synth": (
         "mxcast synth all --target ecp5",
         "mxcast synth e4m3 --liberty cells.lib",

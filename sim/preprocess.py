@@ -20,6 +20,10 @@ LINE = re.compile(r"^(`line \d+ \")(.*)(\" \d)$", re.MULTILINE)
 READING = re.compile(r"^- V3PreShell\.cpp:\d+: +Reading (.*)$", re.MULTILINE)
 SYMBOL = "SYMBOL: "
 """What stands before each word in a trace."""
+NOT_READ = re.compile(r"^- V3PreProc\.cpp:\d+:  DEFINE '\w+' as '' params ''$|/\* ?verilator\b", re.MULTILINE)
+"""What is in a trace and asks about no macro: a macro that the command line defines, and the first word of a comment to
+Verilator. A macro that the text defines is in another line too, as a word that is read.
+"""
 WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 MACRO = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -91,7 +95,7 @@ def traced(
         raise ValueError(f"{', '.join(map(str, files))}: there is no Verilog in it")
     if len(found) < len(files) or SYMBOL not in output:
         raise ToolError("this Verilator does not say which files and macros its preprocessor reads")
-    return Trace(words=frozenset(WORD.findall(output)), files=found)
+    return Trace(words=frozenset(WORD.findall(NOT_READ.sub("", output))), files=found)
 
 
 def _output(

