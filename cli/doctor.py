@@ -36,7 +36,7 @@ def doctor(json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -
     output.table([_row(finding) for finding in findings])
     for finding in findings:
         if finding["fix"] and not finding["required"]:  # the error names the others
-            output.say(f"{finding['tool']}: {finding['fix']}")
+            output.say(f"{finding['tool']} is optional: {finding['fix']}")
     output.document({"ok": not missing, "tools": findings})
     if missing:
         raise ToolMissing(
@@ -48,8 +48,8 @@ def doctor(json: Json = False, quiet: Quiet = False, verbose: Verbose = False) -
 
 
 def _row(finding: Finding) -> Finding:
-    """Of the table, which fits 80 columns."""
-    ok = "yes" if finding["ok"] else "no" if finding["required"] else "no, but optional"
+    """Of the table, which fits 80 columns: a sentence below it names what is optional and missing."""
+    ok = "yes" if finding["ok"] else "no" if finding["required"] else "-"
     return {key: finding[key] for key in ("tool", "for", "version", "needed")} | {"ok": ok}
 
 

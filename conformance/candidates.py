@@ -128,8 +128,12 @@ class Judged:
 def judged(rules: Rules, blocks: Converted, nan_codes_free: bool = False) -> Judged:
     """Bytes and codes beside those of the golden model. Codes under a scale of NaN may be free."""
     expected = golden(rules, blocks.given)
-    why = of(rules).why(rules, blocks.given, expected, blocks.made, nan_codes_free)
-    return Judged(why >= 0, {role: int((array != blocks.made[role]).sum()) for role, array in expected.arrays.items()})
+    if nan_codes_free:
+        differs = of(rules).why(rules, blocks.given, expected, blocks.made, nan_codes_free) >= 0
+    else:
+        differs = expected.differ(blocks.made)
+    words = {role: int(np.count_nonzero(array != blocks.made[role])) for role, array in expected.arrays.items()}
+    return Judged(differs, words)
 
 
 FEW, NEAREST = 10_000, 8

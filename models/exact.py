@@ -36,6 +36,8 @@ from ..spec import (
 __all__ = ["decode", "dequantize_block", "element_value", "quantize_block", "round_element", "shared_exponent"]
 
 TWO = Fraction(2)
+POWERS = [TWO**exponent for exponent in range(-E8M0.bias, 512)]
+"""Values of scales, in increasing order, and of what is above them before it is clamped."""
 
 
 @lru_cache(maxsize=1 << 18)
@@ -144,7 +146,7 @@ SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
 
 def smallest_exponent(ratio: Fraction) -> int:
     """The smallest X of a scale code, -127 or more, with ratio <= 2**X."""
-    return next(x for x in range(-E8M0.bias, 512) if ratio <= TWO**x)
+    return bisect_left(POWERS, ratio) - E8M0.bias
 
 
 def fp32(value: Fraction) -> Fraction:

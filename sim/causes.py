@@ -53,6 +53,18 @@ def causes(
 
     With ``nan_codes_free`` the codes of a block do not matter whose byte is 255, and must be.
     """
+    found = np.full(len(expected), -1, np.int8)
+    rows = np.flatnonzero(expected.differ(actual))
+    if len(rows):
+        sides = (side.rows(rows) for side in (given, expected, actual))
+        found[rows] = _causes(numerics, *sides, nan_codes_free)
+    return found
+
+
+def _causes(
+    numerics: Encode, given: Transactions, expected: Transactions, actual: Transactions, nan_codes_free: bool
+) -> np.ndarray:
+    """The same for blocks that differ."""
     source, element, scale = numerics.source, numerics.block.element, numerics.block.scale
     patterns, scales, codes = given[Role.NUMBERS], expected[Role.SCALE], expected[Role.CODES]
     magnitude = patterns & patterns.dtype.type(source.magnitude_mask)
@@ -60,10 +72,8 @@ def causes(
     wrong_codes = codes != actual[Role.CODES]
     is_nan = (scales == scale.nan_code).all(axis=1) & ~wrong_scale
     if nan_codes_free:
-        wrong_codes = wrong_codes & ~is_nan[:, None]
-    found = np.full(len(patterns), -1, np.int8)
-    if not (wrong_scale.any() or wrong_codes.any()):
-        return found
+        wrong_codes &= ~is_nan[:, None]
+    only_codes = ~wrong_scale & wrong_codes.any(axis=1)
     small_input = (magnitude >> source.man_bits) == 0
     small_element = np.array(
         [element.is_subnormal(code & (element.sign_mask - 1)) for code in range(1 << element.bits)]
@@ -77,8 +87,9 @@ def causes(
         "specials": (magnitude > source.max_code).any(axis=1),
         "byte_255": is_nan,
     }
+    found = np.full(len(patterns), -1, np.int8)
     for number, cause in enumerate(CAUSES):  # later kinds go before earlier ones
-        found[kinds[cause.kind] & (wrong_scale if cause.has_scale else ~wrong_scale & wrong_codes.any(axis=1))] = number
+        found[kinds[cause.kind] & (wrong_scale if cause.has_scale else only_codes)] = number
     return found
 
 

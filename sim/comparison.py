@@ -86,10 +86,11 @@ class Comparison:
 
     def why(self, given: Transactions) -> np.ndarray:
         """(n,) why blocks differ, each for itself; -1 where they do not."""
-        if self.design.has_clock:
-            rows = (given.rows(slice(row, row + 1)) for row in range(len(given)))
-            return np.array([self.causes(one, golden(self.rules, one), self.design(one))[0] for one in rows], np.int8)
-        return self.causes(given, golden(self.rules, given), self.design(given))
+        if self.design.has_clock and len(given):
+            made = Transactions.joined([self.design(given.rows(slice(row, row + 1))) for row in range(len(given))])
+        else:
+            made = self.design(given)
+        return self.causes(given, golden(self.rules, given), made)
 
     def run(self, *, exhaustive: bool, blocks: int, progress: Callable[[int], None]) -> None:
         """Compare on directed and ``blocks`` random blocks, and on a sweep over all inputs or a share of it."""

@@ -223,8 +223,10 @@ class FloatFormat:
             return Number(negative, Fraction(0), "inf" if magnitude == self.inf_code else "nan")
         field, fraction = divmod(magnitude, 1 << self.man_bits)
         is_subnormal = self.subnormals and field == 0
-        significand = Fraction(fraction, 1 << self.man_bits) + (not is_subnormal)
-        return Number(negative, significand * Fraction(2) ** (field + is_subnormal - self.bias))
+        significand = fraction + (0 if is_subnormal else 1 << self.man_bits)
+        place = field + is_subnormal - self.bias - self.man_bits  # the exponent of its last bit
+        value = Fraction(significand << place) if place >= 0 else Fraction(significand, 1 << -place)
+        return Number(negative, value)
 
     def signed_code(self, magnitude: int, negative: bool) -> int:
         """The code of this magnitude and sign. Raises ValueError for a sign that the format has not."""

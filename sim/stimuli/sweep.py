@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,15 +44,17 @@ def _sweeps(numerics: Encode) -> list[_Sweep]:
     ]
 
 
-def _sweep_blocks(sweep: _Sweep, numerics: Encode, first: int, count: int) -> np.ndarray:
-    f, after = Source(numerics), (first + count) * sweep.lanes
-    index = np.arange(first * sweep.lanes, after, dtype=np.int64)
-    if after > sweep.patterns:
+def _sweep_blocks(sweep: _Sweep, numerics: Encode, starts: Sequence[int], run: int) -> np.ndarray:
+    """Runs of consecutive blocks of a sweep, one from each start."""
+    f = Source(numerics)
+    first = np.asarray(starts, np.int64)[:, None] * sweep.lanes
+    index = first + np.arange(run * sweep.lanes, dtype=np.int64)
+    if (max(starts) + run) * sweep.lanes > sweep.patterns:
         index %= sweep.patterns  # the last block is completed from the beginning
-    patterns = index.astype(f.dtype).reshape(count, sweep.lanes)
+    patterns = index.astype(f.dtype).reshape(-1, sweep.lanes)
     if sweep.anchor is None:
         return patterns
-    blocks = np.empty((count, numerics.block_size), f.dtype)
+    blocks = np.empty((len(patterns), numerics.block_size), f.dtype)
     blocks[:, 0] = f.pattern(sweep.anchor, 0)
     signs, lowest = patterns << f.dtype.type(f.source.bits - 1), f.pattern(max(sweep.anchor - depth(numerics), 0), 0)
     patterns >>= f.dtype.type(1)
@@ -75,7 +77,7 @@ def exhaustive_blocks(numerics: Encode, done: int = 0) -> Iterator[np.ndarray]:
         first, done = min(done, sweep.blocks), max(done - sweep.blocks, 0)
         while first < sweep.blocks:
             after = min((first // STRATUM + 1) * STRATUM, sweep.blocks)
-            yield _sweep_blocks(sweep, numerics, first, after - first)
+            yield _sweep_blocks(sweep, numerics, [first], after - first)
             first = after
 
 
@@ -93,4 +95,4 @@ def stratified_blocks(numerics: Encode, seed: int, share: int = 64) -> Iterator[
         starts = [min(start, sweep.blocks - run) for start in starts]
         few = max(STRATUM // run, 1)
         for group in range(0, len(starts), few):
-            yield np.concatenate([_sweep_blocks(sweep, numerics, start, run) for start in starts[group : group + few]])
+            yield _sweep_blocks(sweep, numerics, starts[group : group + few], run)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mxcast.cli.options import request
+from mxcast.host.errors import ToolMissing
 from mxcast.models import quantize
 from mxcast.spec import BLOCKS, OTHER_BLOCKS, PROFILES, RULES, SOURCES, block_format, is_two_level
 from mxcast.spec.names import named_blocks
@@ -203,6 +204,7 @@ def test_the_broken_pipe_of_a_tool_is_no_reason_for_silence(monkeypatch):
 
 
 def test_doctor(passes, fails, monkeypatch):
+    monkeypatch.setattr("mxcast.sim.tools.icarus_version", lambda: "11.0")
     found = json.loads(passes("doctor", "--json"))
     tools = {row["tool"]: row for row in found["tools"]}
     assert found["ok"] and tools["verilator"]["ok"]
@@ -217,10 +219,20 @@ def test_doctor(passes, fails, monkeypatch):
 def test_doctor_refuses_old_versions(fails, monkeypatch):
     from mxcast.cli import doctor
 
+    monkeypatch.setattr("mxcast.sim.tools.icarus_version", lambda: "11.0")
     true_version = doctor.version
     monkeypatch.setattr(doctor, "version", lambda name: "2.0.1" if name == "cocotb" else true_version(name))
     monkeypatch.setattr("mxcast.cli.doctor.Output.table", lambda *_: None)
     assert "cocotb is too old or too new: pip install '.[sim]' in a checkout of mxcast" in fails(3, "doctor")
+
+
+def test_doctor_says_how_to_get_what_is_optional(passes, monkeypatch):
+    def missing():
+        raise ToolMissing("Icarus Verilog is missing: apt-get install iverilog")
+
+    monkeypatch.setattr("mxcast.sim.tools.icarus_version", missing)
+    text = passes("doctor")
+    assert "iverilog is optional: apt-get install iverilog" in text and "all required tools are here" in text
 
 
 @pytest.mark.parametrize(

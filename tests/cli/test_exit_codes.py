@@ -147,6 +147,7 @@ def test_a_compiler_that_is_too_old_or_none_is_3(script, sentence, compiler, fai
         fails(3, "verify", *SMALL)
         == f"the C++ compiler {path}, which the variable CXX names, {sentence}: apt-get install g++ make"
     )
+    monkeypatch.setattr("mxcast.sim.tools.icarus_version", lambda: "11.0")
     monkeypatch.setattr("mxcast.cli.doctor.Output.table", lambda *_: None)
     assert "apt-get install g++ make" in fails(3, "doctor")
 
