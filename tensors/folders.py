@@ -44,7 +44,7 @@ class Checkpoint:
         if not isinstance(found, dict) or not found:
             raise ValueError(f"{path} has no weight_map")
         for name, shard in found.items():
-            if not isinstance(shard, str) or Path(shard).name != shard or not shard.endswith(".safetensors"):
+            if not isinstance(shard, str) or not _is_name(shard) or not shard.endswith(".safetensors"):
                 raise ValueError(f"{path} has {excerpt(shard)} for the shard of {excerpt(name)}")
         return found
 
@@ -52,3 +52,16 @@ class Checkpoint:
     def is_ours(self) -> bool:
         """Has `quantize_checkpoint` written it, without the layout of a library?"""
         return any(KEY in contents.metadata for contents in self.shards.values())
+
+
+MOST_NAME = 255
+"""Bytes of the name of a file."""
+
+
+def _is_name(text: str) -> bool:
+    """Can a file in a folder have this name?"""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return False
+    return Path(text).name == text and "\0" not in text and size <= MOST_NAME

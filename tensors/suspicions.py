@@ -183,9 +183,16 @@ def _sign_bit(judged: Judged) -> Iterator[Suspicion]:
 
 def _tensor_scale(judged: Judged) -> Iterator[Suspicion]:
     part, g, amax = judged.layout.tensor_scale, judged.stored.tensor_scale, judged.amax
-    if part is None or not judged.tally.largest:
+    if part is None:
         return
     name = part.of(judged.name)
+    matrices = judged.stored.shape[0]
+    if g is not None and (count := judged.stored.tensor_scales) not in (1, matrices):
+        sentence = f"there are {count} tensor scales in {name!r}, for {matrices} matrices"
+        yield judged.suspicion(Kind.TENSOR_SCALE, sentence, {"tensor scales": count})
+        return
+    if not judged.tally.largest:
+        return
     if g is None:
         if not _is_plausible(amax):
             yield judged.suspicion(
@@ -193,11 +200,6 @@ def _tensor_scale(judged: Judged) -> Iterator[Suspicion]:
                 f"there is no tensor scale {name!r}, and without one the largest magnitude is {amax:.4g}",
                 {"amax": amax},
             )
-        return
-    matrices = judged.stored.shape[0]
-    if (count := judged.stored.tensor_scales) not in (1, matrices):
-        sentence = f"there are {count} tensor scales in {name!r}, for {matrices} matrices"
-        yield judged.suspicion(Kind.TENSOR_SCALE, sentence, {"tensor scales": count})
         return
     if (wrong := g[~(np.isfinite(g) & (g > 0))]).size:
         yield judged.suspicion(Kind.TENSOR_SCALE, f"a tensor scale in {name!r} is {wrong[0]}", {})
