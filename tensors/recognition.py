@@ -151,7 +151,8 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
             if tensor:
                 found[array] = replace(tensor, may_be_plain=candidates is joined and stored_as is None)
     if stored_as is not None and not found:
-        raise ValueError(f"{path} has no tensors in the layout {stored_as}")
+        why = next((f": {sentence}" for _, sentence in strays(contents, (), path.suffix, stored_as)), "")
+        raise ValueError(f"{path} has no tensors in the layout {stored_as}{why}")
     order = {array: place for place, array in enumerate(contents.tensors)}
     return [found[array] for array in sorted(found, key=order.__getitem__)]
 

@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 from mxcast.models import dequantize, pack, quantize
 from mxcast.spec import layout_named
 from mxcast.spec.names import block_format
-from mxcast.tensors import checkpoints, model_config
+from mxcast.tensors import checkpoints, model_config, shard_jobs
 from mxcast.tensors.containers import read
 from mxcast.tensors.files import quantize_file
 from mxcast.tensors.repacking import repack_file
@@ -254,6 +254,18 @@ def test_two_configurations_that_do_not_agree(model, fails, passes, tmp_path):
     (there / "config.json").write_text('{"quantization_config": {"quant_method": "fp8"}}')
     passes("convert", there, tmp_path / "own", "--from", "modelopt", "-f", "e4m3", "--layout", "modelopt")
     assert content(tmp_path / "own").keys() == content(there).keys() | {"hf_quant_config.json"}
+
+
+def test_a_full_disk_has_the_name_of_the_shard(model, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copyfileobj", full)
+    (tmp_path / "q").mkdir()
+    shard = "model-00001-of-00002.safetensors"
+    job = shard_jobs.Job(source=str(model), target=str(tmp_path / "q"), shard=shard, verb="copy", options={})
+    said = json.loads(shard_jobs.answered(json.dumps(job.to_dict())))
+    assert said == {"error": f"{tmp_path / 'q' / shard}: No space left on device"}
 
 
 def test_what_is_left_out_is_told(model, passes, tmp_path):
