@@ -158,7 +158,7 @@ def inspect_file(
     ]
     found_wrong += [
         Suspicion(kind=Kind.CONTRADICTION, tensor=array, sentence=sentence, figures={})
-        for array, sentence in strays(contents, found, path.suffix, stored_as)
+        for array, sentence in strays(path, contents, found, stored_as)
     ]
     found_wrong += [suspicion for one in judged for suspicion in suspicions(one)]
     found_wrong += [*suspicions_of_code_order(judged, others), *_of_fused_layers(judged)]

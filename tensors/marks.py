@@ -15,7 +15,7 @@ from ..spec.layouts import Layout, Part
 from . import model_config
 from .stored import Contents
 
-__all__ = ["COMFY", "MARKS", "Mark", "Marks", "of_configuration"]
+__all__ = ["COMFY", "MARKS", "Mark", "Marks", "beside", "of_configuration"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,13 +79,19 @@ def _json(name: str, text: str) -> dict[str, Any]:
     return about
 
 
-def of_configuration(path: Path) -> Marks:
-    """The configuration of a model in the folder of a file; a quantization that is not known here says nothing."""
+def beside(path: Path) -> Layout | None:
+    """The layout that the configuration of a model in the folder of a file speaks of; None for a quantization that is
+    not known here.
+    """
     try:
-        said = model_config.stored_as(path.parent)
+        return model_config.stored_as(path.parent)
     except ValueError:
-        said = None
-    if said is None:
+        return None
+
+
+def of_configuration(path: Path) -> Marks:
+    """What the configuration beside a file says."""
+    if (said := beside(path)) is None:
         return lambda contents, name: None
     mark = Mark(
         text=f"the configuration beside the file says {said.dialect}",

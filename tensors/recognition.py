@@ -17,6 +17,7 @@ from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode
 from ..spec.catalogue import known_name
 from ..spec.layouts import Layout, Packing, Part, ScaleOrder
 from .containers import Contents, Stored
+from .folders import shards_beside
 from .marks import COMFY, MARKS, Marks, of_configuration
 from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
 from .native import NATIVE, native_layouts
@@ -151,7 +152,7 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
             if tensor:
                 found[array] = replace(tensor, may_be_plain=candidates is joined and stored_as is None)
     if stored_as is not None and not found:
-        why = next((f": {sentence}" for _, sentence in strays(contents, (), path.suffix, stored_as)), "")
+        why = next((f": {sentence}" for _, sentence in strays(path, contents, (), stored_as)), "")
         raise ValueError(f"{path} has no tensors in the layout {stored_as}{why}")
     order = {array: place for place, array in enumerate(contents.tensors)}
     return [found[array] for array in sorted(found, key=order.__getitem__)]
@@ -182,14 +183,18 @@ def _own(path: Path, contents: Contents) -> Iterator[Recognised]:
 
 
 def strays(
-    contents: Contents, found: Sequence[Recognised], suffix: str, stored_as: str | None
+    path: Path, contents: Contents, found: Sequence[Recognised], stored_as: str | None
 ) -> Iterator[tuple[str, str]]:
-    """The arrays that have the name of codes and belong to no tensor that was found, each with what is wrong."""
-    if KEY in contents.metadata or suffix in NATIVE:
+    """The arrays that have the name of codes and belong to no tensor that was found, each with what is wrong. Scales
+    of a shard may be in another one.
+    """
+    if KEY in contents.metadata or path.suffix in NATIVE:
         return
+    elsewhere = shards_beside(path).keys() - contents.tensors.keys()
     taken = {array for tensor in found for array in tensor.arrays}
+    layouts = _chosen(stored_as)
     for array in contents.tensors:
-        if array not in taken and (sentence := stray_of(contents.tensors, array, _chosen(stored_as))):
+        if array not in taken and (sentence := stray_of(contents.tensors, array, layouts, elsewhere)):
             yield array, sentence
 
 

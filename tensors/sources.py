@@ -20,7 +20,7 @@ from ..spec.layouts import Layout, Part, ScaleOrder
 from ..spec.names import block_format
 from .containers import Contents, Stored, read
 from .files import asked_for
-from .marks import MARKS
+from .marks import MARKS, beside
 from .metadata import KEY, about, part_names, stored_parts
 from .native import NATIVE, native_layouts
 from .remarks import is_mark, shape_before
@@ -260,7 +260,17 @@ class QuantizedSource:
         self.copied = {name: stored for name, stored in self.copied.items() if name in arrays}
 
     def _check_marks(self) -> None:
-        """Raise ValueError for a tensor of which its library says in the file that it has another layout."""
+        """Raise ValueError for a tensor of which its library says in the file that it has another layout, or the
+        configuration beside the file, where arrays of both have these names.
+        """
+        said = None if self.path.is_dir() else beside(self.path)
+        for layout in {layout.name: layout for layout in self.layouts.values()}.values():
+            same = said and [part.name for part in said.parts] == [part.name for part in layout.parts]
+            if said and same and said.reading != layout.reading:
+                raise ValueError(
+                    f"the configuration beside {self.path} speaks of the layout {said.name}, and the command of "
+                    f"{layout.name}"
+                )
         for name in self.names:
             layout = self.layouts[name]
             with self.naming(name):

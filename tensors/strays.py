@@ -4,7 +4,7 @@ is of another dtype or shape. Left alone they would be taken for arrays that are
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..spec.layouts import Layout
 from .stored import Stored
@@ -28,14 +28,20 @@ def has_dtypes(tensors: Mapping[str, Stored], array: str, layouts: Sequence[Layo
     return False
 
 
-def stray_of(tensors: Mapping[str, Stored], array: str, layouts: Sequence[Layout]) -> str:
-    """What is wrong with an array that belongs to no tensor of these layouts, as a sentence; empty where nothing is."""
+def stray_of(
+    tensors: Mapping[str, Stored], array: str, layouts: Sequence[Layout], elsewhere: Collection[str] = ()
+) -> str:
+    """What is wrong with an array that belongs to no tensor of these layouts, as a sentence; empty where nothing is, or
+    its scales are elsewhere.
+    """
     for layout in layouts:
         name = layout.codes.tensor_of(array)
         if layout.scales is None or layout.codes.name == "{name}" or name is None:
             continue  # any array may have the name
         codes, scales = tensors[array], layout.scales.of(name)
         there = tensors.get(scales)
+        if scales in elsewhere:
+            return ""
         if there is None and codes.dtype == layout.codes.dtype:
             return f"{array!r} has the name of codes of the layout {layout.dialect}, and there is no {scales!r}"
         is_ours = codes.dtype == layout.codes.dtype and layout.dialect not in SHARED

@@ -92,6 +92,18 @@ def test_another_quantization_of_the_same_names(tmp_path, passes):
     assert f"copied unchanged: {BAD}_packed, {BAD}_scale" in text
 
 
+def test_scales_in_another_shard(tmp_path):
+    """An index says so; without one, or for another file, they are missing."""
+    path = made(tmp_path / "a.safetensors", "gpt_oss", without)
+    placed = dict.fromkeys(read(path).tensors, "a.safetensors") | {f"{BAD}_scales": "b.safetensors"}
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": placed}))
+    assert not inspect_file(path).suspicions
+    for text in ("[", json.dumps({"weight_map": {f"{BAD}_scales": "b.safetensors"}})):
+        index.write_text(text)
+        assert len(inspect_file(path).suspicions) == 1
+
+
 def unchanged(arrays, codes, scales):
     pass
 
@@ -118,6 +130,26 @@ def test_metadata_of_torchao_against_the_command(tmp_path, fails, passes):
     assert not (tmp_path / "b.safetensors").exists()
     path = made(tmp_path / "a.safetensors", "torchao_swizzled", unchanged, about(is_swizzled=True))
     passes("dequantize", path, tmp_path / "b.safetensors", *own)
+
+
+def test_the_configuration_beside_a_file(tmp_path, passes, fails):
+    """It is heard where both layouts have arrays of these names; else it may be of another file."""
+    from safetensors.numpy import save_file
+
+    save_file({"up.weight": X}, tmp_path / "x.safetensors")
+    rules = ["-f", "nvfp4", "--profile", "nvfp4_ao", "--layout", "modelopt"]
+    path = tmp_path / "a.safetensors"
+    passes("quantize", tmp_path / "x.safetensors", path, *rules)
+    section = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
+    (tmp_path / "config.json").write_text(json.dumps({"quantization_config": section}))
+    arguments = "dequantize", path, tmp_path / "b.safetensors", "-f", "nvfp4"
+    sentence = fails(2, *arguments, "--from", "comfy")
+    assert sentence == (
+        f"the configuration beside {path} speaks of the layout modelopt:nvfp4, and the command of comfy:nvfp4"
+    )
+    passes(*arguments, "--from", "modelopt")
+    made(path, "gpt_oss", unchanged)
+    passes("dequantize", path, tmp_path / "b.safetensors", "--from", "gpt_oss")
 
 
 def test_the_mark_of_comfy_against_the_command(tmp_path, passes, fails):
