@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -132,7 +133,29 @@ def measured(model: Path) -> dict[str, object]:
                 profile = PROFILES[layouts[name].convention][0]
                 count, kinds = suspected(tensors, layouts[name], profile, made, path)
                 mistakes.append({"mistake": mistake, "layout": name, "tensors": count, "told": kinds[kind]})
+        for axis in (1, 0):
+            count, kinds = suspected(pairs(model, axis), layouts[IN_LAYOUT], "ocp", right, path)
+            if axis:
+                rights.append({"layout": IN_LAYOUT, "profile": "ocp", "tensors": count, "suspicions": dict(kinds)})
+            else:
+                row = {"mistake": GATE_AND_UP, "layout": IN_LAYOUT, "tensors": count, "told": kinds["gate_and_up"]}
+                mistakes.append(row)
     return {"model": "all-MiniLM-L6-v2", "right": rights, "mistakes": mistakes}
+
+
+GATE_AND_UP = "gate and up one after the other"
+IN_LAYOUT = "gpt_oss:mxfp4_e2m1"
+
+
+def pairs(model: Path, axis: int) -> dict[str, np.ndarray]:
+    """Experts of gpt-oss, of two hidden layers of a model each, one for gate and one for up: in the rows in turn (axis
+    1), or one after the other (axis 0).
+    """
+    hidden = [x for name, x in load_file(model).items() if name.endswith("intermediate.dense.weight")]
+    return {
+        f"layers.{number}.mlp.experts.gate_up_proj": np.stack(pair, axis=axis).reshape(1, -1, pair[0].shape[-1])
+        for number, pair in enumerate(permutations(hidden, 2))
+    }
 
 
 def _tensors(model: Path) -> Iterator[tuple[str, np.ndarray]]:
@@ -147,8 +170,9 @@ def rendered(page: str, record: dict) -> str:
     files, wrong = len(record["right"]), sum(bool(row["suspicions"]) for row in record["right"])
     count = record["right"][0]["tensors"]
     said = (
-        f"Measured on the {count} matrices of {record['model']}, all in one file, with their other tensors (`python "
-        f"bench/suspicions.py`). Of {files} right files, one for each layout and profile, {wrong or 'none'} "
+        f"Measured on the {count} matrices of {record['model']}, all in one file, with their other tensors; and on "
+        f"pairs of six of them as gate and up (`python bench/suspicions.py`). Of {files} right files, one for each "
+        f"layout and profile and one of pairs, {wrong or 'none'} "
         f"{'has' if wrong <= 1 else 'have'} a suspicion.\n\n"
     )
     return filled(page, {"suspicions": said + table(["mistake", "layout", "tensors that are told"], rows, texts=2)})

@@ -386,6 +386,8 @@ def _told_of_shards(report: ConvertedCheckpoint, output: Output) -> None:
             for name, shard in report.shards.items()
         ]
     )
+    if report.left_out:
+        output.say(f"left out: {', '.join(map(one_line, report.left_out))}")
     output.say(f"wrote {report.path}")
     output.document(report.to_dict())
 

@@ -32,6 +32,7 @@ __all__ = [
     "Waiting",
     "claimed",
     "locked",
+    "named",
     "parsed_json",
     "read_toml",
     "regular",
@@ -102,7 +103,7 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if final.exists() and not final.is_file():
         raise ValueError(f"{path} exists and is no regular file")
-    with _named(path):
+    with named(path):
         name = final.name if len(os.fsencode(final.name)) <= 200 else sha256(final.name)[:32]
         _remove_abandoned(final.parent)
         with uninterrupted():
@@ -121,14 +122,18 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def _named(path: Path | str) -> Iterator[None]:
-    """Make errors of the system name ``path`` and not a temporary file."""
+def named(path: Path | str) -> Iterator[None]:
+    """Make errors of the system name ``path`` and not a temporary file, nor one in a temporary folder."""
     try:
         yield
     except OSError as error:
-        if error.strerror and (error.filename is None or str(error.filename).endswith(PART)):
+        if error.strerror and (error.filename is None or _is_temporary(str(error.filename))):
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def _is_temporary(path: str) -> bool:
+    return any(part.endswith(f".{PART}") for part in Path(path).parts)
 
 
 def _new_file(folder: Path, name: str) -> tuple[Path, int]:

@@ -183,6 +183,13 @@ class Layout:
         return tuple(part.of(tensor) for part in self.parts)
 
     @property
+    def reading(self) -> tuple[object, ...]:
+        """What decides which numbers are read from arrays that it fits: layouts with the same one read the same."""
+        names = tuple(part.name for part in self.parts)
+        how = self.packing, self.place, self.order, self.axis, self.is_transposed, self.scale_byte
+        return names, self.block_format, *how
+
+    @property
     def width(self) -> int:
         """Elements of a block."""
         return self.block_format.shape[-1]

@@ -25,7 +25,7 @@ from .experts import Experts, has_experts
 from .files import asked_for, quantizable
 from .folders import INDEX, Checkpoint
 from .metadata import KEY, about
-from .model_config import CONFIG, HF_QUANT_CONFIG, configured, stored_as
+from .model_config import CONFIG, HF_QUANT_CONFIG, UnknownQuantization, configured, stored_as
 from .shard_jobs import Job, Run
 from .sources import QuantizedSource
 
@@ -40,17 +40,19 @@ Progress = Callable[[int, int], None] | None
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertedCheckpoint:
-    """The outcome: what became of each shard, as `QuantizedFile` and `RepackedFile` say it, and the names of those that
-    an earlier command had finished.
+    """The outcome: what became of each shard, as `QuantizedFile` and `RepackedFile` say it, the names of those that an
+    earlier command had finished, and of what is in the folder of the model and not in the new one.
     """
 
     path: Path
     layout: str | None
     shards: dict[str, dict]
     kept: tuple[str, ...]
+    left_out: tuple[str, ...]
 
     def to_dict(self) -> dict:
-        return {"path": str(self.path), "layout": self.layout, "shards": self.shards, "kept": self.kept}
+        names = {"kept": self.kept, "left_out": self.left_out}
+        return {"path": str(self.path), "layout": self.layout, "shards": self.shards, **names}
 
 
 def quantize_checkpoint(
@@ -146,13 +148,24 @@ def _where(how: Experts | None, names: Sequence[str]) -> str | None:
 
 def _layout_of(opened: Checkpoint, asked: str | None, format: str | BlockFormat | None) -> Layout:
     """The layout that the command or the configuration says. Raises ValueError where they say none, or not the same."""
-    said = stored_as(opened.folder)
     block = None if format is None else block_format(format)
     if asked is None:
-        if said is None:
+        if (said := stored_as(opened.folder)) is None:
             raise ValueError(f"{opened.folder} was not written by mxcast quantize: its layout must be given")
-        return said if block is None else layout_named(said.dialect, block)
-    return layout_named(asked, said.block_format if block is None and said and said.dialect == asked else block)
+    else:
+        try:
+            said = stored_as(opened.folder)
+        except UnknownQuantization:
+            said = None  # of a dialect that no configuration here speaks of
+    if said is None or (asked is None and block is None):
+        return said or layout_named(str(asked), block)
+    dialect = asked or said.dialect
+    found = layout_named(dialect, said.block_format if block is None and dialect == said.dialect else block)
+    if found.reading != said.reading:
+        raise ValueError(
+            f"the configuration of {opened.folder} speaks of the layout {said.name}, and the command of {found.name}"
+        )
+    return found
 
 
 def _of_ours(
@@ -209,7 +222,8 @@ def _made(
     with claimed(target):
         stamps = _stamps(opened)
         names = {job.shard: record / f"{sha256(json.dumps(job.to_dict()), *stamps)[:32]}.json" for job in jobs}
-        done = {shard: json.loads(path.read_text()) for shard, path in names.items() if path.exists()}
+        ended = {shard: path for shard, path in names.items() if path.exists() and (target / shard).exists()}
+        done = {shard: json.loads(path.read_text()) for shard, path in ended.items()}
         kept = tuple(done)
         waiting = [job for job in jobs if job.shard not in done]
         record.mkdir(exist_ok=True)
@@ -218,7 +232,7 @@ def _made(
             done[job.shard] = report
             if progress:
                 progress(len(done), len(jobs))
-        _copy_others(opened.folder, target)
+        left_out = _copy_others(opened, target)
         for name, document in documents.items():
             if document:
                 write_whole(target / name, json.dumps(document, indent=2) + "\n")
@@ -226,7 +240,8 @@ def _made(
             write_whole(target / INDEX, json.dumps(_index(target, opened), indent=2) + "\n")
         shutil.rmtree(record)
     reports = {shard: done[shard] for shard in sorted(done)}
-    return ConvertedCheckpoint(path=target, layout=layout.dialect if layout else None, shards=reports, kept=kept)
+    dialect = layout.dialect if layout else None
+    return ConvertedCheckpoint(path=target, layout=dialect, shards=reports, kept=kept, left_out=left_out)
 
 
 def _stamps(opened: Checkpoint) -> list[str]:
@@ -235,12 +250,18 @@ def _stamps(opened: Checkpoint) -> list[str]:
     return [f"{shard} {state.st_size} {state.st_mtime_ns}" for shard, state in states]
 
 
-def _copy_others(source: Path, target: Path) -> None:
-    """Copy what is beside the weights: vocabularies, licences and the like."""
-    for path in sorted(source.iterdir()):
-        if path.is_file() and path.suffix not in WEIGHTS and path.name not in (INDEX, CONFIG, HF_QUANT_CONFIG):
-            with replaced(target / path.name) as file, open(path, "rb") as original:
-                shutil.copyfileobj(original, file)
+def _copy_others(opened: Checkpoint, target: Path) -> tuple[str, ...]:
+    """Copy what is beside the weights: vocabularies, licences and the like. Gives the names of what is not copied."""
+    made, left_out = {INDEX, CONFIG, HF_QUANT_CONFIG, *opened.shards}, []
+    for path in sorted(opened.folder.iterdir()):
+        if path.name in made or (path.is_dir() and path.resolve() == target.resolve()):
+            continue
+        if not path.is_file() or path.suffix in WEIGHTS:
+            left_out.append(path.name + "/" * path.is_dir())
+            continue
+        with replaced(target / path.name) as file, open(path, "rb") as original:
+            shutil.copyfileobj(original, file)
+    return tuple(left_out)
 
 
 def _index(target: Path, opened: Checkpoint) -> dict[str, object]:

@@ -9,7 +9,7 @@ from ..spec.catalogue import excerpt
 from .containers import Contents, read
 from .metadata import KEY
 
-__all__ = ["INDEX", "Checkpoint"]
+__all__ = ["INDEX", "Checkpoint", "shards_beside"]
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 
@@ -22,7 +22,7 @@ class Checkpoint:
         self.folder, self.has_index = folder, (folder / INDEX).exists()
         self.arrays: dict[str, list[str]] = {}
         """Names of the tensors of each shard."""
-        for name, shard in (self._index() if self.has_index else {}).items():
+        for name, shard in (_index(folder / INDEX) if self.has_index else {}).items():
             self.arrays.setdefault(shard, []).append(name)
         if not self.arrays and not (folder / SINGLE).exists():
             raise ValueError(f"{folder} has no {INDEX}, and no {SINGLE}")
@@ -34,21 +34,45 @@ class Checkpoint:
         tensors = {name: one for contents in self.shards.values() for name, one in contents.tensors.items()}
         self.contents = Contents(tensors=tensors)
 
-    def _index(self) -> dict[str, str]:
-        path = self.folder / INDEX
-        try:
-            index = parsed_json(path.read_text())
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path} is not JSON: {error}") from None
-        found = index.get("weight_map") if isinstance(index, dict) else None
-        if not isinstance(found, dict) or not found:
-            raise ValueError(f"{path} has no weight_map")
-        for name, shard in found.items():
-            if not isinstance(shard, str) or Path(shard).name != shard or not shard.endswith(".safetensors"):
-                raise ValueError(f"{path} has {excerpt(shard)} for the shard of {excerpt(name)}")
-        return found
-
     @property
     def is_ours(self) -> bool:
         """Has `quantize_checkpoint` written it, without the layout of a library?"""
         return any(KEY in contents.metadata for contents in self.shards.values())
+
+
+def shards_beside(path: Path) -> dict[str, str]:
+    """The shards of all tensors of a model, by the index in the folder of one of them; nothing for a file that is none,
+    and for an index that is damaged.
+    """
+    try:
+        shards = _index(path.parent / INDEX)
+    except (ValueError, OSError):
+        return {}
+    return shards if path.name in shards.values() else {}
+
+
+def _index(path: Path) -> dict[str, str]:
+    try:
+        index = parsed_json(path.read_text())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON: {error}") from None
+    found = index.get("weight_map") if isinstance(index, dict) else None
+    if not isinstance(found, dict) or not found:
+        raise ValueError(f"{path} has no weight_map")
+    for name, shard in found.items():
+        if not isinstance(shard, str) or not _is_name(shard) or not shard.endswith(".safetensors"):
+            raise ValueError(f"{path} has {excerpt(shard)} for the shard of {excerpt(name)}")
+    return found
+
+
+MOST_NAME = 255
+"""Bytes of the name of a file."""
+
+
+def _is_name(text: str) -> bool:
+    """Can a file in a folder have this name?"""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return False
+    return Path(text).name == text and "\0" not in text and size <= MOST_NAME

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import mmap
+import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -136,6 +137,8 @@ def read_gguf(path: Path) -> Contents:
     Raises ValueError for a damaged file, and for types that are not known here.
     """
     with whole(path), open(path, "rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            raise ValueError("it is empty")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         data = np.frombuffer(mapped, np.uint8)
         reader = _Reader(data)
@@ -221,14 +224,14 @@ def gguf_header(layout: Header, metadata: Mapping[str, str]) -> tuple[bytes, int
             _, count, of_block = TYPES[dtype]
             shape = (*shape[:-1], shape[-1] // of_block * count)
         if dtype not in TYPES:
-            raise ValueError(f"tensor {name!r} is {dtype}, which a .gguf file cannot hold")
+            raise ValueError(f"tensor {excerpt(name)} is {dtype}, which a .gguf file cannot hold")
         if len(shape) > MOST_AXES or len(_text(name)) > 8 + MOST_NAME:
             raise ValueError(
-                f"tensor {name!r} has {len(shape)} axes and a name of {len(_text(name)) - 8} bytes, and a .gguf file "
-                f"has {MOST_AXES} and {MOST_NAME} at most"
+                f"tensor {excerpt(name)} has {len(shape)} axes and a name of {len(_text(name)) - 8} bytes, and a .gguf "
+                f"file has {MOST_AXES} and {MOST_NAME} at most"
             )
         if _size(name, dtype, shape) != size:
-            raise ValueError(f"tensor {name!r} of shape {shape} has other than {size} bytes as {dtype}")
+            raise ValueError(f"tensor {excerpt(name)} of shape {shape} has other than {size} bytes as {dtype}")
         parts.append(_text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], TYPES[dtype][0], offset))
         offset += size + -size % alignment
     header = b"".join(parts)

@@ -12,7 +12,7 @@ import numpy as np
 from .code_order import suspicions_of_code_order
 from .containers import read
 from .portions import StoredBlocks
-from .recognition import Reading, Recognised, recognised
+from .recognition import Reading, Recognised, recognised, strays
 from .suspicions import Judged, Kind, Suspicion, suspicions
 from .tally import Tally, tallied
 
@@ -155,6 +155,10 @@ def inspect_file(
         Suspicion(kind=Kind.CONTRADICTION, tensor=tensor.name, sentence=tensor.contradiction, figures={})
         for tensor in found
         if tensor.contradiction
+    ]
+    found_wrong += [
+        Suspicion(kind=Kind.CONTRADICTION, tensor=array, sentence=sentence, figures={})
+        for array, sentence in strays(path, contents, found, stored_as)
     ]
     found_wrong += [suspicion for one in judged for suspicion in suspicions(one)]
     found_wrong += [*suspicions_of_code_order(judged, others), *_of_fused_layers(judged)]

@@ -17,7 +17,7 @@ from ..spec import LAYOUTS
 from ..spec.catalogue import excerpt
 from ..spec.layouts import Layout
 
-__all__ = ["CONFIG", "HF_QUANT_CONFIG", "configured", "stored_as"]
+__all__ = ["CONFIG", "HF_QUANT_CONFIG", "UnknownQuantization", "configured", "stored_as"]
 
 CONFIG, HF_QUANT_CONFIG = "config.json", "hf_quant_config.json"
 SECTION = "quantization_config"
@@ -36,26 +36,34 @@ QUARK = {"fp4": "mxfp4_e2m1", "fp6_e3m2": "mxfp6_e3m2", "fp6_e2m3": "mxfp6_e2m3"
 """Block formats by the ``dtype`` of weights in AMD Quark."""
 
 
+class UnknownQuantization(ValueError):
+    """A configuration speaks of a quantization that is not known here."""
+
+
 def stored_as(folder: Path) -> Layout | None:
     """The layout that the configuration of a model speaks of, if it speaks of one.
 
-    Raises ValueError for one that is damaged, and for a quantization that no layout here is.
+    Raises ValueError for one that is damaged, for a quantization that no layout here is, and where two documents do not
+    agree.
     """
-    modelopt = _document(folder / HF_QUANT_CONFIG).get("quantization")
+    of_modelopt = folder / HF_QUANT_CONFIG
     section = _document(folder / CONFIG).get(SECTION)
-    path = folder / CONFIG
-    if section is None and modelopt is not None:
-        section, path = (
-            {"quant_method": "modelopt"} | _object(folder / HF_QUANT_CONFIG, modelopt),
-            folder / HF_QUANT_CONFIG,
-        )
+    first = None if section is None else _said(folder / CONFIG, _object(folder / CONFIG, section))
+    section = _document(of_modelopt).get("quantization")
     if section is None:
-        return None
-    section = _object(path, section)
+        return first
+    second = _said(of_modelopt, {"quant_method": "modelopt"} | _object(of_modelopt, section))
+    if first is not None and first != second:
+        raise ValueError(f"{folder / CONFIG} speaks of the layout {first.name}, and {HF_QUANT_CONFIG} of {second.name}")
+    return second
+
+
+def _said(path: Path, section: Document) -> Layout:
+    """The layout that a section speaks of. Raises ValueError for one that is not known here."""
     method = section.get("quant_method")
     dialect, found = READERS[method](section) if isinstance(method, str) and method in READERS else (None, method)
     if dialect is None or found not in LAYOUTS[dialect]:
-        raise ValueError(f"{path} speaks of a quantization that is not known here: {excerpt(found)}")
+        raise UnknownQuantization(f"{path} speaks of a quantization that is not known here: {excerpt(found)}")
     return LAYOUTS[dialect][found]
 
 

@@ -71,6 +71,8 @@ def read_onnx(path: Path) -> Contents:
             raise
         except Exception as error:  # those of Protocol Buffers and of the checker derive from nothing else
             raise ValueError(error) from None
+        if not model.HasField("graph"):
+            raise ValueError("it has no graph")
         for one in model.graph.initializer:
             if one.name in tensors:
                 raise ValueError(f"it has the tensor {one.name!r} twice")

@@ -21,6 +21,8 @@ LINES, BLOCKS = 128, 1024
 SAMPLE = 1 << 17
 """Blocks of a tensor that are looked at, unless all are asked for: a hundredth of a second for each million elements,
 and more than enough for every statistic here."""
+LONGEST, MOST_MATRICES, OF_A_LINE = 1 << 16, 4, 32
+"""Lines of a matrix, matrices and blocks of a line that are looked at where all lines are compared."""
 MOST_TILES = 4
 """Rows of tiles of a tensor that are looked at."""
 MOST_BYTES = 1 << 26
@@ -146,6 +148,15 @@ class StoredBlocks:
             if self.layout.order is not ScaleOrder.LINEAR:
                 scales = scales.reshape(-1, blocks)
             yield scales[row * 128 : row * 128 + 128, :blocks]
+
+    def lines(self) -> Iterator[BlockArray]:
+        """All lines of at most `MOST_MATRICES` matrices at even distances, with their first `OF_A_LINE` blocks."""
+        matrices, lines, blocks = self.shape
+        for place in range(picked := min(matrices, MOST_MATRICES) if self.count and lines <= LONGEST else 0):
+            matrix, first = place * matrices // picked, slice(0, min(blocks, OF_A_LINE))
+            yield self._portion(matrix, slice(0, lines), first).q
+            for stored in self._stored:
+                stored.release(0, stored.data.size)
 
     def ends(self) -> Iterator[tuple[np.ndarray, int, int]]:
         """Of scales in tiles, the last row and the last column of tiles, (rows of tiles, tiles, 512), each with the

@@ -5,25 +5,26 @@ Nothing is guessed: where layouts fit that read other bytes, all of them are the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from ..host.files import parsed_json
 from ..models.element import code_dtype
 from ..models.layout_parts import stored_shapes
 from ..models.packing import stored_dtype
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode
-from ..spec.catalogue import excerpt, known_name
+from ..spec.catalogue import known_name
 from ..spec.layouts import Layout, Packing, Part, ScaleOrder
-from . import model_config
 from .containers import Contents, Stored
+from .folders import shards_beside
+from .marks import COMFY, MARKS, Marks, of_configuration
 from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
 from .native import NATIVE, native_layouts
+from .sources import LaidTensor
+from .strays import stray_of
 
-__all__ = ["OWN", "Reading", "Recognised", "recognised"]
+__all__ = ["OWN", "Reading", "Recognised", "recognised", "strays"]
 
 OWN = "mxcast"
 """The dialect of what `quantize_file` writes."""
@@ -137,17 +138,22 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
     layouts = _chosen(stored_as)
     apart, joined = ([one for one in layouts if (one.scales is None) is alone] for alone in (False, True))
     found: dict[str, Recognised] = {}
-    marks = [*MARKS, _of_configuration(path)]
+    marks = [*MARKS, of_configuration(path)]
     passes: tuple[tuple[list[Layout], tuple[str, ...]], ...] = (apart, ()), (apart, BYTES), (joined, ())
     for candidates, dtypes in passes:
         taken = {array for tensor in found.values() for array in tensor.arrays}
         for array, stored in contents.tensors.items():
             if array in taken or (candidates is joined and stored_as is None and len(stored.shape) < 2):
                 continue
-            if tensor := _fitting(contents, array, candidates, dtypes, marks):
+            try:
+                tensor = _fitting(contents, array, candidates, dtypes, marks)
+            except ValueError as error:  # what a library writes beside it
+                raise ValueError(f"{path}: {error}") from None
+            if tensor:
                 found[array] = replace(tensor, may_be_plain=candidates is joined and stored_as is None)
     if stored_as is not None and not found:
-        raise ValueError(f"{path} has no tensors in the layout {stored_as}")
+        why = next((f": {sentence}" for _, sentence in strays(path, contents, (), stored_as)), "")
+        raise ValueError(f"{path} has no tensors in the layout {stored_as}{why}")
     order = {array: place for place, array in enumerate(contents.tensors)}
     return [found[array] for array in sorted(found, key=order.__getitem__)]
 
@@ -176,8 +182,26 @@ def _own(path: Path, contents: Contents) -> Iterator[Recognised]:
         )
 
 
+def strays(
+    path: Path, contents: Contents, found: Sequence[Recognised], stored_as: str | None
+) -> Iterator[tuple[str, str]]:
+    """The arrays that have the name of codes and belong to no tensor that was found, each with what is wrong. Scales
+    of a shard may be in another one.
+    """
+    if KEY in contents.metadata or path.suffix in NATIVE:
+        return
+    elsewhere = shards_beside(path).keys() - contents.tensors.keys()
+    taken = {array for tensor in found for array in tensor.arrays}
+    layouts = _chosen(stored_as)
+    for array in contents.tensors:
+        if array not in taken and (sentence := stray_of(contents.tensors, array, layouts, elsewhere)):
+            yield array, sentence
+
+
 def _native(path: Path, contents: Contents, stored_as: str | None) -> Iterator[Recognised]:
-    """The tensors of a container that has types of its own for their codes, with the arrays that their layout has."""
+    """The tensors of a container that has types of its own for their codes, with the arrays that their layout has.
+    Raises ValueError for those that do not fit together.
+    """
     dialect = None if stored_as is None else stored_as.partition(":")[0]
     layouts, tensors = native_layouts(path.suffix, dialect, None), contents.tensors
     for array, stored in tensors.items():
@@ -185,6 +209,10 @@ def _native(path: Path, contents: Contents, stored_as: str | None) -> Iterator[R
         name = None if layout is None else layout.codes.tensor_of(array)
         if layout is None or name is None or (layout.scales is not None and layout.scales.of(name) not in tensors):
             continue
+        try:
+            LaidTensor(path, contents, layout, name, True)
+        except ValueError as error:
+            raise ValueError(f"tensor {name!r} of {path}: {error}") from None
         shape = stored_shapes(layout, stored.shape)[layout.codes]
         arrays = {part.of(name): tensors[part.of(name)] for part in layout.parts if part.of(name) in tensors}
         yield Recognised(
@@ -230,7 +258,7 @@ def _fitting(
     kept, evidence, contradiction = _marked(contents, name, fits, marks)
     groups: dict[tuple, list[Layout]] = {}
     for layout in kept:
-        groups.setdefault(_reads(layout), []).append(layout)
+        groups.setdefault(layout.reading, []).append(layout)
     for part in kept[0].parts:
         there = tensors.get(part.of(name))
         if there is not None and there.dtype != part.dtype:
@@ -254,20 +282,6 @@ def _has_scales(
         return True
     stored = tensors.get(layout.scales.of(name))
     return stored is not None and stored.shape == shape and stored.dtype in (layout.scales.dtype, *other_dtypes)
-
-
-def _reads(layout: Layout) -> tuple:
-    """What decides which numbers a layout reads from the arrays that it fits."""
-    return (
-        tuple(part.name for part in layout.parts),
-        layout.block_format,
-        layout.packing,
-        layout.place,
-        layout.order,
-        layout.axis,
-        layout.is_transposed,
-        layout.scale_byte,
-    )
 
 
 def _evidence(layout: Layout, name: str, tensors: Mapping[str, Stored]) -> tuple[str, ...]:
@@ -319,18 +333,6 @@ def _scales_shape(layout: Layout, codes: tuple[int, ...]) -> tuple[int, ...] | N
     return tuple(blocks)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Mark:
-    """What a library writes beside its arrays: in words, and whether it speaks of a layout."""
-
-    text: str
-    allows: Callable[[Layout], bool]
-
-
-Marks = Callable[[Contents, str], _Mark | None]
-"""What is written of a tensor, of the contents of its file and its name; None where there is nothing."""
-
-
 def _marked(
     contents: Contents, name: str, fits: list[Layout], marks: Sequence[Marks]
 ) -> tuple[list[Layout], list[str], str]:
@@ -347,73 +349,6 @@ def _marked(
     return kept, evidence, contradiction
 
 
-COMFY = Part(name="{module}comfy_quant", dtype="U8")
-"""ComfyUI's description of a layer: JSON as bytes."""
-LONGEST = 1 << 16
-"""Bytes of such a description that are read."""
-
-
-def _of_comfy(contents: Contents, name: str) -> _Mark | None:
-    stored = contents.tensors.get(COMFY.of(name))
-    if stored is None or stored.dtype != COMFY.dtype:
-        return None
-    about = _json(COMFY.of(name), bytes(stored.data[:LONGEST]).decode("utf-8", "replace"))
-    format = str(about.get("format"))
-    return _Mark(
-        text=f"{COMFY.name} says {excerpt(format)}",
-        allows=lambda layout: layout.dialect == "comfy" and layout.block.startswith(format),
-    )
-
-
-def _of_torchao(contents: Contents, name: str) -> _Mark | None:
-    """torchao's metadata: for each tensor its class, and the fields of its instance."""
-    if "tensor_names" not in contents.metadata or name not in contents.metadata:
-        return None
-    about = _json(name, contents.metadata[name])
-    kind, data = str(about.get("_type")), about.get("_data")
-    if not isinstance(data, dict):
-        raise ValueError(f"the metadata {excerpt(name)} have no fields of an instance of torchao: {excerpt(data)}")
-    is_swizzled, element = data.get("is_swizzled_scales") is True, str(data.get("elem_dtype"))
-    dialect = "torchao_swizzled" if is_swizzled else "torchao"
-
-    def allows(layout: Layout) -> bool:
-        own = layout.block == "nvfp4" if kind == "NVFP4Tensor" else layout.block_format.element.name in element
-        return layout.dialect == dialect and own
-
-    return _Mark(
-        text=f"the metadata have the _type {excerpt(kind)} with is_swizzled_scales {str(is_swizzled).lower()}",
-        allows=allows,
-    )
-
-
-def _json(name: str, text: str) -> dict[str, Any]:
-    """Raises ValueError for what is no object of JSON."""
-    try:
-        about = parsed_json(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{excerpt(name)} should be JSON: {error}") from None
-    if not isinstance(about, dict):
-        raise ValueError(f"{excerpt(name)} should be an object of JSON, not {excerpt(about)}")
-    return about
-
-
-def _of_configuration(path: Path) -> Marks:
-    """The configuration of a model in the folder of a file; a quantization that is not known here says nothing."""
-    try:
-        said = model_config.stored_as(path.parent)
-    except ValueError:
-        said = None
-    if said is None:
-        return lambda contents, name: None
-    mark = _Mark(
-        text=f"the configuration beside the file says {said.dialect}",
-        allows=lambda layout: layout.dialect == said.dialect and layout.block == said.block,
-    )
-    return lambda contents, name: mark
-
-
-MARKS: tuple[Marks, ...] = (_of_comfy, _of_torchao)
-"""What libraries write beside their arrays."""
 TELLS = {
     "comfy": f"ComfyUI's array {COMFY.name}",
     "torchao": "torchao's metadata",

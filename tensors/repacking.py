@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..host.files import temporary_folder
+from ..host.files import named, temporary_folder
 from ..models.layout_parts import Box
 from ..models.parallel import checked_jobs, in_order
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
@@ -66,7 +66,7 @@ def quantize_layout(
     layout = known_name("layout", layout, LAYOUTS)
     if isinstance(format, Encode | TwoLevelEncode):
         layout_named(layout, format.block)  # before the work is done
-    with temporary_folder(target.parent) as folder:
+    with named(target), temporary_folder(target.parent) as folder:
         made = folder / "codes.safetensors"
         report = quantize_file(source, made, format, profile, **options)
         opened = QuantizedSource(made, None, None, (), ())

@@ -98,7 +98,8 @@ def answered(said: str) -> str:
     try:
         return json.dumps(VERBS[job.verb](job, Path(job.source) / job.shard, Path(job.target) / job.shard))
     except (ValueError, TypeError, OSError, MemoryError) as error:
-        return json.dumps({"error": " ".join(str(error).split()) or type(error).__name__})
+        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        return json.dumps({"error": " ".join(said.split()) or type(error).__name__})
 
 
 def main() -> None:

@@ -15,16 +15,18 @@ from ..models import BlockArray, Quantized, unpack
 from ..models.block_array import check_codes, code_dtype
 from ..models.layout_parts import Box, numbers_shape, stored_boxes, stored_shapes, units
 from ..models.packing import read_tensor_scale, stored_dtype
-from ..spec import BlockFormat, Encode, TwoLevelEncode, layout_named
+from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
 from ..spec.layouts import Layout, Part, ScaleOrder
 from ..spec.names import block_format
 from .containers import Contents, Stored, read
 from .files import asked_for
+from .marks import MARKS, beside
 from .metadata import KEY, about, part_names, stored_parts
 from .native import NATIVE, native_layouts
 from .remarks import is_mark, shape_before
+from .strays import has_dtypes, stray_of
 
-__all__ = ["QuantizedSource", "StoredTensor"]
+__all__ = ["LaidTensor", "QuantizedSource", "StoredTensor"]
 
 Shape = tuple[int, ...]
 
@@ -206,6 +208,7 @@ class QuantizedSource:
             candidates = self._candidates(stored_as, None if format is None else block_format(format), bool(include))
             self.layouts = dict(sorted(self._recognised(chosen, candidates)))
             self.names = list(self.layouts)
+            self._check_marks()
             parts = {part for name, layout in self.layouts.items() for part in layout.names(name)}
         if not self.names:
             raise ValueError(
@@ -232,7 +235,9 @@ class QuantizedSource:
         return {layout.codes.dtype: layout}
 
     def _recognised(self, chosen: set[str], candidates: dict[str, Layout]) -> Iterator[tuple[str, Layout]]:
-        """The tensors with codes of the dtype that a layout has, and with scales beside them."""
+        """The tensors with codes of the dtype that a layout has, and with scales beside them. Raises ValueError for
+        codes without their scales.
+        """
         tensors = self.contents.tensors
         for array in chosen:
             layout = candidates.get(tensors[array].dtype)
@@ -240,6 +245,10 @@ class QuantizedSource:
                 scales = layout.scales and layout.scales.of(name)
                 if scales is None or (scales in tensors and scales != array):
                     yield name, layout
+                    continue
+            known = [one for layout in candidates.values() for one in LAYOUTS[layout.dialect].values()]
+            if not has_dtypes(tensors, array, known) and (stray := stray_of(tensors, array, known)):
+                raise ValueError(f"{self.path}: {stray}")
 
     def restrict(self, arrays: Collection[str], metadata: Mapping[str, str]) -> None:
         """Leave out the tensors whose codes are not among the arrays of a shard, and the other arrays that are not; the
@@ -247,7 +256,27 @@ class QuantizedSource:
         """
         self.contents = replace(self.contents, metadata=dict(metadata))
         self.names = [name for name in self.names if self.layouts[name].codes.of(name) in arrays]
+        self._check_marks()
         self.copied = {name: stored for name, stored in self.copied.items() if name in arrays}
+
+    def _check_marks(self) -> None:
+        """Raise ValueError for a tensor of which its library says in the file that it has another layout, or the
+        configuration beside the file, where arrays of both have these names.
+        """
+        said = None if self.path.is_dir() else beside(self.path)
+        for layout in {layout.name: layout for layout in self.layouts.values()}.values():
+            same = said and [part.name for part in said.parts] == [part.name for part in layout.parts]
+            if said and same and said.reading != layout.reading:
+                raise ValueError(
+                    f"the configuration beside {self.path} speaks of the layout {said.name}, and the command of "
+                    f"{layout.name}"
+                )
+        for name in self.names:
+            layout = self.layouts[name]
+            with self.naming(name):
+                for mark in (read_mark(self.contents, name) for read_mark in MARKS):
+                    if mark is not None and not mark.allows(layout):
+                        raise ValueError(f"{mark.text}, which is not the layout {layout.name}")
 
     def tensor(self, name: str) -> StoredTensor:
         """A tensor. Raises ValueError for a damaged one."""

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..host.files import temporary_folder
+from ..host.files import named, temporary_folder
 from ..models.layout_parts import boxes
 from .containers import read, written
 from .conversions import PART, put, swapped
@@ -37,7 +37,7 @@ def transposed(source: Path, target: Path, include: Sequence[str], exclude: Sequ
         name: (one.dtype, swapped(one.shape) if name in chosen else one.shape, one.data.nbytes)
         for name, one in contents.tensors.items()
     }
-    with temporary_folder(target.parent) as folder:
+    with named(target), temporary_folder(target.parent) as folder:
         made = folder / source.name
         with written(made, header, contents.metadata) as write:
             copy({name: one for name, one in contents.tensors.items() if name not in chosen}, write)

@@ -46,6 +46,10 @@ ORACLES = (
     "safetensors",
     "mlx",
     "comfy-kitchen",
+    "transformers",
+    "nvidia-modelopt",
+    "amd-quark",
+    "gpt-oss",
     "mx",
 )
 """Libraries that tests compare with, where they are installed."""

@@ -203,6 +203,25 @@ def test_shapes_that_no_memory_holds(raw_safetensors, fails):
     assert "is larger than any memory" in fails(2, "inspect", path)
 
 
+def test_a_layout_that_does_not_fit(right, tmp_path, fails):
+    """With the layout named, too, it says why."""
+    from safetensors.numpy import load_file
+
+    arrays = load_file(right)
+    arrays[f"{NAME}_scales"] = arrays[f"{NAME}_scales"].repeat(2, -1)  # of blocks of 16
+    save_file(arrays, right)
+    sentence = fails(2, "inspect", right, "--as", "gpt_oss")
+    assert sentence.endswith("they are U8 of shape (128, 8, 16) and U8 of shape (128, 16)")
+    assert "has no tensors in the layout gpt_oss: " in sentence
+
+
+def test_tensor_scales_of_zeros_are_counted(raw_safetensors, capsys):
+    """Three of them for one matrix are wrong whatever its numbers are."""
+    path = raw_safetensors(one_block(b"\x01", "F32", (3,), np.ones(3, "<f4").tobytes()))
+    code, text, _ = run(capsys, path, "--as", "compressed_tensors")
+    assert code == 1 and "there are 3 tensor scales in 'w_global_scale', for 1 matrices" in text
+
+
 def test_a_large_file_is_sampled(raw_safetensors, passes):
     """Of a sparse file of 1 GB some blocks are counted, and it says how many."""
     shape = (1 << 16, 1 << 10, 16)

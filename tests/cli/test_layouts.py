@@ -111,6 +111,22 @@ def test_quantize_into_a_layout(written, passes, fails, tmp_path):
     assert set(tmp_path.iterdir()) == before | {tmp_path / "one.safetensors"}
 
 
+def test_a_full_disk_has_the_name_of_the_file(written, fails, tmp_path, monkeypatch):
+    """Not that of a temporary one, which nobody has named."""
+    written("e2m1")
+    save_file({"w": np.ones((2, 32, 32), np.float32)}, tmp_path / "three.safetensors")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full)
+    target = tmp_path / "out.safetensors"
+    for source, *more in (["in.safetensors"], ["three.safetensors", "--transposed"]):
+        arguments = "quantize", tmp_path / source, target, "--layout", "torchao", "-f", "e2m1", *more
+        assert fails(2, *arguments) == f"{target}: No space left on device"
+    assert not list(tmp_path.glob("*mxcast-part*")) and not target.exists()
+
+
 def test_a_tensor_scale(written, passes, fails, tmp_path):
     source, x = written("nvfp4", "--profile", "nvfp4_ao")
     target, onward, back = (tmp_path / f"{name}.safetensors" for name in ("modelopt", "comfy", "y"))

@@ -1,5 +1,6 @@
 """Models in a folder: shard by shard, the same bytes whoever does the work, and what configurations say."""
 
+import errno
 import json
 import os
 import shutil
@@ -15,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 from mxcast.models import dequantize, pack, quantize
 from mxcast.spec import layout_named
 from mxcast.spec.names import block_format
-from mxcast.tensors import model_config
+from mxcast.tensors import checkpoints, model_config, shard_jobs
 from mxcast.tensors.containers import read
 from mxcast.tensors.files import quantize_file
 from mxcast.tensors.repacking import repack_file
@@ -175,6 +176,10 @@ def test_what_is_refused(model, fails, tmp_path, passes):
         ("[1]", "has no weight_map"),
         ('{"weight_map": {"a": "../a.safetensors"}}', "has '../a.safetensors' for the shard of 'a'"),
         ('{"weight_map": {"a": 3}}', "has 3 for the shard of 'a'"),
+        ('{"weight_map": {"a": "a\\u0000.safetensors"}}', "has 'a\\x00.safetensors' for the shard of 'a'"),
+        ('{"weight_map": {"a": "\\ud800.safetensors"}}', "has '\\ud800.safetensors' for the shard of 'a'"),
+        (f'{{"weight_map": {{"a": "{"a" * 300}.safetensors"}}}}', "...' for the shard of 'a'"),
+        ('{"weight_map": {"a": "/etc/a.safetensors"}}', "has '/etc/a.safetensors' for the shard of 'a'"),
         ('{"weight_map": {"a": "gone.safetensors"}}', "gone.safetensors: No such file or directory"),
         ('{"weight_map": {"a": "model-00001-of-00002.safetensors"}}', "do not agree on the tensor"),
     ],
@@ -227,6 +232,67 @@ def test_what_compressed_tensors_reads_of_it(tmp_path):
         weights = section["config_groups"]["group_0"]["weights"]
         assert wanted.weights.model_dump(mode="json") | weights == wanted.weights.model_dump(mode="json")
         assert found.ignore == ["lm_head"] and found.format == section["format"]
+
+
+def test_two_configurations_that_do_not_agree(model, fails, passes, tmp_path):
+    """Nor do a configuration and the command; one that is not known is nothing against the command."""
+    there = tmp_path / "there"
+    passes("quantize", model, there, "-f", "e4m3", *ONLY, "--layout", "modelopt")
+    arguments = "convert", there, tmp_path / "out", "--layout", "mlx"
+    kept = (there / "config.json").read_text()
+    other = {"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}}
+    (there / "config.json").write_text(json.dumps(other))
+    sentence = fails(2, *arguments)
+    assert sentence.endswith("speaks of the layout modelopt:nvfp4, and hf_quant_config.json of modelopt:mxfp8_e4m3")
+    (there / "config.json").write_text(kept)
+    sentence = fails(2, *arguments, "--from", "comfy", "-f", "nvfp4")
+    assert sentence.endswith("speaks of the layout modelopt:mxfp8_e4m3, and the command of comfy:nvfp4")
+    assert not (tmp_path / "out").exists()
+    passes(*arguments, "--from", "compressed_tensors", "-f", "e4m3")  # which reads the same arrays the same
+    for name in ("config.json", "hf_quant_config.json"):
+        (there / name).unlink()
+    (there / "config.json").write_text('{"quantization_config": {"quant_method": "fp8"}}')
+    passes("convert", there, tmp_path / "own", "--from", "modelopt", "-f", "e4m3", "--layout", "modelopt")
+    assert content(tmp_path / "own").keys() == content(there).keys() | {"hf_quant_config.json"}
+
+
+def test_a_full_disk_has_the_name_of_the_shard(model, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copyfileobj", full)
+    (tmp_path / "q").mkdir()
+    shard = "model-00001-of-00002.safetensors"
+    job = shard_jobs.Job(source=str(model), target=str(tmp_path / "q"), shard=shard, verb="copy", options={})
+    said = json.loads(shard_jobs.answered(json.dumps(job.to_dict())))
+    assert said == {"error": f"{tmp_path / 'q' / shard}: No space left on device"}
+
+
+def test_what_is_left_out_is_told(model, passes, tmp_path):
+    (model / "original").mkdir()
+    shutil.copy(model / "model-00001-of-00002.safetensors", model / "consolidated.safetensors")
+    os.mkfifo(model / "pipe")
+    text = passes("quantize", model, tmp_path / "q", "-f", "e2m1", *ONLY)
+    assert "left out: consolidated.safetensors, original/, pipe, pytorch_model.bin\n" in text
+    report = json.loads(passes("quantize", model, model / "inside", "-f", "e2m1", *ONLY, "--json"))
+    assert report["left_out"] == ["consolidated.safetensors", "original/", "pipe", "pytorch_model.bin"]
+
+
+def test_a_shard_that_is_gone_is_made_again(model, tmp_path, monkeypatch, passes, fails):
+    """The record of a command that did not end says that it was finished, and somebody has removed it."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "index")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoints, "_index", full)
+        assert "No space left" in fails(2, "quantize", model, tmp_path / "q", "-f", "e2m1", *ONLY)
+    gone = "model-00002-of-00002.safetensors"
+    before = (tmp_path / "q" / gone).read_bytes()
+    (tmp_path / "q" / gone).unlink()
+    report = json.loads(passes("quantize", model, tmp_path / "q", "-f", "e2m1", *ONLY, "--json"))
+    assert report["kept"] == ["model-00001-of-00002.safetensors"]
+    assert (tmp_path / "q" / gone).read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,7 @@ def info(name: bytes = b"w", shape=(32,), code: int = 0, offset: int = 0) -> byt
 
 KEY = struct.pack("<Q", 1) + b"k"
 DAMAGED = {
+    "it is empty": b"",
     "does not begin with GGUF": b"GGML" + bytes(20),
     "its version 1 is none of 2, 3": raw(version=1),
     "in the middle of its header": raw(pairs=1 << 60),
@@ -202,6 +203,26 @@ def test_what_no_file_can_hold(tensor, pairs, said, tmp_path):
     with pytest.raises(ValueError, match=said):
         file_of(tmp_path / "x.gguf", {"w": tensor}, pairs)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_long_name_is_not_repeated(tmp_path):
+    for tensor in (("MXFP4", (1, 1, 1, 1, 32), BYTES), ("U8", (17,), BYTES)):
+        with pytest.raises(ValueError) as error:
+            file_of(tmp_path / "x.gguf", {"w" * 10**6: tensor})
+        assert len(str(error.value)) < 200
+
+
+def test_tensor_scales_that_do_not_fit(tmp_path, fails):
+    """`inspect` refuses them in the words of `dequantize`."""
+    blocks = "NVFP4", (2, 64), np.zeros(72, np.uint8)
+    for dtype, scale, said in (
+        ("F32", np.ones(3, np.float32), "has 3 tensor scales"),
+        ("F16", np.ones(1, np.float16), "is F16, and the layout ggml:nvfp4 has F32 there"),
+    ):
+        path = file_of(tmp_path / "x.gguf", {"u.weight": blocks, "u.scale": (dtype, scale.shape, scale)}, {})
+        sentence = fails(2, "inspect", path)
+        assert said in sentence and str(path) in sentence
+        assert sentence == fails(2, "dequantize", path, tmp_path / "y.safetensors")
 
 
 def test_another_layout_is_refused(tmp_path, fails):

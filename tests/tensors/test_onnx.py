@@ -112,6 +112,20 @@ def test_what_is_damaged(tmp_path, fails):
         sentence = fails(2, "dequantize", path, tmp_path / "y.safetensors")
         assert "x.onnx" in sentence
         assert said in sentence or said == "No such file"
+        assert sentence == fails(2, "inspect", path)
+    path.write_bytes(b"")
+    assert fails(2, "inspect", path).endswith("or a damaged one: it has no graph")
+    scale = onnx.TensorProto(name="w_scale", dims=(1,), data_type=onnx.TensorProto.FLOAT8E8M0, raw_data=b"1")
+    wide = onnx.TensorProto(name="w_scale", dims=(2, 1), data_type=onnx.TensorProto.FLOAT, raw_data=bytes(8))
+    for codes, scales, said in (
+        (onnx.TensorProto(name="w", dims=(63,), data_type=F4, raw_data=bytes(32)), scale, "not (63,)"),
+        (onnx.TensorProto(name="w", dims=(2, 32), data_type=F4, raw_data=bytes(32)), scale, "not (1,)"),
+        (onnx.TensorProto(name="w", dims=(2, 32), data_type=F4, raw_data=bytes(32)), wide, "F8_E8M0 there"),
+    ):
+        graph = onnx.GraphProto(name="g", initializer=[codes, scales])
+        path.write_bytes(onnx.helper.make_model(graph).SerializeToString())
+        sentence = fails(2, "inspect", path)
+        assert sentence.endswith(said) and sentence == fails(2, "dequantize", path, tmp_path / "y.safetensors")
     assert not (tmp_path / "y.safetensors").exists()
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from mxcast.models import BlockArray, quantize, quantize_two_level
 from mxcast.models.packing import swizzled, unswizzled
-from mxcast.spec import E4M3, E8M0
+from mxcast.spec import E4M3, E8M0, LAYOUTS
 from mxcast.spec.layouts import Layout, Packing, ScaleByte, ScaleOrder
 from mxcast.tensors.inspection import inspect_file
 
-from .stored_files import EVERY, NAME, NORM, WEIGHTS, quantized, stored, with_scales, write
+from .stored_files import EVERY, NAME, NORM, SAMPLE, WEIGHTS, quantized, stored, with_scales, write
 
 FOUR_BITS = [layout for layout in EVERY if layout.element_bits == 4]
 TWO_LEVELS = [layout for layout in EVERY if layout.tensor_scale is not None]
@@ -152,6 +152,22 @@ def test_exponents_stored_as_numbers(tmp_path):
             assert "scale_values" in kinds(path, layout), layout.name
 
 
+def test_exponents_without_the_bias(tmp_path):
+    """In two's complement, where codes should stand; and codes where a layout has exponents."""
+    both = [layout for layout in EVERY if layout.block_format.scale == E8M0]
+    assert any(layout.scale_byte is ScaleByte.EXPONENT for layout in both)
+    for layout in both:
+        for factor in (1, 1 / 16):
+            q = quantized(layout, factor=factor)
+            shift = 127 if layout.scale_byte is ScaleByte.EXPONENT else -127
+            wrong = with_scales(q, (q.scales.astype(int) + shift).astype(np.uint8))
+            path = write(tmp_path / "a.safetensors", layout, stored(layout, wrong))
+            found = [one for one in inspect_file(path, layout.name).suspicions if str(one.kind) == "scale_values"]
+            assert len(found) == 1 and "as codes of E8M0" in found[0].sentence, layout.name
+            weights = np.abs(WEIGHTS).max() * factor
+            assert weights / 4 <= found[0].figures["amax otherwise"] <= weights * 4, layout.name
+
+
 def test_exponents_as_e4m3_and_e4m3_as_exponents(tmp_path):
     for layout in E4M3_SCALES:
         x = WEIGHTS if layout.axis == -1 else WEIGHTS.T.copy()
@@ -187,6 +203,36 @@ def test_gate_and_up(tmp_path):
             arrays = stored(layout, gate) | stored(layout, quantized(layout, factor=factor), up)
             path = write(tmp_path / "a.safetensors", layout, arrays, names=(NAME, up))
             assert kinds(path, layout) == expected, layout.name
+
+
+IN_TURN = [
+    (LAYOUTS["gpt_oss"]["mxfp4_e2m1"], "model.layers.0.mlp.experts.gate_up_proj"),
+    (LAYOUTS["gpt_oss_original"]["mxfp4_e2m1"], "block.0.mlp.mlp1_weight"),
+]
+
+
+@pytest.mark.parametrize("layout, name", IN_TURN, ids=lambda value: str(getattr(value, "name", value)))
+def test_gate_and_up_in_turn(layout, name, tmp_path):
+    """Of two matrices of a model, for three experts; in tensors of other names rows are in any order."""
+    up = SAMPLE["encoder.layer.0.attention.self.query.weight.rows0_128"]
+    in_turn, after = (np.stack([WEIGHTS, up], axis).reshape(1, 256, 384).repeat(3, 0) for axis in (1, 0))
+    plain = name.replace("gate_up", "down").replace("mlp1", "mlp2")
+    for x, tensor, expected in (
+        (in_turn, name, set()),
+        (after, name, {"gate_and_up"}),
+        (after, plain, set()),
+        (np.stack([WEIGHTS, WEIGHTS]).reshape(1, 256, 384), name, set()),
+        (np.zeros((2, 256, 384), np.float32), name, set()),
+        (after[:, 96:160], name, set()),  # too few rows to say
+    ):
+        arrays = stored(layout, quantize(x, "e2m1"), tensor)
+        path = write(tmp_path / "a.safetensors", layout, arrays, names=(tensor,))
+        assert kinds(path, layout) == expected, tensor
+    (found,) = inspect_file(
+        write(tmp_path / "a.safetensors", layout, stored(layout, quantize(after, "e2m1"), name), names=(name,)),
+        layout.name,
+    ).suspicions
+    assert found.figures["halves"] > 8 and found.figures["in turn"] < 3
 
 
 def other_dtypes() -> Iterator[tuple[Layout, str]]:

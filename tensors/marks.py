@@ -1,0 +1,104 @@
+"""What libraries write beside their arrays, and which layouts it speaks of: ComfyUI's description of a layer, torchao's
+metadata, and the configuration of a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..host.files import parsed_json
+from ..spec.catalogue import excerpt
+from ..spec.layouts import Layout, Part
+from . import model_config
+from .stored import Contents
+
+__all__ = ["COMFY", "MARKS", "Mark", "Marks", "beside", "of_configuration"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a library writes beside its arrays: in words, and whether it speaks of a layout."""
+
+    text: str
+    allows: Callable[[Layout], bool]
+
+
+Marks = Callable[[Contents, str], Mark | None]
+"""What is written of a tensor, of the contents of its file and its name; None where there is nothing."""
+
+COMFY = Part(name="{module}comfy_quant", dtype="U8")
+"""ComfyUI's description of a layer: JSON as bytes."""
+LONGEST = 1 << 16
+"""Bytes of such a description that are read."""
+
+
+def _of_comfy(contents: Contents, name: str) -> Mark | None:
+    stored = contents.tensors.get(COMFY.of(name))
+    if stored is None or stored.dtype != COMFY.dtype:
+        return None
+    about = _json(COMFY.of(name), bytes(stored.data[:LONGEST]).decode("utf-8", "replace"))
+    format = str(about.get("format"))
+    return Mark(
+        text=f"{COMFY.name} says {excerpt(format)}",
+        allows=lambda layout: layout.dialect == "comfy" and bool(format) and layout.block.startswith(format),
+    )
+
+
+def _of_torchao(contents: Contents, name: str) -> Mark | None:
+    """torchao's metadata: for each tensor its class, and the fields of its instance."""
+    if "tensor_names" not in contents.metadata or name not in contents.metadata:
+        return None
+    about = _json(name, contents.metadata[name])
+    kind, data = str(about.get("_type")), about.get("_data")
+    if not isinstance(data, dict):
+        raise ValueError(f"the metadata {excerpt(name)} have no fields of an instance of torchao: {excerpt(data)}")
+    is_swizzled, element = data.get("is_swizzled_scales") is True, str(data.get("elem_dtype"))
+    dialect = "torchao_swizzled" if is_swizzled else "torchao"
+
+    def allows(layout: Layout) -> bool:
+        own = layout.block == "nvfp4" if kind == "NVFP4Tensor" else layout.block_format.element.name in element
+        return layout.dialect == dialect and own
+
+    return Mark(
+        text=f"the metadata have the _type {excerpt(kind)} with is_swizzled_scales {str(is_swizzled).lower()}",
+        allows=allows,
+    )
+
+
+def _json(name: str, text: str) -> dict[str, Any]:
+    """Raises ValueError for what is no object of JSON."""
+    try:
+        about = parsed_json(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{excerpt(name)} should be JSON: {error}") from None
+    if not isinstance(about, dict):
+        raise ValueError(f"{excerpt(name)} should be an object of JSON, not {excerpt(about)}")
+    return about
+
+
+def beside(path: Path) -> Layout | None:
+    """The layout that the configuration of a model in the folder of a file speaks of; None for a quantization that is
+    not known here.
+    """
+    try:
+        return model_config.stored_as(path.parent)
+    except ValueError:
+        return None
+
+
+def of_configuration(path: Path) -> Marks:
+    """What the configuration beside a file says."""
+    if (said := beside(path)) is None:
+        return lambda contents, name: None
+    mark = Mark(
+        text=f"the configuration beside the file says {said.dialect}",
+        allows=lambda layout: layout.dialect == said.dialect and layout.block == said.block,
+    )
+    return lambda contents, name: mark
+
+
+MARKS: tuple[Marks, ...] = (_of_comfy, _of_torchao)
+"""What libraries write beside their arrays."""
