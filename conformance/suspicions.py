@@ -58,7 +58,11 @@ def _of_codes(asked: Encode | TwoLevelEncode, expected: np.ndarray, codes: np.nd
     if np.array_equal(expected.reshape(len(codes), -1, 2)[:, :, ::-1].reshape(codes.shape), codes):
         yield "the codes are right, with the two of each pair exchanged: are the halves of a byte swapped?"
     different = expected != codes
-    sign = asked.block.element.sign_mask
+    element, sign = asked.block.element, asked.block.element.sign_mask
+    small = np.array([element.is_subnormal(code) for code in range(1 << element.bits - 1)])
+    small[0] = False
+    if (codes[different] & sign - 1 == 0).all() and small[expected[different] & sign - 1].all():
+        yield "subnormal elements became zeros"
     zeros = {0, sign} if asked.block.element.signed_zero else {0}
     if np.isin(expected[different], list(zeros)).all() and np.isin(codes[different], list(zeros)).all():
         became = "-0 became +0" if not codes[different].any() else "zeros have other signs"

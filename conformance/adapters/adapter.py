@@ -43,6 +43,8 @@ class Adapter:
         if name not in known:
             has = "; ".join(f"{op}: {', '.join(names)}" for op, names in self.operations.items())
             raise ValueError(f"the adapter {self.name} does not {rules.name} {name}: it has {has}")
+        if getattr(rules, "random_bits", 0):
+            raise ValueError(f"the adapter {self.name} takes no random bits")
         try:
             return self.make(rules)
         except ImportError as error:

@@ -245,3 +245,49 @@ def test_what_cannot_be_called_or_read_is_one_sentence(function, sentence):
 
 def test_tables_have_the_same_operations():
     assert set(CALLS) == set(CALLED_WITH) == set(SEPARATIONS)
+
+
+def numbers_encoder(
+    format: str = "e2m1", change: Callable = lambda y, x: y, before: Callable = lambda x: x
+) -> Callable:
+    """An encoder that returns numbers, quantized and back."""
+
+    def encode(x):
+        return change(mxcast.dequantize(mxcast.quantize(before(x), format)), x)
+
+    return encode
+
+
+def flushed(y, x):
+    """Numbers of subnormal elements, those of magnitude below 1 under their scale, as zeros."""
+    blocks = np.abs(x).max(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        scale = np.exp2(np.floor(np.log2(blocks)) - 2)
+    return np.where(np.abs(y) < scale, np.copysign(np.float32(0), y), y)
+
+
+NUMBERS = {
+    "-0 lost": (numbers_encoder(change=lambda y, x: y + np.float32(0)), "only zeros differ: -0 became +0"),
+    "subnormals flushed": (numbers_encoder(change=flushed), "subnormal elements became zeros"),
+    "NaN ignored": (
+        numbers_encoder(before=lambda x: np.where(np.isnan(x), np.float32(0), x)),
+        "only blocks with NaN or Inf differ",
+    ),
+    "twice too large": (numbers_encoder(change=lambda y, x: y * 2), "every number is 2 times the right one"),
+    "pairs exchanged": (
+        numbers_encoder(change=lambda y, x: y.reshape(-1, 16, 2)[:, :, ::-1].reshape(y.shape)),
+        "with the two of each pair exchanged",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", NUMBERS)
+def test_departures_of_numbers_have_causes(fault):
+    function, said = NUMBERS[fault]
+    found = identified(function, "e2m1", profile="ocp")
+    assert not found.follows(found.rules) and sum(found.causes.values()) > 0
+    assert any(said in remark for remark in found.remarks), (found.sentence, found.remarks)
+    if fault == "NaN ignored":
+        assert set(found.causes) == {"blocks with NaN or Inf: numbers that no element has under the right scale"}
+    if fault == "-0 lost":
+        assert not any("no element" in text for text in found.causes)
