@@ -169,7 +169,7 @@ def _show(found: Identification, output: Output) -> None:
     tensors = found.to_dict().get("tensors")
     output.say(f"{str(found.verdict).upper()}: {found.sentence}")
     if isinstance(tensors, dict):
-        output.say(f"{found.blocks:,} blocks of {len(tensors)} tensors were compared")
+        output.say(f"{found.blocks:,} blocks of {len(tensors)} tensor{'s' * (len(tensors) != 1)} were compared")
     else:
         of_normal = f", {found.normal:,} of them of N(0,1)" if found.normal else ""
         output.say(f"{found.blocks:,} blocks were tried{of_normal}")

@@ -13,7 +13,7 @@ from ..spec import Decode, Encode, Role
 from .candidates import Converted, Judged
 from .suspicions import suspicions
 
-__all__ = ["departures_of_numbers", "described_numbers", "judged_numbers"]
+__all__ = ["departures_of_numbers", "described_numbers", "judged_numbers", "numbers_of"]
 
 NO_ELEMENT = "numbers that no element has under the right scale"
 OTHER_ELEMENTS = "other elements"
@@ -21,7 +21,7 @@ OTHER_ELEMENTS = "other elements"
 
 def judged_numbers(rules: Encode, blocks: Converted) -> Judged:
     """Which blocks have other numbers than the golden model gives."""
-    differs = numbers_of(rules, golden(rules, blocks.given)) != _same_nan(blocks.made[Role.NUMBERS])
+    differs = numbers_of(rules, golden(rules, blocks.given)) != _plain(rules, blocks.made[Role.NUMBERS])
     return Judged(differs.any(axis=1), {Role.NUMBERS: int(differs.sum())})
 
 
@@ -53,7 +53,7 @@ def described_numbers(rules: Encode, given: Transactions, made: Transactions) ->
     """The first number of a block that differs, in words, with the command that explains the block."""
     expected = numbers_of(rules, golden(rules, given))
     numbers, found = expected.view(np.float32)[0], made[Role.NUMBERS].view(np.float32)[0]
-    lane = int(np.flatnonzero(expected[0] != _same_nan(made[Role.NUMBERS])[0])[0])
+    lane = int(np.flatnonzero(expected[0] != _plain(rules, made[Role.NUMBERS])[0])[0])
     block = given[Role.NUMBERS][0]
     digits = rules.source.bits // 4
     whole = ",".join(f"0x{pattern:0{digits}X}" for pattern in block[: int(np.flatnonzero(block).max(initial=0)) + 1])
@@ -68,11 +68,13 @@ def numbers_of(rules: Encode, encoded: Transactions) -> np.ndarray:
     codes = np.ascontiguousarray(encoded[Role.CODES])
     y = np.empty(codes.shape, np.float32)
     decode_blocks(encoded[Role.SCALE][:, 0], codes, Decode(block=rules.block), y)
-    return _same_nan(y.view(np.uint32))
+    return _plain(rules, y.view(np.uint32))
 
 
-def _same_nan(patterns: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(np.ascontiguousarray(patterns).view(np.float32)), np.uint32(0x7FC00000), patterns)
+def _plain(rules: Encode, patterns: np.ndarray) -> np.ndarray:
+    """The same with one NaN and, where elements have no -0, one zero."""
+    plain = np.where(np.isnan(np.ascontiguousarray(patterns).view(np.float32)), np.uint32(0x7FC00000), patterns)
+    return plain if rules.block.element.signed_zero else np.where(plain == 1 << 31, np.uint32(0), plain)
 
 
 def _as_codes(rules: Encode, expected: Transactions, patterns: np.ndarray) -> tuple[Transactions, np.ndarray]:
@@ -80,11 +82,11 @@ def _as_codes(rules: Encode, expected: Transactions, patterns: np.ndarray) -> tu
     scale; the scale of such a block is another one here.
     """
     scales, right = expected[Role.SCALE], expected[Role.CODES]
-    same = _same_nan(patterns) == numbers_of(rules, expected)
+    same = _plain(rules, patterns) == numbers_of(rules, expected)
     values = code_values(rules.block.element).astype(np.float64)
     known, places = np.unique(values.view(np.uint64), return_index=True)
     with np.errstate(all="ignore"):
-        scaled = _same_nan(patterns).view(np.float32) / code_values(rules.block.scale).astype(np.float64)[scales]
+        scaled = _plain(rules, patterns).view(np.float32) / code_values(rules.block.scale).astype(np.float64)[scales]
     wanted = np.ascontiguousarray(scaled).view(np.uint64)
     if np.isnan(values).any():
         wanted = np.where(np.isnan(scaled), values[np.isnan(values)][:1].view(np.uint64), wanted)
