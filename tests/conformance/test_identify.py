@@ -167,6 +167,23 @@ def test_planted_departures_are_named_with_their_block(fault):
     assert said in str(error.value) and "to explain: mxcast explain" in str(error.value)
 
 
+def test_ties_that_are_rounded_otherwise():
+    """Those of subnormal elements alone, away from zero: no known rule, and what differs is called that."""
+
+    def encode(x):
+        scales, codes = encoder("e4m3")(x)
+        with np.errstate(all="ignore"):
+            y = np.abs(np.ldexp(x.astype(np.float64), 127 - scales.reshape(-1, 1).astype(int))) * 512
+        is_tie = (y < 8) & (np.floor(y) + 0.5 == y) & (scales.reshape(-1, 1) < 255)
+        return scales, np.where(is_tie, codes & 0x80 | (np.where(is_tie, y, 0) + 0.5).astype(np.uint8), codes)
+
+    found = identified(encode)
+    assert found.verdict == "differs" and "ocp" in found.nearest[0].names
+    assert any("ties are rounded otherwise" in text for text in found.remarks), found.remarks
+    found = identified(encoder(rounding="rtz"), profile="ocp")
+    assert not any("ties" in text for text in found.remarks)
+
+
 def test_a_witness_is_small():
     found = identified(changed(lambda s, c: (s, np.where(c == 0x7E, 0x7D, c))), profile="ocp")
     block = next(iter(found.witness_block.arrays.values()))
