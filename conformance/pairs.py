@@ -140,8 +140,10 @@ def identify_pairs(
         known rules give all of them; the nearest are named, with the simplest block that differs. UNKNOWN: two sets of
         rules fit, and no block of the files tells them apart.
 
-    Raises ValueError where there are no blocks.
+    Raises ValueError where there are no blocks, and for rules with random bits.
     """
+    if rules.random_bits:
+        raise ValueError("files do not have the random bits of stochastic rounding: leave out rounding=sr")
     say = progress or (lambda text: None)
     files = _Files(paired, rules, nan_codes_free)
     say("trying rules on some blocks")
@@ -370,7 +372,8 @@ class _Files:
         if wrong_scales:
             causes["the scale of the tensor"] = len(wrong_scales)
         remarks = [*filter(None, [know.only([know.causes[number] for number in sorted(numbers)])])] if numbers else []
-        if differing:
+        if differing:  # beside blocks of all kinds, as what is said of every block must hold for all
+            differing += [self.converted(base, tensor, part, rows) for tensor, part, rows in self._sample]
             every = Converted(*map(Transactions.joined, zip(*((one.given, one.made) for one in differing))))
             remarks += suspicions(rules, every)
         remarks += wrong_scales[:3]

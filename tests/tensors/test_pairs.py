@@ -146,6 +146,13 @@ def test_planted_departures_are_named(files, fault, passes, capsys):
     assert not found.follows(found.rules) and found.witness and sum(found.causes.values()) == found.tensors[NAME][1]
 
 
+def test_what_is_said_of_every_block_holds_for_all(files):
+    """Half of the bytes are too small under `nvidia`, and not every one."""
+    x = np.random.default_rng(3).standard_normal((6, 128)).astype(np.float32)
+    found = mxcast.identify_file(*files("e2m1", {NAME: (x, *encoded(x, "e2m1"))}), profile="nvidia")
+    assert 0 < sum(found.causes.values()) < found.blocks and not any("every" in text for text in found.remarks)
+
+
 def test_the_simplest_block_is_shown(files):
     x = np.random.default_rng(3).standard_normal((6, 128)).astype(np.float32)
     x[4, 96:] = 0
@@ -260,6 +267,9 @@ def test_one_sentence(tmp_path, files, fails, saved):
     assert "has no tensors in the layout torchao" in fails(2, *both, numbers, "--output", made, "--from", "torchao")
     assert "two files" in fails(2, *both, numbers)
     assert "two files" in fails(2, "identify")
+    assert "random bits of stochastic rounding" in fails(
+        2, *both, numbers, "--output", made, "--from", "quark:mxfp4_e2m1", "--set", "rounding=sr"
+    )
     assert "leave out --op and --samples" in fails(2, *both, numbers, "--output", made, "--op", "decode")
     assert "--from is the layout of --output" in fails(2, "identify", "json:dumps", "-f", "e2m1", "--from", "mlx")
     assert "has no tensors of the block format mxfp8_e4m3" in fails(
