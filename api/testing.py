@@ -25,6 +25,7 @@ def assert_follows(
     *,
     format: str,
     op: str = "encode",
+    samples: int = 0,
     blocks: int = 20_000,
     **rules: Unpack[OperationFields],
 ) -> None:
@@ -34,6 +35,7 @@ def assert_follows(
     ----------
     function : what `mxcast.identify` takes
     profile, format, op, rules : the rules that it is to follow
+    samples : calls with the same blocks, by which a function is judged that is random
     blocks : random blocks, beside directed ones
 
     Raises
@@ -44,7 +46,7 @@ def assert_follows(
         those of `mxcast.identify`
     """
     __tracebackhide__ = True  # of pytest: the test that calls it is where it fails
-    found = identify(function, format, profile=profile, op=op, blocks=blocks, **rules)
+    found = identify(function, format, profile=profile, op=op, samples=samples, blocks=blocks, **rules)
     if found.follows(found.rules):
         return
     lines = [found.sentence, *found.remarks, *([found.witness] if found.witness else [])]

@@ -1,9 +1,11 @@
 """Identify what public libraries follow, by their adapters, keep the outcomes as records/conformance.json, and write
-the table of docs/how-to/identify.md.
+the tables of docs/how-to/identify.md. What is said of libraries elsewhere (`facts`) is compared with what they do, and
+kept as records/conformance_facts.json.
 
     python bench/conformance.py [ADAPTER ...] [--render]
 
-Rows of libraries that are not installed stay as they are; with ``--render`` only the table is written.
+Rows of libraries that are not installed stay as they are; with ``--render`` only the tables are written. microxcaling
+is a checkout on PYTHONPATH, and MXCAST_TE_REFERENCE names Transformer Engine's file.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import json
 import sys
 from pathlib import Path
 
+from facts import FACTS, checked
 from pages import filled, table
 
 import mxcast
@@ -22,6 +25,7 @@ from mxcast.host.files import write_whole
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "conformance.json"
+KEPT_FACTS = ROOT / "records" / "conformance_facts.json"
 PAGE = ROOT / "docs" / "how-to" / "identify.md"
 
 OPS = {"encode": "encode", "two_level_encode": "encode", "decode": "decode", "cast": "cast"}
@@ -32,7 +36,7 @@ def row(adapter: Adapter, operation: str, format: str) -> dict:
     """The outcome of ``mxcast identify`` for one of its formats."""
     op = OPS[operation]
     found = mxcast.identify(adapter.name, format, op=op)
-    base = None if found.names else next(iter(found.nearest), None)
+    base = None if found.matches else next(iter(found.nearest), None)
     return {
         "adapter": adapter.name,
         "library": adapter.distribution,
@@ -40,7 +44,7 @@ def row(adapter: Adapter, operation: str, format: str) -> dict:
         "operation": operation,
         "format": format,
         "verdict": str(found.verdict),
-        "rules": named(found.matches if found.names else found.nearest[:1]),
+        "rules": " or ".join(found.pair) if found.pair else named(found.matches or found.nearest[:1]),
         "blocks": found.blocks,
         "differing": base.blocks if base else 0,
         "normal": found.normal,
@@ -51,13 +55,27 @@ def row(adapter: Adapter, operation: str, format: str) -> dict:
     }
 
 
-def rendered(page: str, rows: list[dict]) -> str:
+LONGEST = 200
+"""Characters of a witness that the table has; the command shows all of it."""
+
+
+def shown(witness: str) -> str:
+    """The smallest block in a cell: without the command that explains it, whose numbers it has."""
+    *lines, command = witness.split("\n") if witness else [""]
+    text = "; ".join(line.strip() for line in lines).replace("the smallest block: ", "").replace("|", "\\|")
+    numbers = command.partition(" --values ")[2] or command.partition(" --profile ")[2].partition(" ")[2]
+    found = f"{text} `{numbers}`" if numbers and len(text) + len(numbers) < LONGEST else text
+    return found if len(found) <= LONGEST else found[: LONGEST - 4].rpartition(";")[0] + " ..."
+
+
+def rendered(page: str, rows: list[dict], facts: list[dict]) -> str:
     head = [
         "library",
         "`mxcast identify`",
         "verdict",
         "rules, or the nearest",
         "where it departs",
+        "smallest block",
         "blocks",
         "of N(0,1)",
     ]
@@ -72,11 +90,31 @@ def rendered(page: str, rows: list[dict]) -> str:
                 one["verdict"],
                 one["rules"],
                 causes or "-",
+                shown(one["witness"]) or "-",
                 f"{one['differing']:,} of {one['blocks']:,}",
                 f"{one['differing_normal']:,} of {one['normal']:,}",
             ]
         )
-    return filled(page, {"conformance": table(head, lines, texts=5)})
+    wrong = [one for one in facts if not one["holds"]]
+    told = f"{len(facts) - len(wrong)} of {len(facts)} hold"
+    said = [
+        [
+            f"{one['adapter']} {one['version']}",
+            f"{one['format']} {one['op']}",
+            f"{one['section']}: {one['fact']}",
+            f"`{one['given']}`",
+            one["expected"],
+            one["got"] if not one["holds"] else "the same",
+        ]
+        for one in facts
+    ]
+    columns = ["library", "format", "said", "block", "expected", "a run gives"]
+    texts = {
+        "conformance": table(head, lines, texts=6),
+        "facts held": f"{told}" + ("." if not wrong else "; the others are marked in the last column.") + "\n",
+        "facts": table(columns, said, texts=6),
+    }
+    return filled(page, texts)
 
 
 def main() -> None:
@@ -95,9 +133,29 @@ def main() -> None:
             print(f"{one['adapter']:14} {one['operation']:16} {one['format']:5} {one['verdict']:8} {one['rules']}")
     order = {name: place for place, name in enumerate(ADAPTERS)}
     kept.sort(key=lambda one: order[one["adapter"]])
+    facts = json.loads(KEPT_FACTS.read_text()) if KEPT_FACTS.exists() else []
     if not asked.render:
         write_whole(KEPT, json.dumps(kept, indent=1) + "\n")
-    PAGE.write_text(rendered(PAGE.read_text(), kept))
+        facts = compared(facts, asked.adapters or list(ADAPTERS))
+        write_whole(KEPT_FACTS, json.dumps(facts, indent=1) + "\n")
+    PAGE.write_text(rendered(PAGE.read_text(), kept, facts))
+
+
+def compared(known: list[dict], adapters: list[str]) -> list[dict]:
+    """All facts beside what runs gave: of these libraries anew, where they are installed."""
+    before = {_key(one): one for one in known}
+    found = []
+    for fact in FACTS:
+        key = fact.adapter, fact.format, fact.op, fact.section, fact.text
+        if fact.adapter in adapters and ADAPTERS[fact.adapter].version is not None:
+            found.append(checked(fact))
+        elif key in before:
+            found.append(before[key])
+    return found
+
+
+def _key(one: dict) -> tuple[str, ...]:
+    return one["adapter"], one["format"], one["op"], one["section"], one["fact"]
 
 
 if __name__ == "__main__":

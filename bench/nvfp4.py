@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 from pages import filled, table
 from quantize import seconds
-from te_reference import quantizer
 
+from mxcast.conformance.adapters.te_reference import quantizer
 from mxcast.host.files import write_whole
 from mxcast.models import quantize_two_level, tensor_amax
 from mxcast.spec import TWO_LEVEL, two_level

@@ -72,6 +72,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "mxcast identify ./libmx.so:encode_e4m3 --format e4m3",
         "mxcast identify torchao_floor --format e4m3",
         "mxcast identify ml_dtypes --format e5m2 --op cast",
+        "mxcast identify --input weights.safetensors --output quantized.safetensors",
+        "mxcast identify mylib.mx:stochastic --format e4m3 --samples 10000",
     ),
     "vectors": (
         "mxcast vectors e4m3 --profile nvidia",

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -47,14 +47,14 @@ class Candidate:
 
 
 def candidates(asked: Rules, inputs: Collection[Role] | None = None) -> list[Candidate]:
-    """Profiles first, for the format, block size and numbers that were asked for; then what was asked for with one rule
-    changed, its format being a rule too; then the same of the profiles. They take these ``inputs``, which are those of
-    the rules asked for unless given.
+    """Profiles first, for the format, block size and numbers that were asked for, and with the random bits of these;
+    then what was asked for with one rule changed, its format being a rule too; then the same of the profiles. They take
+    these ``inputs``, which are those of the rules asked for unless given.
     """
     found: dict[Rules, list[str]] = {}
     profiles: dict[str, Rules] = {}
     for name in PROFILES_OF[asked.name]:
-        rules = _under(asked, name)
+        rules = _with_random_bits(_under(asked, name), asked)
         if rules is not None:
             profiles[name] = rules
             found.setdefault(rules, []).append(name)
@@ -77,6 +77,17 @@ def _under(asked: Rules, profile: str) -> Rules | None:
         return cast("Cast | None", like(asked, profile))
     try:
         return under(type(asked), asked.block, profile, {asked.NUMBERS: getattr(asked, asked.NUMBERS)})
+    except ValueError:
+        return None
+
+
+def _with_random_bits(rules: Rules | None, asked: Rules) -> Rules | None:
+    """The same with the random bits that are asked for; None where rules take none."""
+    if rules is None or not asked.random_bits:
+        return rules
+    changed: dict[str, Any] = {"rounding": "sr", "random_bits": asked.random_bits}
+    try:
+        return rules.replace(**changed) if isinstance(rules, Cast) else rules.replaced(**changed)
     except ValueError:
         return None
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ..hdl.command import command_line
-from ..models.decode import decode_blocks
-from ..sim.operations import golden, of
+from ..sim.operations import drawn, golden, of
 from ..sim.transactions import Transactions
-from ..spec import Decode, Encode, Operation, Role, TwoLevelEncode
+from ..spec import Encode, Role, TwoLevelEncode
 from . import tensors
 from .candidates import Candidate, Converted, Judged, Rules, candidates, judged, ranked
 from .character import character, depends_on_others, is_random
+from .distribution import judged_by_distribution, without_random_bits
 from .minimise import smallest
+from .outcome import NEAREST, Identification, Verdict, is_departure, named
+from .returned_numbers import departures_of_numbers, described_numbers, judged_numbers
 from .separation import separation
 from .subject import Function, Subject, SubjectError
 from .suspicions import suspicions
@@ -27,71 +27,8 @@ __all__ = ["Identification", "Verdict", "identify", "named"]
 
 HARD, NORMAL = 20_000, 10_000
 """Random blocks beside the directed ones, and blocks of N(0,1)."""
-
-
-class Verdict(StrEnum):
-    """What an identification comes to."""
-
-    FOLLOWS = "follows"
-    """It gives the bits of these rules for every block that was tried, and no other rules do."""
-    DIFFERS = "differs"
-    """It gives the bits of no known rules."""
-    UNKNOWN = "unknown"
-    """The blocks that could be tried do not tell rules apart."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Identification:
-    """The outcome of `identify`."""
-
-    rules: Rules
-    """Those asked for."""
-    verdict: Verdict
-    sentence: str
-    """The outcome in words."""
-    matches: tuple[Candidate, ...] = ()
-    """Rules from which nothing differs."""
-    nearest: tuple[Candidate, ...] = ()
-    """Other rules, the nearest first."""
-    blocks: int = 0
-    """Blocks that were tried: hard ones and, of these, ``normal`` of N(0,1)."""
-    normal: int = 0
-    witness: str = ""
-    """The smallest block that was found on which it departs from the rules compared with, in words."""
-    witness_block: Transactions | None = None
-    """What enters, of this block."""
-    causes: Mapping[str, int] = field(default_factory=dict)
-    """Where it departs from the rules compared with: kinds of blocks in words, and how many differ."""
-    remarks: tuple[str, ...] = ()
-    """What the differences look like."""
-    pair: tuple[str, ...] = ()
-    """Rules that could not be told apart."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of what it follows: profiles, or departures from them."""
-        return tuple(name for one in self.matches for name in one.names) if self.verdict is Verdict.FOLLOWS else ()
-
-    def follows(self, rules: Operation) -> bool:
-        """Are these rules among those that it follows?"""
-        return self.verdict is Verdict.FOLLOWS and any(one.numerics == rules for one in self.matches)
-
-    def to_dict(self) -> dict[str, object]:
-        block = self.witness_block
-        return {
-            "rules": self.rules.to_dict(),
-            "verdict": str(self.verdict),
-            "sentence": self.sentence,
-            "matches": [one.to_dict() for one in self.matches],
-            "nearest": [one.to_dict() for one in self.nearest],
-            "blocks": self.blocks,
-            "normal_blocks": self.normal,
-            "witness": self.witness,
-            "witness_block": block and {str(role): array[0].tolist() for role, array in block.arrays.items()},
-            "causes": dict(self.causes),
-            "remarks": list(self.remarks),
-            "pair": list(self.pair),
-        }
+HOW_RANDOM = "Under rounding=sr it is called with random bits too; samples, as 10000, judge it by its distribution"
+"""What can be done about it."""
 
 
 def identify(
@@ -100,6 +37,7 @@ def identify(
     *,
     expected: bool = False,
     nan_codes_free: bool = False,
+    samples: int = 0,
     seed: int = 0,
     blocks: int = HARD,
     name: str = "the function",
@@ -113,6 +51,7 @@ def identify(
     rules : the operation with the formats in question; its rules are tried with all others
     expected : whether the converter is to follow these very rules: then the witness is of where it does not
     nan_codes_free : codes under a scale that is NaN may be anything, as readers do not look at them
+    samples : calls with the same blocks, by which a function that is random is judged; 0: it is not
     seed, blocks : of random blocks, beside directed ones
     name : what messages call it
     progress : is called with what is done
@@ -122,22 +61,23 @@ def identify(
     Identification
         FOLLOWS: it gives the bits of some rules for all blocks, and blocks were tried that tell these from all other
         known rules. DIFFERS: it departs from all known rules; the nearest are named, with the smallest witness.
-        UNKNOWN: two sets of rules fit that could not be told apart, or it is random.
+        UNKNOWN: two sets of rules fit that could not be told apart, or it is random. Under rules with random bits the
+        function is called with these too, and its bits are compared.
 
     Raises
     ------
     SubjectError
         where the function raises or returns something else
     ValueError
-        for operations that cannot be identified, and for stochastic rounding
+        for operations that cannot be identified, and for samples of what is not judged by a distribution
     """
-    if rules.random_bits:
-        raise ValueError("rules with random bits cannot be identified: ask for the same format under another rounding")
     say = progress or (lambda text: None)
+    if samples:
+        rules = without_random_bits(rules)
     convert: Subject = Function(subject, rules, name) if not isinstance(subject, Function) else subject
     say("calling it with ordinary blocks")
     trial = _Trial(rules, convert, seed, blocks, nan_codes_free)
-    if found := trial.vacuous(name):
+    if found := trial.vacuous(name, samples, expected, say):
         return found
     say("calling it with hard blocks")
     hard, normal = trial.converted(rules)
@@ -163,6 +103,9 @@ def identify(
     base = trial.counted(asked) if expected else order[0]
     known["witness"], known["witness_block"] = trial.witness(base)
     known["causes"], known["remarks"] = trial.departures(base)
+    if samples:
+        say("calling it again and again")
+        known["remarks"] += (trial.distribution(name, samples, expected).sentence,)
     if matches:
         known["sentence"] += f", not {' = '.join(base.names)}"
         return Identification(**known)
@@ -174,21 +117,7 @@ def identify(
 
 def _distance(one: Candidate) -> tuple[int, int, bool, int]:
     """Profiles are named before departures from them that are no nearer on N(0,1)."""
-    return one.normal, sum(one.words.values()), _is_departure(one), one.blocks
-
-
-def _is_departure(one: Candidate) -> bool:
-    return all(" with " in name for name in one.names)
-
-
-NEAREST = 5
-"""Other rules that are named."""
-
-
-def named(matches: Sequence[Candidate]) -> str:
-    """The names of rules that are the same: profiles, and departures from profiles only where there is no profile."""
-    every = [name for one in matches for name in one.names]
-    return " = ".join([name for name in every if " with " not in name] or every)
+    return one.normal, sum(one.words.values()), is_departure(one), one.blocks
 
 
 @dataclass
@@ -240,11 +169,13 @@ class _Trial:
     def _given(self, kind: str) -> Transactions:
         rules = self.rules
         if isinstance(rules, TwoLevelEncode):
-            return tensors.usual(rules, self.seed, NORMAL) if kind == "normal" else tensors.hard(rules, self.seed)
-        if kind == "normal":
-            return of(rules).usual(rules, self.seed, NORMAL)
-        known = [one for _, parts in of(rules).stimuli(rules, "standard", self.random, self.seed) for one in parts]
-        return Transactions.joined(known)
+            found = tensors.usual(rules, self.seed, NORMAL) if kind == "normal" else tensors.hard(rules, self.seed)
+        elif kind == "normal":
+            found = of(rules).usual(rules, self.seed, NORMAL)
+        else:
+            known = [one for _, parts in of(rules).stimuli(rules, "standard", self.random, self.seed) for one in parts]
+            found = Transactions.joined(known)
+        return drawn(rules, found, self.seed)
 
     def converted(self, rules: Rules) -> tuple[Converted, Converted]:
         """Hard blocks and blocks of N(0,1), as some rules see them."""
@@ -257,8 +188,7 @@ class _Trial:
     def judge(self, rules: Rules, blocks: Converted) -> Judged:
         """By bytes and codes or, where numbers are returned by what encodes, by numbers."""
         if isinstance(rules, Encode) and Role.NUMBERS in blocks.made.arrays:
-            differs = _numbers(rules, golden(rules, blocks.given)) != _same_nan(blocks.made[Role.NUMBERS])
-            return Judged(differs.any(axis=1), {Role.NUMBERS: int(differs.sum())})
+            return judged_numbers(rules, blocks)
         return judged(rules, blocks, self.nan_codes_free)
 
     def counted(self, candidate: Candidate) -> Candidate:
@@ -267,7 +197,19 @@ class _Trial:
         count = int(normal.differs.sum())
         return replace(candidate, blocks=int(hard.differs.sum()) + count, normal=count, words=normal.words)
 
-    def vacuous(self, name: str) -> Identification | None:
+    def distribution(self, name: str, samples: int, expected: bool) -> Identification:
+        """The judgement by distribution."""
+        return judged_by_distribution(
+            self.convert,
+            self.rules,
+            lambda rules: self.converted(rules)[0],
+            samples,
+            name=name,
+            seed=self.seed,
+            expected=expected,
+        )
+
+    def vacuous(self, name: str, samples: int, expected: bool, say: Callable[[str], None]) -> Identification | None:
         """What ends the search: no conversion, or one that is not a function of its blocks."""
         normal = self._made("normal")
         text = character(self.rules, normal)
@@ -275,7 +217,10 @@ class _Trial:
         if text is not None:
             return Identification(verdict=Verdict.DIFFERS, sentence=f"{name} {text}", **known)
         if is_random(self.convert, normal):
-            sentence = f"{name} is random: the same blocks gave other results; give it its random bits"
+            if samples:
+                say("calling it again and again")
+                return self.distribution(name, samples, expected)
+            sentence = f"{name} is random: the same blocks gave other results. {HOW_RANDOM}"
             return Identification(verdict=Verdict.UNKNOWN, sentence=sentence, **known)
         if not self.is_of_tensors and depends_on_others(self.convert, normal):
             sentence = f"{name} depends on the batch: blocks alone gave other results than among others"
@@ -286,7 +231,7 @@ class _Trial:
         """Of rules that fit all blocks those that fit also where they differ, and the names of two that differ nowhere
         that was looked at, although not everything was. Departures count only where no profile fits.
         """
-        profiles = [one for one in matches if not _is_departure(one)]
+        profiles = [one for one in matches if not is_departure(one)]
         if not profiles:
             return matches, ()
         kept = [profiles[0]]
@@ -321,10 +266,11 @@ class _Trial:
     def departures(self, base: Candidate) -> tuple[dict[str, int], tuple[str, ...]]:
         """Kinds of blocks that differ from those of some rules, with their counts, and what this looks like."""
         rules, (hard, normal) = base.numerics, self.converted(base.numerics)
-        if isinstance(rules, Encode) and Role.NUMBERS in normal.made.arrays:
-            return {}, ()  # their numbers are compared, not their codes
         parts = ((normal.given, hard.given), (normal.made, hard.made))
         every = Converted(*map(Transactions.joined, parts))
+        if isinstance(rules, Encode) and Role.NUMBERS in normal.made.arrays:
+            by_kind, looks = departures_of_numbers(rules, normal, every)
+            return by_kind, tuple(filter(None, [self.raises, *looks]))
         know = of(rules)
         why = know.why(rules, every.given, golden(rules, every.given), every.made, self.nan_codes_free)
         numbers, counts = np.unique(why[why >= 0], return_counts=True)
@@ -374,37 +320,15 @@ class _Trial:
 
     def _alone(self, rules: Rules, block: Transactions) -> Converted:
         """A block, in a tensor of its own where there are tensors."""
-        given = Transactions({Role.NUMBERS: block[Role.NUMBERS]}) if self.is_of_tensors else block
+        own: dict[Role, np.ndarray] = {
+            role: array for role, array in block.arrays.items() if role in (Role.NUMBERS, Role.RANDOM)
+        }
+        given = Transactions(own) if self.is_of_tensors else block
         return Converted(given, self.convert(given))
 
     def _described(self, rules: Rules, blocks: Converted, row: int) -> str:
         part = slice(row, row + 1)
         given, made = blocks.given.rows(part), blocks.made.rows(part)
-        expected = golden(rules, given)
         if isinstance(rules, Encode) and Role.NUMBERS in made.arrays:
-            return _described_numbers(rules, given, _numbers(rules, expected), made)
-        return of(rules).described(rules, "the smallest block", given, expected, made)
-
-
-def _numbers(rules: Encode, encoded: Transactions) -> np.ndarray:
-    """What codes under their scales stand for, as FP32 patterns with one NaN."""
-    codes = np.ascontiguousarray(encoded[Role.CODES])
-    y = np.empty(codes.shape, np.float32)
-    decode_blocks(encoded[Role.SCALE][:, 0], codes, Decode(block=rules.block), y)
-    return _same_nan(y.view(np.uint32))
-
-
-def _same_nan(patterns: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(np.ascontiguousarray(patterns).view(np.float32)), np.uint32(0x7FC00000), patterns)
-
-
-def _described_numbers(rules: Encode, given: Transactions, expected: np.ndarray, made: Transactions) -> str:
-    numbers, found = expected.view(np.float32)[0], made[Role.NUMBERS].view(np.float32)[0]
-    lane = int(np.flatnonzero(expected[0] != _same_nan(made[Role.NUMBERS])[0])[0])
-    block = given[Role.NUMBERS][0]
-    digits = rules.source.bits // 4
-    whole = ",".join(f"0x{pattern:0{digits}X}" for pattern in block[: int(np.flatnonzero(block).max(initial=0)) + 1])
-    return (
-        f"the smallest block: element {lane}: input 0x{block[lane]:0{digits}X}, expected {numbers[lane]:.9g}, "
-        f"got {found[lane]:.9g}\n    to explain: mxcast explain {command_line(rules)} --values {whole}"
-    )
+            return described_numbers(rules, given, made)
+        return of(rules).described(rules, "the smallest block", given, golden(rules, given), made)

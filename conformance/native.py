@@ -31,6 +31,8 @@ def native(path: Path, name: str, rules: Operation) -> Callable:
         raise ValueError(
             f"functions of shared libraries are identified of {', '.join(SIGNATURES)}, not of {rules.name}"
         )
+    if rules.random_bits:
+        raise ValueError("functions of shared libraries take no random bits: --samples judges their distribution")
     numbers = _numbers(rules)
     if numbers != FP32 or any(format.bits > 8 for format in _codes(rules)):
         raise ValueError(

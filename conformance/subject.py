@@ -33,7 +33,9 @@ CALLED_WITH = {
     "decode": "scales (n,) and codes (n, block_size), uint8; it returns numbers (n, block_size)",
     "cast": "x, numbers (n,), or codes (n,) where numbers are returned; it returns codes or numbers (n,)",
 }
-"""By the name of an operation, how a function is called."""
+"""By the name of an operation, how a function is called. Where rules take random bits, these come last, an integer for
+each result.
+"""
 
 
 class Function:
@@ -78,7 +80,13 @@ def _numbers_of(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
 
 def _encode(of: Function, given: Transactions) -> Transactions:
     x = _numbers_of(given[Role.NUMBERS], of.rules.source)
-    return _leaving(of.read(encoded, of.result(x), of.rules.block, len(x)))
+    return _leaving(of.read(encoded, of.result(x, *_drawn(given)), of.rules.block, len(x)))
+
+
+def _drawn(given: Transactions) -> list[np.ndarray]:
+    """The random bits, where there are any."""
+    bits = given.get(Role.RANDOM)
+    return [] if bits is None else [bits]
 
 
 def _leaving(made: Any) -> Transactions:
@@ -99,7 +107,7 @@ def _tensors(given: Transactions) -> Iterator[Transactions]:
 
 def _decode(of: Function, given: Transactions) -> Transactions:
     codes = given[Role.CODES]
-    made = of.result(given[Role.SCALE][:, 0], codes)
+    made = of.result(given[Role.SCALE][:, 0], codes, *_drawn(given))
     return Transactions({Role.NUMBERS: _narrowed(of, made, codes.shape)})
 
 
@@ -124,9 +132,11 @@ def _cast(of: Function, given: Transactions) -> Transactions:
     rules = of.rules
     if rules.is_back:
         codes = given[Role.CODES]
-        return Transactions({Role.NUMBERS: _narrowed(of, of.result(codes.reshape(-1)), codes.shape)})
+        return Transactions(
+            {Role.NUMBERS: _narrowed(of, of.result(codes.reshape(-1), *map(np.ravel, _drawn(given))), codes.shape)}
+        )
     x = _numbers_of(given[Role.NUMBERS], rules.source)
-    codes = np.asarray(of.read(words, of.result(x.reshape(-1)), rules.scalar))
+    codes = np.asarray(of.read(words, of.result(x.reshape(-1), *map(np.ravel, _drawn(given))), rules.scalar))
     if codes.size != x.size:
         raise SubjectError(f"{of.name} returned {codes.size} codes for {x.size} numbers")
     return Transactions({Role.CODES: codes.reshape(x.shape)})

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ..models.block_array import code_values
 from ..models.source import DTYPES, widen
 from ..sim.operations import golden, of
 from ..sim.transactions import Transactions
@@ -34,6 +35,8 @@ def _of_encoder(
     patterns, scales, codes = blocks.given[Role.NUMBERS], blocks.made[Role.SCALE], blocks.made[Role.CODES]
     if np.array_equal(expected[Role.SCALE], scales):
         yield from _of_codes(asked, expected[Role.CODES], codes)
+        if isinstance(asked, Encode):
+            yield from _of_ties(asked, patterns, scales, expected[Role.CODES] != codes)
     elif np.array_equal(expected[Role.CODES][~_rows_of(scales, expected)], codes[~_rows_of(scales, expected)]):
         yield from _of_logarithm(asked, patterns, scales, expected)
     apart = np.unique(scales.astype(int) - expected[Role.SCALE])
@@ -58,11 +61,27 @@ def _of_codes(asked: Encode | TwoLevelEncode, expected: np.ndarray, codes: np.nd
     if np.array_equal(expected.reshape(len(codes), -1, 2)[:, :, ::-1].reshape(codes.shape), codes):
         yield "the codes are right, with the two of each pair exchanged: are the halves of a byte swapped?"
     different = expected != codes
-    sign = asked.block.element.sign_mask
+    element, sign = asked.block.element, asked.block.element.sign_mask
+    small = np.array([element.is_subnormal(code) for code in range(1 << element.bits - 1)])
+    small[0] = False
+    if (codes[different] & sign - 1 == 0).all() and small[expected[different] & sign - 1].all():
+        yield "subnormal elements became zeros"
     zeros = {0, sign} if asked.block.element.signed_zero else {0}
     if np.isin(expected[different], list(zeros)).all() and np.isin(codes[different], list(zeros)).all():
         became = "-0 became +0" if not codes[different].any() else "zeros have other signs"
         yield f"only zeros differ: {became}"
+
+
+def _of_ties(asked: Encode, patterns: np.ndarray, scales: np.ndarray, different: np.ndarray) -> Iterator[str]:
+    """Do only numbers differ that are halfway between two elements?"""
+    numbers = np.ascontiguousarray(patterns).view(DTYPES[asked.source.name])
+    wide = widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32)
+    with np.errstate(all="ignore"):
+        v = np.abs(wide / code_values(asked.block.scale).astype(np.float64)[scales])[different]
+    known = code_values(asked.block.element).astype(np.float64)
+    magnitudes = np.unique(np.abs(known[np.isfinite(known)]))
+    if v.size and np.isin(v, (magnitudes[:-1] + magnitudes[1:]) / 2).all():
+        yield "only numbers halfway between two elements differ: ties are rounded otherwise"
 
 
 def _rows_of(scales: np.ndarray, expected: Transactions) -> np.ndarray:

@@ -69,4 +69,6 @@ def with_constants(rules: TwoLevelEncode, given: Transactions) -> Transactions:
     """The same blocks with the constants of their tensors, as these rules find them."""
     patterns = given[Role.NUMBERS]
     tensors = [patterns[start : start + BLOCKS_OF_TENSOR] for start in range(0, len(patterns), BLOCKS_OF_TENSOR)]
-    return Transactions.joined(two_level.of_tensor(rules, tensor) for tensor in tensors)
+    found = Transactions.joined(two_level.of_tensor(rules, tensor) for tensor in tensors)
+    bits = given.get(Role.RANDOM)
+    return found if bits is None else found.with_arrays({Role.RANDOM: bits})

@@ -1,25 +1,28 @@
-/* Try an encoder on a set of `mxcast vectors`, with plain C:
+/* Try a converter on a set of `mxcast vectors`, with plain C:
    cc read_vectors.c my_encoder.c -lm && ./a.out < FOLDER/vectors.csv
-   The encoder is yours: 32 numbers to a scale byte and 32 codes. */
+   A row has words that enter and words that must leave, as its head names them. Of an encoder of blocks of 32 these are
+   32 FP32 patterns, then the scale byte and 32 codes. A decoder: -DIN=33 -DOUT=32; a cast: -DIN=1 -DOUT=1; an encoder to
+   NVFP4 -DIN=19 -DOUT=17, of which the first is the number of the tensor. The converter is yours. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#ifndef IN
+#define IN 32
+#define OUT 33
+#endif
 
-void encode(const float *x, uint8_t *scale, uint8_t *codes);
+void convert(const uint32_t *in, uint32_t *out);
 
 int main(void) {
+    uint32_t words[IN + OUT], out[OUT];
     long blocks = 0, wrong = 0;
     char category[16];
     scanf("%*[^\n]");
-    for (unsigned word; scanf(" %15[^,]", category) == 1; blocks++) {
-        uint32_t bits[32];
-        uint8_t scale = 0, codes[32] = {0}, want[33];
-        float x[32];
-        for (int i = 0; i < 32 && scanf(",%x", &word) == 1; i++) bits[i] = word;
-        for (int i = 0; i < 33 && scanf(",%x", &word) == 1; i++) want[i] = (uint8_t)word;
-        memcpy(x, bits, sizeof x);
-        encode(x, &scale, codes);
-        wrong += scale != want[0] || memcmp(codes, want + 1, 32) != 0;
+    for (; scanf(" %15[^,]", category) == 1; blocks++) {
+        for (int i = 0; i < IN + OUT && scanf(",%x", &words[i]) == 1; i++) {}
+        memset(out, 0, sizeof out);
+        convert(words, out);
+        wrong += memcmp(out, words + IN, sizeof out) != 0;
     }
     printf("%ld of %ld blocks differ\n", wrong, blocks);
     return wrong || !blocks;

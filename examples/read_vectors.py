@@ -1,22 +1,32 @@
-"""Try an encoder on a set of `mxcast vectors`, with plain Python: python read_vectors.py FOLDER/vectors.csv"""
+"""Try a converter on a set of `mxcast vectors`, with plain Python: python read_vectors.py FOLDER"""
 
 import csv
+import json
 import sys
 from collections import Counter
+from pathlib import Path
 
 
-def encode(x: list[int]) -> tuple[int, list[int]]:
-    """FP32 patterns to a scale byte and codes: put your encoder here. This one returns zeros."""
-    return 0, [0] * len(x)
+def convert(given: dict[str, list[int]], leaving: dict[str, int]) -> dict[str, list[int]]:
+    """Of the words that enter by port, as x of an encoder (FP32 patterns), those that leave, of so many lanes each, as
+    scale and p: put yours here. This one returns zeros.
+    """
+    return {name: [0] * lanes for name, lanes in leaving.items()}
 
 
-def main(path: str) -> int:
+def words(row: dict[str, str], name: str, lanes: int) -> list[int]:
+    return [int(row[f"{name}{lane}" if lanes > 1 else name], 16) for lane in range(lanes)]
+
+
+def main(folder: str) -> int:
+    ports = json.loads(Path(folder, "manifest.json").read_text())["ports"]
+    lanes = {side: {p["name"]: p["lanes"] for p in ports if p["direction"] == side} for side in ("input", "output")}
     wrong, blocks = Counter(), 0
-    with open(path, newline="") as file:
+    with open(Path(folder, "vectors.csv"), newline="") as file:
         for row in csv.DictReader(file):
-            x, codes = ([int(row[f"{port}{lane}"], 16) for lane in range(32)] for port in "xp")
+            entering, leaving = ({name: words(row, name, n) for name, n in side.items()} for side in lanes.values())
             blocks += 1
-            wrong[row["category"]] += encode(x) != (int(row["scale"], 16), codes)
+            wrong[row["category"]] += convert(entering, lanes["output"]) != leaving
     print(f"{wrong.total()} of {blocks} blocks differ: {dict(wrong)}")
     return 1 if wrong.total() or not blocks else 0
 

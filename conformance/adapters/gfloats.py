@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 
-from ...spec import Decode, Encode, Kind, Operation
+from ...spec import Cast, Decode, Encode, Kind, Operation
 
 __all__ = ["function"]
 
@@ -16,6 +17,8 @@ def function(rules: Operation) -> Callable:
     """`encode_block` or `decode_block` under the scale of `compute_scale_amax`, and ties to even."""
     gfloat = import_module("gfloat")
     formats = import_module("gfloat.formats")
+    if isinstance(rules, Cast):
+        return _cast(gfloat, formats, rules)
     assert isinstance(rules, Encode | Decode)
     element = rules.block.element
     width = "int8" if element.kind is Kind.FIXED else f"fp{element.bits}_{element.name}"
@@ -32,3 +35,15 @@ def function(rules: Operation) -> Callable:
             return (gfloat.decode_ndarray(info.etype, codes) * factors[:, None]).astype(np.float32)
 
     return encode if isinstance(rules, Encode) else decode
+
+
+def _cast(gfloat: Any, formats: Any, rules: Cast) -> Callable:
+    """`encode_float` of `round_float` to nearest, ties to even, saturating, one number at a time: its functions for
+    arrays have no NaN of E8M0.
+    """
+    info = getattr(formats, f"format_info_ocp_{rules.scalar.name}")
+
+    def one(number: float) -> int:
+        return gfloat.encode_float(info, gfloat.round_float(info, number, gfloat.RoundMode.TiesToEven, sat=True))
+
+    return lambda x: np.array([one(number) for number in x.tolist()], np.uint8)

@@ -1,4 +1,4 @@
-"""ml_dtypes: casts of arrays by `astype`."""
+"""ml_dtypes: casts of arrays by `astype`, and what scales and elements stand for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 
 import numpy as np
 
-from ...spec import Cast, Operation
+from ...spec import Cast, Decode, Operation
 
 __all__ = ["function"]
 
@@ -22,9 +22,14 @@ NAMES = {
 
 
 def function(rules: Operation) -> Callable:
-    """`astype` to the format, or from it."""
-    assert isinstance(rules, Cast)
+    """`astype` to the format, or from it; of a decoder the product of two float32."""
     library = import_module("ml_dtypes")
+    if isinstance(rules, Decode):
+        element, scale = (getattr(library, NAMES[one.name]) for one in (rules.block.element, rules.block.scale))
+        return lambda scales, codes: (
+            codes.view(element).astype(np.float32) * scales.view(scale).astype(np.float32)[:, None]
+        )
+    assert isinstance(rules, Cast)
     dtype = getattr(library, NAMES[rules.scalar.name])
     if rules.is_back:
         to = {"fp32": np.float32, "fp16": np.float16, "bf16": library.bfloat16}[rules.destination.name]

@@ -41,7 +41,7 @@ floor, rceil, ceil, even = (partial(_to_mx, mode) for mode in ("FLOOR", "RCEIL",
 
 def function(rules: Operation) -> Callable:
     """The decoder, or NVFP4 under the scale of a tensor."""
-    return _decoder(rules) if isinstance(rules, Decode) else _nvfp4
+    return _decoder(rules) if isinstance(rules, Decode) else _nvfp4()
 
 
 def _decoder(rules: Decode) -> Callable:
@@ -60,10 +60,14 @@ def _decoder(rules: Decode) -> Callable:
     return decode
 
 
-def _nvfp4(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _nvfp4() -> Callable:
     torch = import_module("torch")
     library = import_module("torchao.prototype.mx_formats.nvfp4_tensor")
-    tensor = torch.from_numpy(x)
-    scale = library.per_tensor_amax_to_scale(tensor.abs().max())
-    scales, codes = library.nvfp4_quantize(tensor, x.shape[1], scale)
-    return scales.view(torch.uint8).numpy(), codes.view(torch.uint8).numpy()
+    quantize, scale_of = library.nvfp4_quantize, library.per_tensor_amax_to_scale
+
+    def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        tensor = torch.from_numpy(x)
+        scales, codes = quantize(tensor, x.shape[1], scale_of(tensor.abs().max()))
+        return scales.view(torch.uint8).numpy(), codes.view(torch.uint8).numpy()
+
+    return encode

@@ -167,6 +167,23 @@ def test_planted_departures_are_named_with_their_block(fault):
     assert said in str(error.value) and "to explain: mxcast explain" in str(error.value)
 
 
+def test_ties_that_are_rounded_otherwise():
+    """Those of subnormal elements alone, away from zero: no known rule, and what differs is called that."""
+
+    def encode(x):
+        scales, codes = encoder("e4m3")(x)
+        with np.errstate(all="ignore"):
+            y = np.abs(np.ldexp(x.astype(np.float64), 127 - scales.reshape(-1, 1).astype(int))) * 512
+        is_tie = (y < 8) & (np.floor(y) + 0.5 == y) & (scales.reshape(-1, 1) < 255)
+        return scales, np.where(is_tie, codes & 0x80 | (np.where(is_tie, y, 0) + 0.5).astype(np.uint8), codes)
+
+    found = identified(encode)
+    assert found.verdict == "differs" and "ocp" in found.nearest[0].names
+    assert any("ties are rounded otherwise" in text for text in found.remarks), found.remarks
+    found = identified(encoder(rounding="rtz"), profile="ocp")
+    assert not any("ties" in text for text in found.remarks)
+
+
 def test_a_witness_is_small():
     found = identified(changed(lambda s, c: (s, np.where(c == 0x7E, 0x7D, c))), profile="ocp")
     block = next(iter(found.witness_block.arrays.values()))
@@ -245,3 +262,49 @@ def test_what_cannot_be_called_or_read_is_one_sentence(function, sentence):
 
 def test_tables_have_the_same_operations():
     assert set(CALLS) == set(CALLED_WITH) == set(SEPARATIONS)
+
+
+def numbers_encoder(
+    format: str = "e2m1", change: Callable = lambda y, x: y, before: Callable = lambda x: x
+) -> Callable:
+    """An encoder that returns numbers, quantized and back."""
+
+    def encode(x):
+        return change(mxcast.dequantize(mxcast.quantize(before(x), format)), x)
+
+    return encode
+
+
+def flushed(y, x):
+    """Numbers of subnormal elements, those of magnitude below 1 under their scale, as zeros."""
+    blocks = np.abs(x).max(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        scale = np.exp2(np.floor(np.log2(blocks)) - 2)
+    return np.where(np.abs(y) < scale, np.copysign(np.float32(0), y), y)
+
+
+NUMBERS = {
+    "-0 lost": (numbers_encoder(change=lambda y, x: y + np.float32(0)), "only zeros differ: -0 became +0"),
+    "subnormals flushed": (numbers_encoder(change=flushed), "subnormal elements became zeros"),
+    "NaN ignored": (
+        numbers_encoder(before=lambda x: np.where(np.isnan(x), np.float32(0), x)),
+        "only blocks with NaN or Inf differ",
+    ),
+    "twice too large": (numbers_encoder(change=lambda y, x: y * 2), "every number is 2 times the right one"),
+    "pairs exchanged": (
+        numbers_encoder(change=lambda y, x: y.reshape(-1, 16, 2)[:, :, ::-1].reshape(y.shape)),
+        "with the two of each pair exchanged",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", NUMBERS)
+def test_departures_of_numbers_have_causes(fault):
+    function, said = NUMBERS[fault]
+    found = identified(function, "e2m1", profile="ocp")
+    assert not found.follows(found.rules) and sum(found.causes.values()) > 0
+    assert any(said in remark for remark in found.remarks), (found.sentence, found.remarks)
+    if fault == "NaN ignored":
+        assert set(found.causes) == {"blocks with NaN or Inf: numbers that no element has under the right scale"}
+    if fault == "-0 lost":
+        assert not any("no element" in text for text in found.causes)

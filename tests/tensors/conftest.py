@@ -1,3 +1,3 @@
 """The command in this process, as the tests of `cli` run it."""
 
-from ..cli.conftest import fails, passes  # noqa: F401
+from ..cli.conftest import fails, passes, raw_safetensors, saved  # noqa: F401

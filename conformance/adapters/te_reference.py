@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["quantizer"]
+import numpy as np
 
+from ...spec import Operation
+
+__all__ = ["VARIABLE", "function", "quantizer"]
+
+VARIABLE = "MXCAST_TE_REFERENCE"
+"""The environment variable that names the file."""
 PACKAGE = "transformer_engine.pytorch"
 ABSENT: dict[str, dict[str, object]] = {
     "transformer_engine": {},
@@ -36,3 +44,21 @@ def quantizer(file: Path) -> Any:
         return importlib.import_module(f"{recipes}.{file.stem}").NVFP4QuantizerRef
     except AttributeError:
         raise ImportError(f"{file} has no NVFP4QuantizerRef") from None
+
+
+def function(rules: Operation) -> Callable:
+    """The method that quantizes blocks, from the largest magnitude of the tensor."""
+    torch = importlib.import_module("torch")
+    if VARIABLE not in os.environ:
+        raise ImportError(f"{VARIABLE} does not name the file reference_nvfp4.py of a checkout")
+    reference = quantizer(Path(os.environ[VARIABLE]).resolve())
+
+    def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        tensor = torch.from_numpy(x)
+        amax = tensor.abs().max().reshape(1)
+        codes, scales = reference._quantize_blockwise_reference(
+            tensor, amax, x.shape[1], 1, pow_2_scales=False, eps=0.0
+        )
+        return scales.view(torch.uint8).numpy(), codes.view(torch.uint8).numpy()
+
+    return encode

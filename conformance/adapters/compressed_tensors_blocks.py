@@ -1,0 +1,53 @@
+"""compressed-tensors: scales of `calculate_qparams`, and the compressors of its formats, for weights in FP32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+import numpy as np
+
+from ...models.packing import unpack
+from ...spec import BlockOperation, Operation
+
+__all__ = ["function"]
+
+SCHEMES = {
+    "e2m1": ("MXFP4", "mxfp4-pack-quantized"),
+    "e2m3": ("MXFP6A8", "mxfp6-pack-quantized"),
+    "e4m3": ("MXFP8", "mxfp8-quantized"),
+    "nvfp4": ("NVFP4", "nvfp4-pack-quantized"),
+}
+"""Schemes of the library by its names, and what its files call the compressor."""
+
+
+def function(rules: Operation) -> Callable:
+    """Scale and compress, as the library does with weights; of NVFP4 under the scale of the tensor."""
+    torch = import_module("torch")
+    helpers = import_module("compressed_tensors.quantization.utils.helpers")
+    schemes = import_module("compressed_tensors.quantization.quant_scheme")
+    base = import_module("compressed_tensors.compressors.base").BaseCompressor
+    assert isinstance(rules, BlockOperation)
+    is_two_level, block = rules.name.startswith("two_level"), rules.block
+    name, format = SCHEMES["nvfp4" if is_two_level else block.element.name]
+    scheme = schemes.preset_name_to_scheme(name, ["Linear"])
+    compressor = base.get_value_from_registry(format)
+
+    def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        weight = torch.from_numpy(x)
+        g = helpers.generate_gparam(weight.min(), weight.max()) if is_two_level else None
+        low, high = torch.aminmax(weight, dim=-1, keepdim=True)
+        scales, _ = helpers.calculate_qparams(low, high, scheme.weights, global_scale=g)
+        given = {"weight": weight, "weight_scale": scales} | ({} if g is None else {"weight_global_scale": g})
+        made = compressor.compress(given, scheme)
+        arrays = {key: _plain(torch, value) for key, value in made.items()}
+        found = unpack(arrays, "compressed_tensors", block)
+        return found.scales, found.codes
+
+    return encode
+
+
+def _plain(torch: object, tensor: object) -> np.ndarray:
+    """An array of NumPy; types of a byte as their patterns."""
+    one = tensor.detach()  # type: ignore[attr-defined]
+    return (one.view(torch.uint8) if one.element_size() == 1 else one).numpy()  # type: ignore[attr-defined]

@@ -1,0 +1,212 @@
+"""Random functions: called with their bits, or judged by their distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import mxcast
+from mxcast.conformance.distribution import RISK, bound
+from mxcast.testing import assert_follows
+
+
+def with_bits(format: str, **rules) -> Callable:
+    def encode(x, bits):
+        assert bits.shape == x.shape and bits.dtype == np.uint16
+        q = mxcast.quantize(x, format, random=bits, **rules)
+        return q.scales, q.codes
+
+    return encode
+
+
+def e4m3(rounded: Callable, seed: int = 0, byte: Callable = lambda byte: byte) -> Callable:
+    """OCP's E4M3 of finite numbers with elements that a function of (|v| - lo) / (hi - lo) and a random number in
+    [0, 1) rounds: True is up. Written here, with a table of the elements.
+    """
+    values = np.arange(127, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    rng = np.random.default_rng(seed)
+
+    def encode(x):
+        amax = np.abs(x).max(axis=1)
+        is_special = ~np.isfinite(amax)
+        exponent = np.where(is_special, np.float32(0), amax).view(np.uint32) >> 23
+        scales = np.where(is_special, 255, np.maximum(exponent.astype(int) - 8, 0))
+        with np.errstate(all="ignore"):
+            v = np.minimum(np.abs(np.ldexp(x.astype(np.float64), 127 - scales[:, None])), 448)
+        v = np.where(is_special[:, None], 0, v)
+        lower = np.searchsorted(values, v, side="right") - 1
+        upper = np.minimum(lower + 1, 126)
+        step = np.where(upper > lower, values[upper] - values[lower], 1)
+        f = np.where(upper > lower, (v - values[lower]) / step, 0)
+        codes = np.where((f > 0) & rounded(f, rng.random(x.shape), x), upper, lower)
+        codes = np.where(np.signbit(x), codes | 0x80, codes)
+        codes = np.where(is_special[:, None], 0x7F, codes)
+        return byte(scales).astype(np.uint8), codes.astype(np.uint8)
+
+    return encode
+
+
+def fair(f, u, x):
+    return u < f
+
+
+def identified(function, format="e4m3", samples=1000, **given):
+    return mxcast.identify(function, format, samples=samples, blocks=500, **given)
+
+
+@pytest.mark.parametrize(
+    "format, profile",
+    [
+        ("e4m3", "nvidia"),
+        pytest.param("e2m1", "ocp", marks=pytest.mark.slow),
+        pytest.param("int8", "ocp", marks=pytest.mark.slow),
+        ("nvfp4", "nvfp4_te"),
+    ],
+)
+def test_a_function_that_takes_random_bits_is_compared_bit_for_bit(format, profile):
+    found = mxcast.identify(with_bits(format, profile=profile, rounding="sr"), format, rounding="sr", blocks=500)
+    assert profile in found.names, found.sentence
+    assert_follows(with_bits(format, profile=profile, rounding="sr"), profile, format=format, rounding="sr", blocks=500)
+
+
+def test_bits_that_are_used_otherwise_are_found():
+    """The upper half of the bits in place of all, and bits that are not looked at."""
+    with pytest.raises(AssertionError, match="with random bits"):
+        assert_follows(
+            lambda x, bits: with_bits("e4m3", rounding="sr")(x, bits & 0xF0),
+            "ocp",
+            format="e4m3",
+            rounding="sr",
+            blocks=500,
+        )
+    found = mxcast.identify(lambda x, bits: e4m3(lambda f, u, x: f > 0.5)(x), "e4m3", rounding="sr", blocks=500)
+    assert found.verdict == "differs"
+
+
+def test_a_cast_with_random_bits():
+    found = mxcast.identify(
+        lambda x, bits: mxcast.cast(x, "e5m2", rounding="sr", random=bits), "e5m2", op="cast", rounding="sr", blocks=500
+    )
+    assert "ocp" in found.names, found.sentence
+
+
+def test_the_bound_is_hoeffdings():
+    """Of N fair calls the share leaves the bound with at most 2 exp(-2 N t^2), for M elements at once M times that."""
+    for samples, elements in ((10, 1), (1000, 8192)):
+        assert 2 * elements * exp(-2 * samples * bound(samples, elements) ** 2) == pytest.approx(RISK)
+
+
+def test_without_samples_it_is_said_what_can_be_done():
+    found = mxcast.identify(e4m3(fair), "e4m3", blocks=500)
+    assert found.verdict == "unknown" and "is random" in found.sentence
+    assert "rounding=sr" in found.sentence and "samples" in found.sentence
+
+
+def test_a_fair_function_follows():
+    found = identified(e4m3(fair))
+    assert found.verdict == "follows" and "1,000 samples" in found.sentence, found.sentence
+    assert any(name.startswith("ocp with rounding=sr") for name in found.names)
+    assert f"within {bound(1000, 8192):.4f} of the exact probability" in found.remarks[0]
+    assert_follows(e4m3(fair), "ocp", format="e4m3", samples=1000, blocks=500)
+    with pytest.raises(AssertionError, match="not the rules asked for"):
+        assert_follows(e4m3(fair), "nvidia", format="e4m3", samples=1000, blocks=500)
+
+
+def test_few_random_bits_are_told_from_the_exact_probability():
+    found = identified(e4m3(lambda f, u, x: np.floor(f * 4) + np.floor(u * 4) >= 4))
+    assert found.verdict == "follows" and "random_bits=2" in found.names[0], found.sentence
+    assert "the exact probability does not fit" in found.remarks[1]
+
+
+BIASED = {
+    "both neighbours have the probability 1/2": lambda f, u, x: u < 0.5,
+    "is biased toward zero": lambda f, u, x: u < f / 2,
+    "is biased away from zero": lambda f, u, x: u < np.sqrt(f),
+    "is biased up": lambda f, u, x: np.where(x > 0, u < np.sqrt(f), u < f * f),
+    "rounds with other probabilities than the distances": lambda f, u, x: u < 1 - f,
+}
+
+
+@pytest.mark.parametrize(
+    "said", [pytest.param(said, marks=[] if place < 2 else pytest.mark.slow) for place, said in enumerate(BIASED)]
+)
+def test_biased_functions_are_called_that(said):
+    found = identified(e4m3(BIASED[said]))
+    assert found.verdict == "differs" and said in found.sentence and "1,000 samples of 8,192 elements" in found.sentence
+    assert "of 1,000 times, expected" in found.witness
+    with pytest.raises(AssertionError, match=said):
+        assert_follows(e4m3(BIASED[said]), "ocp", format="e4m3", samples=1000, blocks=500)
+
+
+@pytest.mark.parametrize(
+    "said, rounded",
+    [
+        ("always rounds away from zero", lambda f, u, x: f > 0),
+        pytest.param("always rounds up", lambda f, u, x: x > 0, marks=pytest.mark.slow),
+        pytest.param("always rounds down", lambda f, u, x: x < 0, marks=pytest.mark.slow),
+    ],
+)
+def test_functions_that_are_not_random_are_judged_too(said, rounded):
+    found = identified(e4m3(rounded), samples=20)
+    assert found.verdict == "differs" and any(said in remark for remark in found.remarks), found.remarks
+
+
+def test_toward_zero_is_a_rule_that_is_known():
+    assert "ocp with rounding=rtz" in identified(e4m3(lambda f, u, x: f < 0), samples=20).names
+
+
+def test_results_that_are_no_neighbours():
+    function = e4m3(fair)
+
+    def two_up(x):
+        scales, codes = function(x)
+        return scales, np.where((codes & 0x7F) == 0x30, codes + 2, codes)
+
+    found = identified(two_up)
+    assert found.verdict == "differs" and "no neighbours of the exact number" in found.sentence
+    assert "times" in found.witness and "became" in found.witness
+
+
+def test_scales_that_are_random_or_wrong():
+    rng = np.random.default_rng(3)
+    found = identified(e4m3(fair, byte=lambda byte: byte + rng.integers(0, 2, byte.shape)), samples=20)
+    assert found.verdict == "differs" and "has random scales" in found.sentence
+    found = identified(e4m3(fair, byte=lambda byte: np.where(byte > 120, byte + 1, byte)), samples=50)
+    assert found.verdict == "differs" and "follows no known rules for scales" in found.sentence
+
+
+@pytest.mark.parametrize("profile", ["nvfp4_te", pytest.param("nvfp4_paper", marks=pytest.mark.slow)])
+def test_nvfp4_by_its_distribution(profile):
+    rng = np.random.default_rng(0)
+
+    def encode(x):
+        q = mxcast.quantize(x, "nvfp4", profile=profile, rounding="sr", random=rng)
+        return q.scales, q.codes
+
+    found = identified(encode, "nvfp4", samples=300)
+    assert found.verdict == "follows" and any(name.startswith(profile) for name in found.names), found.sentence
+
+
+def test_numbers_by_their_distribution():
+    function = e4m3(fair)
+
+    def encode(x):
+        scales, codes = function(x)
+        with np.errstate(all="ignore"):
+            factor = scales.view(ml_dtypes.float8_e8m0fnu).astype(np.float32)[:, None]
+            return codes.view(ml_dtypes.float8_e4m3fn).astype(np.float32) * factor
+
+    found = identified(encode, samples=300)
+    assert found.verdict == "follows" and found.names[0].startswith("ocp"), found.sentence
+
+
+def test_too_few_samples_and_other_operations_are_refused():
+    with pytest.raises(ValueError, match="needs 10 samples or more, not 3"):
+        identified(e4m3(fair), samples=3)
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="what is judged by its distribution encodes"):
+        identified(lambda s, c: rng.random(c.shape).astype(np.float32), op="decode", samples=100)
