@@ -1,15 +1,18 @@
 """Compare every profile with every other in the six formats, keep the certificates as records/differences.json, and
 write docs/differences.md from them.
 
-    python bench/matrix.py             compare; about twenty minutes on one core
-    python bench/matrix.py --render    only write the page from what is kept
+    python bench/matrix.py              compare; about half an hour on one core
+    python bench/matrix.py --missing    compare only the pairs that are not kept, or of other rules
+    python bench/matrix.py --render     only write the page from what is kept
 
-Profiles with the same rules are one row. Each profile is evaluated once per format and compared with all the others.
+Profiles with the same rules of a format are one row. Each profile is evaluated once per format and compared with all
+the others that have it.
 """
 
 import argparse
 import json
 import time
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
@@ -21,6 +24,7 @@ from mxcast.models.compare import certificate
 from mxcast.models.evaluation import Evaluation
 from mxcast.models.input_domain import common_domain
 from mxcast.spec import BLOCKS, PROFILES, Encode, numerics
+from mxcast.spec.profiles import like
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "differences.json"
@@ -29,12 +33,25 @@ FORMATS = [block.short_name for block in BLOCKS.values()]
 PARTS = {"scale": "largest magnitudes", "elements": "classes of elements", "specials": "blocks with NaN or Inf"}
 
 
-def groups() -> list[list[str]]:
-    """Names of profiles, those with the same rules together."""
+EMPTY: dict = {"seconds": 0, "rules": {}, "same": {}, "records": []}
+
+
+def groups(format: str) -> list[list[str]]:
+    """Names of the profiles that have a format, those with the same rules together."""
     same: dict[Encode, list[str]] = {}
     for name in PROFILES:
-        same.setdefault(numerics(FORMATS[0], name), []).append(name)
+        rules = like(numerics(format), name)
+        if rules is not None:
+            same.setdefault(rules, []).append(name)
     return list(same.values())
+
+
+def rules_of(format: str) -> dict[str, dict]:
+    """The rules of the first profile of each group."""
+    return {
+        names[0]: {k: v for k, v in numerics(format, names[0]).by_name().items() if k != "block"}
+        for names in groups(format)
+    }
 
 
 def record(format: str, a: str, b: str, evaluations: dict | None = None) -> dict:
@@ -47,24 +64,34 @@ def record(format: str, a: str, b: str, evaluations: dict | None = None) -> dict
     return {"format": format, "profiles": [a, b], "numbers": found["numbers"], **{part: found[part] for part in PARTS}}
 
 
-def measure() -> dict:
-    start, records = time.perf_counter(), []
-    for format in FORMATS:
+def measure(kept: dict, formats: Sequence[str] = FORMATS) -> Iterator[dict]:
+    """What is kept, with all certificates of one format more at a time; those of the same rules stay as they are."""
+    start, seconds = time.perf_counter(), kept["seconds"]
+    for format in formats:
         evaluations: dict = {}
-        for a, b in combinations((names[0] for names in groups()), 2):
-            records.append(record(format, a, b, evaluations))
+        records = []
+        for pair in combinations(rules_of(format), 2):
+            found = _kept(kept, format, pair)
+            records.append(record(format, *pair, evaluations) if found is None else found)
+        kept = {
+            "mxcast": version("mxcast"),
+            "numpy": version("numpy"),
+            "seconds": seconds + round(time.perf_counter() - start),
+            "rules": kept["rules"] | {format: rules_of(format)},
+            "same": kept["same"] | {format: {names[0]: names[1:] for names in groups(format) if names[1:]}},
+            "records": [r for r in kept["records"] if r["format"] != format] + records,
+        }
+        kept["records"].sort(key=lambda r: FORMATS.index(r["format"]))
         print(f"{format}: {time.perf_counter() - start:.0f} s", flush=True)
-    return {
-        "mxcast": version("mxcast"),
-        "numpy": version("numpy"),
-        "seconds": round(time.perf_counter() - start),
-        "rules": {
-            names[0]: {k: v for k, v in numerics(FORMATS[0], names[0]).by_name().items() if k != "block"}
-            for names in groups()
-        },
-        "same": {names[0]: names[1:] for names in groups() if names[1:]},
-        "records": records,
-    }
+        yield kept
+
+
+def _kept(kept: dict, format: str, pair: tuple[str, str]) -> dict | None:
+    """The record of a pair whose rules are those of today."""
+    today = rules_of(format)
+    if any(kept["rules"].get(format, {}).get(name) != today[name] for name in pair):
+        return None
+    return next((r for r in kept["records"] if r["format"] == format and r["profiles"] == list(pair)), None)
 
 
 def finding(results: dict, format: str, a: str, b: str, part: str) -> dict:
@@ -90,7 +117,7 @@ def _first(found: dict) -> str:
 
 
 def _overview(results: dict, format: str) -> str:
-    names = list(results["rules"])
+    names = list(results["rules"][format])
     rows = [
         [f"`{a}`", *("" if a == b else _share(finding(results, format, a, b, "scale")) for b in names)] for a in names
     ]
@@ -103,7 +130,11 @@ def _format(results: dict, format: str) -> str:
         [*(f"`{name}`" for name in r["profiles"]), *(_share(r[part]) + _first(r[part]) for part in PARTS)]
         for r in records
     ]
-    return f"\n## {format.upper()}\n\n" + table(["A", "B", *PARTS.values()], rows, texts=5)
+    same = "; ".join(
+        ", ".join(f"`{name}`" for name in (first, *others)) for first, others in results["same"][format].items()
+    )
+    head = f"\n## {format.upper()}\n\nThe same rules, so equal everywhere: {same}.\n\n"
+    return head + table(["A", "B", *PARTS.values()], rows, texts=5)
 
 
 def rendered(results: dict, of_decoders: dict) -> str:
@@ -119,7 +150,6 @@ def rendered(results: dict, of_decoders: dict) -> str:
         found = finding(results, format, "nvidia", "torchao_rceil", "scale")
         first, last = (found[which]["a"]["values"] for which in ("first", "last"))
         known += f"| {format.upper()} | {found['differing']} | `{first}` | `{last}` |\n"
-    same = "; ".join(", ".join(f"`{name}`" for name in [first, *others]) for first, others in results["same"].items())
     return (
         f"""# Where the profiles differ
 
@@ -133,14 +163,16 @@ one way to choose the scale, and leaves NaN and Inf open. Libraries have chosen 
 
 * **The scale.** `ocp` takes the largest exponent of the block and lets the numbers above the largest element saturate.
   `nvidia`, `te` and `torchao_rceil` take the smallest scale under which nothing saturates; `torchao_ceil` the next
-  power of two; `torchao_even` rounds the largest magnitude to the element's precision first; `gorodecky_sousa`
+  power of two; `torchao_even` rounds the largest magnitude to the element's precision first, and `compressed_tensors`
+  in E4M3 to one fraction bit; `mlx_round` rounds the logarithm of its ratio to the largest element; `gorodecky_sousa`
   subtracts the bias of the element instead of its largest exponent. In E4M3 `ocp` and `nvidia` disagree about the byte
   of {percent("e4m3", "ocp", "nvidia")} of all FP32 largest magnitudes, `ocp` and `torchao_ceil` of {
             percent("e4m3", "ocp", "torchao_ceil")
         }. A byte that is one more doubles the step between the elements of the whole block; one that is
   one less saturates its largest numbers.
-* **The elements.** Under the same byte all of them round to nearest even, but for `gorodecky_sousa`, which rounds half
-  up on one bit and flushes: in E5M2, where it chooses the same bytes as `ocp`, {flushed:,} classes of elements differ.
+* **The elements.** Under the same byte most of them round to nearest even. In E2M1 `mlx`, `ggml` and `modelopt` round
+  ties toward zero. `gorodecky_sousa` rounds half up on one bit and flushes: in E5M2, where it chooses the same bytes as
+  `ocp`, {flushed:,} classes of elements differ. -0 is +0 in some, and in `modelopt`'s E2M1 every zero is -0.
 * **NaN and Inf.** `te` ignores NaN in the maximum and saturates Inf; `gorodecky_sousa` leaves both out of the maximum;
   the others make the whole block NaN. A NaN that one library reports is a number in another.
 
@@ -153,8 +185,7 @@ subnormal numbers.
 
 | format | `nvidia` against `torchao_rceil`: largest magnitudes that differ | first | last |
 | --- | --- | --- | --- |
-{known} The same rules, so equal everywhere: {same}.
-
+{known}
 ## How to read the tables
 
 Each pair was compared on everything, without sampling:
@@ -166,9 +197,10 @@ Each pair was compared on everything, without sampling:
 * every NaN and Inf pattern, 2^24 with signs, in six blocks each: alone, beside the smallest number, beside 1, beside
   the largest number with a minus sign, beside Inf and -1, beside NaN and -1.
 
-`samson` takes BF16; it is compared on the BF16 numbers, and its classes are pairs of number and byte. A cell gives how
-many differ and the first block that does, by the numbers it begins with, zeros completing it, with byte and codes under
-A / B.
+Classes end with the first distance at which every element is zero on both sides: where the signs of zero differ, those
+further down differ too. `samson` takes BF16; it is compared on the BF16 numbers, and its classes are pairs of number
+and byte. A cell gives how many differ and the first block that does, by the numbers it begins with, zeros completing
+it, with byte and codes under A / B.
 `mxcast explain e4m3 --profile nvidia --values 0x04600001` shows such a block step by step.
 
 ## Share of largest magnitudes with another byte, E4M3
@@ -182,8 +214,15 @@ A / B.
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--render", action="store_true", help="do not compare")
-    if not parser.parse_args().render:
-        KEPT.write_text(json.dumps(measure(), indent=1) + "\n")
+    parser.add_argument("--missing", action="store_true", help="compare only what is not kept")
+    parser.add_argument(
+        "formats", nargs="*", default=FORMATS, help="with --missing, those that are looked at; all unless given"
+    )
+    asked = parser.parse_args()
+    if not asked.render:
+        kept = json.loads(KEPT.read_text()) if asked.missing else EMPTY
+        for results in measure(kept, asked.formats):
+            KEPT.write_text(json.dumps(results, indent=1) + "\n")
     write_page()
 
 

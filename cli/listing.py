@@ -85,7 +85,14 @@ def _sources() -> Rows:
 
 def _profiles() -> Rows:
     return [
-        {"name": p.name, "source": p.source, "date": p.date, "rules": dict(p.rules), "remark": p.remark}
+        {
+            "name": p.name,
+            "source": p.source,
+            "date": p.date,
+            "rules": dict(p.rules),
+            "elements": {name: ", ".join(f"{key}={value}" for key, value in rules) for name, rules in p.by_element},
+            "remark": p.remark,
+        }
         for p in PROFILES.values()
     ]
 

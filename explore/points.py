@@ -193,7 +193,12 @@ def described(point: Point) -> dict[str, Any]:
     """The fields of `Explored` that the point itself says."""
     config, numerics, architecture = point.config, point.config.numerics, point.config.microarchitecture
     of, formats = OPERATIONS[numerics.name], numerics.formats
-    said = {name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes)) for name in of.rules}
+    written = numerics.to_dict()
+    said = {
+        name: ",".join(dict.fromkeys(str(getattr(mode, name)) for mode in config.modes))
+        for name in of.rules
+        if name in written
+    }
     source = formats.get("source", formats.get("element"))
     assert source is not None
     return {

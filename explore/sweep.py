@@ -205,8 +205,15 @@ def _named(config: HardwareConfig) -> HardwareConfig:
     if not isinstance(config, ConverterConfig):
         return dataclasses.replace(config, profile=profile_of(config.numerics))
     rules = config.numerics
-    names = (name for name in PROFILES if numerics(rules.block, name, source=rules.source) == rules)
-    return dataclasses.replace(config, profile=next(names, None))
+    return dataclasses.replace(config, profile=next((name for name in PROFILES if _under(name, rules) == rules), None))
+
+
+def _under(profile: str, rules: Encode) -> Encode | None:
+    """The encoder of the same block format and source under a profile; None where that has no such element."""
+    try:
+        return numerics(rules.block, profile, source=rules.source)
+    except ValueError:
+        return None
 
 
 def _lists(grid: Mapping[str, object]) -> Grid:

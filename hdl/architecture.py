@@ -251,6 +251,9 @@ def _tables(modes: tuple[Encode, ...]) -> bool:
     offset = OFFSETS[numerics.scale_rule](element)
     if len(modes) > 1 or numerics.random_bits:
         return False
+    # under rnz all bits of a fraction decide whether it carries into the exponent
+    if numerics.rounding is Rounding.RNZ and element.kind is Kind.FLOAT:
+        return False
     if numerics.rounding is Rounding.GUARD_HALF_UP and numerics.specials is Specials.TE:  # two different largest codes
         return False
     # otherwise numbers would be binades above the top
@@ -290,7 +293,7 @@ SUPPORTS: dict[Rule, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
     Quantizer.TABLE: (
         _tables,
         "the table quantizer makes one format, with one to three fraction bits or fixed-point of six to eight bits, "
-        "without random bits and run-time modes",
+        "without random bits and run-time modes; floating-point formats not under the rounding rnz",
     ),
 }
 """What an implementation can make: of the numerics of all modes, and in words. Those without an entry make everything,

@@ -18,11 +18,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import Encode, Kind, Rounding, Specials, Subnormals, signal_codes
+from ..spec import Encode, EncodedZero, Kind, Rounding, Specials, Subnormals, signal_codes
 from .boundaries import element_stages
 from .config import ConverterConfig
 from .mode import by_mode, mode_port
-from .operand import operand_layout, special_flags
+from .operand import operand, special_flags
 from .register import Stage, enable_port
 from .rounding import bits_below, rounds_up
 from .threshold import OFFSETS
@@ -106,7 +106,7 @@ class ElementQuantizer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        number = data.View(operand_layout(self.numerics), self.x)
+        number = operand(self.numerics, self.x)
         flags = special_flags(self.numerics)
         now = Stage(m, self, control=("mode", "random", *flags))
         top, tail, field = self.normalise(m, number)
@@ -313,12 +313,13 @@ class ElementQuantizer(wiring.Component):
             code = Mux(number.exponent.all(), by_mode(now, [e.max_code for e in elements]), magnitude)
         magnitude = Value.cast(code)
         padding = Const(0, max(bits - 1 - len(magnitude), 0))
+        sign = number.sign & magnitude.any() if self.numerics.zero is EncodedZero.POSITIVE else number.sign
         code = by_mode(
             now,
             [
                 Mux(number.sign, -code, code)[:bits]
                 if e.kind is Kind.FIXED
-                else Cat(magnitude[: bits - 1], padding, number.sign)
+                else Cat(magnitude[: bits - 1], padding, sign)
                 for e in elements
             ],
         )

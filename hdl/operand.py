@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
-from amaranth.hdl import unsigned
+from amaranth.hdl import Cat, Value, unsigned
 from amaranth.lib import data
 
-from ..spec import FP16, Encode, Operation, ScaleRule, Specials
+from ..spec import FP16, Encode, EncodedZero, Operation, ScaleRule, Specials, Subnormals
 from .config import ConverterConfig
 
-__all__ = ["ROUNDS_UP", "lane_name", "operand_config", "operand_layout", "scale_key_layout", "special_flags"]
+__all__ = ["ROUNDS_UP", "lane_name", "operand", "operand_config", "operand_layout", "scale_key_layout", "special_flags"]
 
 ROUNDS_UP = {
     ScaleRule.FLOOR: False,
@@ -19,6 +20,8 @@ ROUNDS_UP = {
     ScaleRule.RCEIL: True,
     ScaleRule.POW2_CEIL: True,
     ScaleRule.EVEN: True,
+    ScaleRule.EVEN1: True,
+    ScaleRule.ROUND_LOG2: True,
 }
 """Scale rules, and whether the fraction can put the exponent one up."""
 
@@ -46,6 +49,26 @@ def operand_layout(numerics: Encode) -> data.StructLayout:
     return data.StructLayout(
         {"fraction": unsigned(source.man_bits), "exponent": unsigned(source.exp_bits), "sign": unsigned(1)}
     )
+
+
+def operand(numerics: Encode, x: Value) -> data.View:
+    """A source number, zero with the sign that it is taken for."""
+    number = data.View(operand_layout(numerics), x)
+    if numerics.zero is EncodedZero.SIGNED:
+        return number
+    is_other = number.exponent.any()
+    if numerics.input_subnormals is Subnormals.EXACT:
+        is_other = is_other | number.fraction.any()
+    return data.View(operand_layout(numerics), Cat(x[:-1], ZEROS[numerics.zero](number.sign, is_other)))
+
+
+ZEROS: dict[EncodedZero, Callable[[Value, Value], Value]] = {
+    EncodedZero.SIGNED: lambda sign, is_other: sign,
+    EncodedZero.POSITIVE: lambda sign, is_other: sign & is_other,
+    EncodedZero.TAKEN_POSITIVE: lambda sign, is_other: sign & is_other,
+    EncodedZero.TAKEN_NEGATIVE: lambda sign, is_other: sign | ~is_other,
+}
+"""The sign of a number, by its own and whether it is another one than zero."""
 
 
 def scale_key_layout(config: ConverterConfig) -> data.StructLayout:

@@ -28,4 +28,5 @@ ROUNDINGS = {
     Rounding.GUARD_HALF_UP: lambda last, below, sticky, random: below,
     Rounding.RTZ: lambda last, below, sticky, random: 0,
     Rounding.SR: lambda last, below, sticky, random: (below + random)[-1],  # the carry
+    Rounding.RNZ: lambda last, below, sticky, random: below & sticky,
 }

@@ -19,6 +19,8 @@ LEAVES_ABOVE = {
     ScaleRule.FLOOR: True,
     ScaleRule.BIAS_FLOOR: True,
     ScaleRule.EVEN: True,
+    ScaleRule.EVEN1: True,
+    ScaleRule.ROUND_LOG2: True,
     ScaleRule.CEIL: False,
     ScaleRule.RCEIL: False,
     ScaleRule.POW2_CEIL: False,

@@ -15,14 +15,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec import Specials, Subnormals, signal_codes
+from ..spec import EncodedZero, Specials, Subnormals, signal_codes
 from .architecture import Structure
 from .boundaries import element_stages
 from .config import ConverterConfig
 from .distance import Distance, distance
 from .modules import ModuleLibrary, instantiated
 from .normalise import Normalised, max_shift_of, normalised
-from .operand import operand_layout, special_flags
+from .operand import operand, special_flags
 from .register import Stage, enable_port
 from .scale import largest_scale, scale_offset
 from .sticky import any_of
@@ -86,7 +86,7 @@ class TableQuantizer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self.m, self.platform = m, platform
-        number, flags = data.View(operand_layout(self.numerics), self.x), special_flags(self.numerics)
+        number, flags = operand(self.numerics, self.x), special_flags(self.numerics)
         special, top = self.special(number), self.top()
         digits, moved = self.flushed(number) if not self.max_shift else self.normalised(number, top.pop("is_large"))
         now = Stage(m, self, control=flags).crossed(
@@ -395,6 +395,8 @@ class TableQuantizer(wiring.Component):
         if numerics.specials is Specials.INF_SCALE:  # signal codes are signed
             inf_code, nan_code = signal_codes(numerics.block.element)
             magnitude = Mux(now.nan, nan_code, Mux(now.inf, inf_code, magnitude))[: bits - 1]
+        if numerics.zero is EncodedZero.POSITIVE:
+            sign = sign & magnitude.any()
         m.d.comb += self.p.eq(Cat(magnitude, sign))
 
     def lower(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec import Rounding, Specials, Subnormals
@@ -18,7 +18,7 @@ from .architecture import Structure
 from .boundaries import element_stages
 from .config import ConverterConfig
 from .modules import ModuleLibrary, instantiated
-from .operand import operand_layout, special_flags
+from .operand import operand, special_flags
 from .register import Stage, enable_port
 from .rounding import rounds_up
 from .scale import leaves_above
@@ -78,7 +78,7 @@ class FixedQuantizer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         numerics, source, element = self.numerics, self.numerics.source, self.numerics.block.element
-        number = data.View(operand_layout(numerics), self.x)
+        number = operand(numerics, self.x)
         size = element.bits - 1  # of the magnitude
 
         def make(name: str, function: Callable[..., object], *inputs: Value, signal: str | None = None) -> Signal:
@@ -96,7 +96,7 @@ class FixedQuantizer(wiring.Component):
             "top", x=self.x, is_normal=is_normal, top=top, above=above
         )
         is_normal, top, above = now.is_normal, now.top, now.above
-        number = data.View(operand_layout(numerics), now.x)
+        number = operand(numerics, now.x)
         m.d.comb += near.eq(top[:NEAR] - Cat(number.exponent[0] | ~is_normal, number.exponent[1:NEAR]))
         high = number.exponent[NEAR:]
         count = len(high)

@@ -1,26 +1,34 @@
 """Where the fraction of the largest magnitude puts the scale one up: one comparison with a constant in every binade.
 
-With a = 2**(e - 127) * (1 + m / 2**23), every scale rule subtracts a constant from e: emax, or the bias for
-``bias_floor``. All but ``floor`` and ``bias_floor`` add one for fractions m above another constant, which is the same
-in all binades: for ``ceil`` that of the largest element; for ``rceil`` the last whose product rounds down to a power of
-two. Only the binade in which the byte first exceeds 0 can have a different constant, because there the product of
-``rceil`` is subnormal, and because for elements below 2 that binade is the one of the FP32 subnormals.
+With a = 2**(e - 127) * (1 + m / 2**23), every scale rule subtracts a constant from e: emax, the bias for
+``bias_floor``, and for ``round_log2`` one more than emax where the largest element is above sqrt(2) * 2**emax. All but
+``floor`` and ``bias_floor`` add one for fractions m above another constant, which is the same in all binades: for
+``ceil`` that of the largest element; for ``rceil`` the last whose product rounds down to a power of two. Only the
+binade in which the byte first exceeds 0 can have a different constant, because there the product of ``rceil`` is
+subnormal, and because for elements below 2 that binade is the one of the FP32 subnormals.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
+from math import floor, isqrt
 
 from ..spec import FP32, TF32, Encode, NumberFormat, ScaleRule, Subnormals
 
 __all__ = ["OFFSETS", "Threshold"]
 
+
+def _is_above_root(element: NumberFormat) -> bool:
+    """Is the largest element above sqrt(2) times its power of two? Then half a binade below it there is another."""
+    return element.max_value**2 > 2 * Fraction(4) ** element.emax
+
+
 OFFSETS = {
     ScaleRule.BIAS_FLOOR: lambda element: element.bias,
+    ScaleRule.ROUND_LOG2: lambda element: element.emax + _is_above_root(element),
     **dict.fromkeys(
-        (ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN),
+        (ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN, ScaleRule.EVEN1),
         lambda element: element.emax,
     ),
 }
@@ -85,6 +93,17 @@ def _even(element: NumberFormat) -> tuple[int, int]:
     return last, last
 
 
+def _even1(element: NumberFormat) -> tuple[int, int]:
+    return 0x5FFFFF, 0x5FFFFF
+
+
+def _round_log2(element: NumberFormat) -> tuple[int, int]:
+    # the last significand whose square is below that of the middle; a subnormal m is m / 2**22 of the smallest scale
+    largest = element.max_value / Fraction(2) ** element.emax
+    in_binade = isqrt(int(largest**2 * (1 if _is_above_root(element) else 4) * 2**45)) - (1 << 23)
+    return in_binade, in_binade if element.emax else min(isqrt(int(largest**2 * 2**45)), NEVER)
+
+
 LIMITS = {
     ScaleRule.FLOOR: _never,
     ScaleRule.BIAS_FLOOR: _never,
@@ -92,5 +111,7 @@ LIMITS = {
     ScaleRule.RCEIL: _rceil,
     ScaleRule.POW2_CEIL: _pow2_ceil,
     ScaleRule.EVEN: _even,
+    ScaleRule.EVEN1: _even1,
+    ScaleRule.ROUND_LOG2: _round_log2,
 }
 """For each rule the fractions of FP32 above which it puts the scale one up: in a binade, and in the lowest."""

@@ -65,6 +65,24 @@ def _even(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
     return _clamped(f"((a + 0x{half:X}) >> 23) - emax", (a + half) >> 23, element.emax)
 
 
+def _even1(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
+    return _clamped("((a + 0x200000) >> 23) - emax", (a + 0x200000) >> 23, element.emax)
+
+
+def _round_log2(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
+    # destmax is 2^emax * d: where d is above sqrt(2), the middle between two integers is in the binade below
+    d = Fraction(element.max_value) / 2**element.emax
+    if d**2 > 2:
+        if e == 0:
+            return 0, "e = 0: a is below destmax * 2^-126.5, byte 0"
+        limit = math.isqrt(int(d**2 * 2**45)) - 2**23
+        return _clamped(f"e - (emax + 1) + (m > 0x{limit:06X})", e, element.emax + 1, m > limit)
+    if e == 0 and element.emax > 0:
+        return 0, "e = 0: a is below destmax * 2^-127, byte 0"
+    limit = math.isqrt(int(d**2 * 2**47)) - 2**23 if e else math.isqrt(int(d**2 * 2**45))
+    return _clamped(f"e - emax + (m > 0x{limit:06X})", e, element.emax, m > limit)
+
+
 def _ceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
     if e == 0 and element.emax > 0:
         return 0, "e = 0: a is below destmax * 2^-127, byte 0"
@@ -92,6 +110,8 @@ SCALE_RULES: dict[ScaleRule, Callable[[int, int, int, NumberFormat], tuple[int, 
     ScaleRule.RCEIL: _rceil,
     ScaleRule.POW2_CEIL: _pow2_ceil,
     ScaleRule.EVEN: _even,
+    ScaleRule.EVEN1: _even1,
+    ScaleRule.ROUND_LOG2: _round_log2,
 }
 """The byte and its arithmetic under each rule, given the largest magnitude's pattern, exponent field and fraction."""
 
@@ -152,12 +172,13 @@ INCREMENTS: dict[Rounding, Callable[[int, int, int, int], int]] = {
     Rounding.RTZ: lambda guard, sticky, last, carry: 0,
     Rounding.SR: lambda guard, sticky, last, carry: carry,
     Rounding.GUARD_HALF_UP: lambda guard, sticky, last, carry: guard,
+    Rounding.RNZ: lambda guard, sticky, last, carry: guard & sticky,
 }
 """What each rounding adds to the code that was cut off, given the guard and sticky bits, the last bit of the code and
 the carry of the random bits.
 """
 
-TIES = (Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP)
+TIES = (Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP, Rounding.RNZ)
 """Roundings to nearest, under which a tie is worth a word."""
 
 

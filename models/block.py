@@ -14,7 +14,19 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..spec import FP16, FP32, BlockFormat, Encode, EncodeFields, FloatFormat, NumberFormat, Rule, Specials, Subnormals
+from ..spec import (
+    FP16,
+    FP32,
+    BlockFormat,
+    Encode,
+    EncodedZero,
+    EncodeFields,
+    FloatFormat,
+    NumberFormat,
+    Rule,
+    Specials,
+    Subnormals,
+)
 from ..spec import numerics as numerics_of
 from ..spec.catalogue import excerpt
 from .amax import block_amax
@@ -23,10 +35,27 @@ from .element import encode
 from .parallel import checked_jobs, in_order
 from .scale import broadcast, scale_bytes, scale_reciprocals
 from .scratch_buffers import CHUNK, ScratchBuffers, scratch_buffers
-from .source import INFINITY, MAGNITUDE, SMALLEST_NORMAL, as_array, as_numbers, require_subnormals, rounded_to, widen
+from .source import (
+    INFINITY,
+    MAGNITUDE,
+    SIGN,
+    SMALLEST_NORMAL,
+    as_array,
+    as_numbers,
+    require_subnormals,
+    rounded_to,
+    widen,
+)
 from .special import special_blocks
 
 __all__ = ["Random", "quantize", "quantize_blocks", "quantized", "random_bits", "source_numbers"]
+
+TAKEN_FOR = {
+    EncodedZero.POSITIVE: np.uint32(0),
+    EncodedZero.TAKEN_POSITIVE: np.uint32(0),
+    EncodedZero.TAKEN_NEGATIVE: SIGN,
+}
+"""What a number that is zero is taken for, where that is not itself."""
 
 BlockFunction = Callable[[np.ndarray, Encode, np.ndarray, np.ndarray, np.ndarray | None], None]
 Random: TypeAlias = "np.ndarray | np.random.Generator | Any | None"
@@ -247,6 +276,8 @@ def _quantize_chunk(
     magnitudes = np.bitwise_and(bits, MAGNITUDE, out=buffers.magnitudes[: bits.size])
     if numerics.input_subnormals is Subnormals.FLUSH:
         np.multiply(magnitudes, magnitudes >= SMALLEST_NORMAL, out=magnitudes)
+    if numerics.zero in TAKEN_FOR:
+        bits = np.where(magnitudes == 0, TAKEN_FOR[numerics.zero], bits)
     amax = block_amax(magnitudes, numerics.block_size)
     special = np.flatnonzero(amax >= INFINITY)
     if special.size:  # rare: these blocks pass with their finite numbers only, and are completed at the end

@@ -156,7 +156,7 @@ def compare_elements(a: Evaluation, b: Evaluation) -> Finding:
     """Compare the codes of all classes of elements in blocks to which both evaluations give the same byte.
 
     Counterexamples are in the order of `InputDomain.element_ranges`, those of each range with the positive numbers
-    first.
+    first. A range of which all elements are zero on both sides is the last of its sequence, also where signs differ.
     """
     starts, ends, of_a, of_b = merged(a.scales(), b.scales(), a.domain.size)
     shared = [

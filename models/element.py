@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
 
-from ..spec import Encode, FixedFormat, Kind, NumberFormat, Rounding
+from ..spec import Encode, EncodedZero, FixedFormat, Kind, NumberFormat, Rounding
 from .block_array import code_dtype, code_values
 from .rounding import RandomBits, carries, encode_magnitudes, largest_code
 from .scratch_buffers import ScratchBuffers
@@ -31,7 +32,7 @@ def encode(
     added = None if random is None else RandomBits(random, numerics.random_bits)
     np.minimum(y, buffers.limit[: y.size], out=y)
     MAGNITUDES[element.kind](y, numerics, buffers, codes, added)
-    give_signs(codes, bits, element, buffers.flags[: y.size])
+    SIGNS[numerics.zero](codes, bits, element, buffers)
 
 
 def _fixed_magnitudes(
@@ -59,6 +60,13 @@ def _half_up(y: np.ndarray, sum: np.ndarray, total: np.ndarray, codes: np.ndarra
     np.copyto(codes, np.right_shift(total, np.uint32(1), out=total), casting="unsafe")
 
 
+def _ties_toward_zero(
+    y: np.ndarray, sum: np.ndarray, total: np.ndarray, codes: np.ndarray, random: RandomBits | None
+) -> None:
+    np.subtract(y, np.float32(0.5), out=y)  # exact from 1/4 on; below, the result is from -1/2 to -1/4
+    np.copyto(codes, np.ceil(y, out=y), casting="unsafe")
+
+
 def _toward_zero(
     y: np.ndarray, sum: np.ndarray, total: np.ndarray, codes: np.ndarray, random: RandomBits | None
 ) -> None:
@@ -74,6 +82,7 @@ FIXED_ROUNDINGS = {
     Rounding.GUARD_HALF_UP: _half_up,
     Rounding.RTZ: _toward_zero,
     Rounding.SR: _toward_zero,
+    Rounding.RNZ: _ties_toward_zero,
 }
 """Roundings of magnitudes ``y``, in units of the last place, to ``codes``. ``total`` and ``sum`` are one buffer as
 uint32 and as float32.
@@ -97,6 +106,26 @@ def give_signs(codes: np.ndarray, bits: np.ndarray, element: NumberFormat, flags
     else:
         np.multiply(negative, codes.dtype.type(element.sign_mask), out=negative)
         np.bitwise_or(codes, negative, out=codes)
+
+
+def _signed(codes: np.ndarray, bits: np.ndarray, element: NumberFormat, buffers: ScratchBuffers) -> None:
+    give_signs(codes, bits, element, buffers.flags[: codes.size])
+
+
+def _without_negative_zero(codes: np.ndarray, bits: np.ndarray, element: NumberFormat, buffers: ScratchBuffers) -> None:
+    """Of the codes that are 0 the sign bit is cleared again; a fixed-point format has no code of -0."""
+    zeros = codes == 0
+    _signed(codes, bits, element, buffers)
+    codes[zeros] = 0
+
+
+SIGNS: dict[EncodedZero, Callable[[np.ndarray, np.ndarray, NumberFormat, ScratchBuffers], None]] = {
+    EncodedZero.SIGNED: _signed,
+    EncodedZero.POSITIVE: _without_negative_zero,
+    EncodedZero.TAKEN_POSITIVE: _signed,
+    EncodedZero.TAKEN_NEGATIVE: _signed,
+}
+"""From magnitudes to codes; ``bits`` are of numbers that have the sign that zero is taken for."""
 
 
 def largest_value(numerics: Encode) -> float:

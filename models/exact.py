@@ -21,6 +21,7 @@ from ..spec import (
     BlockFormat,
     Convention,
     Encode,
+    EncodedZero,
     FixedFormat,
     FloatFormat,
     Kind,
@@ -33,7 +34,16 @@ from ..spec import (
     signal_codes,
 )
 
-__all__ = ["decode", "dequantize_block", "element_value", "quantize_block", "round_element", "shared_exponent"]
+__all__ = [
+    "decode",
+    "dequantize_block",
+    "element_value",
+    "quantize_block",
+    "round_element",
+    "shared_exponent",
+    "source_number",
+    "with_sign",
+]
 
 TWO = Fraction(2)
 POWERS = [TWO**exponent for exponent in range(-E8M0.bias, 512)]
@@ -74,6 +84,31 @@ def decode(pattern: int, source: FloatFormat, subnormals: Subnormals = Subnormal
     if number.magnitude < TWO**FP32.emin and subnormals is Subnormals.FLUSH:
         return number._replace(magnitude=Fraction(0))
     return number
+
+
+def source_number(pattern: int, numerics: Encode) -> Number:
+    """The number of a bit pattern, as it is encoded: `decode`, and zero with the sign that it is taken for."""
+    number = decode(pattern, numerics.source, numerics.input_subnormals)
+    if number.kind != "finite" or number.magnitude > 0:
+        return number
+    return number._replace(negative=ZEROS[numerics.zero](number.negative))
+
+
+ZEROS: dict[EncodedZero, Callable[[bool], bool]] = {
+    EncodedZero.SIGNED: lambda negative: negative,
+    EncodedZero.POSITIVE: lambda negative: False,
+    EncodedZero.TAKEN_POSITIVE: lambda negative: False,
+    EncodedZero.TAKEN_NEGATIVE: lambda negative: True,
+}
+"""The sign of a number that is zero, by its own."""
+
+ROUNDED_TO_ZERO: dict[EncodedZero, Callable[[bool], bool]] = {
+    EncodedZero.SIGNED: lambda negative: negative,
+    EncodedZero.POSITIVE: lambda negative: False,
+    EncodedZero.TAKEN_POSITIVE: lambda negative: negative,
+    EncodedZero.TAKEN_NEGATIVE: lambda negative: negative,
+}
+"""The sign of an element that is zero, by that of its `source_number`."""
 
 
 def floor_log2(value: Fraction) -> int:
@@ -133,6 +168,18 @@ def even(amax: Fraction, element: NumberFormat) -> int:
     return field - FP32.bias - element.emax + (1 if fraction + half_place >= 1 else 0)
 
 
+def even1(amax: Fraction, element: NumberFormat) -> int:
+    field, fraction = fp32_fields(amax)
+    return field - FP32.bias - element.emax + (1 if fraction >= Fraction(3, 4) else 0)
+
+
+def round_log2(amax: Fraction, element: NumberFormat) -> int:
+    """The smallest X, -127 or more, with log2 r < X + 1/2, where r is the ratio of the numbers: r**2 < 2**(2X + 1).
+    They are never equal, as 2**(2X + 1) is no square of a rational number."""
+    square = (amax / element.max_value) ** 2
+    return next(x for x in range(-E8M0.bias, 512) if square < TWO ** (2 * x + 1))
+
+
 SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
     ScaleRule.FLOOR: floor,
     ScaleRule.BIAS_FLOOR: bias_floor,
@@ -140,6 +187,8 @@ SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
     ScaleRule.RCEIL: rceil,
     ScaleRule.POW2_CEIL: pow2_ceil,
     ScaleRule.EVEN: even,
+    ScaleRule.EVEN1: even1,
+    ScaleRule.ROUND_LOG2: round_log2,
 }
 """X under each rule for a largest magnitude > 0, before it is clamped."""
 
@@ -232,6 +281,11 @@ def rna(value: Fraction, numerics: Encode, random: Fraction) -> int:
     return below + (part >= Fraction(1, 2))
 
 
+def rnz(value: Fraction, numerics: Encode, random: Fraction) -> int:
+    below, part = neighbours(value, numerics.block.element)
+    return below + (part > Fraction(1, 2))
+
+
 def rtz(value: Fraction, numerics: Encode, random: Fraction) -> int:
     return neighbours(value, numerics.block.element)[0]
 
@@ -252,6 +306,7 @@ ROUNDINGS: dict[Rounding, Callable[[Fraction, Encode, Fraction], int]] = {
     Rounding.RTZ: rtz,
     Rounding.SR: sr,
     Rounding.GUARD_HALF_UP: guard_half_up,
+    Rounding.RNZ: rnz,
 }
 """The code of a value > 0 under each rounding, before it saturates. The random bits are a fraction of 1."""
 
@@ -272,7 +327,7 @@ def round_element(number: Number, exponent: int, numerics: Encode, random: int =
     ----------
     number : the source number
     exponent : the shared exponent X of the block, unbiased
-    numerics : element format, rounding, and what becomes of element subnormals
+    numerics : element format, rounding, what becomes of element subnormals, and the sign of zero
     random : the element's random bits under `Rounding.SR`, as an unsigned integer of ``numerics.random_bits`` bits
 
     Returns
@@ -282,7 +337,13 @@ def round_element(number: Number, exponent: int, numerics: Encode, random: int =
     """
     value = number.magnitude / TWO**exponent
     code = 0 if value == 0 else rounded_code(value, numerics, Fraction(random, 2**numerics.random_bits))
-    return numerics.block.element.signed_code(code, number.negative)
+    return with_sign(code, number, numerics)
+
+
+def with_sign(magnitude: int, number: Number, numerics: Encode) -> int:
+    """The code of a magnitude that a `source_number` becomes."""
+    negative = number.negative if magnitude else ROUNDED_TO_ZERO[numerics.zero](number.negative)
+    return numerics.block.element.signed_code(magnitude, negative)
 
 
 @dataclass(frozen=True)
@@ -368,7 +429,7 @@ def quantize_block(
     (119, ['0x7c', '0xf8', '0x0'])
     """
     scale = numerics.block.scale
-    numbers = [decode(p, numerics.source, numerics.input_subnormals) for p in patterns]
+    numbers = [source_number(p, numerics) for p in patterns]
     decided = SPECIALS[numerics.specials](numbers, numerics)
     amax = max((n.magnitude for n in numbers if n.kind == "finite"), default=Fraction(0))
     byte = shared_exponent(amax, numerics) + scale.bias if decided.byte is None else decided.byte

@@ -32,7 +32,7 @@ from .bit_trace import RoundingTrace, fp32_pattern, rounding_trace, scale_trace
 from .block import quantize
 from .block_array import code_values
 from .element import largest_value
-from .exact import decode, quantize_block
+from .exact import decode, quantize_block, source_number, with_sign
 from .explanation import CLASSES, ElementStep, Explanation, Largest, ScaleStep
 from .source import DTYPES, as_numbers, widen
 
@@ -198,13 +198,13 @@ def _element_step(
     numerics: Encode, lane: int, pattern: int, kinds: Sequence[str], byte: int, code: int, random: int
 ) -> ElementStep:
     element, kind = numerics.block.element, kinds[lane]
-    number = decode(pattern, numerics.source, numerics.input_subnormals)
+    number = source_number(pattern, numerics)
     if REPLACED[numerics.specials](kind, kinds):
         quotient, trace = None, RoundingTrace(action="specials", code=code)
     else:
         quotient = number.magnitude / Fraction(_factor(numerics, byte))
         trace = rounding_trace(quotient, kind, numerics, random)
-        if element.signed_code(trace.code, number.negative) != code:
+        if with_sign(trace.code, number, numerics) != code:
             raise AssertionError(f"the steps shown for element {lane} do not lead to its code {code:#x}: {trace}")
     signed = -1 if number.negative else 1
     value, decoded = _number(pattern, numerics), _decoded(numerics, byte, code)

@@ -99,6 +99,12 @@ def _away_from_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, rand
     np.add(codes, error == step, out=codes)
 
 
+def _ties_toward_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random: RandomBits | None) -> None:
+    """To nearest, ties toward zero: codes of ties that were rounded up become one smaller."""
+    np.multiply(step, np.float32(-0.5), out=step)
+    np.subtract(codes, error == step, out=codes)
+
+
 def _toward_zero(error: np.ndarray, step: np.ndarray, codes: np.ndarray, random: RandomBits | None) -> None:
     """Toward zero: codes that were rounded up become one smaller; with random bits, one larger where these carry."""
     went_up = error < 0
@@ -114,6 +120,7 @@ CORRECTIONS = {
     Rounding.RNA: _away_from_zero,
     Rounding.RTZ: _toward_zero,
     Rounding.SR: _toward_zero,
+    Rounding.RNZ: _ties_toward_zero,
 }
 """How each rounding corrects codes to nearest even, given the rounding error and the step. `Rounding.GUARD_HALF_UP` is
 no such correction.

@@ -63,6 +63,17 @@ def _rceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
     return exponent + ((bits & FRACTION) > np.where(exponent > 0, np.uint32(0), np.uint32(1 << 22)))
 
 
+def _even1(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    return _exponent(amax + np.uint32(1 << 21)) - element.emax
+
+
+def _round_log2(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    # the byte is the number of squares destmax**2 * 2**(2 * byte - 255) that the square of a reaches: both squares are
+    # numbers of float64, of at most 48 bits
+    halfway = np.ldexp(float(element.max_value) ** 2, 2 * np.arange(1, E8M0.max_code + 1) - 2 * E8M0.bias - 1)
+    return np.searchsorted(halfway, np.square(amax.view(np.float32), dtype=np.float64)).astype(np.int32)
+
+
 SCALE_RULES: dict[ScaleRule, Callable[[np.ndarray, NumberFormat], np.ndarray]] = {
     ScaleRule.FLOOR: _floor,
     ScaleRule.BIAS_FLOOR: _bias_floor,
@@ -70,6 +81,8 @@ SCALE_RULES: dict[ScaleRule, Callable[[np.ndarray, NumberFormat], np.ndarray]] =
     ScaleRule.RCEIL: _rceil,
     ScaleRule.POW2_CEIL: _pow2_ceil,
     ScaleRule.EVEN: _even,
+    ScaleRule.EVEN1: _even1,
+    ScaleRule.ROUND_LOG2: _round_log2,
 }
 """The byte of each rule from the exponent field, before it is clamped: (n,) uint32 patterns -> (n,) int32."""
 

@@ -17,6 +17,7 @@ __all__ = [
     "FRACTION",
     "INFINITY",
     "MAGNITUDE",
+    "SIGN",
     "SMALLEST_NORMAL",
     "as_array",
     "as_numbers",
@@ -45,6 +46,7 @@ INFINITY = np.uint32(0x7F800000)
 FRACTION = np.uint32(0x007FFFFF)
 """The fraction of an FP32 pattern."""
 SMALLEST_NORMAL = np.uint32(0x00800000)
+SIGN = np.uint32(0x80000000)
 """FP32 pattern of the smallest normal number."""
 
 

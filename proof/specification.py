@@ -6,8 +6,9 @@ largest magnitude"), a code by the numbers that it stands for ("no other code is
 for one byte and one code. Notation of the texts below: ``x`` a source pattern, ``b`` a scale byte, ``p`` a code, ``c``
 its magnitude, ``r`` random bits.
 
-Two rules are arithmetic by definition and are stated as that arithmetic: `ScaleRule.RCEIL` multiplies in binary32, and
-`ScaleRule.POW2_CEIL` and `ScaleRule.EVEN` read an FP32 subnormal as a number of the binade below the normal ones.
+Some rules are arithmetic by definition and are stated as that arithmetic: `ScaleRule.RCEIL` multiplies in binary32, and
+`ScaleRule.POW2_CEIL`, `ScaleRule.EVEN` and `ScaleRule.EVEN1` read an FP32 subnormal as a number of the binade below the
+normal ones.
 """
 
 from __future__ import annotations
@@ -15,7 +16,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from ..spec import BF16, FP16, FP32, Encode, Kind, NumberFormat, Rounding, ScaleRule, Specials, Subnormals, signal_codes
+from ..spec import (
+    BF16,
+    FP16,
+    FP32,
+    Encode,
+    EncodedZero,
+    Kind,
+    NumberFormat,
+    Rounding,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    signal_codes,
+)
 
 __all__ = ["Specification"]
 
@@ -50,6 +64,20 @@ def extended(vector: str, width: int, to: int) -> str:
     return vector if width == to else f"((_ zero_extend {to - width}) {vector})"
 
 
+def root_of_two_times(value: Fraction | int) -> Fraction:
+    """The largest number of 24 significant bits below sqrt(2) * value, of a value of at least 1. A number of at most 24
+    bits, which those of the sources are, is not above it exactly where it is below the root, which is irrational.
+    """
+    square, first = 2 * Fraction(value) ** 2, Fraction(1)
+    while (2 * first) ** 2 < square:
+        first *= 2
+    root = first
+    for place in range(1, 24):
+        if (root + first / 2**place) ** 2 < square:
+            root += first / 2**place
+    return root
+
+
 LIMITS: dict[ScaleRule, Callable[[NumberFormat], tuple[bool, Fraction]]] = {
     ScaleRule.FLOOR: lambda e: (True, Fraction(2) ** (e.emax + 1)),
     ScaleRule.CEIL: lambda e: (False, Fraction(e.max_value)),
@@ -57,6 +85,8 @@ LIMITS: dict[ScaleRule, Callable[[NumberFormat], tuple[bool, Fraction]]] = {
     ScaleRule.POW2_CEIL: lambda e: (False, Fraction(2) ** e.emax),
     ScaleRule.EVEN: lambda e: (True, Fraction(2) ** (e.emax + 1) * (1 - Fraction(1, 1 << e.fraction_bits + 2))),
     ScaleRule.BIAS_FLOOR: lambda e: (True, Fraction(2) ** (e.bias + 1)),
+    ScaleRule.EVEN1: lambda e: (True, Fraction(2) ** e.emax * Fraction(7, 4)),
+    ScaleRule.ROUND_LOG2: lambda e: (False, root_of_two_times(e.max_value)),
 }
 """Up to what multiple of its scale the largest magnitude may be, and whether it must be below it."""
 
@@ -67,6 +97,8 @@ READS: dict[ScaleRule, str] = {
     ScaleRule.POW2_CEIL: "field",
     ScaleRule.EVEN: "field",
     ScaleRule.BIAS_FLOOR: "magnitude",
+    ScaleRule.EVEN1: "field",
+    ScaleRule.ROUND_LOG2: "magnitude",
 }
 """What a rule compares: the largest magnitude; its FP32 product with the reciprocal of the largest element; or the
 magnitude that its exponent field and fraction have as those of a normal number, which an FP32 subnormal is not."""
@@ -74,9 +106,27 @@ magnitude that its exponent field and fraction have as those of a normal number,
 ADDED: dict[Rounding, Callable[[int, int], str]] = {
     Rounding.RTZ: lambda n, width: bits(0, width),
     Rounding.SR: lambda n, width: extended("r", n, width),
-    **dict.fromkeys((Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP), lambda n, width: bits(1, width)),
+    **dict.fromkeys(
+        (Rounding.RNE, Rounding.RNA, Rounding.GUARD_HALF_UP, Rounding.RNZ), lambda n, width: bits(1, width)
+    ),
 }
 """What is added below the last place before a magnitude is cut off: ``n`` bits of a number of ``width``."""
+
+SIGNS: dict[EncodedZero, Callable[[int], str]] = {
+    EncodedZero.SIGNED: lambda width: "s",
+    EncodedZero.POSITIVE: lambda width: f"(and s (not (= c {bits(0, width)})))",
+    EncodedZero.TAKEN_POSITIVE: lambda width: "s",
+    EncodedZero.TAKEN_NEGATIVE: lambda width: "s",
+}
+"""When the code of a magnitude ``c`` of ``width`` bits, of a number that is negative if ``s``, has its sign bit set."""
+
+ZEROS: dict[EncodedZero, str] = {
+    EncodedZero.SIGNED: "{sign}",
+    EncodedZero.POSITIVE: "(and {sign} (not {is_zero}))",
+    EncodedZero.TAKEN_POSITIVE: "(and {sign} (not {is_zero}))",
+    EncodedZero.TAKEN_NEGATIVE: "(or {sign} {is_zero})",
+}
+"""When a source number is taken for a negative one."""
 
 FLAGS: dict[Specials, tuple[str, ...]] = {
     Specials.NAN_BLOCK: ("nan",),
@@ -115,7 +165,9 @@ class Specification:
             f"(define-fun field ((x (_ BitVec {s.bits}))) (_ BitVec {s.exp_bits}) ((_ extract {top - 1} {mantissa}) x))"
         )
         yield f"(define-fun fraction ((x (_ BitVec {s.bits}))) (_ BitVec {mantissa}) ((_ extract {mantissa - 1} 0) x))"
-        yield f"(define-fun negative ((x (_ BitVec {s.bits}))) Bool (= ((_ extract {top} {top}) x) #b1))"
+        sign = f"(= ((_ extract {top} {top}) x) #b1)"
+        negative = ZEROS[self.numerics.zero].format(sign=sign, is_zero=self.is_zero())
+        yield f"(define-fun negative ((x (_ BitVec {s.bits}))) Bool {negative})"
         yield (
             f"(define-fun special ((x (_ BitVec {s.bits}))) Bool (= (field x) "
             f"{bits((1 << s.exp_bits) - 1, s.exp_bits)}))"
@@ -136,6 +188,13 @@ class Specification:
             beyond = f"(fp #b0 {bits(DOUBLE_BIAS + FP32.bias + 1, 11)} {shifted('(fraction x)', mantissa, 52)})"
             number = f"(ite (special x) {beyond} {number})"
         yield f"(define-fun magnitude ((x (_ BitVec {s.bits}))) {DOUBLE} {number})"
+
+    def is_zero(self) -> str:
+        """Is a pattern zero, when subnormal inputs are what they are taken for?"""
+        s = self.source
+        if self.numerics.input_subnormals is Subnormals.FLUSH and s is not FP16:
+            return f"(= (field x) {bits(0, s.exp_bits)})"
+        return f"(= ((_ extract {s.bits - 2} 0) x) {bits(0, s.bits - 1)})"
 
     def _scale(self) -> Iterator[str]:
         """``covers``: is a byte large enough for a magnitude? A larger byte is large enough too, and so is the byte of
@@ -238,6 +297,8 @@ class Specification:
             even = "(= ((_ extract 0 0) c) #b0)"
             at_start = f"(or (fp.lt {start} q) (and (fp.eq {start} q) {even}))"
             at_end = f"(or (fp.lt q {end}) (and (fp.eq q {end}) {even}))"
+        if rounding is Rounding.RNZ:
+            at_start, at_end = f"(fp.lt {start} q)", f"(fp.leq q {end})"
         head = f"((q {DOUBLE}) (c (_ BitVec {self.magnitude_bits})){random}) Bool"
         zero, largest = bits(0, self.magnitude_bits), bits(self.largest, self.magnitude_bits)
         yield f"(define-fun above {head} (or (= c {zero}) {at_start}))"
@@ -261,7 +322,7 @@ class Specification:
         passed = " r" if random else ""
         yield "; --- the code"
         yield f"(define-fun signed ((s Bool) (c (_ BitVec {w}))) (_ BitVec {self.code_bits}) " + (
-            "(ite s (bvneg c) c))" if self.is_fixed else "(concat (ite s #b1 #b0) c))"
+            "(ite s (bvneg c) c))" if self.is_fixed else f"(concat (ite {SIGNS[n.zero](w)} #b1 #b0) c))"
         )
         yield f"(define-fun magnitude_of ((s Bool) (p (_ BitVec {self.code_bits}))) (_ BitVec {w}) " + (
             "(ite s (bvneg p) p))" if self.is_fixed else f"((_ extract {w - 1} 0) p))"

@@ -21,6 +21,7 @@ from ..spec import (
     DecodedRounding,
     DecodedZero,
     Encode,
+    EncodedZero,
     Kind,
     Operation,
     Rounding,
@@ -74,18 +75,28 @@ def _is_nearest_even(numerics: Encode) -> bool:
     return numerics.rounding is Rounding.RNE
 
 
+def _looks_below_the_guard_bit(numerics: Encode) -> bool:
+    return numerics.rounding in (Rounding.RNE, Rounding.RNZ)
+
+
 SMALL = Fraction(1, 1 << 40)
 """Less than the distance of two quotients, so that only midpoints themselves fall to the other side."""
 
 ENCODE_MUTANTS: dict[str, SpecificationMutant] = {
     "ties up": SpecificationMutant(
-        description="ties go away from zero", function="rounds", body=_nudged(1 + SMALL), applies=_is_nearest_even
+        description="ties go away from zero",
+        function="rounds",
+        body=_nudged(1 + SMALL),
+        applies=_looks_below_the_guard_bit,
     ),
     "ties down": SpecificationMutant(
         description="ties go toward zero", function="rounds", body=_nudged(1 - SMALL), applies=_is_nearest_even
     ),
     "sticky": SpecificationMutant(
-        description="bits below the guard bit are not looked at", function="rounds", body=_cut, applies=_is_nearest_even
+        description="bits below the guard bit are not looked at",
+        function="rounds",
+        body=_cut,
+        applies=_looks_below_the_guard_bit,
     ),
     "clamp": SpecificationMutant(
         description="the largest code is not used",
@@ -107,7 +118,19 @@ ENCODE_MUTANTS: dict[str, SpecificationMutant] = {
         description="zeros have no sign",
         function="signed",
         body=lambda s: f"({{right}} (and s (not (= c {bits(0, s.magnitude_bits)}))) c)",
-        applies=lambda n: n.block.element.signed_zero,
+        applies=lambda n: n.block.element.signed_zero and n.zero is not EncodedZero.POSITIVE,
+    ),
+    "negative zero": SpecificationMutant(
+        description="zeros have the sign of their number",
+        function="signed",
+        body=lambda s: f"(ite (= c {bits(0, s.magnitude_bits)}) (concat (ite s #b1 #b0) c) ({{right}} s c))",
+        applies=lambda n: n.block.element.signed_zero and n.zero is EncodedZero.POSITIVE,
+    ),
+    "other zero": SpecificationMutant(
+        description="zero is taken for the other one",
+        function="negative",
+        body=lambda s: f"(xor ({{right}} x) {s.is_zero()})",
+        applies=lambda n: n.block.element.signed_zero and n.zero not in (EncodedZero.SIGNED, EncodedZero.POSITIVE),
     ),
     "nan": SpecificationMutant(
         description="NaN is not noticed",

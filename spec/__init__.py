@@ -28,7 +28,18 @@ from .decode import (
     DecodeFields,
     ScaleReading,
 )
-from .encode import RULES, Encode, EncodeFields, Overflow, Rounding, ScaleRule, Specials, Subnormals, signal_codes
+from .encode import (
+    RULES,
+    Encode,
+    EncodedZero,
+    EncodeFields,
+    Overflow,
+    Rounding,
+    ScaleRule,
+    Specials,
+    Subnormals,
+    signal_codes,
+)
 from .formats import (
     BF16,
     E2M1,
@@ -136,6 +147,7 @@ __all__ = [
     "DecodedZero",
     "Encode",
     "EncodeFields",
+    "EncodedZero",
     "FixedFormat",
     "FloatFormat",
     "FourOverSix",

@@ -18,7 +18,17 @@ from .catalogue import Rule
 from .formats import FP32, TF32, FloatFormat, Kind, NumberFormat
 from .ports import Port, Role
 
-__all__ = ["Encode", "EncodeFields", "Overflow", "Rounding", "ScaleRule", "Specials", "Subnormals", "signal_codes"]
+__all__ = [
+    "Encode",
+    "EncodeFields",
+    "EncodedZero",
+    "Overflow",
+    "Rounding",
+    "ScaleRule",
+    "Specials",
+    "Subnormals",
+    "signal_codes",
+]
 
 
 class ScaleRule(Rule):
@@ -40,6 +50,15 @@ class ScaleRule(Rule):
         "exponent field of a, rounded half up to the element's fraction bits, less emax (torchao EVEN, AMD Quark)",
     )
     BIAS_FLOOR = "bias_floor", "X = floor(log2 a) - element bias (Gorodecky and Sousa, section II)"
+    EVEN1 = (
+        "even1",
+        "exponent field of a, rounded half up to one fraction bit whatever the element, less emax (compressed-tensors, "
+        "MXFP4 and MXFP8)",
+    )
+    ROUND_LOG2 = (
+        "round_log2",
+        "X = log2(a / destmax), rounded to the nearest integer; there are no ties (MLX up to 0.32.1)",
+    )
 
 
 class Rounding(Rule):
@@ -58,6 +77,7 @@ class Rounding(Rule):
         "half up on the one bit below the fraction, no sticky bit, exponent field never above "
         "2**exp_bits - 2 (Gorodecky and Sousa, section III.C)",
     )
+    RNZ = "rnz", "to nearest, ties toward zero (IEEE 754-2019 roundTiesTowardZero; ggml, MLX and ModelOpt, MXFP4)"
 
 
 class Specials(Rule):
@@ -99,6 +119,21 @@ class Subnormals(Rule):
     )
 
 
+class EncodedZero(Rule):
+    """Which sign an element that is zero has."""
+
+    SIGNED = "signed", "that of the number, also where the number only rounds to zero"
+    POSITIVE = "positive", "plus, also where the number only rounds to zero (ggml; MLX, MXFP4)"
+    TAKEN_POSITIVE = (
+        "taken_positive",
+        "zero is taken for +0; a number that only rounds to zero keeps its sign (compressed-tensors)",
+    )
+    TAKEN_NEGATIVE = (
+        "taken_negative",
+        "zero is taken for -0; a number that only rounds to zero keeps its sign (ModelOpt, MXFP4)",
+    )
+
+
 class Overflow(Rule):
     """What happens to elements beyond the largest finite code."""
 
@@ -130,6 +165,7 @@ class EncodeFields(TypedDict, total=False):
     input_subnormals: str
     element_subnormals: str
     overflow: str
+    zero: str
     random_bits: int
 
 
@@ -156,6 +192,7 @@ class Encode(BlockOperation):
     input_subnormals: Subnormals = Subnormals.EXACT
     element_subnormals: Subnormals = Subnormals.EXACT
     overflow: Overflow = Overflow.SATURATE
+    zero: EncodedZero = EncodedZero.SIGNED
     random_bits: int = 0
     """Random bits for each element, 1 to 16, under `Rounding.SR` (8 unless given); 0 under every other rounding."""
 
@@ -197,11 +234,24 @@ class Encode(BlockOperation):
             Port(name="p", role=Role.CODES, direction="output", bits=element.bits, lanes=lanes, format=element),
         )
 
+    def to_dict(self) -> dict[str, object]:
+        """As that of every operation; without ``zero`` where it is signed, of which files of version 0.1 do not say
+        anything.
+        """
+        return self._without_signed_zero(super().to_dict())
+
     def identity(self) -> dict[str, object]:
-        """As that of every operation; without the name of the operation, which files of version 0.1 have not."""
-        identity = super().identity()
+        """As that of every operation; without the name of the operation, which files of version 0.1 have not, and
+        without ``zero`` where it is signed.
+        """
+        identity = self._without_signed_zero(super().identity())
         del identity["operation"]
         return identity
+
+    def _without_signed_zero(self, fields: dict[str, object]) -> dict[str, object]:
+        if self.zero is EncodedZero.SIGNED:
+            del fields["zero"]
+        return fields
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, object]) -> Encode:
@@ -235,5 +285,6 @@ RULES: dict[str, type[Rule]] = {
     "input_subnormals": Subnormals,
     "element_subnormals": Subnormals,
     "overflow": Overflow,
+    "zero": EncodedZero,
 }
 """Fields of `Encode` that are enumerations: what `mxcast list` prints and completeness tests walk."""

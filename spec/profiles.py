@@ -52,13 +52,16 @@ Rules: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """The rules of one public definition, to be applied to any block format."""
+    """The rules of one public definition, to be applied to any block format, or to those that it has."""
 
     name: str
     rules: Rules
     source: str
     date: str
     remark: str = ""
+    by_element: tuple[tuple[str, Rules], ...] = ()
+    """Of encoders: the elements that the definition has, by name, and the rules that are for one of them only; none
+    where it is for all."""
     by_destination: tuple[tuple[str, Rules], ...] = ()
     """Of casts: the destinations that the definition has, by name, and the rules that are for one of them only."""
 
@@ -67,6 +70,11 @@ def _rules(
     scale_rule: str, specials: str = "nan_block", rounding: str = "rne", **others: str
 ) -> tuple[tuple[str, str], ...]:
     return tuple({"scale_rule": scale_rule, "rounding": rounding, "specials": specials, **others}.items())
+
+
+def _each(*rules: tuple[Iterable[str], dict[str, str]]) -> tuple[tuple[str, Rules], ...]:
+    """Formats, and the rules that are for them only."""
+    return tuple((name, tuple(own.items())) for names, own in rules for name in names)
 
 
 TORCHAO = "torchao, prototype/mx_formats, ScaleCalculationMode"
@@ -140,6 +148,59 @@ PROFILES: dict[str, Profile] = {
             remark="the paper's intention without its typing errors; for int8, whose published rules are unusable, "
             "the same rules applied to the OCP element",
         ),
+        Profile(
+            name="compressed_tensors",
+            source="compressed-tensors 0.20.0, generate_mx_scales and quantize",
+            date="2026-10",
+            rules=_rules("even", zero="taken_positive"),
+            by_element=_each((["e2m1", "e2m3"], {}), (["e4m3"], {"scale_rule": "even1"})),
+            remark="blocks with NaN, Inf or a maximum that rounds up to 2**128 have byte 127 there; numbers below "
+            "2**-150 times the scale are +0",
+        ),
+        Profile(
+            name="mlx",
+            source="MLX 0.32.4 on a CPU, quantize in the modes mxfp4 and mxfp8; since 0.32.2",
+            date="2026-10",
+            rules=_rules("rceil"),
+            by_element=_each((["e2m1"], {"rounding": "rnz", "zero": "positive"}), (["e4m3"], {})),
+            remark="a block of zeros has byte 127 there, and one with NaN or Inf 128; bytes below 0 wrap, which are "
+            "those of maxima up to 2**-128 times the largest element",
+        ),
+        Profile(
+            name="mlx_round",
+            source="MLX up to 0.32.1 on a CPU, quantize in the modes mxfp4 and mxfp8",
+            date="2026-08",
+            rules=_rules("round_log2"),
+            by_element=_each((["e2m1"], {"rounding": "rnz", "zero": "positive"}), (["e4m3"], {})),
+            remark="the library takes an FP32 log2, wrong for thousands of maxima by one either way; blocks of zeros, "
+            "bytes below 0, NaN and Inf as under mlx",
+        ),
+        Profile(
+            name="modelopt",
+            source="NVIDIA ModelOpt 0.47.0, MXFP4QTensor.quantize and MXFP8QTensor.quantize",
+            date="2026-09",
+            rules=_rules("ceil"),
+            by_element=_each((["e2m1"], {"rounding": "rnz", "zero": "taken_negative"}), (["e4m3"], {"specials": "te"})),
+            remark="the library takes an FP32 log2, one too small for thousands of maxima; NaN in a block gives byte 0 "
+            "there, in MXFP4 Inf too; in MXFP4 numbers below 2**-150 times the scale are -0",
+        ),
+        Profile(
+            name="ggml",
+            source="gguf-py 0.19.0, MXFP4.quantize_blocks; ggml, quantize_row_mxfp4_ref",
+            date="2026-08",
+            rules=_rules("floor", rounding="rnz", zero="positive"),
+            by_element=_each((["e2m1"], {})),
+            remark="the library's FP32 log2 gives one byte too many for thousands of maxima just below powers of two, "
+            "and bytes below 0 wrap; a block with NaN or Inf is one of zeros with byte 0 in gguf-py",
+        ),
+        Profile(
+            name="quark",
+            source="AMD Quark 0.13, even_round and fake_quantize_mx on a CPU",
+            date="2026-09",
+            rules=_rules("even", zero="positive"),
+            by_element=_each((["e3m2", "e2m3", "e2m1"], {}), (["e5m2", "e4m3"], {"zero": "signed"})),
+            remark="maxima that round up to 2**128, and Inf, have byte 254 there; blocks with NaN are NaN",
+        ),
     )
 }
 
@@ -198,12 +259,6 @@ DECODERS: dict[str, Profile] = {
 FLOATS = tuple(name for name, one in SCALARS.items() if one.signed)
 
 
-def _by_destination(
-    *rules: tuple[Iterable[str], dict[str, str]],
-) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    return tuple((name, tuple(own.items())) for names, own in rules for name in names)
-
-
 CASTS: dict[str, Profile] = {
     p.name: p
     for p in (
@@ -212,7 +267,7 @@ CASTS: dict[str, Profile] = {
             source="OCP OFP8 v1.0, saturating mode, and MX v1.0, section 5.3; IEEE 754-2019 for the way back",
             date="2023-09",
             rules=(),
-            by_destination=_by_destination(
+            by_destination=_each(
                 (FLOATS, {}), (["e8m0"], {"rounding": "rtz"}), (SOURCES, {"overflow": "inf", "nan": "canonical"})
             ),
             remark="no cast to E8M0 is defined: this is the largest power of two not above, as of section 6.3",
@@ -222,9 +277,7 @@ CASTS: dict[str, Profile] = {
             source="NVIDIA PTX ISA 9.0, cvt; CUDA 13.5 headers, cuda_fp8.hpp, cuda_fp6.hpp, cuda_fp4.hpp",
             date="2025-08",
             rules=(),
-            by_destination=_by_destination(
-                (FLOATS, {}), (["e8m0"], {"rounding": "rp"}), (SOURCES, {"overflow": "inf"})
-            ),
+            by_destination=_each((FLOATS, {}), (["e8m0"], {"rounding": "rp"}), (SOURCES, {"overflow": "inf"})),
             remark="an instruction is a format by its name: cvt.rp.satfinite.ue8m0x2.f32",
         ),
         Profile(
@@ -232,7 +285,7 @@ CASTS: dict[str, Profile] = {
             source="ml_dtypes 0.6.0, astype",
             date="2026-08",
             rules=(("nan", "signed"), ("nan_substitute", "zero")),
-            by_destination=_by_destination(
+            by_destination=_each(
                 (["e5m2", "e4m3", *SOURCES], {"overflow": "inf"}),
                 (["e3m2", "e2m3", "e2m1"], {}),
                 (["e8m0"], {"rounding": "rna", "overflow": "inf", "negative": "nan", "underflow": "nan_zero"}),
@@ -244,7 +297,7 @@ CASTS: dict[str, Profile] = {
             source="torch 2.13.0 on a CPU, Tensor.to",
             date="2026-08",
             rules=(("nan", "signed_all_ones"),),
-            by_destination=_by_destination(
+            by_destination=_each(
                 (["e4m3"], {}),
                 (["e5m2"], {"overflow": "inf"}),
                 (["e8m0"], {"rounding": "rna", "overflow": "inf"}),
@@ -259,7 +312,7 @@ CASTS: dict[str, Profile] = {
             source="ONNX operator Cast, version 25, saturate = 1, round_mode = up",
             date="2026-08",
             rules=(("nan", "signed"),),
-            by_destination=_by_destination(
+            by_destination=_each(
                 (["e5m2", "e4m3", "e2m1"], {}), (["e8m0"], {"rounding": "rp"}), (SOURCES, {"overflow": "inf"})
             ),
             remark="the text of the operator; its reference implementation differs for E8M0 and for NaN to E2M1",
@@ -269,9 +322,7 @@ CASTS: dict[str, Profile] = {
             source="gfloat 0.5.2, encode_float of round_float, saturating",
             date="2026-08",
             rules=(("nan", "negative"),),
-            by_destination=_by_destination(
-                (FLOATS, {}), (["e8m0"], {"rounding": "rne", "negative": "nan", "underflow": "nan"})
-            ),
+            by_destination=_each((FLOATS, {}), (["e8m0"], {"rounding": "rne", "negative": "nan", "underflow": "nan"})),
             remark="the library raises an error for NaN to FP6 and FP4, and saturates -Inf to E8M0",
         ),
     )
@@ -450,7 +501,7 @@ def numerics(
     """The operation `Encode` of a block format under a profile (``ocp`` unless given), with any field replaced.
 
     An `Encode` may stand in place of the format, without a profile. Raises ValueError for an unknown format, profile,
-    field or rule, TypeError for a profile beside an `Encode`.
+    field or rule, and for an element that the profile's definition has not, TypeError for a profile beside an `Encode`.
 
     >>> numerics("e2m1", "nvidia").scale_rule.value
     'ceil'
@@ -525,15 +576,23 @@ def operation_of(
 
 
 def under(operation: type[Made], block: Any, profile: str | None, fields: Mapping[str, Any]) -> Made:
-    """The operation of a block format under a profile, with these fields replaced."""
+    """The operation of a block format under a profile, with these fields replaced. Raises ValueError for an element
+    that the profile's definition has not.
+    """
     if isinstance(block, operation):
         if profile is not None:
             raise TypeError("an operation says all its rules: a profile cannot be given beside it")
         return block.replaced(**fields)
     known = PROFILES_OF[operation.name]
     profile = profile_named(operation.name, next(iter(known)) if profile is None else profile)
-    rules: dict[str, Any] = dict(known[profile].rules)
-    return operation.of_block(block_format(block)).replaced(**rules).replaced(**fields)
+    chosen, blocks = known[profile], block_format(block)
+    rules: dict[str, Any] = dict(chosen.rules)
+    if chosen.by_element:
+        own = dict(chosen.by_element)
+        if blocks.element.name not in own:
+            raise ValueError(f"{profile} has no blocks of {blocks.element.name}: it has {', '.join(own)}")
+        rules |= own[blocks.element.name]
+    return operation.of_block(blocks).replaced(**rules).replaced(**fields)
 
 
 def profile_named(operation: str, name: str) -> str:
@@ -565,7 +624,7 @@ def like(rules: Operation, profile: str) -> Operation | None:
     if isinstance(rules, BlockOperation):
         try:
             return under(type(rules), rules.block, profile, {})
-        except ValueError:  # 4 over 6 is of blocks of 16
+        except ValueError:  # it has no such element; 4 over 6 is of blocks of 16
             return None
     if not isinstance(rules, Cast) or rules.destination.name not in dict(CASTS[profile].by_destination):
         return None

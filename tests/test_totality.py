@@ -29,6 +29,7 @@ from mxcast.spec import (
     DecodedOverflow,
     DecodedRounding,
     DecodedZero,
+    EncodedZero,
     FourOverSix,
     Kind,
     NanSubstitute,
@@ -52,6 +53,7 @@ TABLES = {
         "models.bit_trace": "SCALE_RULES",
         "hdl.threshold": "LIMITS OFFSETS",
         "sim.stimuli.corners": "LAST_FRACTIONS",
+        "sim.stimuli.boundary": "OTHER_FRACTIONS",
         "hdl.scale": "LEAVES_ABOVE",
         "hdl.operand": "ROUNDS_UP",
         "proof.specification": "LIMITS READS",
@@ -113,6 +115,13 @@ TABLES = {
         "hdl.decoded_word": "NANS",
     },
     DecodedZero: {"models.exact_decode": "ZEROS"},
+    EncodedZero: {
+        "models.exact": "ZEROS ROUNDED_TO_ZERO",
+        "models.block": "TAKEN_FOR",
+        "models.element": "SIGNS",
+        "hdl.operand": "ZEROS",
+        "proof.specification": "ZEROS SIGNS",
+    },
     CastRounding: {
         "models.explain_cast": "INCREMENTS",
         "models.exact_cast": "ROUNDINGS",
@@ -136,6 +145,7 @@ REASONS = {
     ("models.rounding.CORRECTIONS", "guard_half_up"): "is no correction of nearest even: a function of its own",
     ("models.exact_two_level.POWERS", "off"): "has no error",
     ("models.two_level.POWERS", "off"): "has no error",
+    ("models.block.TAKEN_FOR", "signed"): "is not taken for anything else",
 }
 """Members that a table leaves out."""
 

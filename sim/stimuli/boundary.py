@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from ...spec import Encode
+from ...spec import Encode, NumberFormat, ScaleRule
 from .source import Source, depth
 
 __all__ = ["boundary_blocks", "boundary_fractions", "scale_fractions", "with_maximum"]
@@ -73,6 +75,24 @@ def boundary_fractions(numerics: Encode) -> np.ndarray:
     return np.unique(around[(around >= 0) & (around < 1 << man_bits)])
 
 
+def _of_root(element: NumberFormat, man_bits: int) -> list[int]:
+    """Where a is the largest element times the root of two or of one half, in the binade of a and as a subnormal."""
+    half = float(element.max_value) / 2**element.emax / 2**0.5
+    return [int(part * (1 << man_bits)) for part in (half - 1, half, 2 * half - 1) if 0 < part < 1]
+
+
+OTHER_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], list[int]]] = {
+    **dict.fromkeys(
+        (ScaleRule.FLOOR, ScaleRule.BIAS_FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN),
+        lambda element, man_bits: [],
+    ),
+    ScaleRule.EVEN1: lambda element, man_bits: [3 << man_bits - 2],
+    ScaleRule.ROUND_LOG2: _of_root,
+}
+"""Where a rule goes one up beside the fractions that are tried under every rule, given the fraction bits of the
+source."""
+
+
 def scale_fractions(numerics: Encode) -> list[int]:
     """Fractions of a maximum around which some scale rule goes one up: zero, the largest element's own (and, for a
     rule that rounds on the way, up to two steps more), half a last place below the next binade."""
@@ -81,6 +101,8 @@ def scale_fractions(numerics: Encode) -> list[int]:
     even = (1 << f.source.man_bits) - (1 << max(f.source.man_bits - element.fraction_bits - 1, 0))
     subnormal = int(element.max_value / 2 * (1 << f.source.man_bits)) if element.emax == 0 else largest
     chosen = {0, 1, *range(largest, largest + 4), even - 1, even, *range(subnormal, subnormal + 4), f.fraction_mask}
+    for fraction in OTHER_FRACTIONS[numerics.scale_rule](element, f.source.man_bits):
+        chosen |= {fraction - 1, fraction, fraction + 1}
     return sorted(fraction for fraction in chosen if 0 <= fraction <= f.fraction_mask)
 
 

@@ -67,6 +67,12 @@ def _below_half(element: NumberFormat, man_bits: int) -> int:
     return (1 << man_bits) - (1 << max(man_bits - element.fraction_bits - 1, 0))
 
 
+def _of_root(element: NumberFormat, man_bits: int) -> int:
+    largest = float(element.max_value) / 2**element.emax
+    middle = largest / 2**0.5
+    return int(((middle if middle > 1 else 2 * middle) - 1) * (1 << man_bits))
+
+
 LAST_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], int] | None] = {
     ScaleRule.FLOOR: None,
     ScaleRule.BIAS_FLOOR: None,
@@ -74,6 +80,8 @@ LAST_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], int] | None] = {
     ScaleRule.RCEIL: _of_largest,
     ScaleRule.POW2_CEIL: lambda element, man_bits: 0,
     ScaleRule.EVEN: _below_half,
+    ScaleRule.EVEN1: lambda element, man_bits: 3 << man_bits - 2,
+    ScaleRule.ROUND_LOG2: _of_root,
 }
 """About where the fraction of a largest magnitude puts the scale one up, given the fraction bits of the source; None
 where it never does."""

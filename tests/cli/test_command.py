@@ -154,12 +154,14 @@ def test_list(passes, monkeypatch):
 
 def test_list_profiles_says_where_they_are_from(passes):
     text = passes("list", "profiles")
-    assert text.split("name")[1].split("\n")[0].split() == ["source", "date", "rules", "remark"]
+    assert text.split("name")[1].split("\n")[0].split() == ["source", "date", "rules", "elements", "remark"]
     for profile in PROFILES.values():
         row = next(line for line in text.splitlines() if line.strip().startswith(f"{profile.name} "))
         assert profile.source in row and profile.date in row and profile.remark in row
         for key, value in profile.rules:
             assert f"{key}={value}" in text
+        for element, own in profile.by_element:
+            assert f"{element}={', '.join(f'{key}={value}' for key, value in own)}" in text
 
 
 def test_list_formats_says_how_others_are_spelt(passes):

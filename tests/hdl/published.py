@@ -18,3 +18,7 @@ MULTIPLICATION = {
 }
 """Largest magnitudes whose byte is one less when a / destmax is a product in FP32. Besides, for int8, 0x7E0001 in every
 normal binade."""
+
+ROOT = {"e5m2": 0x1E6455, "e4m3": 0x1E6455, "e3m2": 0x1E6455, "e2m3": 0x29B4A5, "e2m1": 0x07C3B7, "int8": 0x339AEA}
+"""First mantissa from which a is nearer to the next power of two times the largest element, by log2: that above 7/4,
+15/8, 3/2 or 127/64 divided by sqrt(2) = 1.41421356237."""

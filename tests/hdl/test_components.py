@@ -138,8 +138,12 @@ def test_refused_before_anything_is_built(arguments, fields):
 # ---- simulation
 
 
-SUBTRACTED = {"floor": EMAX, "ceil": EMAX, "rceil": EMAX, "pow2_ceil": EMAX, "even": EMAX, "bias_floor": BIAS}
-"""Numerics.md, table B.1."""
+SUBTRACTED = {
+    **dict.fromkeys(("floor", "ceil", "rceil", "pow2_ceil", "even", "even1"), EMAX),
+    "bias_floor": BIAS,
+    "round_log2": {short: emax + 1 for short, emax in EMAX.items()},
+}
+"""Numerics.md, table B.1; log2 of the largest element of all six formats is nearer to the integer above."""
 
 
 def test_every_scale_rule_is_tried():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import floor
+from math import ceil, floor
 
 import numpy as np
 import pytest
@@ -55,6 +55,7 @@ EXACTLY = {
     ),  # of what was cut off below one bit, so of all
     Rounding.RTZ: lambda value, drawn: floor(value),
     Rounding.SR: lambda value, drawn: floor(value + drawn),
+    Rounding.RNZ: lambda value, drawn: ceil(value - Fraction(1, 2)),
 }
 """What a magnitude in units of its last place becomes; ``drawn`` is a random part of 1."""
 

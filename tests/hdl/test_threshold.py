@@ -14,20 +14,25 @@ from mxcast.hdl.amax import ReduceKey
 from mxcast.hdl.threshold import Threshold
 from mxcast.models.exact import decode, shared_exponent
 from mxcast.sim.families import every_element
-from mxcast.spec import BLOCKS, TF32, Encode, ScaleRule, block_format, source_format
+from mxcast.spec import BLOCKS, TF32, Encode, NumberFormat, ScaleRule, block_format, source_format
 
-from .published import BIAS, EMAX, EVEN, MMAX, MULTIPLICATION
+from .published import BIAS, EMAX, EVEN, MMAX, MULTIPLICATION, ROOT
 from .simulation import outputs
 
 EVERY = [element for elements in every_element().values() for element in elements]
 OCP = [block.element for block in BLOCKS.values()]
-ROUNDS_UP = ("ceil", "rceil", "pow2_ceil", "even")
+ROUNDS_UP = ("ceil", "rceil", "pow2_ceil", "even", "even1", "round_log2")
 
 
 def limits(rules: Encode, exponent: int) -> int:
     """The last fraction of a binade that does not put the scale one up."""
     threshold = Threshold.of(rules)
     return threshold.at_bottom if exponent == threshold.bottom else threshold.in_binade
+
+
+def subtracted(rule: str, element: NumberFormat) -> int:
+    """Under ``round_log2`` one more than emax where log2 of the largest element is nearer to the integer above."""
+    return element.emax + (rule == "round_log2" and element.max_value**2 > 2 ** (2 * element.emax + 1))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +63,7 @@ def test_thresholds_are_exact(rule, source, subnormals):
         for exponent in binades:
             limit = limits(rules, exponent)
             for fraction in {0, limit, min(limit + 1, highest), highest}:
-                byte = min(max(exponent - element.emax + (fraction > limit), 0), 254)
+                byte = min(max(exponent - subtracted(rule, element) + (fraction > limit), 0), 254)
                 amax = decode(exponent << format.man_bits | fraction, format, rules.input_subnormals).magnitude
                 assert byte == shared_exponent(amax, rules) + 127, (element.name, exponent, hex(fraction))
 
@@ -78,6 +83,10 @@ def published_byte(short: str, rule: str, a: int) -> int:
     e, m = a >> 23, a & 0x7FFFFF
     if rule == "even":
         byte = (a + (0x800000 - EVEN[short]) >> 23) - EMAX[short]
+    elif rule == "even1":
+        byte = (a + 0x200000 >> 23) - EMAX[short]
+    elif rule == "round_log2":
+        byte = e - EMAX[short] - 1 + (m >= ROOT[short])
     elif rule == "pow2_ceil":
         byte = e - EMAX[short] + (m != 0)
     elif rule in ("ceil", "rceil"):
@@ -109,7 +118,7 @@ class Scale(Elaboratable):
 
 def largest_magnitudes(short: str) -> list[int]:
     """FP32 patterns around all that tables B.1 and B.3 name."""
-    mantissas = {0, 0x7F0000, MMAX[short], EVEN[short], 0x7FFFFF}
+    mantissas = {0, 0x600000, 0x7F0000, MMAX[short], EVEN[short], ROOT[short] - 1, 0x7FFFFF}
     around = sorted({m + d for m in mantissas for d in (-1, 0, 1, 2) if 0 <= m + d <= 0x7FFFFF})
     bottom = EMAX[short]
     exponents = sorted({0, 1, 2, max(bottom - 1, 0), bottom, bottom + 1, bottom + 2, 127, 253, 254})
@@ -119,7 +128,7 @@ def largest_magnitudes(short: str) -> list[int]:
 @pytest.mark.parametrize("source", ["fp32", "bf16"])
 @pytest.mark.parametrize("short", [block.short_name for block in BLOCKS.values()])
 def test_scales_are_the_published_ones(short, source):
-    """Under each rule alone, and under all six as modes of one converter."""
+    """Under each rule alone, and under all of them as modes of one converter."""
     patterns = largest_magnitudes(short)
     if source == "bf16":  # every fraction of these binades
         patterns = sorted(

@@ -108,8 +108,28 @@ def test_element_values_are_those_of_the_standard(element, code, value):
         ("int8", "ceil", 0x007F0000, 0),
         ("int8", "ceil", 0x007F0001, 1),  # the only subnormals that move a byte
         ("int8", "ceil", 0x7F7FFFFF, 254),  # X = 128 is beyond E8M0
+        ("e4m3", "even1", 0x3FDFFFFF, 119),
+        ("e4m3", "even1", 0x3FE00000, 120),  # 1.75 rounds up to 2 with one fraction bit
+        ("e4m3", "even1", 0x7F7FFFFF, 247),
+        ("e4m3", "even1", 0x007FFFFF, 0),
+        ("e2m3", "even1", 0x3FE00000, 126),  # where even, with three bits, gives 125
+        ("int8", "even1", 0x005FFFFF, 0),
+        ("int8", "even1", 0x00600000, 1),  # an FP32 subnormal carries into the exponent field
+        ("int8", "even1", 0x7F7FFFFF, 254),
+        ("e4m3", "round_log2", 0x3F800000, 118),  # log2(1 / 448) = -8.81
+        ("e4m3", "round_log2", 0x3FA00000, 119),  # log2(1.25 / 448) = -8.49
+        ("e4m3", "round_log2", 0x7F7FFFFF, 246),  # 119.19
+        ("e2m1", "round_log2", 0x3F800000, 124),  # log2(1 / 6) = -2.58
+        ("e2m1", "round_log2", 0x3F880000, 125),  # log2(1.0625 / 6) = -2.497
+        ("e2m1", "round_log2", 0x40C00000, 127),
+        ("e2m1", "round_log2", 0x00FFFFFF, 0),
+        ("int8", "round_log2", 0x3F800000, 126),  # log2(64 / 127) = -0.99
+        ("int8", "round_log2", 0x007FFFFF, 0),  # -126.99
+        ("int8", "round_log2", 0x7F7FFFFF, 254),  # 127.01
         ("e4m3", "floor", 0, 0),
         ("int8", "ceil", 0, 0),
+        ("e4m3", "even1", 0, 0),
+        ("int8", "round_log2", 0, 0),
     ],
 )
 def test_scale_bytes_of_known_maxima(element, rule, amax, byte):
@@ -209,7 +229,7 @@ def test_even_rounds_up_from_its_threshold(element, threshold, emax, top):
         *(
             (element, 0x007FFFFF, rule, 0)
             for element in ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1")
-            for rule in ("floor", "ceil", "rceil", "pow2_ceil", "even", "bias_floor")
+            for rule in ("floor", "ceil", "rceil", "pow2_ceil", "even", "bias_floor", "even1", "round_log2")
         ),
         ("int8", 0x007FFFFF, "floor", 0),
         ("int8", 1, "pow2_ceil", 1),
@@ -264,29 +284,70 @@ def test_codes_of_known_inputs_under_floor(element, pattern, code):
     assert one(pattern, element) == code
 
 
-# the same inputs under the roundings that look at less: (element, pattern, rne, rna, rtz)
+# the same inputs under the roundings that look at less, and with ties toward zero: (element, pattern, rne, rna, rtz,
+# rnz)
 @pytest.mark.parametrize(
     "element, pattern, codes",
     [
-        ("e4m3", 0x3F880000, [0x78, 0x79, 0x78]),  # 272, a tie
-        ("e4m3", 0x3F87FFFF, [0x78, 0x78, 0x78]),
-        ("e4m3", 0x3F8FFFFF, [0x79, 0x79, 0x78]),
-        ("e4m3", 0xBF980000, [0xFA, 0xFA, 0xF9]),  # -304, a tie: away and to even are the same
-        ("e4m3", 0x36800000, [0x00, 0x01, 0x00]),  # half the smallest subnormal
-        ("e4m3", 0x367FFFFF, [0x00, 0x00, 0x00]),
-        ("e4m3", 0xB6FFFFFF, [0x81, 0x81, 0x80]),
-        ("e4m3", 0x3FFFFFFF, [0x7E, 0x7E, 0x7E]),  # saturates under all
-        ("e2m1", 0x3D800000, [0x0, 0x1, 0x0]),  # 0.25, then 0.75 and -5, all ties
-        ("e2m1", 0x3E400000, [0x2, 0x2, 0x1]),
-        ("e2m1", 0xBFA00000, [0xE, 0xF, 0xE]),
-        ("e5m2", 0x3F900000, [0x78, 0x79, 0x78]),  # 1.125 is a tie
-        ("int8", 0xBC000000, [0x00, 0xFF, 0x00]),
-        ("int8", 0x3C000000, [0x00, 0x01, 0x00]),
-        ("int8", 0xBFFFFFFF, [0x81, 0x81, 0x81]),
+        ("e4m3", 0x3F880000, [0x78, 0x79, 0x78, 0x78]),  # 272, a tie
+        ("e4m3", 0x3F87FFFF, [0x78, 0x78, 0x78, 0x78]),
+        ("e4m3", 0x3F880001, [0x79, 0x79, 0x78, 0x79]),
+        ("e4m3", 0x3F8FFFFF, [0x79, 0x79, 0x78, 0x79]),
+        ("e4m3", 0xBF980000, [0xFA, 0xFA, 0xF9, 0xF9]),  # -304, a tie: away and to even are the same
+        ("e4m3", 0x36800000, [0x00, 0x01, 0x00, 0x00]),  # half the smallest subnormal
+        ("e4m3", 0x367FFFFF, [0x00, 0x00, 0x00, 0x00]),
+        ("e4m3", 0xB6FFFFFF, [0x81, 0x81, 0x80, 0x81]),
+        ("e4m3", 0x3FFFFFFF, [0x7E, 0x7E, 0x7E, 0x7E]),  # saturates under all
+        ("e2m1", 0x3D800000, [0x0, 0x1, 0x0, 0x0]),  # 0.25, then 0.75 and -5, all ties
+        ("e2m1", 0x3E400000, [0x2, 0x2, 0x1, 0x1]),
+        ("e2m1", 0xBFA00000, [0xE, 0xF, 0xE, 0xE]),
+        ("e5m2", 0x3F900000, [0x78, 0x79, 0x78, 0x78]),  # 1.125 is a tie
+        ("int8", 0xBC000000, [0x00, 0xFF, 0x00, 0x00]),
+        ("int8", 0x3C000000, [0x00, 0x01, 0x00, 0x00]),
+        ("int8", 0x3CC00000, [0x02, 0x02, 0x01, 0x01]),  # 1.5 / 64
+        ("int8", 0xBFFFFFFF, [0x81, 0x81, 0x81, 0x81]),
     ],
 )
 def test_codes_of_known_inputs_under_the_roundings(element, pattern, codes):
-    assert [one(pattern, element, rounding=rounding) for rounding in ("rne", "rna", "rtz")] == codes
+    assert [one(pattern, element, rounding=rounding) for rounding in ("rne", "rna", "rtz", "rnz")] == codes
+
+
+# numerics.md, C.3: multiples of the scale that are ties, and their codes; amax 4 makes X = 0
+@pytest.mark.parametrize(
+    "pattern, code",
+    [
+        (0x3E800000, 0),  # 0.25
+        (0x3F400000, 1),  # 0.75
+        (0x3FA00000, 2),  # 1.25
+        (0x3FE00000, 3),  # 1.75
+        (0x40200000, 4),  # 2.5
+        (0x40600000, 5),  # 3.5
+        (0x40A00000, 6),  # 5
+    ],
+)
+def test_ties_toward_zero_are_those_of_ggml(pattern, code):
+    assert one(pattern, "e2m1", byte_of=0x40800000, rounding="rnz") == code
+    assert one(pattern + 1, "e2m1", byte_of=0x40800000, rounding="rnz") == code + 1
+    assert one(pattern | 0x80000000, "e2m1", byte_of=0x40800000, rounding="rnz") == code | 8
+
+
+# the sign of zero: of -0, of +0, and of what rounds to -0 and +0 (numerics.md, C.2: kept, or +0 as in ggml)
+@pytest.mark.parametrize(
+    "zero, codes",
+    [
+        ("signed", [0x8, 0x0, 0x8, 0x0]),
+        ("positive", [0x0, 0x0, 0x0, 0x0]),
+        ("taken_positive", [0x0, 0x0, 0x8, 0x0]),
+        ("taken_negative", [0x8, 0x8, 0x8, 0x0]),
+    ],
+)
+def test_the_sign_of_zero(zero, codes):
+    block = [0x40800000, 0x80000000, 0x00000000, 0xBDCCCCCD, 0x3DCCCCCD]  # 4, -0, +0, -0.1, 0.1
+    assert quantize_block(block, numerics("e2m1", zero=zero))[1] == [0x6, *codes]
+    flushed = [0x40800000, 0x80000001, 0x00000001]
+    rules = numerics("e2m1", zero=zero, input_subnormals="flush")
+    assert quantize_block(flushed, rules)[1] == [0x6, *codes[:2]]
+    assert quantize_block(block, numerics("int8", zero=zero))[1][1:3] == [0, 0]  # which has one zero
 
 
 # no fraction bit: neighbours of E3M0 are 0, 1/4, 1/2, 1, 2, 4, 8, 16 with the codes 0 to 7; amax 16 makes X = 0

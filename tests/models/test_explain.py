@@ -12,7 +12,7 @@ import pytest
 
 from mxcast.models import dequantize, explain, quantize
 from mxcast.models.explanation import ElementStep
-from mxcast.spec import Encode, FixedFormat, Rounding, ScaleRule, Specials, Subnormals, numerics
+from mxcast.spec import Encode, EncodedZero, FixedFormat, Rounding, ScaleRule, Specials, Subnormals, numerics
 
 ELEMENTS = [
     "e5m2",
@@ -47,6 +47,7 @@ def a_block(draw: random.Random) -> tuple[Encode, list[int], list[int] | None]:
         input_subnormals=draw.choice(list(Subnormals)),
         element_subnormals=draw.choice(list(Subnormals)),
         source=draw.choice(["fp32", "bf16", "fp16"]),
+        zero=draw.choice(list(EncodedZero)),
         **bits,
     )
     source = rules.source
@@ -113,7 +114,8 @@ def check_bits(step: ElementStep, rules: Encode) -> None:
         up = step.tail + step.random >= 2**rules.random_bits
     else:
         assert (step.guard, step.sticky) == (part >= Fraction(1, 2), part not in (0, Fraction(1, 2)))
-        up = {"rne": step.guard and (step.sticky or step.cut % 2), "rtz": False}.get(rules.rounding, step.guard)
+        even, zero = step.guard and (step.sticky or step.cut % 2), step.guard and step.sticky
+        up = {"rne": even, "rtz": False, "rnz": zero}.get(rules.rounding, step.guard)
     magnitude = (
         step.code & element.magnitude_mask
         if not isinstance(element, FixedFormat)
@@ -152,6 +154,10 @@ def value(code: int, element) -> Fraction:
         ("e4m3", "pow2_ceil", 0x3F800001, "e - emax + (m > 0) = 127 - 8 + 1 = 120"),
         ("e4m3", "even", 0x3FF80000, "((a + 0x80000) >> 23) - emax = 128 - 8 = 120"),
         ("e4m3", "bias_floor", 0x3F800000, "e - bias = 127 - 7 = 120"),
+        ("e4m3", "even1", 0x3FE00000, "((a + 0x200000) >> 23) - emax = 128 - 8 = 120"),
+        ("e4m3", "round_log2", 0x3FA00000, "e - (emax + 1) + (m > 0x1E6454) = 127 - 9 + 1 = 119"),
+        ("e4m3", "round_log2", 0x007FFFFF, "e = 0: a is below destmax * 2^-126.5, byte 0"),
+        ("e3m0", "round_log2", 0x3FB504F4, "e - emax + (m > 0x3504F3) = 127 - 4 + 1 = 124"),  # 1.41421366
         ("e4m3", "floor", 0x80000000, "a = 0: byte 0"),
     ],
 )
@@ -171,6 +177,8 @@ def test_the_rules_side_by_side():
         "pow2_ceil": (120, False, 0),
         "even": (119, True, 1),
         "bias_floor": (120, False, 0),
+        "even1": (120, False, 0),
+        "round_log2": (119, True, 1),  # log2(1.9 / 448) = -7.88
     }
     errors = [Fraction(step.decoded) - Fraction(step.value) for step in why.elements]
     rms = math.sqrt(sum(error**2 for error in errors) / sum(Fraction(step.value) ** 2 for step in why.elements))

@@ -137,7 +137,7 @@ def test_a_counterexample_for_each_cause(check):
 
 def test_the_nearest_rules_are_said_where_most_is_alike(check):
     """Scale bytes that are all wrong are near to nothing; half up is nearest to ties to even in both."""
-    result = check("e2m1_block", PORTS, "X", parameters={"EMAX": 3})
+    result = check("e2m1_block", PORTS, "X", parameters={"EMAX": 4})
     normal = result.divergence
     assert min(one.words[Role.SCALE] for one in result.rules) == normal.blocks
     result = check("e2m1_block", PORTS, "FLUSH", "HALF_UP")

@@ -48,6 +48,19 @@ def test_every_mistake_in_the_specification_is_refuted(element, profile, count, 
     assert len(outcomes) == count and all(outcome.by for outcome in outcomes), [o for o in outcomes if not o.by]
 
 
+@pytest.mark.parametrize(
+    "profile, refuted",
+    [
+        ("modelopt", {"ties up", "sticky", "zero", "other zero"}),
+        ("mlx_round", {"ties up", "sticky", "negative zero", "limit", "scale"}),
+        ("compressed_tensors", {"ties up", "sticky", "zero", "other zero"}),
+    ],
+)
+def test_mistakes_about_zero_and_ties_are_refuted(profile, refuted, tmp_path):
+    outcomes = refute(converter_config("e2m1", profile, block_size=2), tmp_path)
+    assert refuted <= {one.mutant for one in outcomes} and all(one.by for one in outcomes), outcomes
+
+
 def test_a_mistake_changes_one_function():
     numerics = converter_config("e4m3", "ocp").numerics
     right = Specification(numerics).definitions.splitlines()

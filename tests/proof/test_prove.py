@@ -60,6 +60,21 @@ def test_a_block_is_proved_at_once(size, tmp_path):
         ("e4m3,e5m2", "ocp", {"scale_rule": "floor,ceil"}),  # four modes
         pytest.param("e3m3", "ocp", {"specials": "inf_scale", "rounding": "rna"}, marks=pytest.mark.slow),
         ("int4", "torchao_ceil", {"specials": "drop", "input_subnormals": "flush", "rounding": "rtz"}),
+        ("e4m3", "compressed_tensors", {}),
+        ("e2m1", "mlx_round", {}),
+        ("e2m1", "modelopt", {"source": "bf16"}),
+        ("int8", "ocp", {"scale_rule": "round_log2", "rounding": "rnz", "target": "xcu"}),  # the table of fixed point
+        ("e4m3", "ocp", {"zero": "positive", "target": "xcu"}),  # and that of floating point
+        pytest.param(
+            "e3m0",
+            "ocp",
+            {"scale_rule": "round_log2", "rounding": "rnz", "zero": "taken_positive"},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("e5m2", "ocp", {"scale_rule": "round_log2", "target": "xcu"}, marks=pytest.mark.slow),
+        pytest.param(
+            "e2m1", "ocp", {"zero": "taken_negative", "source": "fp16", "specials": "inf_scale"}, marks=pytest.mark.slow
+        ),
         pytest.param("e4m3", "ocp", {"element_subnormals": "flush"}, marks=pytest.mark.slow),
         pytest.param("e5m2", "gorodecky_sousa", {"element_subnormals": "exact"}, marks=pytest.mark.slow),
         pytest.param("e3m0", "te", {"amax_key": "magnitude"}, marks=pytest.mark.slow),

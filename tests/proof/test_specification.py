@@ -28,6 +28,12 @@ RULES = [
     ("e4m3", "ocp", {"element_subnormals": "flush", "input_subnormals": "flush"}),
     ("e3m0", "ocp", {"specials": "inf_scale"}),
     ("int4", "torchao_even", {"specials": "drop"}),
+    ("e4m3", "compressed_tensors", {}),
+    ("e2m1", "mlx_round", {}),
+    ("e2m1", "modelopt", {"source": "bf16"}),
+    ("int8", "ocp", {"scale_rule": "round_log2", "rounding": "rnz", "zero": "positive", "specials": "inf_scale"}),
+    ("e3m0", "ocp", {"scale_rule": "round_log2", "zero": "taken_positive", "input_subnormals": "flush"}),
+    ("e2m1", "ocp", {"scale_rule": "even1", "zero": "taken_negative", "source": "fp16", "specials": "inf_scale"}),
 ]
 
 

@@ -15,7 +15,7 @@ from mxcast.hdl.threshold import Threshold
 from mxcast.sim import test as regress
 from mxcast.sim import verify
 from mxcast.sim.verilated import driver_of
-from mxcast.spec import ScaleRule, Specials, Subnormals
+from mxcast.spec import EncodedZero, ScaleRule, Specials, Subnormals
 
 NAME = "planted"
 
@@ -62,6 +62,20 @@ def rceil_in_exact_arithmetic(monkeypatch, config) -> str:
     """One largest magnitude in two thousand million differs."""
     monkeypatch.setitem(threshold.LIMITS, ScaleRule.RCEIL, threshold.LIMITS[ScaleRule.CEIL])
     return verilog(config, NAME)
+
+
+def log2_rounded_in_the_binade_of_destmax(monkeypatch, config) -> str:
+    monkeypatch.setitem(threshold.OFFSETS, ScaleRule.ROUND_LOG2, lambda element: element.emax)
+    return verilog(config, NAME)
+
+
+def zero_as(other: EncodedZero) -> Callable:
+    """The hardware of another rule for the sign of zero."""
+
+    def plant(monkeypatch, config) -> str:
+        return verilog(replace(config, numerics=config.numerics.replace(zero=other)), NAME)
+
+    return plant
 
 
 def nan_in_the_maximum(monkeypatch, config) -> str:
@@ -116,6 +130,15 @@ BUGS = {
         rceil_in_exact_arithmetic, "e4m3", "corner", "distance", "random", scale_rule="rceil"
     ),
     "rna_tie_to_even": bug(rounding_by(lambda last, below, sticky, random: below & (last | sticky)), rounding="rna"),
+    "rnz_tie_up": bug(rounding_by(lambda last, below, sticky, random: below), rounding="rnz"),
+    "even1_above_its_threshold": bug(threshold_moved(in_binade=1), "e4m3", "distance", scale_rule="even1"),
+    "round_log2_below_its_threshold": bug(
+        threshold_moved(in_binade=-1), "e2m1", "distance", "random", scale_rule="round_log2"
+    ),
+    "round_log2_without_its_offset": bug(log2_rounded_in_the_binade_of_destmax, "int8", scale_rule="round_log2"),
+    "positive_zero_of_zeros_only": bug(zero_as(EncodedZero.TAKEN_POSITIVE), "e2m1", zero="positive"),
+    "taken_positive_of_all_zeros": bug(zero_as(EncodedZero.POSITIVE), "e2m1", zero="taken_positive"),
+    "taken_negative_keeps_the_sign": bug(zero_as(EncodedZero.SIGNED), "e4m3", "distance", zero="taken_negative"),
     "rtz_rounds_up": bug(rounding_by(lambda last, below, sticky, random: below & sticky), rounding="rtz"),
     "sr_carry_lost": bug(
         rounding_by(lambda last, below, sticky, random: (below + random)[len(below) - 1]), rounding="sr", random_bits=5

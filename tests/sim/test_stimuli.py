@@ -87,7 +87,7 @@ def last_below(rules, field: int) -> int | None:
 
 
 @pytest.mark.parametrize("source, middle, top", [("fp32", 127, 254), ("bf16", 127, 254), ("fp16", 15, 30)])
-@pytest.mark.parametrize("rule", ["ceil", "rceil", "pow2_ceil", "even"])
+@pytest.mark.parametrize("rule", ["ceil", "rceil", "pow2_ceil", "even", "even1", "round_log2"])
 def test_maxima_stand_on_both_sides_of_every_scale_boundary(rule, source, middle, top):
     """At the bottom, where the byte leaves 0, in the middle and at the top of the range; also of formats nobody has
     published.
@@ -99,7 +99,7 @@ def test_maxima_stand_on_both_sides_of_every_scale_boundary(rule, source, middle
             rules.source.magnitude_mask
         )
         maxima = set(magnitudes.max(axis=1).tolist())
-        for field in {rules.block.element.emax, middle, top}:
+        for field in {rules.block.element.emax, rules.block.element.emax + 1, middle, top}:
             below = last_below(rules, field)
             if below is not None:
                 first = field << rules.source.man_bits

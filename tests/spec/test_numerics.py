@@ -57,6 +57,7 @@ from mxcast.spec import (
     profile_of,
 )
 from mxcast.spec.layouts import Packing, ScaleByte, ScaleOrder, ScalePlace
+from mxcast.spec.profiles import like
 from mxcast.tensors.experts import Experts
 from mxcast.tensors.suspicions import Kind
 
@@ -81,6 +82,7 @@ def test_the_rules_are_all_here():
         "DecodedOverflow",
         "DecodedRounding",
         "DecodedZero",
+        "EncodedZero",
         "Experts",
         "FourOverSix",
         "Goal",
@@ -134,7 +136,7 @@ def test_every_rule_is_documented(member):
 @pytest.mark.parametrize("rule", [ScaleRule, Rounding, Specials])
 def test_every_numeric_rule_has_a_source(rule):
     for member in rule:
-        sources = r"\((OCP|NVIDIA|Gorodecky|torchao|Transformer Engine|IEEE 754|PTX)"
+        sources = r"\((OCP|NVIDIA|Gorodecky|torchao|Transformer Engine|IEEE 754|PTX|compressed-tensors|MLX)"
         assert re.search(sources, member.__doc__), f"{member} has no source"
 
 
@@ -166,12 +168,13 @@ def test_defaults():
 @pytest.mark.parametrize(
     "field, names",
     [
-        ("scale_rule", ["floor", "ceil", "rceil", "pow2_ceil", "even", "bias_floor"]),
-        ("rounding", ["rne", "rna", "rtz", "sr", "guard_half_up"]),
+        ("scale_rule", ["floor", "ceil", "rceil", "pow2_ceil", "even", "bias_floor", "even1", "round_log2"]),
+        ("rounding", ["rne", "rna", "rtz", "sr", "guard_half_up", "rnz"]),
         ("specials", ["nan_block", "te", "inf_scale", "drop"]),
         ("input_subnormals", ["exact", "flush"]),
         ("element_subnormals", ["exact", "flush"]),
         ("overflow", ["saturate"]),
+        ("zero", ["signed", "positive", "taken_positive", "taken_negative"]),
     ],
 )
 def test_the_named_choices(field, names):
@@ -275,7 +278,7 @@ def with_element(fields: dict):
         ),
         *(
             ({"rounding": rounding, "random_bits": 8}, f"random_bits are for the rounding sr, not for {rounding}")
-            for rounding in ("rne", "rna", "rtz", "guard_half_up")
+            for rounding in ("rne", "rna", "rtz", "guard_half_up", "rnz")
         ),
     ],
 )
@@ -390,6 +393,51 @@ def test_what_was_not_written_is_not_read(fields, kind, sentence):
 )
 @pytest.mark.parametrize("block", [*BLOCKS, "mxfp7_e3m3"])
 def test_profiles(block, name, rules):
+    check_profile(block, name, rules)
+
+
+# docs/numerics.md, table of profiles, from the sources of the libraries
+RNZ, PLUS = {"rounding": "rnz"}, {"zero": "positive"}
+
+
+@pytest.mark.parametrize(
+    "block, name, rules",
+    [
+        ("mxfp4_e2m1", "compressed_tensors", {"scale_rule": "even", "zero": "taken_positive"}),
+        ("mxfp6_e2m3", "compressed_tensors", {"scale_rule": "even", "zero": "taken_positive"}),
+        ("mxfp8_e4m3", "compressed_tensors", {"scale_rule": "even1", "zero": "taken_positive"}),
+        ("mxfp4_e2m1", "mlx", {"scale_rule": "rceil"} | RNZ | PLUS),
+        ("mxfp8_e4m3", "mlx", {"scale_rule": "rceil"}),
+        ("mxfp4_e2m1", "mlx_round", {"scale_rule": "round_log2"} | RNZ | PLUS),
+        ("mxfp8_e4m3", "mlx_round", {"scale_rule": "round_log2"}),
+        ("mxfp4_e2m1", "modelopt", {"scale_rule": "ceil", "zero": "taken_negative"} | RNZ),
+        ("mxfp8_e4m3", "modelopt", {"scale_rule": "ceil", "specials": "te"}),
+        ("mxfp4_e2m1", "ggml", {"scale_rule": "floor"} | RNZ | PLUS),
+        ("mxfp8_e5m2", "quark", {"scale_rule": "even"}),
+        ("mxfp8_e4m3", "quark", {"scale_rule": "even"}),
+        *((block, "quark", {"scale_rule": "even"} | PLUS) for block in ("mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_e2m1")),
+    ],
+)
+def test_profiles_of_some_formats(block, name, rules):
+    check_profile(block, name, rules)
+
+
+@pytest.mark.parametrize(
+    "format, name, sentence",
+    [
+        ("e5m2", "mlx", "mlx has no blocks of e5m2: it has e2m1, e4m3"),
+        ("int8", "quark", "quark has no blocks of int8: it has e3m2, e2m3, e2m1, e5m2, e4m3"),
+        ("e4m3", "ggml", "ggml has no blocks of e4m3: it has e2m1"),
+    ],
+)
+def test_a_profile_has_the_formats_of_its_library(format, name, sentence):
+    with pytest.raises(ValueError) as error:
+        numerics(format, name)
+    assert str(error.value) == sentence
+    assert like(numerics(format), name) is None
+
+
+def check_profile(block: str, name: str, rules: dict[str, str]) -> None:
     usual = {
         "operation": "encode",
         "block": block,
@@ -418,11 +466,19 @@ def test_every_profile_is_dated_and_sourced():
         "microxcaling",
         "samson",
         "gorodecky_sousa",
+        "compressed_tensors",
+        "mlx",
+        "mlx_round",
+        "modelopt",
+        "ggml",
+        "quark",
     ]  # a new one needs a row above
     for name, profile in PROFILES.items():
         assert profile.name == name
         assert re.fullmatch(r"20\d\d-\d\d", profile.date) and len(profile.source) > 10
-        assert {field for field, _ in profile.rules} <= {*RULES, "source"}
+        rules = (profile.rules, *(own for _, own in profile.by_element))
+        assert {field for one in rules for field, _ in one} <= {*RULES, "source"}
+        assert {element for element, _ in profile.by_element} <= {block.short_name for block in BLOCKS.values()}
 
 
 @pytest.mark.parametrize(
@@ -493,7 +549,8 @@ def test_converter_config_sorts_the_overrides():
             {"profile": "o" * 100},
             ValueError,
             f"unknown profile '{'o' * 60}...': known are ocp, nvidia, te, torchao_floor, torchao_rceil, "
-            "torchao_ceil, torchao_even, microxcaling, samson, gorodecky_sousa",
+            "torchao_ceil, torchao_even, microxcaling, samson, gorodecky_sousa, compressed_tensors, mlx, mlx_round, "
+            "modelopt, ggml, quark",
         ),
         (
             {"registered_after": [10**5000]},
@@ -505,7 +562,7 @@ def test_converter_config_sorts_the_overrides():
         (
             {"scale_rule": "floor,"},
             ValueError,
-            "unknown scale_rule '': known are floor, ceil, rceil, pow2_ceil, even, bias_floor",
+            "unknown scale_rule '': known are floor, ceil, rceil, pow2_ceil, even, bias_floor, even1, round_log2",
         ),
         ({"scale_rule": "floor,floor"}, ValueError, "the modes of a converter must differ from each other"),
         (
@@ -680,8 +737,9 @@ def test_config_id_leaves_the_profile_out():
 
 def test_config_id_is_the_same_in_every_process():
     script = (
-        "from mxcast.hdl import converter_config\nfrom mxcast.spec import BLOCKS, PROFILES\n"
-        "print(*(converter_config(b, p).config_id for b in BLOCKS for p in PROFILES))"
+        "from mxcast.hdl import converter_config\nfrom mxcast.spec import BLOCKS, PROFILES, numerics\n"
+        "from mxcast.spec.profiles import like\n"
+        "print(*(converter_config(b, p).config_id for b in BLOCKS for p in PROFILES if like(numerics(b), p)))"
     )
     printed = {
         subprocess.run(
@@ -693,12 +751,12 @@ def test_config_id_is_the_same_in_every_process():
         ).stdout
         for seed in ("1", "2", "random")
     }
-    assert printed == {" ".join(converter_config(b, p).config_id for b in BLOCKS for p in PROFILES) + "\n"}
-    assert (
-        len(set(printed.pop().split()))
-        == len({numerics(block, profile) for block in BLOCKS for profile in PROFILES})
-        == len(BLOCKS) * (len(PROFILES) - 2)  # two profiles have the rules of others
-    )
+    pairs = [(b, p) for b in BLOCKS for p in PROFILES if like(numerics(b), p)]
+    assert printed == {" ".join(converter_config(*pair).config_id for pair in pairs) + "\n"}
+    # of every format eight have rules of their own; of some compressed_tensors (3), mlx (1), mlx_round (2), modelopt
+    # (2), ggml (1) and quark (3)
+    own = len(BLOCKS) * 8 + 3 + 1 + 2 + 2 + 1 + 3
+    assert len(set(printed.pop().split())) == len({numerics(*pair) for pair in pairs}) == own
 
 
 def test_spec_imports_nothing_heavy():
