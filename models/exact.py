@@ -174,10 +174,11 @@ def even1(amax: Fraction, element: NumberFormat) -> int:
 
 
 def round_log2(amax: Fraction, element: NumberFormat) -> int:
-    """The smallest X, -127 or more, with log2 r < X + 1/2, where r is the ratio of the numbers: r**2 < 2**(2X + 1).
-    They are never equal, as 2**(2X + 1) is no square of a rational number."""
-    square = (amax / element.max_value) ** 2
-    return next(x for x in range(-E8M0.bias, 512) if square < TWO ** (2 * x + 1))
+    """The smallest X with log2 r < X + 1/2, where r is the ratio of the numbers: r**2 < 2**(2X + 1), or
+    floor(log2 r**2) <= 2X. The two sides are never equal, as 2**(2X + 1) is no square of a rational number.
+    """
+    binade = floor_log2((amax / element.max_value) ** 2)
+    return (binade + 1) // 2
 
 
 SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {

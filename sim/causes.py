@@ -56,8 +56,7 @@ def causes(
     found = np.full(len(expected), -1, np.int8)
     rows = np.flatnonzero(expected.differ(actual))
     if len(rows):
-        sides = (side.rows(rows) for side in (given, expected, actual))
-        found[rows] = _causes(numerics, *sides, nan_codes_free)
+        found[rows] = _causes(numerics, given.rows(rows), expected.rows(rows), actual.rows(rows), nan_codes_free)
     return found
 
 

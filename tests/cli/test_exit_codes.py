@@ -29,7 +29,7 @@ def path_without(tmp_path, monkeypatch):
         folder.mkdir()
         for place in os.environ["PATH"].split(os.pathsep):
             for program in Path(place).glob("*") if Path(place).is_dir() else ():
-                if program.name not in missing and not (folder / program.name).exists():
+                if program.name not in missing and not os.path.lexists(folder / program.name):
                     (folder / program.name).symlink_to(program)
         monkeypatch.setenv("PATH", str(folder))
 
