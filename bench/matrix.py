@@ -173,8 +173,8 @@ one way to choose the scale, and leaves NaN and Inf open. Libraries have chosen 
 * **The elements.** Under the same byte most of them round to nearest even. In E2M1 `mlx`, `ggml` and `modelopt` round
   ties toward zero. `gorodecky_sousa` rounds half up on one bit and flushes: in E5M2, where it chooses the same bytes as
   `ocp`, {flushed:,} classes of elements differ. -0 is +0 in some, and in `modelopt`'s E2M1 every zero is -0.
-* **NaN and Inf.** `te` ignores NaN in the maximum and saturates Inf; `gorodecky_sousa` leaves both out of the maximum;
-  the others make the whole block NaN. A NaN that one library reports is a number in another.
+* **NaN and Inf.** `te`, and `modelopt` in E4M3, ignore NaN in the maximum and saturate Inf; `gorodecky_sousa` leaves
+  both out of the maximum; the others make the whole block NaN. A NaN that one library reports is a number in another.
 
 Two that are meant to be equal are not quite. `te` and `torchao_rceil` compute NVIDIA's rule in FP32 arithmetic. Against
 the exact rule, `nvidia`, the byte is one too small for exactly one largest magnitude of each floating-point format,
