@@ -22,17 +22,17 @@ check: $(READY)
 
 # Every kind of check; what is more of the same is marked slow.
 test: $(READY)
-	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q -m "not slow"
 
 # All of it, in two runs whose outcomes are kept. After a blank, pytest would take the file for one of tests.
 test-all: $(READY)
-	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow" --outcome=records/tests.json
-	$(BIN)/python -m pytest -n $(JOBS) -q -m slow --outcome=records/tests.json
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q -m "not slow" --outcome=records/tests.json
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q -m slow --outcome=records/tests.json
 
 # What is compared with other libraries, with those that are heavy (the extra `oracles`); the outcome is kept.
 test-oracles: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,oracles]'
-	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow" --outcome=records/tests.json --outcome-of=oracles tests/models tests/tensors
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q -m "not slow" --outcome=records/tests.json --outcome-of=oracles tests/models tests/tensors
 
 # The six formats beside the paper's table VIII.
 table: $(READY)

@@ -81,8 +81,8 @@ def test_sources_and_random_bits(tmp_path, source, rounding):
 
 
 NAMED = """
-module {top}(input clk, input [127:0] x, output reg [7:0] scale, output reg [15:0] p);
-  wire [7:0] s0; wire [15:0] p0; core core(.x(x), .scale(s0), .p(p0));
+module {top}(input clk, input [63:0] x, output reg [7:0] scale, output reg [7:0] p);
+  wire [7:0] s0; wire [7:0] p0; core core(.x(x), .scale(s0), .p(p0));
   {body}
 endmodule
 """
@@ -91,8 +91,9 @@ BODIES = {0: "always @* begin scale = s0; p = p0; end", 1: "always @(posedge clk
 
 @pytest.mark.parametrize("top", share(["mxcast_check", "mxcast_moving", "mxcast_bench", "dut"], 4))
 def test_a_design_may_be_called_like_something_of_ours(top, tmp_path):
+    config = converter_config("e2m1", block_size=2)
     for latency, body in BODIES.items():
         path = tmp_path / f"{latency}.sv"
-        path.write_text(verilog(CONFIG, "core") + NAMED.format(top=top, body=body))
-        check = check_rtl([path], top, CONFIG, {"clk": "clk", "latency": latency}, out=tmp_path, blocks=1000)
+        path.write_text(verilog(config, "core") + NAMED.format(top=top, body=body))
+        check = check_rtl([path], top, config, {"clk": "clk", "latency": latency}, out=tmp_path, blocks=1000)
         assert check.passed, check.remarks

@@ -165,7 +165,7 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize("rules", share(WHOLE, 3), ids=str)
+@pytest.mark.parametrize("rules", share(WHOLE, 4), ids=str)
 def test_whole_decoders(rules):
     """Of 32 lanes, wide elements, random bits, and registers with gaps on both sides."""
     name, profile, fields = rules

@@ -43,7 +43,7 @@ def made(order: str, **fields):
         ("te", "bf16", "table"),
         ("paper", "fp32", "thresholds"),
         ("ao", "fp32", "thresholds"),
-        ("ao", "bf16", "table"),
+        pytest.param("ao", "bf16", "table", marks=pytest.mark.slow),
         pytest.param("ao", "fp32", "product", marks=pytest.mark.slow),
         ("ao_single", "bf16", "thresholds"),
         *(
