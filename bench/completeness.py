@@ -1,8 +1,9 @@
 """Compare RTL, model and exact definition for every combination of rules, and keep the counts in
 records/completeness.json.
 
-    python bench/completeness.py             all of it; about an hour
-    python bench/completeness.py --render    only write the table of docs/verification.md
+    python bench/completeness.py [PRODUCT ...]             all of it; more than an hour
+    python bench/completeness.py PRODUCT --with RULE ...   what rules that are new bring; it joins what is on record
+    python bench/completeness.py --render                  only write the table of docs/verification.md
 
 Each line of the table is one product of `mxcast.sim.families`. A difference stops the run with its report.
 """
@@ -18,6 +19,7 @@ from pages import filled, table
 
 from mxcast.sim.array import compare_all
 from mxcast.sim.families import FAMILIES
+from mxcast.spec import RULES, Encode
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "records" / "completeness.json"
@@ -25,11 +27,18 @@ PAGE = ROOT / "docs" / "verification.md"
 BLOCKS, EXACT_BLOCKS, SEED = 4000, 60, 2026
 
 
-def walk(name: str) -> dict:
-    """The counts of one product."""
+def has_one_of(wanted: set[str], rules: Encode) -> bool:
+    return any(str(getattr(rules, field)) in wanted for field in RULES)
+
+
+def walk(name: str, wanted: set[str]) -> dict:
+    """The counts of one product, or of what it has with one of these rules."""
     start, counts = time.perf_counter(), {"rtl": 0, "exact": 0}
     numerics = builds = mismatched = 0
-    for family in FAMILIES[name]():
+    for whole in FAMILIES[name]():
+        family = [rules for rules in whole if not wanted or has_one_of(wanted, rules)]
+        if not family:
+            continue
         boards = compare_all(family, blocks=BLOCKS, exact_blocks=EXACT_BLOCKS, seed=SEED)
         for board in boards:
             mismatched += board.mismatched_blocks
@@ -60,6 +69,14 @@ def walk(name: str) -> dict:
     }
 
 
+SUMS = ("numerics", "builds", "rtl_blocks", "exact_blocks", "mismatched_blocks", "seconds")
+
+
+def joined(before: dict, more: dict) -> dict:
+    """What is on record with the counts of what is new."""
+    return more | {name: before[name] + more[name] for name in SUMS}
+
+
 def rendered(page: str, records: list[dict]) -> str:
     """The page with its table."""
     head = ["product", "combinations", "blocks, RTL = model", "blocks, model = exact", "that differ"]
@@ -72,9 +89,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--render", action="store_true", help="do not compare")
     parser.add_argument("products", nargs="*", default=list(FAMILIES), help="of " + ", ".join(FAMILIES))
+    parser.add_argument("--with", dest="wanted", nargs="+", default=[], help="rules that are new")
     asked = parser.parse_args()
     kept = {r["product"]: r for r in json.loads(KEPT.read_text())} if KEPT.exists() else {}
     for product in [] if asked.render else asked.products:
-        kept[product] = walk(product)
+        found = walk(product, set(asked.wanted))
+        kept[product] = joined(kept[product], found) if asked.wanted else found
         KEPT.write_text(json.dumps([kept[name] for name in FAMILIES if name in kept], indent=1) + "\n")
     PAGE.write_text(rendered(PAGE.read_text(), json.loads(KEPT.read_text())))

@@ -96,6 +96,20 @@ EVIDENCE = (
         profiles=("torchao_rceil", "torchao_ceil", "torchao_even"),
         checks=("proved",),
     ),
+    Group(
+        operation="encode",
+        formats=("mxfp8_e4m3", "mxfp4_e2m1"),
+        profiles=("compressed_tensors", "mlx_round", "modelopt"),
+        checks=("proved",),
+    ),
+    Group(operation="encode", formats=("mxfp6_e2m3",), profiles=("compressed_tensors",), checks=("proved",)),
+    Group(operation="encode", formats=("mxfp4_e2m1",), profiles=("mlx", "ggml"), checks=("proved",)),
+    Group(
+        operation="encode",
+        formats=("mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_e2m1"),
+        profiles=("quark",),
+        checks=("proved",),
+    ),
     Group(operation="encode", formats=BLOCKS, profiles=("ocp", "nvidia"), target="xcu", checks=ALL),
     Group(
         operation="encode",

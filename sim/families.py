@@ -14,6 +14,7 @@ from ..spec import (
     ELEMENTS,
     SOURCES,
     Encode,
+    EncodedZero,
     NumberFormat,
     Rounding,
     ScaleRule,
@@ -108,5 +109,26 @@ def random_bits() -> Iterator[Family]:
         ]
 
 
-FAMILIES = {function.__name__: function for function in (rules, sizes, formats, random_bits)}
+def zeros() -> Iterator[Family]:
+    """For each source and OCP format in blocks of 4: every sign of zero but the usual one x rounding x subnormals of
+    elements; stochastic rounding with 5 random bits."""
+    for source, element in product(SOURCES, ELEMENTS):
+        combined = list(product([zero for zero in EncodedZero if zero is not EncodedZero.SIGNED], Rounding, Subnormals))
+        for stochastic in (False, True):
+            yield [
+                _numerics(
+                    element,
+                    source,
+                    4,
+                    zero=zero,
+                    rounding=rounding,
+                    element_subnormals=subnormals,
+                    random_bits=5 if stochastic else 0,
+                )
+                for zero, rounding, subnormals in combined
+                if (rounding is Rounding.SR) == stochastic
+            ]
+
+
+FAMILIES = {function.__name__: function for function in (rules, sizes, formats, random_bits, zeros)}
 """The products by name; their documentation says what each walks."""

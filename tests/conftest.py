@@ -26,6 +26,7 @@ TITLES = {
     "test_every_combination_of_rules": "Verilog = model = exact definition, combinations of rules",
     "test_every_block_size": "Verilog = model = exact definition, block sizes",
     "test_every_element_format": "Verilog = model = exact definition, element formats",
+    "test_every_sign_of_zero": "Verilog = model = exact definition, signs of zero",
     "test_every_number_of_random_bits": "Verilog = model = exact definition, random bits",
     "test_every_mode_is_its_own_configuration": "Verilog = model, run-time modes",
     "test_whole_magnitudes_give_the_same_bits": "Verilog = model, whole magnitudes compared",

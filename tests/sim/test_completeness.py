@@ -18,7 +18,7 @@ from mxcast.spec import BLOCK_SIZES, ELEMENTS, SOURCES, Rounding, ScaleRule, Spe
 from ..configurations import share
 
 # of each family every n-th; the steps share no factor with the numbers of rules, so that all pairs of values occur
-STEPS = {"rules": 53, "sizes": 7, "formats": 11, "random_bits": 2}
+STEPS = {"rules": 53, "sizes": 7, "formats": 11, "random_bits": 2, "zeros": 7}
 SHARE = {
     name: [family[number % step :: step] for number, family in enumerate(FAMILIES[name]())]
     for name, step in STEPS.items()
@@ -116,6 +116,11 @@ def test_the_share_of_formats_has_nearly_every_format():
 @pytest.mark.parametrize("families", share([SHARE["random_bits"][number::8] for number in range(8)], 8), ids=range(8))
 def test_every_number_of_random_bits(families, record_property):
     equal(families, record_property, blocks=1000, exact_blocks=30)
+
+
+@pytest.mark.parametrize("families", share([SHARE["zeros"][number::12] for number in range(12)], 12), ids=range(12))
+def test_every_sign_of_zero(families, record_property):
+    equal(families, record_property, blocks=1000, exact_blocks=40)
 
 
 def off_by_one(monkeypatch):
