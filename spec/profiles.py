@@ -150,12 +150,12 @@ PROFILES: dict[str, Profile] = {
         ),
         Profile(
             name="compressed_tensors",
-            source="compressed-tensors 0.20.0, generate_mx_scales and quantize",
+            source="compressed-tensors 0.20.0, calculate_qparams and the compressors of its files",
             date="2026-10",
             rules=_rules("even", zero="taken_positive"),
-            by_element=_each((["e2m1", "e2m3"], {}), (["e4m3"], {"scale_rule": "even1"})),
+            by_element=_each((["e2m1"], {}), (["e2m3"], {"zero": "signed"}), (["e4m3"], {"scale_rule": "even1"})),
             remark="blocks with NaN, Inf or a maximum that rounds up to 2**128 have byte 127 there; numbers below "
-            "2**-150 times the scale are +0",
+            "2**-150 times the scale are +0, and so is -0 of E4M3, as long as the module has its zero point of 0",
         ),
         Profile(
             name="mlx",

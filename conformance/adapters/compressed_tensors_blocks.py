@@ -37,8 +37,9 @@ def function(rules: Operation) -> Callable:
         weight = torch.from_numpy(x)
         g = helpers.generate_gparam(weight.min(), weight.max()) if is_two_level else None
         low, high = torch.aminmax(weight, dim=-1, keepdim=True)
-        scales, _ = helpers.calculate_qparams(low, high, scheme.weights, global_scale=g)
-        given = {"weight": weight, "weight_scale": scales} | ({} if g is None else {"weight_global_scale": g})
+        scales, zeros = helpers.calculate_qparams(low, high, scheme.weights, global_scale=g)
+        given = {"weight": weight, "weight_scale": scales, "weight_zero_point": zeros}  # as every module has them
+        given |= {} if g is None else {"weight_global_scale": g}
         made = compressor.compress(given, scheme)
         arrays = {key: _plain(torch, value) for key, value in made.items()}
         found = unpack(arrays, "compressed_tensors", block)

@@ -64,7 +64,8 @@ def test_compressed_tensors(element, record_property):
     asked = QuantizationArgs(**fields, scale_dtype=torch.uint8, zp_dtype=torch.uint8)
     numbers = torch.from_numpy(x.view(np.float32).copy())
     scales, zeros = calculate_qparams(numbers.amin(1, keepdim=True), numbers.amax(1, keepdim=True), asked)
-    found = elements(numbers, scales, zeros, asked).numpy()
+    # modules have a zero point of 0, to which numbers are added; the compressor of MXFP6 leaves it out
+    found = elements(numbers, scales, None if element == "e2m3" else zeros, asked).numpy()
     by_value = {"e4m3": "float8_e4m3fn", "e2m3": "float6_e2m3fn", "e2m1": "float4_e2m1fn"}[element]
     codes = found.astype(getattr(pytest.importorskip("ml_dtypes"), by_value)).view(np.uint8)
     bytes_ = compress_mx_scale(scales, torch.uint8).numpy().reshape(-1)

@@ -404,7 +404,7 @@ RNZ, PLUS = {"rounding": "rnz"}, {"zero": "positive"}
     "block, name, rules",
     [
         ("mxfp4_e2m1", "compressed_tensors", {"scale_rule": "even", "zero": "taken_positive"}),
-        ("mxfp6_e2m3", "compressed_tensors", {"scale_rule": "even", "zero": "taken_positive"}),
+        ("mxfp6_e2m3", "compressed_tensors", {"scale_rule": "even"}),
         ("mxfp8_e4m3", "compressed_tensors", {"scale_rule": "even1", "zero": "taken_positive"}),
         ("mxfp4_e2m1", "mlx", {"scale_rule": "rceil"} | RNZ | PLUS),
         ("mxfp8_e4m3", "mlx", {"scale_rule": "rceil"}),
@@ -753,9 +753,9 @@ def test_config_id_is_the_same_in_every_process():
     }
     pairs = [(b, p) for b in BLOCKS for p in PROFILES if like(numerics(b), p)]
     assert printed == {" ".join(converter_config(*pair).config_id for pair in pairs) + "\n"}
-    # of every format eight have rules of their own; of some compressed_tensors (3), mlx (1), mlx_round (2), modelopt
+    # of every format eight have rules of their own; of some compressed_tensors (2), mlx (1), mlx_round (2), modelopt
     # (2), ggml (1) and quark (3)
-    own = len(BLOCKS) * 8 + 3 + 1 + 2 + 2 + 1 + 3
+    own = len(BLOCKS) * 8 + 2 + 1 + 2 + 2 + 1 + 3
     assert len(set(printed.pop().split())) == len({numerics(*pair) for pair in pairs}) == own
 
 
