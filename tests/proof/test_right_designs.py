@@ -8,7 +8,7 @@ from mxcast.hdl import converter_config, verilog
 from mxcast.proof.check_rtl import check_rtl
 
 from ..configurations import share
-from .foreign import CONFIG, FIELDS, PIPE, PORTS, emitted
+from .foreign import FIELDS, PIPE, PORTS, emitted
 
 SLOW = pytest.mark.slow
 
