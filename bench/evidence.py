@@ -105,10 +105,7 @@ EVIDENCE = (
     Group(operation="encode", formats=("mxfp6_e2m3",), profiles=("compressed_tensors",), checks=("proved",)),
     Group(operation="encode", formats=("mxfp4_e2m1",), profiles=("mlx", "ggml"), checks=("proved",)),
     Group(
-        operation="encode",
-        formats=("mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_e2m1"),
-        profiles=("quark",),
-        checks=("proved",),
+        operation="encode", formats=("mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_e2m1"), profiles=("quark",), checks=("proved",)
     ),
     Group(operation="encode", formats=BLOCKS, profiles=("ocp", "nvidia"), target="xcu", checks=ALL),
     Group(
