@@ -13,6 +13,7 @@ from .check_rtl import NAN_CODES
 from .errors import ExitCode
 from .options import Json, Op, Profile, Quiet, Seed, Set, Verbose, assignment, profile_and_fields
 from .output import Output
+from .streams import stdout_as_stderr
 from .text import one_line
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def identify(
     if subject is None or numbers is not None or quantized is not None:
         if subject is not None or numbers is None or quantized is None:
             raise ValueError(
-                "a function is missing, or two files: mxcast identify MODULE:NAME --format e4m3, or "
+                "give either a function or two files: mxcast identify MODULE:NAME --format e4m3, or "
                 "mxcast identify --input weights.safetensors --output quantized.safetensors"
             )
         if op != "encode" or samples:
@@ -111,8 +112,8 @@ def identify(
 
         name, fields = _rules(profile, set)
         rules = operation_of(op, format, name, **fields)
-        function = located(subject, rules)
-        with output.steps(f"identifying {subject}") as progress:
+        with output.steps(f"identifying {subject}") as progress, stdout_as_stderr():
+            function = located(subject, rules)
             found = identified(
                 function,
                 rules,

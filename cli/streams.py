@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import io
 import os
 import select
 import sys
+from collections.abc import Iterator
 
-__all__ = ["abandon", "complain", "open_streams", "reader_is_gone"]
+__all__ = ["abandon", "complain", "open_streams", "reader_is_gone", "stdout_as_stderr"]
 
 
 def open_streams() -> None:
@@ -28,6 +31,21 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def stdout_as_stderr() -> Iterator[None]:
+    """Send to stderr what somebody else's code prints on stdout, C included: it is no result of ours."""
+    sys.stdout.flush()
+    stdout = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 def complain(text: str) -> None:

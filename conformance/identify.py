@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -18,15 +18,17 @@ from .character import character, depends_on_others, is_random
 from .distribution import judged_by_distribution, without_random_bits
 from .minimise import smallest
 from .outcome import NEAREST, Identification, Verdict, is_departure, named
-from .returned_numbers import departures_of_numbers, described_numbers, judged_numbers
+from .returned_numbers import departures_of_numbers, described_numbers, judged_numbers, numbers_of
 from .separation import separation
 from .subject import Function, Subject, SubjectError
-from .suspicions import suspicions
+from .suspicions import is_exchanged, suspicions
 
 __all__ = ["Identification", "Verdict", "identify", "named"]
 
 HARD, NORMAL = 20_000, 10_000
 """Random blocks beside the directed ones, and blocks of N(0,1)."""
+COMPLETED = 512
+"""Blocks among which one is looked for whose numbers tell two rules apart."""
 HOW_RANDOM = "Under rounding=sr it is called with random bits too; samples, as 10000, judge it by its distribution"
 """What can be done about it."""
 
@@ -74,7 +76,7 @@ def identify(
     say = progress or (lambda text: None)
     if samples:
         rules = without_random_bits(rules)
-    convert: Subject = Function(subject, rules, name) if not isinstance(subject, Function) else subject
+    convert = Function(subject, rules, name) if not isinstance(subject, Function) else subject
     say("calling it with ordinary blocks")
     trial = _Trial(rules, convert, seed, blocks, nan_codes_free)
     if found := trial.vacuous(name, samples, expected, say):
@@ -87,20 +89,24 @@ def identify(
     matches = [one for one in order if not one.blocks]
     if matches:
         say("telling rules apart")
+        fits_asked = any(one.numerics == rules for one in matches)
         matches, pair = trial.told_apart(matches)
         if pair:
-            known |= {"pair": pair, "matches": tuple(matches), "remarks": tuple(filter(None, [trial.raises]))}
-            sentence = f"{name} fits {pair[0]} and {pair[1]}, and no block that could be tried tells them apart"
-            return Identification(verdict=Verdict.UNKNOWN, sentence=sentence, **known)
+            known |= {"pair": pair, "matches": tuple(matches), "remarks": trial.remarks}
+            sentence = f"{name} fits {pair[0]} and {pair[1]}, and no block that was tried tells them apart"
+            if not expected or fits_asked:
+                return Identification(verdict=Verdict.UNKNOWN, sentence=sentence, **known)
     known |= {"matches": tuple(matches), "nearest": tuple(one for one in order if one not in matches)[:NEAREST]}
     if matches:
         known |= {"verdict": Verdict.FOLLOWS, "sentence": f"{name} follows {named(matches)}"}
-        known |= {"remarks": tuple(filter(None, [trial.raises]))}
+        if pair:
+            known |= {"verdict": Verdict.DIFFERS, "sentence": f"{name} fits {pair[0]} and {pair[1]}"}
+        known |= {"remarks": trial.remarks}
         if not expected or any(one.numerics == rules for one in matches):
             return Identification(**known)
     say("looking for the smallest block")
     asked = next((one for one in candidates(rules, trial.inputs) if one.numerics == rules), order[0])
-    base = trial.counted(asked) if expected else order[0]
+    base = trial.counted(asked if expected else trial.exchanged() or order[0])
     known["witness"], known["witness_block"] = trial.witness(base)
     known["causes"], known["remarks"] = trial.departures(base)
     if samples:
@@ -125,7 +131,7 @@ class _Trial:
     """One converter, and the blocks that it is tried on."""
 
     rules: Rules
-    convert: Subject
+    convert: Function
     seed: int
     random: int
     nan_codes_free: bool
@@ -138,6 +144,11 @@ class _Trial:
     def __post_init__(self) -> None:
         self.is_of_tensors = isinstance(self.rules, TwoLevelEncode)
         self._made = cache(self._make)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is noticed whatever it follows."""
+        return tuple(filter(None, [self.raises, self.convert.remark]))
 
     @property
     def inputs(self) -> set[Role]:
@@ -245,16 +256,51 @@ class _Trial:
                 continue
             if self.raises and not self._finite(found.block).all():
                 return [*kept, other], (first.names[0], other.names[0])
-            made = Converted(found.block, self.convert(found.block))
-            self.separating.append(made)
-            fits = [not self._differs(one.numerics, made) for one in (first, other)]
-            if fits == [True, True]:  # numbers that are alike, of codes that are not
+            for block in (found.block, *self._completed(found.block, first, other)):
+                made = Converted(block, self.convert(block))
+                self.separating.append(made)
+                fits = [not self._differs(one.numerics, made) for one in (first, other)]
+                if fits != [True, True]:
+                    break
+            else:  # numbers that are alike, of codes that are not
                 return [*kept, other], (first.names[0], other.names[0])
             if not fits[0]:
                 kept = [other] if fits[1] else []
             if not kept:
                 return [], ()
         return kept, ()
+
+    def _completed(self, block: Transactions, first: Candidate, other: Candidate) -> Iterator[Transactions]:
+        """A block with smaller numbers beside its largest, where the numbers that two rules make of it differ: those of
+        the block itself may be alike under two scales.
+        """
+        a, b = first.numerics, other.numerics
+        if (
+            not (isinstance(a, Encode) and isinstance(b, Encode))
+            or Role.NUMBERS not in self._made("normal").made.arrays
+        ):
+            return
+        patterns = np.repeat(block[Role.NUMBERS], COMPLETED, axis=0)
+        largest = patterns[:, :1] & patterns.dtype.type(a.source.magnitude_mask)
+        rng = np.random.default_rng(self.seed)
+        distances = rng.integers(0, min(20 << a.source.man_bits, int(largest.max()) + 1), patterns.shape)
+        smaller = np.maximum(largest.astype(np.int64) - distances, 0).astype(patterns.dtype)
+        given = block.rows(np.zeros(COMPLETED, int)).with_arrays(
+            {Role.NUMBERS: np.where(np.arange(patterns.shape[1]) == 0, patterns, smaller)}
+        )
+        differs = (numbers_of(a, golden(a, given)) != numbers_of(b, golden(b, given))).any(axis=1)
+        if differs.any():
+            yield given.rows(np.flatnonzero(differs)[:1])
+
+    def exchanged(self) -> Candidate | None:
+        """The profile whose codes are right but for their order, if there is one: to all others nothing is near."""
+        normal = self._made("normal")
+        if not isinstance(self.rules, Encode) or Role.CODES not in normal.made.arrays:
+            return None
+        profiles = [one for one in candidates(self.rules, self.inputs) if not is_departure(one)]
+        return next(
+            (one for one in profiles if isinstance(one.numerics, Encode) and is_exchanged(one.numerics, normal)), None
+        )
 
     def _differs(self, rules: Rules, blocks: Converted) -> bool:
         seen = Converted(self._seen(rules, blocks.given), blocks.made)
@@ -270,13 +316,14 @@ class _Trial:
         every = Converted(*map(Transactions.joined, parts))
         if isinstance(rules, Encode) and Role.NUMBERS in normal.made.arrays:
             by_kind, looks = departures_of_numbers(rules, normal, every)
-            return by_kind, tuple(filter(None, [self.raises, *looks]))
+            return by_kind, (*self.remarks, *looks)
         know = of(rules)
         why = know.why(rules, every.given, golden(rules, every.given), every.made, self.nan_codes_free)
         numbers, counts = np.unique(why[why >= 0], return_counts=True)
         found = [know.causes[number] for number in numbers]
         remarks = [
-            *filter(None, [self.raises, know.only(found)]),
+            *self.remarks,
+            *filter(None, [know.only(found)]),
             *suspicions(rules, normal),
             *suspicions(rules, every),
         ]

@@ -9,13 +9,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..models.exact import fp32
+from ..models.packing import scale_in_convention
 from ..models.source import DTYPES, widen
-from ..models.two_level import tensor_constants
+from ..models.two_level import STORED, tensor_constants
 from ..sim.operations import golden, of
 from ..sim.transactions import Transactions
 from ..spec import BlockFormat, Convention, Encode, FloatFormat, Order, Role, TwoLevelEncode
 from . import tensors
-from .candidates import Candidate, Converted, candidates
+from .candidates import Candidate, Converted, candidates, judged
 from .character import character
 from .outcome import NEAREST, Identification, Verdict, is_departure, named
 from .separation import soon_separated
@@ -158,7 +160,8 @@ def identify_pairs(
         pair, equal, tells = _not_told_apart(matches)
         known |= {"matches": tuple(matches), "tensors": {one.name: (one.count, 0) for one in paired}}
         known["nearest"] = tuple(one for one in known["nearest"] if one not in matches)
-        if pair:
+        fits_asked = any(one.numerics == rules for one in matches)
+        if pair and (not expected or fits_asked):
             others = [one.names[0] for one in matches if one.names[0] not in pair]
             also = f" (and {', '.join(others[:8])})" if others else ""
             sentence = f"{name} fits {pair[0]} and {pair[1]}{also}, and no block of the files tells these two apart"
@@ -166,7 +169,9 @@ def identify_pairs(
                 verdict=Verdict.UNKNOWN, sentence=sentence, **known | {"pair": pair, "remarks": (tells,) * bool(tells)}
             )
         known |= {"matches": tuple(equal), "verdict": Verdict.FOLLOWS, "sentence": f"{name} follows {named(equal)}"}
-        if not expected or any(one.numerics == rules for one in matches):
+        if pair:
+            known |= {"verdict": Verdict.DIFFERS, "sentence": f"{name} fits {pair[0]} and {pair[1]}"}
+        if not expected or fits_asked:
             return OfPairs(**known)
     say("looking for the simplest block")
     base = order[0]
@@ -275,11 +280,10 @@ class _Files:
         for tensor, part, rows in parts:
             for number, one in enumerate(tried):
                 seen = self.converted(one, tensor, part, rows)
-                expected = golden(one.rules, seen.given)
-                why = of(one.rules).why(one.rules, seen.given, expected, seen.made, self.nan_codes_free)
-                blocks[number] += int((why >= 0).sum())
-                for role, array in expected.arrays.items():
-                    words[number][role] += int((array != seen.made[role]).sum())
+                found = judged(one.rules, seen, self.nan_codes_free)
+                blocks[number] += int(found.differs.sum())
+                for role, count in found.words.items():
+                    words[number][role] += count
         return [
             replace(one, candidate=replace(one.candidate, blocks=count, words=of_words))
             for one, count, of_words in zip(tried, blocks, words)
@@ -411,29 +415,22 @@ def _expected_scales(tensor: Tensor, rules: TwoLevelEncode) -> np.ndarray:
     """The tensor scales that rules give, in the convention of the file: where this is another than that of the rules,
     the nearest float32.
     """
-    constants = tensor_constants(tensor.amax(rules.order), rules)
-    convention, wanted = rules.block.convention, tensor.convention
-    own = {Convention.AMAX: constants.a, Convention.NONE: np.ones(1)}.get(convention, constants.k)
-    scales = np.atleast_1d(own).astype(np.float32)
-    if wanted is Convention.NONE and convention is Convention.NONE:
-        return scales[:0]
-    if wanted in (convention, Convention.NONE):
+    own, wanted = rules.block.convention, tensor.convention
+    stored = STORED[own](tensor_constants(tensor.amax(rules.order), rules))
+    if stored is None and wanted is Convention.NONE:
+        return np.zeros(0, np.float32)
+    scales = np.atleast_1d(np.ones(1) if stored is None else stored).astype(np.float32)
+    if wanted in (own, Convention.NONE):
         return scales
     most = Fraction(rules.scale_max) * Fraction(rules.block.element.max_value)
-    return np.array([_converted(float(g), convention, wanted, most) for g in scales], np.float32)
+    return np.array([_converted(float(g), (own, most), (wanted, most)) for g in scales], np.float32)
 
 
-def _converted(g: float, own: Convention, wanted: Convention, most: Fraction) -> np.float32:
+def _converted(g: float, own: tuple[Convention, Fraction], wanted: tuple[Convention, Fraction]) -> np.float32:
     if not np.isfinite(g) or g == 0:
         return np.float32(g)
-    factor = {Convention.DIVISOR: 1 / Fraction(g), Convention.AMAX: Fraction(g) / most}.get(own, Fraction(g))
-    exact = {Convention.DIVISOR: 1 / factor, Convention.AMAX: factor * most}.get(wanted, factor)
     with np.errstate(over="ignore"):
-        middle = np.float32(float(exact))
-    near = [middle, np.nextafter(middle, np.float32(0)), np.nextafter(middle, np.float32(np.inf))]
-    return min(
-        (one for one in near if np.isfinite(one)), key=lambda one: abs(Fraction(float(one)) - exact), default=middle
-    )
+        return np.float32(float(fp32(scale_in_convention(Fraction(g), own, wanted))))
 
 
 def _number(scales: np.ndarray) -> str:

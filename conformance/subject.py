@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,27 +51,51 @@ class Function:
             raise ValueError(f"functions are identified of {', '.join(CALLS)}, not of {rules.name}")
         self.function, self.name = function, name
         self.rules: Any = rules  # of that operation
+        self.remark = ""
+        """What is noticed when it is called."""
 
     def __call__(self, given: Transactions) -> Transactions:
         return CALLS[self.rules.name](self, given)
 
     def result(self, *arguments: np.ndarray) -> object:
         """What the function returns. It gets copies, and may write to them."""
+        given = [np.ascontiguousarray(argument).copy() for argument in arguments]
+        before = [argument.tobytes() for argument in given]
         try:
-            with np.errstate(all="ignore"):
-                return self.function(*(argument.copy() for argument in arguments))
+            with np.errstate(all="ignore"), _not_ended():
+                made = self.function(*given)
         except (Exception, SystemExit) as error:  # whatever it raises
             shapes = ", ".join(f"{argument.dtype} {argument.shape}" for argument in arguments)
             text = " ".join(str(error).split())
             raise SubjectError(
                 f"{self.name} raised {type(error).__name__} when it was called with {shapes}: {text}"
             ) from error
+        if before != [argument.tobytes() for argument in given]:
+            self.remark = "it writes to the arrays that it is called with"
+        return made
 
     def read(self, read: Callable, *arguments: object) -> object:
         try:
             return read(*arguments)
         except (ValueError, TypeError) as error:
             raise SubjectError(f"{self.name} returned what cannot be read: {error}") from error
+
+
+@contextmanager
+def _not_ended() -> Iterator[None]:
+    """Let `os._exit`, which ends an interpreter with whatever status, raise SystemExit; children may end."""
+    end, process = os._exit, os.getpid()
+
+    def exit(status: int) -> None:
+        if os.getpid() != process:
+            end(status)
+        raise SystemExit(f"os._exit({status})")
+
+    os._exit = exit  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os._exit = end
 
 
 def _numbers_of(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:

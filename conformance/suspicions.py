@@ -13,7 +13,7 @@ from ..sim.transactions import Transactions
 from ..spec import FP32, Encode, Role, TwoLevelEncode
 from .candidates import Converted, Rules
 
-__all__ = ["suspicions"]
+__all__ = ["is_exchanged", "suspicions"]
 
 MOST = 0.05
 """Share of blocks from which a range of magnitudes is named."""
@@ -54,11 +54,25 @@ def _of_encoder(
         )
 
 
+def is_exchanged(asked: Encode, blocks: Converted) -> bool:
+    """Are scales right, and codes but for their order?"""
+    expected, made = golden(asked, blocks.given), blocks.made
+    codes = expected[Role.CODES]
+    return np.array_equal(expected[Role.SCALE], made[Role.SCALE]) and any(
+        np.array_equal(other, made[Role.CODES]) for other in (codes[:, ::-1], _in_pairs(codes))
+    )
+
+
+def _in_pairs(codes: np.ndarray) -> np.ndarray:
+    """Codes (n, block_size) with the two of each pair exchanged."""
+    return codes.reshape(len(codes), -1, 2)[:, :, ::-1].reshape(codes.shape)
+
+
 def _of_codes(asked: Encode | TwoLevelEncode, expected: np.ndarray, codes: np.ndarray) -> Iterator[str]:
     """What codes under the right scales are."""
     if np.array_equal(expected, codes[:, ::-1]):
         yield "the codes are right, in the reverse order of elements: does @msb belong to one side of the map?"
-    if np.array_equal(expected.reshape(len(codes), -1, 2)[:, :, ::-1].reshape(codes.shape), codes):
+    if np.array_equal(_in_pairs(expected), codes):
         yield "the codes are right, with the two of each pair exchanged: are the halves of a byte swapped?"
     different = expected != codes
     element, sign = asked.block.element, asked.block.element.sign_mask

@@ -18,6 +18,7 @@ __all__ = [
     "cut",
     "pack",
     "read_tensor_scale",
+    "scale_in_convention",
     "stored_blocks",
     "stored_dtype",
     "stored_tensor_scale",
@@ -459,18 +460,24 @@ def _converted(g: float, own: tuple[Convention, Fraction], other: tuple[Conventi
     """A tensor scale in another convention, of the same number; each convention with the largest number of a block, for
     a tensor scale of 1. Raises ValueError where float32 has none.
     """
-    (convention, most), (wanted, most_there) = own, other
     found = Fraction(0)
     if 0 < g < np.inf:
-        factor = _FACTORS[convention](Fraction(float(g)), most)
-        found = _SCALES_OF[wanted](factor, most_there)
+        found = scale_in_convention(Fraction(float(g)), own, other)
         rounded = np.float32(float(found))
         if np.isfinite(rounded) and Fraction(float(rounded)) == found:
             return rounded
     raise ValueError(
-        f"the tensor scale {g!s} of the convention {convention} is no float32 number in the convention {wanted}: "
+        f"the tensor scale {g!s} of the convention {own[0]} is no float32 number in the convention {other[0]}: "
         "quantize with a profile that has this convention"
     )
+
+
+def scale_in_convention(g: Fraction, own: tuple[Convention, Fraction], other: tuple[Convention, Fraction]) -> Fraction:
+    """A tensor scale above 0 in another convention, of the same number; each convention with the largest number of a
+    block, for a tensor scale of 1.
+    """
+    (convention, most), (wanted, most_there) = own, other
+    return _SCALES_OF[wanted](_FACTORS[convention](g, most), most_there)
 
 
 _FACTORS: dict[Convention, Callable[[Fraction, Fraction], Fraction]] = {

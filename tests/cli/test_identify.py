@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 
 import pytest
 
@@ -132,3 +133,26 @@ def test_an_adapter_without_its_library(capsys, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "gfloat", None)
     assert main(["identify", "gfloat", "-f", "e2m1"]) == 2
     assert "the adapter gfloat needs gfloat" in capsys.readouterr().err
+
+
+def test_what_a_function_prints_is_no_result(tmp_path):
+    (tmp_path / "prints.py").write_text(
+        SOURCE.replace("def encode(x):", "def encode(x):\n    print('hello')\n    os.write(1, b'there')").replace(
+            "import mxcast", "import mxcast, os"
+        )
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "mxcast.cli",
+        "identify",
+        f"{tmp_path / 'prints.py'}:encode",
+        "-f",
+        "e2m1",
+        "--blocks",
+        "100",
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and json.loads(done.stdout)["verdict"] == "follows"
+    assert "hello" in done.stderr and "there" in done.stderr

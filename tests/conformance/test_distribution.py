@@ -83,7 +83,7 @@ def test_bits_that_are_used_otherwise_are_found():
             rounding="sr",
             blocks=500,
         )
-    found = mxcast.identify(lambda x, bits: e4m3(lambda f, u, x: f > 0.5)(x), "e4m3", rounding="sr", blocks=500)
+    found = mxcast.identify(lambda x, bits: e4m3(lambda f, u, x: f > 0.25)(x), "e4m3", rounding="sr", blocks=500)
     assert found.verdict == "differs"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -11,7 +12,7 @@ import pytest
 
 import mxcast
 from mxcast.conformance.separation import SEPARATIONS
-from mxcast.conformance.subject import CALLED_WITH, CALLS
+from mxcast.conformance.subject import CALLED_WITH, CALLS, SubjectError
 from mxcast.models import BlockArray
 from mxcast.testing import assert_follows
 
@@ -308,3 +309,55 @@ def test_departures_of_numbers_have_causes(fault):
         assert set(found.causes) == {"blocks with NaN or Inf: numbers that no element has under the right scale"}
     if fault == "-0 lost":
         assert not any("no element" in text for text in found.causes)
+
+
+def returned(format="e4m3", profile="nvidia"):
+    """An encoder that returns numbers."""
+    return lambda x: mxcast.dequantize(mxcast.quantize(x, format, profile=profile))
+
+
+def test_numbers_tell_rules_apart_whose_largest_number_is_alike():
+    """2^-127 * 448 under the bytes 0 and 1 is one number; smaller ones beside it are not."""
+    found = identified(returned())
+    assert (found.verdict, found.names) == ("follows", ("nvidia",)), found.sentence
+    assert_follows(returned(), "nvidia", format="e4m3")
+
+
+def test_what_fits_others_does_not_follow_what_it_is_to_follow():
+    """Also where these others cannot be told apart."""
+
+    def refuses(x):
+        if not np.isfinite(x).all():
+            raise ValueError("finite numbers only")
+        return returned("e2m1")(x)
+
+    found = identified(refuses, "e2m1", source="bf16")  # of which te and nvidia take finite ones alike
+    assert found.verdict == "unknown" and len(found.pair) == 2, found.sentence
+    found = identified(refuses, "e2m1", profile="ocp", source="bf16")
+    assert found.verdict == "differs" and "not ocp" in found.sentence and found.witness
+    with pytest.raises(AssertionError, match="not ocp"):
+        assert_follows(refuses, "ocp", format="e2m1", source="bf16")
+
+
+def test_what_a_function_does_beside_its_work():
+    def writes(x):
+        made = encoder()(x)
+        x[:] = 0
+        return made
+
+    found = identified(writes)
+    assert found.verdict == "follows" and found.remarks == ("it writes to the arrays that it is called with",)
+    assert not identified(encoder()).remarks
+    with pytest.raises(SubjectError, match=r"raised SystemExit .* os._exit\(0\)"):
+        identified(lambda x: os._exit(0))
+
+
+def test_exchanged_codes_are_compared_with_the_rules_that_they_follow():
+    """All rules are far from them: the nearest by chance would explain nothing."""
+    swapped = changed(
+        lambda scales, codes: (scales, codes.reshape(len(codes), -1, 2)[:, :, ::-1].reshape(codes.shape)),
+        of=encoder("e2m1", "torchao_even"),
+    )
+    found = identified(swapped, "e2m1")
+    assert found.verdict == "differs" and any("exchanged" in remark for remark in found.remarks)
+    assert "torchao_even" in found.sentence

@@ -18,7 +18,7 @@ from mxcast.spec import BLOCK_SIZES, ELEMENTS, SOURCES, Rounding, ScaleRule, Spe
 from ..configurations import share
 
 # of each family every n-th; the steps share no factor with the numbers of rules, so that all pairs of values occur
-STEPS = {"rules": 53, "sizes": 7, "formats": 11, "random_bits": 2, "zeros": 7}
+STEPS = {"rules": 47, "sizes": 7, "formats": 11, "random_bits": 2, "zeros": 7}
 SHARE = {
     name: [family[number % step :: step] for number, family in enumerate(FAMILIES[name]())]
     for name, step in STEPS.items()

@@ -91,6 +91,15 @@ def test_what_the_blocks_do_not_tell_apart_is_unknown(files):
     assert len(found.matches) > 4  # nearly everything makes zeros of zeros
 
 
+def test_what_fits_others_does_not_follow_what_it_is_to_follow(files):
+    """Also where the blocks do not tell these others apart."""
+    x = np.random.default_rng(0).standard_normal((4, 64)).astype(np.float32)
+    paths = files("e2m1", {NAME: (x, *encoded(x, "e2m1", ceil=True))})
+    found = mxcast.identify_file(*paths, profile="ocp")
+    assert found.verdict == "differs" and "fits nvidia and te, not ocp" in found.sentence and found.witness
+    assert mxcast.identify_file(*paths, profile="te").verdict == "unknown"
+
+
 def changed(x, element, change):
     scales, codes = (array.copy() for array in encoded(x, element))
     scales, codes = change(x, scales, codes)
