@@ -80,7 +80,9 @@ def texts(svg: str) -> list[str]:
     return re.findall("<!-- (.*?) -->", svg)
 
 
-@pytest.mark.parametrize("targets", [("xcu", "ice40"), ("xcu", "ecp5", "lut6", "ice40")])
+@pytest.mark.parametrize(
+    "targets", [pytest.param(("xcu", "ice40"), marks=pytest.mark.slow), ("xcu", "ecp5", "lut6", "ice40")]
+)
 def test_targets_of_a_format_share_their_axes(tmp_path, targets: tuple[str, ...]) -> None:
     """Points at one place in two panels are then equal, wherever the panels stand. Those of the ice40 are apart from
     the others.

@@ -87,7 +87,7 @@ def test_the_model_is_the_exact_definition(seed, record_property):
     assert compared > 20_000
 
 
-@pytest.mark.parametrize("name, source", in_turn(list(SCALARS), ["bf16", "fp16"]))
+@pytest.mark.parametrize("name, source", in_turn(list(SCALARS), ["bf16", "fp16"], 2))
 def test_all_patterns_of_16_bits_are_the_exact_definition(name, source):
     rules = casting(name, source=source)
     exact = [cast_number(pattern, rules) for pattern in range(1 << 16)]

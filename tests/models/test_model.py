@@ -27,7 +27,7 @@ def disagreements(patterns: np.ndarray, rules) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("rules", share(every_numerics(), 8), ids=short_id)
+@pytest.mark.parametrize("rules", share(every_numerics(), 14), ids=short_id)
 def test_model_equals_the_exact_definition(rules, record_property):
     corner, random = stimuli.corner_blocks(rules, most=100), stimuli.random_blocks(rules, 150, seed=7)
     boundary = stimuli.boundary_blocks(rules)

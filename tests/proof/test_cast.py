@@ -68,7 +68,7 @@ def test_the_specification_agrees_with_the_exact_definition(scalar, profile, fie
 
 
 @pytest.mark.parametrize("source", share(SOURCES, 3))
-@pytest.mark.parametrize("scalar, profile", in_turn(list(SCALARS), list(CASTS)))
+@pytest.mark.parametrize("scalar, profile", in_turn(list(SCALARS), list(CASTS), 2))
 def test_every_cast_is_proved(scalar, profile, source, tmp_path):
     """There and back, for every input, where the profile has these."""
     known = dict(CASTS[profile].by_destination)

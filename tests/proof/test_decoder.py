@@ -64,7 +64,7 @@ def test_the_specification_agrees_with_the_exact_definition(element, profile, fi
 
 
 @pytest.mark.parametrize("destination", share(["fp32", "bf16", "fp16"], 3))
-@pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, list(DECODERS)))
+@pytest.mark.parametrize("element, profile", in_turn(ELEMENTS, list(DECODERS), 2))
 def test_every_decoder_is_proved(element, profile, destination, tmp_path):
     config = decoder_config(element, profile, destination=destination, block_size=4)
     proof = prove(config, out=tmp_path)

@@ -39,7 +39,7 @@ from mxcast.sim.verification import verify
 from mxcast.sim.verilated import driver_of
 from mxcast.spec import BLOCKS, DECODERS, DecodedNan, Kind, Role, Rounding, ScaleReading, block_format, decoding
 
-from ..configurations import share
+from ..configurations import in_turn, share
 
 DESTINATIONS = ["fp32", "bf16", "fp16"]
 LANES = 2
@@ -118,8 +118,7 @@ def pairs_compared(family, **hardware) -> int:
     return compared
 
 
-@pytest.mark.parametrize("destination", DESTINATIONS)
-@pytest.mark.parametrize("width", [4, 6, 8])
+@pytest.mark.parametrize("width, destination", in_turn([4, 6, 8], DESTINATIONS))
 def test_every_pair_of_every_profile(width, destination, record_property):
     family = rules_of(width, destination)
     record_property("comparisons", compared := pairs_compared(family))

@@ -10,7 +10,7 @@ from mxcast.sim import verify, verilate
 from ..configurations import ELEMENTS, every_numerics, in_turn, share, short_id
 
 
-@pytest.mark.parametrize("rules", share(every_numerics(), 19), ids=short_id)
+@pytest.mark.parametrize("rules", share(every_numerics(), 29), ids=short_id)
 def test_rtl_equals_the_model(rules, record_property):
     result = verify(ConverterConfig(numerics=rules), blocks=60_000, seed=11)
     record_property("blocks", result.blocks)

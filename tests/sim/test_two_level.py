@@ -70,7 +70,7 @@ def test_the_golden_model(order, source, form, record_property):
 @pytest.mark.parametrize(
     "order, registers",
     [
-        ("te", "scale"),
+        pytest.param("te", "scale", marks=pytest.mark.slow),
         ("te", None),
         pytest.param("paper", None, marks=pytest.mark.slow),
         pytest.param("ao", None, marks=pytest.mark.slow),
@@ -87,7 +87,7 @@ def test_registers(order, registers):
 @pytest.mark.parametrize(
     "order, fields",
     [
-        ("te", {"source": "fp32"}),
+        pytest.param("te", {"source": "fp32"}, marks=pytest.mark.slow),
         ("te", {"source": "bf16", "random_bits": 16, "registered_after": "amax,factor,output"}),
         pytest.param("paper", {"source": "fp32", "random_bits": 1}, marks=pytest.mark.slow),
     ],

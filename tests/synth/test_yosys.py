@@ -34,9 +34,9 @@ XOR16 = "module t(input [15:0] a, output y); assign y = ^a; endmodule\n"
         ("lut4", AND6, 2, 0, 2, None),
         ("xcu", STATE, 1, 1, 1, 1),
         ("ecp5", STATE, 1, 1, 1, 1),
-        ("ice40", STATE, 1, 1, 1, None),
-        ("lut4", STATE, 1, 1, 1, None),
-        ("lut4", XOR16, 5, 0, 2, None),  # 4 * 4 inputs and one above
+        pytest.param("ice40", STATE, 1, 1, 1, None, marks=pytest.mark.slow),
+        pytest.param("lut4", STATE, 1, 1, 1, None, marks=pytest.mark.slow),
+        pytest.param("lut4", XOR16, 5, 0, 2, None, marks=pytest.mark.slow),  # 4 * 4 inputs and one above
         ("ice40", XOR16, 5, 0, 2, None),
     ],
 )
