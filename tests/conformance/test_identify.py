@@ -316,6 +316,7 @@ def returned(format="e4m3", profile="nvidia"):
     return lambda x: mxcast.dequantize(mxcast.quantize(x, format, profile=profile))
 
 
+@pytest.mark.slow  # the certificate of the two takes ten seconds
 def test_numbers_tell_rules_apart_whose_largest_number_is_alike():
     """2^-127 * 448 under the bytes 0 and 1 is one number; smaller ones beside it are not."""
     found = identified(returned())
