@@ -156,3 +156,12 @@ def test_what_a_function_prints_is_no_result(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0 and json.loads(done.stdout)["verdict"] == "follows"
     assert "hello" in done.stderr and "there" in done.stderr
+
+
+def test_a_function_that_ends_the_interpreter_is_an_error(tmp_path):
+    """Not a silent success: in a process of its own, which it would end."""
+    (tmp_path / "ends.py").write_text("import os\n\ndef encode(x):\n    os._exit(0)\n")
+    command = [sys.executable, "-m", "mxcast.cli", "identify", f"{tmp_path / 'ends.py'}:encode", "-f", "e2m1"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+    assert "raised SystemExit" in done.stderr and done.stderr.strip().endswith("os._exit(0)")
