@@ -381,7 +381,11 @@ def _told_of_shards(report: ConvertedCheckpoint, output: Output) -> None:
                 "shard": one_line(name),
                 "tensors": len(shard["tensors"]),
                 "copied": len(shard["copied"]),
-                "by": "an earlier command" if name in report.kept else "this one",
+                "by": "an earlier command"
+                if name in report.kept
+                else "an earlier command and this one"
+                if name in report.continued
+                else "this one",
             }
             for name, shard in report.shards.items()
         ]

@@ -29,7 +29,9 @@ from typing import Any, BinaryIO
 from .signals import interruptible, uninterrupted
 
 __all__ = [
+    "UNFINISHED",
     "Waiting",
+    "begin",
     "claimed",
     "locked",
     "named",
@@ -47,6 +49,8 @@ PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
 
 PART = "mxcast-part"
 """How the names of temporary files and folders end."""
+UNFINISHED = ".mxcast-unfinished"
+"""The folder, in one that is being made, with what the same command goes on with."""
 
 
 def regular(path: Path | str) -> Path:
@@ -133,7 +137,7 @@ def named(path: Path | str) -> Iterator[None]:
 
 
 def _is_temporary(path: str) -> bool:
-    return any(part.endswith(f".{PART}") for part in Path(path).parts)
+    return any(part.endswith(f".{PART}") or part == UNFINISHED for part in Path(path).parts)
 
 
 def _new_file(folder: Path, name: str) -> tuple[Path, int]:
@@ -143,6 +147,16 @@ def _new_file(folder: Path, name: str) -> tuple[Path, int]:
         if _lock(handle, temporary):
             return temporary, handle
         os.close(handle)  # another process took it for abandoned before it was locked
+
+
+def begin(file: BinaryIO, beginning: bytes, size: int) -> None:
+    """Write the beginning of a file, and give it its length: a full disk is an error here, before anything is made."""
+    file.write(beginning)
+    file.flush()
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    else:
+        file.truncate(size)
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:

@@ -1,8 +1,9 @@
 """Models in a folder: shards of tensors with `model.safetensors.index.json`, and `config.json` beside them.
 
-Each shard becomes a shard of the same name, by a job of its own (`shard_jobs.py`). A shard whose job has ended is on
-record in a folder in the new one until all have, so that the same command goes on where it was killed. The index is
-written last: without it, no library takes the folder for a model.
+Each shard becomes a shard of the same name, by a job of its own (`shard_jobs.py`). Until all jobs have ended, a folder
+in the new one has the reports of those that have, and the unfinished shards of the others with the names of the tensors
+that are whole; so the same command goes on where it was killed. The index is written last: without it, no library takes
+the folder for a model.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import glob
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..host.files import claimed, replaced, sha256, write_whole
+from ..host.files import UNFINISHED, claimed, replaced, sha256, write_whole
+from ..host.unfinished import is_begun
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
 from ..spec.catalogue import known_name
 from ..spec.layouts import Layout
@@ -33,25 +35,27 @@ __all__ = ["ConvertedCheckpoint", "convert_checkpoint", "quantize_checkpoint"]
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".npz", ".h5", ".msgpack")
 """Suffixes of files with weights, which are not copied beside the shards."""
-RECORD = ".mxcast-shards"
-"""The folder with what is known of the shards that are finished."""
+REPORT = "report.json"
+"""The file, in the folder of a job, with the report of one that has ended."""
 Progress = Callable[[int, int], None] | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertedCheckpoint:
     """The outcome: what became of each shard, as `QuantizedFile` and `RepackedFile` say it, the names of those that an
-    earlier command had finished, and of what is in the folder of the model and not in the new one.
+    earlier command had finished, of those of which it had finished some tensors, and of what is in the folder of the
+    model and not in the new one.
     """
 
     path: Path
     layout: str | None
     shards: dict[str, dict]
     kept: tuple[str, ...]
+    continued: tuple[str, ...]
     left_out: tuple[str, ...]
 
     def to_dict(self) -> dict:
-        names = {"kept": self.kept, "left_out": self.left_out}
+        names = {"kept": self.kept, "continued": self.continued, "left_out": self.left_out}
         return {"path": str(self.path), "layout": self.layout, "shards": self.shards, **names}
 
 
@@ -213,22 +217,29 @@ def _made(
         if name not in parts and name.endswith(".weight") and len(one.shape) > 1
     ]
     documents = configured(opened.folder, layout, others)
-    record = target / RECORD
+    record = target / UNFINISHED
     if target.suffix in READERS:
         raise ValueError(f"what {opened.folder} becomes is a folder, not {target}")
     if target.exists() and not record.is_dir() and any(target.iterdir()):
         raise ValueError(f"{target} is not empty: a model is written into a new folder")
     target.mkdir(exist_ok=True)
     with claimed(target):
+        record.mkdir(exist_ok=True)
         stamps = _stamps(opened)
-        names = {job.shard: record / f"{sha256(json.dumps(job.to_dict()), *stamps)[:32]}.json" for job in jobs}
-        ended = {shard: path for shard, path in names.items() if path.exists() and (target / shard).exists()}
+        folders = {job.shard: record / sha256(json.dumps(job.to_dict()), *stamps)[:32] for job in jobs}
+        for other in {*record.iterdir()} - {*folders.values()}:  # of another command, which would fill the disk
+            shutil.rmtree(other, ignore_errors=True)
+        reports = {shard: folder / REPORT for shard, folder in folders.items()}
+        ended = {shard: path for shard, path in reports.items() if path.exists() and (target / shard).exists()}
         done = {shard: json.loads(path.read_text()) for shard, path in ended.items()}
         kept = tuple(done)
-        waiting = [job for job in jobs if job.shard not in done]
-        record.mkdir(exist_ok=True)
+        waiting = [replace(job, unfinished=str(folders[job.shard])) for job in jobs if job.shard not in done]
+        begun = tuple(job.shard for job in waiting if is_begun(folders[job.shard]))
         for job, report in run(waiting):
-            write_whole(names[job.shard], json.dumps(report))
+            write_whole(reports[job.shard], json.dumps(report))
+            for part in folders[job.shard].iterdir():
+                if part != reports[job.shard]:
+                    shutil.rmtree(part) if part.is_dir() else part.unlink()
             done[job.shard] = report
             if progress:
                 progress(len(done), len(jobs))
@@ -239,9 +250,14 @@ def _made(
         if opened.has_index:
             write_whole(target / INDEX, json.dumps(_index(target, opened), indent=2) + "\n")
         shutil.rmtree(record)
-    reports = {shard: done[shard] for shard in sorted(done)}
-    dialect = layout.dialect if layout else None
-    return ConvertedCheckpoint(path=target, layout=dialect, shards=reports, kept=kept, left_out=left_out)
+    return ConvertedCheckpoint(
+        path=target,
+        layout=layout.dialect if layout else None,
+        shards={shard: done[shard] for shard in sorted(done)},
+        kept=kept,
+        continued=begun,
+        left_out=left_out,
+    )
 
 
 def _stamps(opened: Checkpoint) -> list[str]:

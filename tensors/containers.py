@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from ..host.files import regular, replaced
+from ..host.files import begin, regular, replaced
+from ..host.unfinished import Journal, continued
 from .gguf_files import gguf_header, read_gguf
 from .numpy_files import npy_header, read_npy, read_npz
 from .onnx_files import check_onnx, read_onnx, write_onnx
 from .safetensors_files import read_safetensors, safetensors_header
 from .stored import CONVERTED, DTYPES, NAMES, Contents, Header, Stored, Write
 
-__all__ = ["CONVERTED", "DTYPES", "NAMES", "Contents", "Header", "Stored", "Write", "read", "written"]
+__all__ = ["CONVERTED", "DTYPES", "NAMES", "Contents", "Header", "Stored", "Write", "Writer", "read", "written"]
 
 
 def read(path: Path) -> Contents:
@@ -41,29 +41,63 @@ MOST_ELEMENTS = 1 << 60
 READERS = {".safetensors": read_safetensors, ".npy": read_npy, ".npz": read_npz, ".gguf": read_gguf, ".onnx": read_onnx}
 
 
-@contextlib.contextmanager
-def written(path: Path, layout: Header, metadata: Mapping[str, str]) -> Iterator[Write]:
-    """A function that fills the tensors of a new file; after that the file appears under its name, replacing an older
-    one.
+class Writer:
+    """Fills the tensors of a new file."""
 
-    After an exception nothing is left behind, and an older file is untouched. `.npy` holds one tensor and no
-    metadata; `.npz` and `.onnx` are collected in memory. Raises OSError in the words of the system, naming ``path``.
+    def __init__(self, write: Write, journal: Journal | None = None) -> None:
+        self._write, self._journal = write, journal
+
+    def __call__(self, name: str, start: int, numbers: np.ndarray) -> None:
+        self._write(name, start, numbers)
+
+    @property
+    def whole(self) -> Mapping[str, Any]:
+        """The tensors that an earlier command has filled, each with its note."""
+        return self._journal.whole if self._journal else {}
+
+    def finish(self, names: Sequence[str], note: Any = None) -> None:
+        """Say that some tensors are filled, with a note for the command that may have to go on."""
+        if self._journal:
+            self._journal.finish(names, note)
+
+
+@contextlib.contextmanager
+def written(
+    path: Path, layout: Header, metadata: Mapping[str, str], unfinished: Path | None = None
+) -> Iterator[Writer]:
+    """What fills the tensors of a new file; after that the file appears under its name, replacing an older one.
+
+    After an exception nothing is left behind, and an older file is untouched; with ``unfinished``, a folder, what is
+    filled stays there, and the next call with the same header goes on with it (`host.unfinished`). `.npy` holds one
+    tensor and no metadata; `.npz` and `.onnx` are collected in memory, and begin anew. Raises OSError in the words of
+    the system, naming ``path``.
     """
     for name, (_, shape, _) in layout.items():
         _check_shape("", name, shape)
+    if path.suffix in WRITTEN:
+        header, alignment = WRITTEN[path.suffix](layout, metadata)
+        starts, size = _places(len(header), alignment, layout)
+        if unfinished is not None:
+            with continued(path, unfinished, header, size) as (file, journal):
+                yield Writer(_into_file(file, starts), journal)
+            return
+        with replaced(path) as file:
+            begin(file, header, size)
+            yield Writer(_into_file(file, starts))
+        return
     with replaced(path) as file:
         if path.suffix == ".npz":
             arrays = {name: np.empty(shape, DTYPES[dtype]) for name, (dtype, shape, _) in layout.items()}
-            yield _into_arrays(arrays)
+            yield Writer(_into_arrays(arrays))
             texts = {key: np.array(text) for key, text in metadata.items()}
             np.savez(file, **cast("dict[str, Any]", arrays | texts))
         elif path.suffix == ".onnx":
             check_onnx(layout)
             parts = {name: np.zeros(count, np.uint8) for name, (_, _, count) in layout.items()}
-            yield _into_bytes(parts)
+            yield Writer(_into_bytes(parts))
             write_onnx(file, layout, parts, metadata)
         else:
-            yield _into_file(file, *WRITTEN[path.suffix](layout, metadata), layout)
+            raise ValueError(f"{path} must be a {', '.join(READERS)} file")
 
 
 def _check_shape(where: str, name: str, shape: tuple[int, ...]) -> None:
@@ -90,20 +124,21 @@ def _into_bytes(parts: Mapping[str, np.ndarray]) -> Write:
     return write
 
 
-def _into_file(file: BinaryIO, header: bytes, alignment: int, layout: Header) -> Write:
-    """Into a file whose data follow the header in the order of the layout, each at a multiple of the alignment.
+def _places(start: int, alignment: int, layout: Header) -> tuple[dict[str, int], int]:
+    """Where the data of each tensor begin, in the order of the layout and each at a multiple of the alignment, and
+    where the file ends.
+    """
+    starts = {}
+    for name, (_, _, count) in layout.items():
+        starts[name], start = start, start + count + -(start + count) % alignment
+    return starts, start
+
+
+def _into_file(file: BinaryIO, starts: Mapping[str, int]) -> Write:
+    """Into a file with the data of tensors at these places.
 
     Written, not mapped: the system takes several times as long to hand out the pages of a map one by one.
     """
-    starts, end = {}, len(header)
-    for name, (_, _, count) in layout.items():
-        starts[name], end = end, end + count + -(end + count) % alignment
-    file.write(header)
-    file.flush()
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, end)  # a full disk is an error here, before anything is converted
-    else:
-        file.truncate(end)
 
     def write(name: str, start: int, numbers: np.ndarray) -> None:
         file.seek(starts[name] + start * numbers.itemsize)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import reduce
-from operator import add
+from operator import add, attrgetter
 from pathlib import Path
 from typing import Unpack
 
@@ -19,7 +19,7 @@ from ..models.source import FORMATS
 from ..spec import FP32, BlockFormat, BlockOperation, Encode, EncodeFields, TwoLevelEncode, profile_of
 from ..spec import encoding as resolve
 from ..spec.catalogue import cut, excerpt
-from .containers import CONVERTED, NAMES, Contents, Stored, Write, read, written
+from .containers import CONVERTED, NAMES, Contents, Stored, Writer, read, written
 from .metadata import KEY, about, described, layout_of, part_layout, part_names, stored_parts
 from .parts import dequantize_tile, largest_magnitude, quantize_tile
 from .tiles import CHUNK, Tile, float_blocks, tiles
@@ -109,6 +109,7 @@ def quantize_file(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     progress: Progress = None,
+    unfinished: Path | None = None,
     **fields: Unpack[EncodeFields],
 ) -> QuantizedFile:
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
@@ -120,7 +121,8 @@ def quantize_file(
     work on tiles of the tensors. ``include`` and ``exclude`` are patterns of names (`fnmatch`: ``*``, ``?``,
     ``[...]``): a tensor is copied, whatever its type, if its name matches none of ``include``, where that has any, or
     one of ``exclude``. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
-    ``progress`` is called with the elements done and the elements in all.
+    ``progress`` is called with the elements done and the elements in all. ``unfinished`` is that of
+    `containers.written`: with it the work goes on after the last whole tensor.
 
     Raises ValueError for other floating-point types, incomplete blocks, unknown names, patterns that no name matches
     and damaged files. ``target`` appears whole or not at all.
@@ -150,30 +152,35 @@ def quantize_file(
         {"seed": seed} if numerics.random_bits else {},
     )
     made: dict[str, tuple[str, tuple[int, ...]]] = {}
-    for name, stored in chosen.items():
-        parts = part_names(name, target, numerics)
+    parts_of = {name: part_names(name, target, numerics) for name in chosen}
+    for name, parts in parts_of.items():
         taken = next((part for part in parts[1:] if part in contents.tensors), None)
         if taken is not None:
             raise ValueError(f"tensor {taken!r} of {source} has the name that the scales of {name!r} need")
-        made.update(zip(parts, part_layout(stored.shape, numerics)))
-    lost, numbers = {name: Statistics() for name in chosen}, {name: number for number, name in enumerate(chosen)}
-    with written(target, layout_of(made, copied), contents.metadata | description) as write:
+        made.update(zip(parts, part_layout(shapes[name], numerics)))
+    numbers = {name: number for number, name in enumerate(chosen)}
+    with written(target, layout_of(made, copied), contents.metadata | description, unfinished) as write:
         copy(copied, write)
-        done, total = 0, sum(stored.data.size for stored in chosen.values())
-        amax = {name: largest_magnitude(stored, numerics) for name, stored in chosen.items()}
+        lost = {name: Statistics(**(write.whole.get(parts[0]) or {})) for name, parts in parts_of.items()}
+        left = {name: stored for name, stored in chosen.items() if parts_of[name][0] not in write.whole}
+        done, total = sum(map(attrgetter("elements"), lost.values())), sum(one.data.size for one in chosen.values())
+        amax = {name: largest_magnitude(stored, numerics) for name, stored in left.items()}
 
         def convert(part: tuple[str, Tile]) -> tuple[str, Tile, Quantized, Statistics]:
             name, tile = part
             random = np.random.default_rng([seed, numbers[name], tile.start()]) if numerics.random_bits else None
             return name, tile, *quantize_tile(chosen[name], tile, numerics, random, amax[name])
 
-        for name, tile, q, statistics in in_order(convert, _all_tiles(shapes, size), jobs):
-            codes, scales, *tensor_scale = part_names(name, target, numerics)
+        tiles_left = ((name, tile) for name in left for tile in tiles(shapes[name], size))
+        for name, tile, q, statistics in in_order(convert, tiles_left, jobs):
+            codes, scales, *tensor_scale = parts_of[name]
             write(codes, tile.start(size) * size, q.codes)
             write(scales, tile.start(size), q.scales)
             for one in tensor_scale:  # the same for every tile
                 write(one, 0, np.asarray(q.tensor_scale).reshape(1))
             lost[name] += statistics
+            if lost[name].elements == left[name].data.size:
+                write.finish(parts_of[name], asdict(lost[name]))
             done += statistics.elements
             if progress:
                 progress(done, total)
@@ -184,7 +191,7 @@ def quantize_file(
 
 
 def dequantize_file(
-    source: Path | str, target: Path | str, *, jobs: int = 1, progress: Progress = None
+    source: Path | str, target: Path | str, *, jobs: int = 1, progress: Progress = None, unfinished: Path | None = None
 ) -> DequantizedFile:
     """Turn a file of `quantize_file` back into F32 tensors under their names, in their shapes.
 
@@ -214,9 +221,12 @@ def dequantize_file(
         )
     metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
     layout = layout_of({name: ("F32", shape) for name, shape in shapes.items()}, copied)
-    with written(target, layout, metadata) as write:
+    with written(target, layout, metadata, unfinished) as write:
         copy(copied, write)
-        done, total = 0, sum(map(math.prod, shapes.values()))
+        sizes = {name: math.prod(shape) for name, shape in shapes.items()}
+        left = {name: size for name, size in sizes.items() if name not in write.whole}
+        total = sum(sizes.values())
+        done = total - sum(left.values())
 
         def convert(part: tuple[str, Tile]) -> tuple[str, Tile, np.ndarray]:
             name, tile = part
@@ -225,8 +235,12 @@ def dequantize_file(
             except ValueError as error:  # codes beyond the format
                 raise ValueError(f"tensor {name!r} of {source}: {error}") from None
 
-        for name, tile, values in in_order(convert, _all_tiles(shapes, size), jobs):
+        tiles_left = ((name, tile) for name in left for tile in tiles(shapes[name], size))
+        for name, tile, values in in_order(convert, tiles_left, jobs):
             write(name, tile.start(), values)
+            left[name] -= values.size
+            if not left[name]:
+                write.finish([name])
             done += values.size
             if progress:
                 progress(done, total)
@@ -255,10 +269,6 @@ def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
         if stored.data.size
     }
     return found, [name for name in contents.tensors if name not in found]
-
-
-def _all_tiles(shapes: Mapping[str, tuple[int, ...]], size: int) -> Iterator[tuple[str, Tile]]:
-    return ((name, tile) for name, shape in shapes.items() for tile in tiles(shape, size))
 
 
 def check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]) -> None:
@@ -308,9 +318,12 @@ def quantizable(
     return chosen
 
 
-def copy(copied: Mapping[str, Stored], write: Write) -> None:
+def copy(copied: Mapping[str, Stored], write: Writer) -> None:
     for name, stored in copied.items():
+        if name in write.whole:
+            continue
         for start in range(0, stored.data.size, CHUNK):
             part = stored.data[start : start + CHUNK]
             write(name, start, part)
             stored.release(start, part.size)
+        write.finish([name])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ def quantize_layout(
     profile: str | None = None,
     *,
     layout: str,
+    unfinished: Path | None = None,
     **options: Any,
 ) -> QuantizedFile:
     """`files.quantize_file` of a `.safetensors` file, with its options, to the layout of a library, also in a `.gguf`
@@ -66,12 +68,14 @@ def quantize_layout(
     layout = known_name("layout", layout, LAYOUTS)
     if isinstance(format, Encode | TwoLevelEncode):
         layout_named(layout, format.block)  # before the work is done
-    with named(target), temporary_folder(target.parent) as folder:
+    of_codes = None if unfinished is None else unfinished / "codes"
+    with named(target), temporary_folder(target.parent) if of_codes is None else nullcontext(of_codes) as folder:
         made = folder / "codes.safetensors"
-        report = quantize_file(source, made, format, profile, **options)
+        report = quantize_file(source, made, format, profile, unfinished=of_codes, **options)
         opened = QuantizedSource(made, None, None, (), ())
         opened.path = source  # which errors name
-        converted(opened, target, layout, Repacked(layout, target.suffix), options.get("jobs", 1), None)
+        conversion = Repacked(layout, target.suffix)
+        converted(opened, target, layout, conversion, options.get("jobs", 1), None, unfinished=unfinished)
     return replace(report, path=target)
 
 
@@ -88,6 +92,7 @@ def repack_file(
     block: str | BlockFormat | None = None,
     jobs: int = 1,
     progress: Progress = None,
+    unfinished: Path | None = None,
 ) -> RepackedFile:
     """Write the quantized tensors of a file as a library stores them.
 
@@ -97,7 +102,7 @@ def repack_file(
     they leave out is copied, as all is that is not quantized. ``experts`` is how gate and up shall be stored
     (`Experts`), as they are unless given; ``block`` another block format, in which the numbers are the same
     (`models.bridge`). ``jobs`` threads share the work. ``progress`` is called with the elements done and the elements
-    in all.
+    in all. ``unfinished`` is that of `containers.written`.
 
     Raises ValueError for unknown layouts, files without such tensors and damaged ones, and for what `models.pack`
     refuses; the tensor is named. ``target`` appears whole or not at all.
@@ -105,7 +110,7 @@ def repack_file(
     layout, block = known_name("layout", layout, LAYOUTS), None if block is None else block_format(block)
     opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
     conversion = Repacked(layout, Path(target).suffix)
-    return converted(opened, Path(target), layout, conversion, jobs, progress, experts, block)
+    return converted(opened, Path(target), layout, conversion, jobs, progress, experts, block, unfinished)
 
 
 def dequantize_layout(
@@ -145,8 +150,11 @@ def converted(
     progress: Progress,
     experts: str | None = None,
     block: BlockFormat | None = None,
+    unfinished: Path | None = None,
 ) -> RepackedFile:
-    """Write what becomes of each tensor, part by part."""
+    """Write what becomes of each tensor, part by part; with ``unfinished``, as `containers.written` has it, after the
+    last whole one.
+    """
     tensors, copied = {name: source.tensor(name) for name in source.names}, source.copied
     if experts is not None:
         tensors, copied = arranged(tensors, copied, Experts.named("arrangement of experts", experts))
@@ -164,9 +172,6 @@ def converted(
                 raise ValueError(f"{source.path} has another tensor of the name {array!r}, which {name!r} becomes")
             header[array] = one.dtype, one.shape, one.nbytes
 
-    def parts() -> Iterator[tuple[str, Box]]:
-        return ((name, box) for name, tensor in tensors.items() for box in parts_of(tensor, conversion))
-
     def made_of(part: tuple[str, Box]) -> tuple[str, Box, Placed]:
         name, box = part
         with source.naming(name):
@@ -176,19 +181,26 @@ def converted(
     after = {name: there for name, tensor in tensors.items() if (there := conversion.layout(tensor)) is not None}
     codes = {name: tensor.codes for name, tensor in tensors.items()}
     metadata = remarks(metadata, source.layouts, after, codes, copied)
-    done, total = 0, sum(math.prod(tensor.codes) for tensor in tensors.values())
+    sizes = {name: math.prod(tensor.codes) for name, tensor in tensors.items()}
     laid_out = widest_first(header)
     if target.suffix != ".gguf":
         laid_out, metadata = without_types(laid_out, metadata)
-    with written(target, laid_out, metadata) as write:
+    with written(target, laid_out, metadata, unfinished) as write:
         copy(copied, write)
-        for name, tensor in tensors.items():
-            for array, (starts, numbers) in conversion.whole(name, tensor).items():
+        left = {name: size for name, size in sizes.items() if not write.whole.keys() & made[name].keys()}
+        done, total = sum(sizes.values()) - sum(left.values()), sum(sizes.values())
+        for name in left:
+            for array, (starts, numbers) in conversion.whole(name, tensors[name]).items():
                 put(write, array, numbers.shape, starts, numbers)
-        for name, box, found in in_order(made_of, parts(), checked_jobs(jobs)):
+        parts = ((name, box) for name in left for box in parts_of(tensors[name], conversion))
+        for name, box, found in in_order(made_of, parts, checked_jobs(jobs)):
             for array, (starts, numbers) in found.items():
                 put(write, array, made[name][array].written, starts, numbers)
-            done += math.prod(one.stop - one.start for one in box)
+            size = math.prod(one.stop - one.start for one in box)
+            left[name] -= size
+            if not left[name]:
+                write.finish([*made[name]])
+            done += size
             if progress:
                 progress(done, total)
     shapes = {name: tensor.shape for name, tensor in tensors.items()}

@@ -31,8 +31,8 @@ __all__ = ["Job", "Run", "locally", "on_cluster"]
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What becomes of a shard: folders of both models, the name of the shard, a verb of `VERBS`, and its options as
-    JSON has them.
+    """What becomes of a shard: folders of both models, the name of the shard, a verb of `VERBS`, its options as JSON
+    has them, and the folder of what is unfinished, for this job alone; without one it begins anew.
     """
 
     source: str
@@ -40,6 +40,12 @@ class Job:
     target: str
     verb: str
     options: dict[str, Any]
+    unfinished: str | None = None
+
+    @property
+    def folder(self) -> Path | None:
+        """That of what is unfinished."""
+        return None if self.unfinished is None else Path(self.unfinished)
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -112,8 +118,9 @@ def _quantize(job: Job, source: Path, target: Path) -> dict[str, Any]:
     rules, layout, profile = (options.pop(name) for name in ("numerics", "layout", "profile"))
     kind = TwoLevelEncode if rules.get("operation") == TwoLevelEncode.name else Encode
     numerics = kind.from_dict(rules)
+    options["unfinished"] = job.folder
     if options.pop("is_transposed"):
-        with transposed(source, target, options["include"], ()) as made:
+        with transposed(source, target, options["include"], (), options["unfinished"]) as made:
             return _quantized(made, target, numerics, profile, layout, options)
     return _quantized(source, target, numerics, profile, layout, options)
 
@@ -133,11 +140,11 @@ def _quantized(
 
 def _convert(job: Job, source: Path, target: Path) -> dict[str, Any]:
     options = dict(job.options)
-    return repack_file(source, target, options.pop("layout"), **options).to_dict()
+    return repack_file(source, target, options.pop("layout"), unfinished=job.folder, **options).to_dict()
 
 
 def _dequantize(job: Job, source: Path, target: Path) -> dict[str, Any]:
-    return dequantize_file(source, target).to_dict()
+    return dequantize_file(source, target, unfinished=job.folder).to_dict()
 
 
 def _repack(job: Job, source: Path, target: Path) -> dict[str, Any]:
@@ -151,7 +158,8 @@ def _repack(job: Job, source: Path, target: Path) -> dict[str, Any]:
         Dequantized(options["profile"], options["is_transposed"]) if layout is None else Repacked(layout, target.suffix)
     )
     block = None if options["block"] is None else block_format(options["block"])
-    return converted(found, target, layout, conversion, 1, None, options["experts"], block).to_dict()
+    others = {"experts": options["experts"], "block": block, "unfinished": job.folder}
+    return converted(found, target, layout, conversion, 1, None, **others).to_dict()
 
 
 def _copy(job: Job, source: Path, target: Path) -> dict[str, Any]:

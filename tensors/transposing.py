@@ -21,9 +21,11 @@ SIDE = 1024
 
 
 @contextlib.contextmanager
-def transposed(source: Path, target: Path, include: Sequence[str], exclude: Sequence[str]) -> Iterator[Path]:
-    """A temporary file, beside ``target``, with the tensors of another, of which those of three axes that would be
-    quantized have the last two swapped.
+def transposed(
+    source: Path, target: Path, include: Sequence[str], exclude: Sequence[str], unfinished: Path | None = None
+) -> Iterator[Path]:
+    """A temporary file, beside ``target`` or in the folder ``unfinished``, with the tensors of another, of which those
+    of three axes that would be quantized have the last two swapped.
 
     Raises the errors of `files.quantize_file`, and ValueError where there are none.
     """
@@ -37,11 +39,13 @@ def transposed(source: Path, target: Path, include: Sequence[str], exclude: Sequ
         name: (one.dtype, swapped(one.shape) if name in chosen else one.shape, one.data.nbytes)
         for name, one in contents.tensors.items()
     }
-    with named(target), temporary_folder(target.parent) as folder:
+    swapping = None if unfinished is None else unfinished / "transposed"
+    aside = temporary_folder(target.parent) if swapping is None else contextlib.nullcontext(swapping)
+    with named(target), aside as folder:
         made = folder / source.name
-        with written(made, header, contents.metadata) as write:
+        with written(made, header, contents.metadata, swapping) as write:
             copy({name: one for name, one in contents.tensors.items() if name not in chosen}, write)
-            for name in chosen:
+            for name in sorted(chosen - write.whole.keys()):
                 stored = contents.tensors[name]
                 numbers = stored.data.reshape(stored.shape)
                 for box in boxes(stored.shape, (1, SIDE, 1), PART):
@@ -49,4 +53,5 @@ def transposed(source: Path, target: Path, include: Sequence[str], exclude: Sequ
                     put(write, name, swapped(stored.shape), starts, numbers[box].swapaxes(1, 2).copy())
                     first = (box[0].start * stored.shape[1] + box[1].start) * stored.shape[2]
                     stored.release(first, (box[1].stop - box[1].start) * stored.shape[2])
+                write.finish([name])
         yield made

@@ -4,10 +4,6 @@ import errno
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -128,25 +124,6 @@ def test_a_cluster_gives_the_same_bytes(model, passes, tmp_path):
         arguments = ["-f", "e4m3", *ONLY, "--layout", "modelopt", "--scheduler", local.scheduler_address]
         passes("quantize", model, tmp_path / "there", *arguments)
     assert content(tmp_path / "here") == content(tmp_path / "there")
-
-
-def test_a_killed_command_goes_on(model, tmp_path):
-    """Killed without warning after its first shard, and given again."""
-    out, records = tmp_path / "q", tmp_path / "q" / ".mxcast-shards"
-    command = [sys.executable, "-m", "mxcast.cli", "quantize", str(model), str(out), "-f", "e2m1", "--json"]
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
-    until = time.monotonic() + 60
-    while not (records.is_dir() and any(records.iterdir())) and time.monotonic() < until and running.poll() is None:
-        time.sleep(0.002)
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
-    if records.exists():  # it may have been faster
-        assert not (out / INDEX).exists()
-        report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-        assert report["kept"]
-    once = tmp_path / "once"
-    subprocess.run([*command[:-4], str(once), *command[-3:]], capture_output=True, check=True)
-    assert content(out) == content(once)
 
 
 def test_what_is_refused(model, fails, tmp_path, passes):

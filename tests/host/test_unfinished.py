@@ -1,0 +1,143 @@
+"""Files that the next command goes on with: what of them is whole, and when they begin anew."""
+
+import errno
+import json
+import os
+
+import pytest
+
+from mxcast.host import unfinished
+from mxcast.host.unfinished import continued, is_begun
+
+BEGINNING, SIZE = b"head", 10
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Every line is written at once."""
+    monkeypatch.setattr(unfinished, "EVERY", 0.0)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "file"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "unfinished"
+
+
+def begun(path, folder, part=b"abc"):
+    """Leave a file unfinished of which the part "first" is whole."""
+    with pytest.raises(Killed), continued(path, folder, BEGINNING, SIZE) as (file, journal):
+        assert journal.whole == {}
+        file.seek(4)
+        file.write(part)
+        journal.finish(["first"], {"count": 3})
+        file.write(b"x")
+        raise Killed
+
+
+def finished(path, folder, beginning=BEGINNING, size=SIZE):
+    """Finish a file: what was whole of it before, and its bytes."""
+    with continued(path, folder, beginning, size) as (file, journal):
+        if not journal.whole:
+            file.seek(4)
+            file.write(b"new")
+        file.seek(7)
+        file.write(b"end")
+    return journal.whole, path.read_bytes()
+
+
+def test_it_goes_on(path, folder):
+    begun(path, folder)
+    assert not path.exists() and is_begun(folder)
+    assert finished(path, folder) == ({"first": {"count": 3}}, b"headabcend")
+    assert finished(path, folder) == ({}, b"headnewend")  # a finished one is made anew
+
+
+def test_in_its_own_folder(folder):
+    """What is whole already is not made again."""
+    path = folder / "inner"
+    begun(path, folder)
+    finished(path, folder)
+    with continued(path, folder, BEGINNING, SIZE) as (_, journal):
+        assert journal.whole == {"first": {"count": 3}}
+        assert not path.exists()
+    assert path.read_bytes() == b"headabcend"
+
+
+def test_nothing_is_begun(path, folder):
+    assert not is_begun(folder)
+    with pytest.raises(Killed), continued(path, folder, BEGINNING, SIZE):
+        raise Killed
+    assert not is_begun(folder)
+
+
+@pytest.mark.parametrize("other", [{"beginning": b"tail"}, {"size": 11}])
+def test_another_file(path, folder, other):
+    begun(path, folder)
+    whole, data = finished(path, folder, **other)
+    assert not whole and data[4:10] == b"newend"
+
+
+@pytest.mark.parametrize("length", [0, 9, 11])
+def test_a_part_of_another_length(path, folder, length):
+    begun(path, folder)
+    os.truncate(folder / "file.part", length)
+    assert finished(path, folder) == ({}, b"headnewend")
+
+
+def test_a_part_is_missing(path, folder):
+    begun(path, folder)
+    (folder / "file.part").unlink()
+    assert finished(path, folder) == ({}, b"headnewend")
+
+
+def test_a_line_without_its_end(path, folder):
+    """As a process that is killed while it writes may leave it."""
+    begun(path, folder)
+    journal = folder / "file.journal"
+    for count in range(len(line := json.dumps([["second"], None]).encode())):
+        text = journal.read_bytes()
+        journal.write_bytes(text + line[:count])
+        with pytest.raises(Killed), continued(path, folder, BEGINNING, SIZE) as (_, found):
+            assert found.whole == {"first": {"count": 3}}
+            raise Killed
+        assert journal.read_bytes() == text
+
+
+def test_data_reach_the_disk_before_the_line(path, folder, monkeypatch):
+    """Where the disk takes no data, nothing is said of them."""
+    with pytest.raises(OSError) as error, continued(path, folder, BEGINNING, SIZE) as (_, journal):
+
+        def fails(_):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        monkeypatch.setattr(os, "fsync", fails)
+        journal.finish(["first"])
+    assert error.value.filename == str(path)
+    assert not is_begun(folder)
+
+
+def test_a_wait_for_the_disk_is_shared(path, folder, monkeypatch):
+    """Parts that are made in quick succession have their lines together, at the latest when the work ends."""
+    monkeypatch.setattr(unfinished, "EVERY", 3600.0)
+    begun(path, folder)
+    assert finished(path, folder)[0] == {"first": {"count": 3}}
+
+
+def test_a_full_disk_leaves_nothing(path, folder, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError) as error, continued(path, folder, BEGINNING, SIZE):
+        pass
+    assert error.value.filename == str(path) and error.value.errno == errno.ENOSPC
+    assert [one.name for one in folder.iterdir()] == ["file.journal"] and not is_begun(folder)
