@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated, Any
 
 import typer
@@ -96,6 +97,12 @@ def _command(
         print(context.get_help())
 
 
+@lru_cache(maxsize=1)
+def _built() -> Any:
+    """The command as typer makes it of the functions, which takes it a while."""
+    return typer.main.get_command(app)
+
+
 def command(arguments: Sequence[str]) -> int:
     """Run the command with these arguments; returns the exit code.
 
@@ -109,7 +116,7 @@ def command(arguments: Sequence[str]) -> int:
 
 def _answered(arguments: Sequence[str]) -> int:
     try:
-        code = typer.main.get_command(app).main(args=arguments, prog_name="mxcast", standalone_mode=False) or 0
+        code = _built().main(args=arguments, prog_name="mxcast", standalone_mode=False) or 0
         sys.stdout.flush()  # a full disk shows here
         if arrived() is None:
             return code

@@ -19,24 +19,28 @@ UNCHECKED = "scratchpad -set abc9.verify false"
 depends on it; `prove --netlist` shows that a netlist is right.
 """
 RUNNER = """
-import sys, threading, traceback
+import _thread, sys  # threading takes as long to import as Python to start
 from pyosys import libyosys
-failed = []
+failed, ended = [], _thread.allocate_lock()
 def work():
     try:
         design = libyosys.Design()
         for command in sys.stdin.read().splitlines():
             libyosys.run_pass(command, design)
     except BaseException:
+        import traceback
         traceback.print_exc()
         failed.append(True)
-try:  # Yosys calls itself for each level of what is nested
-    threading.stack_size(1 << 28)
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-except (ValueError, RuntimeError):  # there is not so much memory
+def thread():
     work()
+    ended.release()
+ended.acquire()
+try:  # Yosys calls itself for each level of what is nested
+    _thread.stack_size(1 << 28)
+    _thread.start_new_thread(thread, ())
+except (ValueError, RuntimeError):  # there is not so much memory
+    thread()
+ended.acquire()
 sys.exit(bool(failed))
 """
 

@@ -4,6 +4,7 @@ test records its count as the property ``blocks``. `--outcome FILE` keeps the ou
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -85,6 +86,11 @@ def pytest_addoption(parser):
 
 def pytest_sessionstart(session):
     session.config.stash[BEGUN] = time.monotonic()
+
+
+def pytest_collection_finish(session):
+    gc.collect()
+    gc.freeze()  # the modules and tests, which stay until the end, and take long to look through for what has gone
 
 
 def _version(name: str) -> str | None:
