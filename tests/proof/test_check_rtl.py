@@ -4,12 +4,16 @@ found and named.
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
 from mxcast.hdl import converter_config
 from mxcast.models import quantize
 from mxcast.proof.check_rtl import Check, check_rtl
+from mxcast.sim.operations import golden
+from mxcast.sim.transactions import Transactions
 from mxcast.spec import Encode, Role
 
 from .foreign import CONFIG, FIELDS, PIPE, PORTS, TURN, emitted
@@ -174,13 +178,24 @@ def test_feedback_is_simulated_only(check, top, asked):
     assert result.remarks == ["no proof was possible: a register feeds back into itself: it is no pipeline"]
 
 
-def test_a_design_that_remembers(check):
+def test_a_design_that_remembers(check, monkeypatch):
+    """Smaller counterexamples are tried many at a time, and it must not see one after the other."""
+    known = []
+    checks = importlib.import_module("mxcast.proof.check_rtl")
+    original = checks.Comparison
+    monkeypatch.setattr(checks, "Comparison", lambda *given: known.append(original(*given)) or known[-1])
     result = check("e2m1_remembers", TURN)
     assert result.status == "FAIL" and not result.smallest
     assert (
         "the block that differs does not differ on its own: the design keeps something from the blocks before"
         in result.remarks
     )
+    comparison, numbers = known[0], np.full((3, 4), 0x3F800000, np.uint32)
+    numbers[0, 0] = 0x7FC00000  # after which all scales are NaN
+    given = Transactions({Role.NUMBERS: numbers})
+    in_turn = comparison.causes(given, golden(comparison.rules, given), comparison.design(given))
+    assert (in_turn >= 0).tolist() == [False, True, True]
+    assert (comparison.why(given) >= 0).tolist() == [False, False, False]
 
 
 def test_no_time(check):
