@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -161,18 +162,35 @@ def ranked(
     those of which one kind of result is nearest; and all that differ nowhere.
     """
 
-    def counted(candidate: Candidate, count: int | None = None) -> Candidate:
-        hard, normal = converted(candidate.numerics)
-        of_hard = judge(candidate.numerics, hard)
-        of_normal = judge(candidate.numerics, normal if count is None else normal.first(count))
-        differing = [int(one.differs.sum()) for one in (of_hard, of_normal)]
-        return dataclasses.replace(candidate, blocks=sum(differing), normal=differing[1], words=of_normal.words)
+    @cache
+    def of_hard(rules: Rules) -> int:
+        return int(judge(rules, converted(rules)[0]).differs.sum())
+
+    def of_normal(candidate: Candidate, count: int | None = None) -> Candidate:
+        normal = converted(candidate.numerics)[1]
+        found = judge(candidate.numerics, normal if count is None else normal.first(count))
+        return dataclasses.replace(candidate, normal=int(found.differs.sum()), words=found.words)
+
+    def of_all(candidate: Candidate) -> Candidate:
+        return dataclasses.replace(candidate, blocks=candidate.normal + of_hard(candidate.numerics))
+
+    def usual(candidate: Candidate) -> tuple[int, int]:
+        return candidate.normal, sum(candidate.words.values())
 
     def near(candidate: Candidate) -> tuple[int, int, int]:
-        return candidate.normal, sum(candidate.words.values()), candidate.blocks
+        return (*usual(candidate), candidate.blocks)
 
-    found = sorted((counted(candidate, FEW) for candidate in tried), key=near)
-    nearest = [min(found, key=lambda c, role=role: c.words[role]) for role in found[0].words]  # type: ignore[misc]
-    alike = [candidate for candidate in found if not candidate.blocks]
-    chosen = [*found[:NEAREST], *nearest, *alike]
-    return sorted((counted(candidate) for candidate in found if candidate in chosen), key=near)
+    def least(count: int, key: Callable[[Candidate], tuple[int, ...]]) -> list[Candidate]:
+        """Those with the smallest keys, and of equal ones the nearest on all. The others need no hard blocks."""
+        most = sorted(map(key, few))[min(count, len(few)) - 1]
+        within = [of_all(candidate) for candidate in few if key(candidate) <= most]
+        return sorted(within, key=lambda candidate: (*key(candidate), candidate.blocks))[:count]
+
+    few = [of_normal(candidate, FEW) for candidate in tried]
+    chosen = least(NEAREST, usual)
+    for role in few[0].words:
+        chosen += least(1, lambda candidate, role=role: (candidate.words[role], *usual(candidate)))  # type: ignore[misc]
+    chosen += [candidate for candidate in map(of_all, (one for one in few if not one.normal)) if not candidate.blocks]
+    names = {candidate.numerics for candidate in chosen}
+    nearest = sorted((of_all(candidate) for candidate in few if candidate.numerics in names), key=near)
+    return sorted((of_all(of_normal(candidate)) for candidate in nearest), key=near)
