@@ -125,7 +125,9 @@ def test_every_pair_of_every_profile(width, destination, record_property):
     assert compared == len(family) * LANES * (256 << width)
 
 
-@pytest.mark.parametrize("destination, structure", [("fp32", "kept"), ("bf16", "flat")])
+@pytest.mark.parametrize(
+    "destination, structure", [("fp32", "kept"), pytest.param("bf16", "flat", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("width", share([4, 6, 8], 3))
 def test_every_pair_by_tables(width, destination, structure, record_property):
     family = by_tables(width, destination)

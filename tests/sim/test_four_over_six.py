@@ -19,6 +19,7 @@ from mxcast.sim.transactions import Transactions
 from mxcast.sim.verilated import driver_of
 from mxcast.spec import E2M1, E4M3, FP32, FourOverSix
 
+from ..configurations import share
 from ..hdl.simulation import outputs
 
 PROFILE = "nvfp4_te_4over6"
@@ -59,7 +60,7 @@ def test_errors(metric):
     assert [min(error, INF) for (error,) in found] == expected
 
 
-@pytest.mark.parametrize("scale_max", [448, 256])
+@pytest.mark.parametrize("scale_max", share([448, 256], 2))
 def test_the_grid(scale_max):
     """Under scales of all magnitudes, in tensors of all magnitudes and of subnormal ones."""
     rng = np.random.default_rng(3)

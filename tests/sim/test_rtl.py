@@ -18,7 +18,7 @@ def test_rtl_equals_the_model(rules, record_property):
     assert min(result.counts.values()) > 50 and set(result.counts) == {"corner", "boundary", "distance", "random"}
 
 
-@pytest.mark.parametrize("element, profile", in_turn(list(ELEMENTS), ["ocp", "te", "gorodecky_sousa"], 2))
+@pytest.mark.parametrize("element, profile", in_turn(list(ELEMENTS), ["ocp", "te", "gorodecky_sousa"], 6))
 def test_a_64th_of_all_inputs(element, profile, record_property):
     """The stratified part of `mxcast verify --exhaustive`."""
     result = verify(converter_config(element, profile), stimuli="stratified", seed=5)

@@ -188,7 +188,14 @@ def test_one_of_two_tensors_differs(files, capsys):
     assert document["tensors"]["b.weight"] == {"blocks": 8, "differing": wrong} and "normal_blocks" not in document
 
 
-@pytest.mark.parametrize("layout", EVERY, ids=lambda layout: layout.name)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        pytest.param(layout, marks=pytest.mark.slow if layout.dialect == before.dialect else ())
+        for before, layout in zip([EVERY[-1], *EVERY], EVERY)
+    ],
+    ids=lambda layout: layout.name,
+)
 def test_every_layout_is_read(layout, tmp_path):
     """Of what the profile of the layout makes of real weights every block fits, and one that is changed does not."""
     x = WEIGHTS if layout.axis == -1 else np.ascontiguousarray(WEIGHTS.T)
