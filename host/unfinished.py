@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,7 +37,7 @@ class Journal:
 
     def finish(self, parts: Sequence[str], note: Any = None) -> None:
         """Say that the data of some parts have been written, with a note that JSON can hold."""
-        self._waiting.append(_line([list(parts), note]))
+        self._waiting.append(_line(parts, note))
         if time.monotonic() - self._last >= EVERY:
             self.write()
 
@@ -66,18 +67,19 @@ def continued(path: Path, folder: Path, beginning: bytes, size: int) -> Iterator
         fcntl.flock(lines, fcntl.LOCK_EX)  # a job whose command was killed may take a moment to end
         if path.parent == folder and path.exists():
             os.replace(path, part)
-        first = _line([sha256(beginning), size])
+        identity = [sha256(beginning), size]
         lines.seek(0)
         said, end = _whole_lines(lines.read())
-        if said[:1] != [first] or not part.exists() or part.stat().st_size != size:
+        is_this = said[:1] == [([], identity)] and part.is_file() and part.stat().st_size == size
+        if not is_this:
             said, end = [], 0
-            part.unlink(missing_ok=True)
+            _remove(part)
         lines.truncate(end)
-        with open(part, "r+b" if said else "w+b") as data:
-            if not said:
+        with open(part, "r+b" if is_this else "w+b") as data:
+            if not is_this:
                 _begin(data, part, beginning, size)
-                lines.write(first)
-            journal = Journal(data, lines, {name: note for names, note in map(json.loads, said[1:]) for name in names})
+                lines.write(_line([], identity))
+            journal = Journal(data, lines, {name: note for names, note in said for name in names})
             try:
                 yield data, journal
             finally:
@@ -94,14 +96,32 @@ def _journal(folder: Path, name: str) -> Path:
     return folder / f"{name}.journal"
 
 
-def _line(content: Any) -> bytes:
-    return json.dumps(content).encode() + b"\n"
+def _line(names: Sequence[str], note: Any) -> bytes:
+    return json.dumps([list(names), note]).encode() + b"\n"
 
 
-def _whole_lines(text: bytes) -> tuple[list[bytes], int]:
-    """The lines that were written to their end, and where the last of them ends."""
-    end = text.rfind(b"\n") + 1
-    return text[:end].splitlines(keepends=True), end
+def _whole_lines(text: bytes) -> tuple[list[tuple[list[str], Any]], int]:
+    """The names and notes of the lines that were written to their end, before any that is damaged, and where they
+    end.
+    """
+    found, end = list[tuple[list[str], Any]](), 0
+    for line in text.splitlines(keepends=True):
+        try:
+            names, note = json.loads(line)
+        except (ValueError, TypeError, RecursionError):
+            break
+        if not line.endswith(b"\n") or not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+            break
+        found.append((names, note))
+        end += len(line)
+    return found, end
+
+
+def _remove(part: Path) -> None:
+    if part.is_dir() and not part.is_symlink():
+        shutil.rmtree(part)
+    else:
+        part.unlink(missing_ok=True)
 
 
 def _begin(data: BinaryIO, part: Path, beginning: bytes, size: int) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..host.cache import sources
 from ..host.files import UNFINISHED, claimed, replaced, sha256, write_whole
 from ..host.unfinished import is_begun
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
@@ -230,8 +231,8 @@ def _made(
         for other in {*record.iterdir()} - {*folders.values()}:  # of another command, which would fill the disk
             shutil.rmtree(other, ignore_errors=True)
         reports = {shard: folder / REPORT for shard, folder in folders.items()}
-        ended = {shard: path for shard, path in reports.items() if path.exists() and (target / shard).exists()}
-        done = {shard: json.loads(path.read_text()) for shard, path in ended.items()}
+        ended = {shard: _read(path) for shard, path in reports.items() if (target / shard).exists()}
+        done = {shard: report for shard, report in ended.items() if report is not None}
         kept = tuple(done)
         waiting = [replace(job, unfinished=str(folders[job.shard])) for job in jobs if job.shard not in done]
         begun = tuple(job.shard for job in waiting if is_begun(folders[job.shard]))
@@ -261,9 +262,18 @@ def _made(
 
 
 def _stamps(opened: Checkpoint) -> list[str]:
-    """What changes when a shard is written again."""
+    """What changes when a shard is written again, and with what decides a byte here."""
     states = ((shard, (opened.folder / shard).stat()) for shard in opened.shards)
-    return [f"{shard} {state.st_size} {state.st_mtime_ns}" for shard, state in states]
+    return [sources("models", "spec", "tensors"), *(f"{name} {one.st_size} {one.st_mtime_ns}" for name, one in states)]
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """The report of a job that has ended; None where there is none, or a damaged one."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and {"tensors", "copied"} <= found.keys() else None
 
 
 def _copy_others(opened: Checkpoint, target: Path) -> tuple[str, ...]:

@@ -141,3 +141,27 @@ def test_a_full_disk_leaves_nothing(path, folder, monkeypatch):
         pass
     assert error.value.filename == str(path) and error.value.errno == errno.ENOSPC
     assert [one.name for one in folder.iterdir()] == ["file.journal"] and not is_begun(folder)
+
+
+@pytest.mark.parametrize(
+    "text", [b"\n", b"{}\n", b"[]\n", b"[1, 2]\n", b'["ab", 2]\n', b"[[1], 2]\n", b"\xff\n", b"[" * 9999]
+)
+def test_a_damaged_line(text, path, folder):
+    """What comes after it is not known."""
+    begun(path, folder)
+    journal = folder / "file.journal"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + text + b'[["second"], null]\n')
+    with pytest.raises(Killed), continued(path, folder, BEGINNING, SIZE) as (_, found):
+        assert found.whole == {"first": {"count": 3}}
+        raise Killed
+    assert journal.read_bytes() == whole
+    journal.write_bytes(text + whole)
+    assert finished(path, folder) == ({}, b"headnewend")
+
+
+def test_a_folder_in_the_place_of_a_part(path, folder):
+    begun(path, folder)
+    (folder / "file.part").unlink()
+    (folder / "file.part").mkdir()
+    assert finished(path, folder) == ({}, b"headnewend")
