@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
@@ -39,7 +40,8 @@ def on_cluster(
             raise ToolError(
                 f"the scheduler at {address} has no workers: start one with 'dask worker {address}'"
             ) from None
-        asked = {f"mxcast-{name}": name for name in items}
+        # other clients of the scheduler would get the results of ours under the same keys
+        asked = {f"mxcast-{name}-{secrets.token_hex(8)}": name for name in items}
         futures = [client.submit(work, *items[name], key=key, pure=False) for key, name in asked.items()]
         for future in as_completed(futures):
             if future.status == "finished":

@@ -40,6 +40,7 @@ __all__ = [
     "regular",
     "replaced",
     "sha256",
+    "short",
     "temporary_folder",
     "write_whole",
 ]
@@ -108,7 +109,7 @@ def replaced(path: Path | str) -> Iterator[BinaryIO]:
     if final.exists() and not final.is_file():
         raise ValueError(f"{path} exists and is no regular file")
     with named(path):
-        name = final.name if len(os.fsencode(final.name)) <= 200 else sha256(final.name)[:32]
+        name = short(final.name)
         _remove_abandoned(final.parent)
         with uninterrupted():
             temporary, handle = _new_file(final.parent, name)
@@ -134,6 +135,11 @@ def named(path: Path | str) -> Iterator[None]:
         if error.strerror and (error.filename is None or _is_temporary(str(error.filename))):
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def short(name: str) -> str:
+    """The name of a file, or another for a long one, so that more can be added to it."""
+    return name if len(os.fsencode(name)) <= 200 else sha256(name)[:32]
 
 
 def _is_temporary(path: str) -> bool:

@@ -2,7 +2,8 @@
 
 Until such a file is whole it is in a folder of its own beside what the command makes, with a journal: what the file
 shall be, and then a line for each part of it that is whole. A line is written after the data that it speaks of have
-reached the disk, so that it holds after a crash of the machine too. A line that was not written to its end is none.
+reached the disk, so that it holds after a crash of the machine too. Each has a digest: one that was not written to its
+end, or is damaged, is none, nor are those after it.
 """
 
 from __future__ import annotations
@@ -17,38 +18,39 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .files import begin, named, sha256
+from .files import begin, named, sha256, short, temporary_folder, write_whole
 
-__all__ = ["Journal", "continued", "is_begun"]
+__all__ = ["Journal", "aside", "continued", "is_begun", "read_note", "stamp", "write_note"]
 
 EVERY = 1.0
 """Seconds from one wait for the disk to the next. What is made in less time is sooner made again."""
+DIGEST = 16
+"""Characters of the digest of a line."""
 
 
 class Journal:
     """The parts of a file that are whole, by name, each with what the command noted of it."""
 
-    def __init__(self, data: BinaryIO, lines: BinaryIO, whole: dict[str, Any]) -> None:
+    def __init__(self, data: BinaryIO, lines: BinaryIO, waiting: list[bytes], whole: dict[str, Any]) -> None:
         self.whole = whole
         """Of an earlier command."""
-        self._data, self._lines = data, lines
-        self._waiting: list[bytes] = []
+        self._data, self._lines, self._waiting = data, lines, waiting
         self._last = time.monotonic()
 
     def finish(self, parts: Sequence[str], note: Any = None) -> None:
         """Say that the data of some parts have been written, with a note that JSON can hold."""
-        self._waiting.append(_line(parts, note))
+        self._waiting.append(_line([list(parts), note]))
         if time.monotonic() - self._last >= EVERY:
             self.write()
 
     def write(self) -> None:
-        """Write the lines that wait, after the data."""
-        if self._waiting:
+        """Write the lines that wait, after the data; after an error none of them."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
             self._data.flush()
             os.fsync(self._data.fileno())
-            self._lines.write(b"".join(self._waiting))
+            self._lines.write(b"".join(waiting))
             self._lines.flush()
-            self._waiting.clear()
         self._last = time.monotonic()
 
 
@@ -57,20 +59,20 @@ def continued(path: Path, folder: Path, beginning: bytes, size: int) -> Iterator
     """A file, open for reading and writing, that appears as ``path`` when the block ends. It begins with ``beginning``
     and has ``size`` bytes.
 
-    After an exception, or if the process is killed, it stays in ``folder``. If the folder has one with the same
-    beginning and size, this is it, and its journal says what of it is whole; else it is new. One process works on it at
-    a time. A ``path`` in the folder itself is continued too, with nothing left to do. Raises OSError, naming ``path``.
+    After an exception, or if the process is killed, it stays in ``folder``, which must exist. If there is one with the
+    same beginning and size, this is it, and its journal says what of it is whole; else it is new. One that had got its
+    name, and has not been changed since, has nothing left to do. One process works on it at a time. Raises OSError,
+    naming ``path``.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    part, log = folder / f"{path.name}.part", _journal(folder, path.name)
+    part, log = folder / f"{short(path.name)}.part", _journal(folder, path.name)
     with named(path), open(log, "a+b") as lines:
         fcntl.flock(lines, fcntl.LOCK_EX)  # a job whose command was killed may take a moment to end
-        if path.parent == folder and path.exists():
-            os.replace(path, part)
-        identity = [sha256(beginning), size]
+        identity = [[], [sha256(beginning), size]]
         lines.seek(0)
         said, end = _whole_lines(lines.read())
-        is_this = said[:1] == [([], identity)] and part.is_file() and part.stat().st_size == size
+        if said and said[-1] == [[], stamp(path)]:
+            os.replace(path, part)
+        is_this = said[:1] == [identity] and _begins(part, beginning, size)
         if not is_this:
             said, end = [], 0
             _remove(part)
@@ -78,43 +80,89 @@ def continued(path: Path, folder: Path, beginning: bytes, size: int) -> Iterator
         with open(part, "r+b" if is_this else "w+b") as data:
             if not is_this:
                 _begin(data, part, beginning, size)
-                lines.write(_line([], identity))
-            journal = Journal(data, lines, {name: note for names, note in said for name in names})
+            whole = {name: note for names, note in said for name in names}
+            journal = Journal(data, lines, [] if is_this else [_line(identity)], whole)
             try:
                 yield data, journal
             finally:
                 journal.write()
+        lines.write(_line([[], stamp(part)]))
+        lines.flush()
         os.replace(part, path)
 
 
+@contextlib.contextmanager
+def aside(target: Path, unfinished: Path | None, name: str) -> Iterator[tuple[Path, Path | None]]:
+    """A folder for what becomes ``target`` in several steps: one of this name in ``unfinished``, which must exist, or a
+    temporary one beside the target. The second is that for `continued`, of the first.
+    """
+    if unfinished is None:
+        with temporary_folder(target.parent) as folder:
+            yield folder, None
+    else:
+        folder = unfinished / name
+        folder.mkdir(exist_ok=True)
+        yield folder, folder
+
+
 def is_begun(folder: Path) -> bool:
-    """Has a part of a file been finished, in a folder of `continued` or one in it?"""
-    return any(len(_whole_lines(log.read_bytes())[0]) > 1 for log in folder.rglob(_journal(folder, "*").name))
+    """Is a part of a file whole that is unfinished in a folder, or in one in it?"""
+    return any(
+        any(names for names, _ in _whole_lines(log.read_bytes())[0]) and log.with_suffix(".part").exists()
+        for log in folder.rglob(_journal(folder, "*").name)
+    )
+
+
+def stamp(path: Path) -> list[int] | None:
+    """What changes when a file is written again, though not when it is renamed; None where there is none."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return [state.st_ino, state.st_size, state.st_mtime_ns]
+
+
+def write_note(path: Path, note: Any) -> None:
+    """Write a note that JSON can hold into a file of its own."""
+    write_whole(path, _line(note))
+
+
+def read_note(path: Path) -> Any:
+    """The note in a file; None where there is none, or a damaged one."""
+    try:
+        notes, _ = _whole_lines(path.read_bytes())
+    except OSError:
+        return None
+    return notes[0] if notes else None
 
 
 def _journal(folder: Path, name: str) -> Path:
-    return folder / f"{name}.journal"
+    return folder / f"{short(name)}.journal"
 
 
-def _line(names: Sequence[str], note: Any) -> bytes:
-    return json.dumps([list(names), note]).encode() + b"\n"
+def _line(content: Any) -> bytes:
+    text = json.dumps(content)
+    return f"{sha256(text)[:DIGEST]} {text}\n".encode()
 
 
-def _whole_lines(text: bytes) -> tuple[list[tuple[list[str], Any]], int]:
-    """The names and notes of the lines that were written to their end, before any that is damaged, and where they
-    end.
-    """
-    found, end = list[tuple[list[str], Any]](), 0
+def _whole_lines(text: bytes) -> tuple[list[Any], int]:
+    """What the lines hold, and where they end."""
+    found, end = [], 0
     for line in text.splitlines(keepends=True):
-        try:
-            names, note = json.loads(line)
-        except (ValueError, TypeError, RecursionError):
+        content = line[DIGEST + 1 : -1]
+        if line != f"{sha256(content)[:DIGEST]} ".encode() + content + b"\n":
             break
-        if not line.endswith(b"\n") or not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-            break
-        found.append((names, note))
+        found.append(json.loads(content))
         end += len(line)
     return found, end
+
+
+def _begins(part: Path, beginning: bytes, size: int) -> bool:
+    """Is this a file that begins so, and no link to one?"""
+    if part.is_symlink() or not part.is_file() or part.stat().st_size != size:
+        return False
+    with open(part, "rb") as file:
+        return file.read(len(beginning)) == beginning
 
 
 def _remove(part: Path) -> None:

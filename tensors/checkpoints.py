@@ -1,9 +1,7 @@
 """Models in a folder: shards of tensors with `model.safetensors.index.json`, and `config.json` beside them.
 
-Each shard becomes a shard of the same name, by a job of its own (`shard_jobs.py`). Until all jobs have ended, a folder
-in the new one has the reports of those that have, and the unfinished shards of the others with the names of the tensors
-that are whole; so the same command goes on where it was killed. The index is written last: without it, no library takes
-the folder for a model.
+Each shard becomes a shard of the same name, by a job of its own (`shard_jobs.py`). The same command goes on where one
+was killed (`unfinished_model.py`). The index is written last: without it, no library takes the folder for a model.
 """
 
 from __future__ import annotations
@@ -17,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..host.cache import sources
-from ..host.files import UNFINISHED, claimed, replaced, sha256, write_whole
-from ..host.unfinished import is_begun
+from ..host.files import replaced, write_whole
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
 from ..spec.catalogue import known_name
 from ..spec.layouts import Layout
@@ -31,13 +28,12 @@ from .metadata import KEY, about
 from .model_config import CONFIG, HF_QUANT_CONFIG, UnknownQuantization, configured, stored_as
 from .shard_jobs import Job, Run
 from .sources import QuantizedSource
+from .unfinished_model import UnfinishedModel
 
 __all__ = ["ConvertedCheckpoint", "convert_checkpoint", "quantize_checkpoint"]
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".npz", ".h5", ".msgpack")
 """Suffixes of files with weights, which are not copied beside the shards."""
-REPORT = "report.json"
-"""The file, in the folder of a job, with the report of one that has ended."""
 Progress = Callable[[int, int], None] | None
 
 
@@ -217,40 +213,31 @@ def _made(
         for name, one in sorted(opened.contents.tensors.items())
         if name not in parts and name.endswith(".weight") and len(one.shape) > 1
     ]
-    documents = configured(opened.folder, layout, others)
-    record = target / UNFINISHED
+    documents = {name: one for name, one in configured(opened.folder, layout, others).items() if one}
     if target.suffix in READERS:
         raise ValueError(f"what {opened.folder} becomes is a folder, not {target}")
-    if target.exists() and not record.is_dir() and any(target.iterdir()):
-        raise ValueError(f"{target} is not empty: a model is written into a new folder")
-    target.mkdir(exist_ok=True)
-    with claimed(target):
-        record.mkdir(exist_ok=True)
-        stamps = _stamps(opened)
-        folders = {job.shard: record / sha256(json.dumps(job.to_dict()), *stamps)[:32] for job in jobs}
-        for other in {*record.iterdir()} - {*folders.values()}:  # of another command, which would fill the disk
-            shutil.rmtree(other, ignore_errors=True)
-        reports = {shard: folder / REPORT for shard, folder in folders.items()}
-        ended = {shard: _read(path) for shard, path in reports.items() if (target / shard).exists()}
-        done = {shard: report for shard, report in ended.items() if report is not None}
-        kept = tuple(done)
-        waiting = [replace(job, unfinished=str(folders[job.shard])) for job in jobs if job.shard not in done]
-        begun = tuple(job.shard for job in waiting if is_begun(folders[job.shard]))
-        for job, report in run(waiting):
-            write_whole(reports[job.shard], json.dumps(report))
-            for part in folders[job.shard].iterdir():
-                if part != reports[job.shard]:
-                    shutil.rmtree(part) if part.is_dir() else part.unlink()
+    if target.exists() and target.samefile(opened.folder):
+        raise ValueError(f"{opened.folder} and {target} are the same folder")
+    copied, left_out = _others(opened, target)
+    index = [INDEX] if opened.has_index else []
+    unfinished = UnfinishedModel(target, _identity(opened, jobs), [job.shard for job in jobs])
+    with unfinished.claimed([*opened.shards, *copied, *documents, *index]):
+        known = {job.shard: unfinished.report(job.shard) for job in jobs}
+        done = {shard: report for shard, report in known.items() if report is not None}
+        kept, waiting = tuple(done), [job for job in jobs if job.shard not in done]
+        begun = tuple(job.shard for job in waiting if unfinished.is_begun(job.shard))
+        for job, report in run([replace(job, unfinished=str(unfinished.folder(job.shard))) for job in waiting]):
+            unfinished.keep(job.shard, report)
             done[job.shard] = report
             if progress:
                 progress(len(done), len(jobs))
-        left_out = _copy_others(opened, target)
+        for name in copied:
+            with replaced(target / name) as file, open(opened.folder / name, "rb") as original:
+                shutil.copyfileobj(original, file)
         for name, document in documents.items():
-            if document:
-                write_whole(target / name, json.dumps(document, indent=2) + "\n")
+            write_whole(target / name, json.dumps(document, indent=2) + "\n")
         if opened.has_index:
             write_whole(target / INDEX, json.dumps(_index(target, opened), indent=2) + "\n")
-        shutil.rmtree(record)
     return ConvertedCheckpoint(
         path=target,
         layout=layout.dialect if layout else None,
@@ -261,33 +248,26 @@ def _made(
     )
 
 
-def _stamps(opened: Checkpoint) -> list[str]:
-    """What changes when a shard is written again, and with what decides a byte here."""
+def _identity(opened: Checkpoint, jobs: Sequence[Job]) -> str:
+    """A text for all that decides a byte: the jobs, the shards, which may be written again, and the code."""
     states = ((shard, (opened.folder / shard).stat()) for shard in opened.shards)
-    return [sources("models", "spec", "tensors"), *(f"{name} {one.st_size} {one.st_mtime_ns}" for name, one in states)]
+    stamps = [[name, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns] for name, one in states]
+    return json.dumps([[job.to_dict() for job in jobs], stamps, sources("models", "spec", "tensors")])
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    """The report of a job that has ended; None where there is none, or a damaged one."""
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) and {"tensors", "copied"} <= found.keys() else None
-
-
-def _copy_others(opened: Checkpoint, target: Path) -> tuple[str, ...]:
-    """Copy what is beside the weights: vocabularies, licences and the like. Gives the names of what is not copied."""
-    made, left_out = {INDEX, CONFIG, HF_QUANT_CONFIG, *opened.shards}, []
+def _others(opened: Checkpoint, target: Path) -> tuple[list[str], tuple[str, ...]]:
+    """The names of what is beside the weights and is copied: vocabularies, licences and the like; and of what is
+    not.
+    """
+    made, copied, left_out = {INDEX, CONFIG, HF_QUANT_CONFIG, *opened.shards}, [], []
     for path in sorted(opened.folder.iterdir()):
         if path.name in made or (path.is_dir() and path.resolve() == target.resolve()):
             continue
-        if not path.is_file() or path.suffix in WEIGHTS:
+        if path.is_file() and path.suffix not in WEIGHTS:
+            copied.append(path.name)
+        else:
             left_out.append(path.name + "/" * path.is_dir())
-            continue
-        with replaced(target / path.name) as file, open(path, "rb") as original:
-            shutil.copyfileobj(original, file)
-    return tuple(left_out)
+    return copied, tuple(left_out)
 
 
 def _index(target: Path, opened: Checkpoint) -> dict[str, object]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..host.files import named, temporary_folder
+from ..host.files import named
+from ..host.unfinished import aside
 from ..models.layout_parts import Box
 from ..models.parallel import checked_jobs, in_order
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
@@ -68,8 +68,7 @@ def quantize_layout(
     layout = known_name("layout", layout, LAYOUTS)
     if isinstance(format, Encode | TwoLevelEncode):
         layout_named(layout, format.block)  # before the work is done
-    of_codes = None if unfinished is None else unfinished / "codes"
-    with named(target), temporary_folder(target.parent) if of_codes is None else nullcontext(of_codes) as folder:
+    with named(target), aside(target, unfinished, "codes") as (folder, of_codes):
         made = folder / "codes.safetensors"
         report = quantize_file(source, made, format, profile, unfinished=of_codes, **options)
         opened = QuantizedSource(made, None, None, (), ())

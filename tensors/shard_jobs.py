@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -16,7 +17,8 @@ from typing import Any
 
 from ..host import cluster, processes
 from ..host.errors import ToolError
-from ..host.files import replaced
+from ..host.files import named
+from ..host.unfinished import aside
 from ..spec import Encode, TwoLevelEncode
 from ..spec.names import block_format
 from .conversions import Dequantized, Repacked
@@ -104,6 +106,9 @@ def answered(said: str) -> str:
     try:
         return json.dumps(VERBS[job.verb](job, Path(job.source) / job.shard, Path(job.target) / job.shard))
     except (ValueError, TypeError, OSError, MemoryError) as error:
+        if job.folder and isinstance(error, ValueError | TypeError):  # the same command would be refused again
+            for part in job.folder.glob("*"):
+                shutil.rmtree(part) if part.is_dir() else part.unlink()
         said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
         return json.dumps({"error": " ".join(said.split()) or type(error).__name__})
 
@@ -163,8 +168,9 @@ def _repack(job: Job, source: Path, target: Path) -> dict[str, Any]:
 
 
 def _copy(job: Job, source: Path, target: Path) -> dict[str, Any]:
-    with replaced(target) as file, open(source, "rb") as original:
-        shutil.copyfileobj(original, file)
+    with named(target), aside(target, job.folder, "copied") as (folder, _):
+        shutil.copyfile(source, folder / "whole")
+        os.replace(folder / "whole", target)
     return {"path": str(target), "tensors": {}, "copied": ["all"]}
 
 

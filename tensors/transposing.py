@@ -8,7 +8,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..host.files import named, temporary_folder
+from ..host.files import named
+from ..host.unfinished import aside
 from ..models.layout_parts import boxes
 from .containers import read, written
 from .conversions import PART, put, swapped
@@ -39,9 +40,7 @@ def transposed(
         name: (one.dtype, swapped(one.shape) if name in chosen else one.shape, one.data.nbytes)
         for name, one in contents.tensors.items()
     }
-    swapping = None if unfinished is None else unfinished / "transposed"
-    aside = temporary_folder(target.parent) if swapping is None else contextlib.nullcontext(swapping)
-    with named(target), aside as folder:
+    with named(target), aside(target, unfinished, "transposed") as (folder, swapping):
         made = folder / source.name
         with written(made, header, contents.metadata, swapping) as write:
             copy({name: one for name, one in contents.tensors.items() if name not in chosen}, write)

@@ -29,6 +29,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
+    (tmp_path / "unfinished").mkdir()
     return tmp_path / "unfinished"
 
 
@@ -58,18 +59,18 @@ def test_it_goes_on(path, folder):
     begun(path, folder)
     assert not path.exists() and is_begun(folder)
     assert finished(path, folder) == ({"first": {"count": 3}}, b"headabcend")
-    assert finished(path, folder) == ({}, b"headnewend")  # a finished one is made anew
 
 
-def test_in_its_own_folder(folder):
-    """What is whole already is not made again."""
-    path = folder / "inner"
+def test_what_has_its_name_is_not_made_again(path, folder):
+    """Unless it has been changed since."""
     begun(path, folder)
     finished(path, folder)
     with continued(path, folder, BEGINNING, SIZE) as (_, journal):
         assert journal.whole == {"first": {"count": 3}}
         assert not path.exists()
     assert path.read_bytes() == b"headabcend"
+    path.write_bytes(b"head------")
+    assert finished(path, folder) == ({}, b"headnewend")
 
 
 def test_nothing_is_begun(path, folder):
@@ -123,6 +124,41 @@ def test_data_reach_the_disk_before_the_line(path, folder, monkeypatch):
         journal.finish(["first"])
     assert error.value.filename == str(path)
     assert not is_begun(folder)
+
+
+def test_an_error_of_the_disk_is_told_once(path, folder, monkeypatch):
+    """As Linux does: the data are lost, and the next wait for them succeeds."""
+    errors = [OSError(errno.EIO, os.strerror(errno.EIO))]
+
+    def fails(_):
+        if errors:
+            raise errors.pop()
+
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(OSError), continued(path, folder, BEGINNING, SIZE) as (_, journal):
+        journal.finish(["first"])
+    assert not errors and not is_begun(folder)
+
+
+def test_another_beginning_or_a_link(path, folder, tmp_path):
+    """A part that is damaged where the header is, and one that is not ours."""
+    begun(path, folder)
+    part = folder / "file.part"
+    part.write_bytes(b"\0" + part.read_bytes()[1:])
+    assert finished(path, folder) == ({}, b"headnewend")
+    path.unlink()
+    begun(path, folder)
+    part.rename(tmp_path / "other")
+    part.symlink_to(tmp_path / "other")
+    before = (tmp_path / "other").read_bytes()
+    assert finished(path, folder) == ({}, b"headnewend")
+    assert (tmp_path / "other").read_bytes() == before and not path.is_symlink()
+
+
+def test_a_long_name(tmp_path, folder):
+    path = tmp_path / ("x" * 255)
+    begun(path, folder)
+    assert finished(path, folder) == ({"first": {"count": 3}}, b"headabcend")
 
 
 def test_a_wait_for_the_disk_is_shared(path, folder, monkeypatch):

@@ -237,7 +237,7 @@ def test_a_full_disk_has_the_name_of_the_shard(model, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(shutil, "copyfileobj", full)
+    monkeypatch.setattr(shutil, "copyfile", full)
     (tmp_path / "q").mkdir()
     shard = "model-00001-of-00002.safetensors"
     job = shard_jobs.Job(source=str(model), target=str(tmp_path / "q"), shard=shard, verb="copy", options={})

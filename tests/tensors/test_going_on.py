@@ -3,10 +3,14 @@ within a shard tensor by tensor.
 """
 
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +18,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from mxcast.host import unfinished
-from mxcast.host.files import UNFINISHED
+from mxcast.host.files import UNFINISHED, Waiting
 from mxcast.host.unfinished import Journal
 from mxcast.spec import encoding
 from mxcast.tensors import shard_jobs
@@ -22,6 +26,7 @@ from mxcast.tensors.checkpoints import convert_checkpoint, quantize_checkpoint
 from mxcast.tensors.containers import read
 from mxcast.tensors.files import quantize_file
 from mxcast.tensors.repacking import quantize_layout
+from mxcast.tensors.unfinished_model import UnfinishedModel
 
 INDEX = "model.safetensors.index.json"
 
@@ -218,3 +223,188 @@ def test_kill_9(tmp_path, passes):
     assert "an earlier command and this one" in text
     passes("quantize", model, once, *options)
     assert content(out) == content(once)
+
+
+def quantize(model, target, numerics="e4m3", run=here):
+    return quantize_checkpoint(model, target, encoding(numerics), run=run)
+
+
+def killed(model, target, finishes, count, numerics="e4m3"):
+    """Kill the command that quantizes after so many tensors."""
+    finishes.clear()
+    finishes.most = count
+    with pytest.raises(Killed):
+        quantize(model, target, numerics)
+    finishes.clear()
+    finishes.most = None
+
+
+@pytest.fixture
+def model(tmp_path):
+    return of_numbers(tmp_path / "model")
+
+
+@pytest.fixture
+def once(model, tmp_path):
+    """The files of a command that was not killed."""
+    quantize(model, tmp_path / "once")
+    return content(tmp_path / "once")
+
+
+def test_a_shard_of_the_same_size_and_time(model, tmp_path, finishes):
+    """Written again, and given the time that it had."""
+    killed(model, tmp_path / "out", finishes, 2)
+    shard = model / "codes.safetensors"
+    times = shard.stat()
+    shard.write_bytes(shard.read_bytes()[:-8] + bytes(8))
+    os.utime(shard, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert not quantize(model, tmp_path / "out").continued
+    quantize(model, tmp_path / "once")
+    assert content(tmp_path / "out") == content(tmp_path / "once")
+
+
+def test_a_finished_shard_that_was_changed(model, once, tmp_path, finishes):
+    """Or that is not whole is made again."""
+    for change in (lambda data: data[:-1] + b"\x55", lambda data: data[:-1]):
+        killed(model, tmp_path / "out", finishes, 5)  # the first has four
+        shard = tmp_path / "out" / "codes.safetensors"
+        shard.write_bytes(change(shard.read_bytes()))
+        report = quantize(model, tmp_path / "out")
+        assert not report.kept and content(tmp_path / "out") == once
+        shutil.rmtree(tmp_path / "out")
+
+
+def test_a_report_that_was_not_written(model, once, tmp_path, finishes, monkeypatch):
+    """The shard is there, and no tensor of it is made again."""
+
+    def kill(*_):
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(UnfinishedModel, "keep", kill)
+        with pytest.raises(Killed):
+            quantize(model, tmp_path / "out")
+    count = len(finishes)
+    quantize(model, tmp_path / "out")
+    assert content(tmp_path / "out") == once
+    assert count and len(finishes) == len({*finishes})
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"\xff", b"5\n"])
+def test_a_damaged_report(text, model, once, tmp_path, finishes):
+    killed(model, tmp_path / "out", finishes, 5)
+    (report,) = (tmp_path / "out" / UNFINISHED).glob("*/*/report.json")
+    report.write_bytes(text)
+    assert not quantize(model, tmp_path / "out").kept
+    assert content(tmp_path / "out") == once
+
+
+def test_a_job_that_nobody_waits_for(model, tmp_path):
+    """The command was killed, and another one has taken its place: the folder of the job is gone."""
+    jobs = []
+    with pytest.raises(Killed):
+        quantize_checkpoint(
+            model,
+            tmp_path / "out",
+            encoding("e4m3"),
+            include=["l.*"],
+            run=lambda given: jobs.extend(given) or stopped(),
+        )
+    quantize(model, tmp_path / "out", "e5m2")
+    before = content(tmp_path / "out")
+    assert {job.verb for job in jobs} == {"quantize", "copy"}
+    for job in jobs:
+        assert "No such file" in json.loads(shard_jobs.answered(json.dumps(job.to_dict())))["error"]
+    assert content(tmp_path / "out") == before
+
+
+def stopped():
+    raise Killed
+    yield
+
+
+def test_another_model_into_the_same_folder(model, tmp_path, finishes):
+    """What the first has made of its own goes, and what was there before it stays."""
+    other = save_model(tmp_path / "other", shutil.copy)
+    (model / "codes.safetensors").rename(model / "first.safetensors")
+    index = json.loads((model / INDEX).read_text())
+    index["weight_map"] = {n: s.replace("codes", "first") for n, s in index["weight_map"].items()}
+    (model / INDEX).write_text(json.dumps(index))
+    killed(model, tmp_path / "out", finishes, 5)
+    assert (tmp_path / "out" / "first.safetensors").exists()
+    quantize(other, tmp_path / "out")
+    quantize(other, tmp_path / "once")
+    assert content(tmp_path / "out") == content(tmp_path / "once")
+
+
+def test_a_command_that_waited(model, tmp_path):
+    """For another one, which has ended: its model is not overwritten."""
+
+    begun = threading.Event()
+
+    def slowly(jobs):
+        begun.set()
+        time.sleep(0.5)
+        yield from here(jobs)
+
+    with ThreadPoolExecutor(1) as pool, pytest.warns(Waiting):
+        first = pool.submit(quantize, model, tmp_path / "out", "e4m3", slowly)
+        begun.wait()
+        with pytest.raises(ValueError, match="is not empty"):
+            quantize(model, tmp_path / "out", "e5m2")
+        first.result()
+    quantize(model, tmp_path / "once")
+    assert content(tmp_path / "out") == content(tmp_path / "once")
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_what_is_refused_leaves_nothing(is_there, model, tmp_path, fails):
+    out = tmp_path / "out"
+    if is_there:
+        out.mkdir()
+    fails(2, "quantize", model, out, "-f", "nvfp4", "--layout", "ggml")
+    assert [*out.iterdir()] == [] if is_there else not out.exists()
+
+
+def test_links_and_the_model_itself(model, tmp_path):
+    out, other = tmp_path / "out", tmp_path / "other"
+    for folder in (out, other, other / "mine"):
+        folder.mkdir()
+    (out / UNFINISHED).symlink_to(other)
+    with pytest.raises(ValueError, match="is not empty"):
+        quantize(model, out)
+    assert (other / "mine").is_dir()
+    (model / UNFINISHED).mkdir()
+    before = content_of_files(model)
+    with pytest.raises(ValueError, match="are the same folder"):
+        quantize(model, model)
+    assert content_of_files(model) == before
+
+
+def content_of_files(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_long_names_of_shards(model, tmp_path):
+    """As long as a file system takes them."""
+    name = f"{'x' * 243}.safetensors"
+    for path in (model / "codes.safetensors", model / INDEX):
+        if path.name == INDEX:
+            path.write_text(path.read_text().replace("codes.safetensors", name))
+        else:
+            path.rename(model / name)
+    assert name in quantize(model, tmp_path / "out").shards
+
+
+def test_two_clients_of_one_scheduler(model, tmp_path):
+    """With shards of the same names: each gets its own."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+        run = shard_jobs.on_cluster(local.scheduler_address)
+        with ThreadPoolExecutor(2) as pool:
+            both = [pool.submit(quantize, model, tmp_path / name, name, run) for name in ("e4m3", "e5m2")]
+            for one in both:
+                one.result()
+    for name in ("e4m3", "e5m2"):
+        quantize(model, tmp_path / f"{name}-once", name)
+        assert content(tmp_path / name) == content(tmp_path / f"{name}-once")

@@ -1,0 +1,92 @@
+"""What a folder has of a new model until that is whole: what the same command goes on with, and another one removes."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..host.files import UNFINISHED, claimed, sha256
+from ..host.unfinished import is_begun, read_note, stamp, write_note
+
+__all__ = ["UnfinishedModel"]
+
+FILES, REPORT = "files.json", "report.json"
+"""The names of what the command makes; and what became of a shard, beside what tells this shard from others."""
+
+
+class UnfinishedModel:
+    """A new model in the folder ``target``, and in it a folder for the command that ``identity`` stands for, with one
+    for each shard: its report, or what of it is whole.
+    """
+
+    def __init__(self, target: Path, identity: str, shards: Sequence[str]) -> None:
+        self.target, self._record = target, target / UNFINISHED
+        self._command = self._record / sha256(identity)[:32]
+        self._folders = {shard: self._command / str(number) for number, shard in enumerate(shards)}
+
+    @contextlib.contextmanager
+    def claimed(self, files: Sequence[str]) -> Iterator[None]:
+        """A block in which this command alone works in the folder, and makes these files; it ends with the whole model.
+        Where there is nothing to go on with after an exception, nothing is left. Raises ValueError where something else
+        is in the folder.
+        """
+        is_new = not self.target.exists()
+        self._check()
+        self.target.mkdir(exist_ok=True)
+        with claimed(self.target):
+            self._check()  # another command may have ended meanwhile
+            try:
+                self._begin(files)
+                yield
+            except BaseException:
+                self._end_without_parts(is_new)
+                raise
+            shutil.rmtree(self._record)
+
+    def _check(self) -> None:
+        is_unfinished = self._record.is_dir() and not self._record.is_symlink()
+        if self.target.exists() and not is_unfinished and any(self.target.iterdir()):
+            raise ValueError(f"{self.target} is not empty: a model is written into a new folder")
+
+    def _begin(self, files: Sequence[str]) -> None:
+        self._record.mkdir(exist_ok=True)
+        for other in {*self._record.iterdir()} - {self._command}:  # of another command
+            for name in read_note(other / FILES) or ():
+                (self.target / name).unlink(missing_ok=True)
+            shutil.rmtree(other) if other.is_dir() and not other.is_symlink() else other.unlink()
+        self._command.mkdir(exist_ok=True)
+        write_note(self._command / FILES, list(files))
+        for folder in self._folders.values():
+            folder.mkdir(exist_ok=True)
+
+    def _end_without_parts(self, is_new: bool) -> None:
+        parts = (path for path in self._command.rglob("*") if path.is_file() and path.name != FILES)
+        if not any(parts):
+            shutil.rmtree(self._record, ignore_errors=True)
+            if is_new:
+                with contextlib.suppress(OSError):  # other files have come
+                    self.target.rmdir()
+
+    def folder(self, shard: str) -> Path:
+        """That of what is unfinished of a shard."""
+        return self._folders[shard]
+
+    def is_begun(self, shard: str) -> bool:
+        """Is a tensor of an unfinished shard whole?"""
+        return is_begun(self._folders[shard])
+
+    def report(self, shard: str) -> dict[str, Any] | None:
+        """What became of a shard; None where it is not there, or has been changed since."""
+        note = read_note(self._folders[shard] / REPORT)
+        return note["report"] if note and note["made"] == stamp(self.target / shard) else None
+
+    def keep(self, shard: str, report: Mapping[str, Any]) -> None:
+        """Keep what became of a shard, which is whole, and nothing else of it."""
+        folder = self._folders[shard]
+        write_note(folder / REPORT, {"made": stamp(self.target / shard), "report": report})
+        for path in folder.iterdir():
+            if path.name != REPORT:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
