@@ -20,6 +20,7 @@ __all__ = [
     "code_values",
     "require_range",
     "require_whole",
+    "shortened",
 ]
 
 
@@ -112,6 +113,11 @@ def as_blocks(x: np.ndarray, axis: int, size: int) -> np.ndarray:
     if x.shape[-1] % size:
         x = np.concatenate([x, np.zeros((*x.shape[:-1], -x.shape[-1] % size), x.dtype)], axis=-1)
     return np.ascontiguousarray(x).reshape(-1, size)
+
+
+def shortened(x: np.ndarray, axis: int, length: int | None) -> np.ndarray:
+    """The first of an axis, up to ``length``; all of it where that is None."""
+    return np.moveaxis(np.moveaxis(x, axis, -1)[..., :length], -1, axis)
 
 
 def code_dtype(format: NumberFormat) -> np.dtype:

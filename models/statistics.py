@@ -11,7 +11,7 @@ import numpy as np
 from ..spec import E8M0, FP32, Encode, NumberFormat
 from ..spec.catalogue import excerpt
 from .amax import block_amax
-from .block_array import Quantized, as_blocks, check_codes, code_values
+from .block_array import Quantized, as_blocks, check_codes, code_values, shortened
 from .block_layout import BlockLayout
 from .element import largest_value
 from .scale import broadcast, scale_reciprocals
@@ -24,6 +24,11 @@ VANISHING = np.float32(2.0**-40)
 """A block's largest magnitude, in units of its scale, is above this if the scale belongs to the block."""
 TOP = np.uint32(0x7F000000)
 """Pattern of 2**127. Numbers from here on may be rounded to 2**128, which float32 does not have."""
+
+PAIRS = 1 << 14
+"""Numbers and what they became, at a time: for arrays of double precision that are as large the system would be asked
+for new memory.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,26 +191,43 @@ def _pairs(element: NumberFormat) -> np.ndarray:
 def _two_levels(numbers: np.ndarray, q: Quantized) -> Statistics:
     """Statistics of blocks under a scale of the tensor, in double precision."""
     given = np.ascontiguousarray(numbers)
-    with np.errstate(invalid="ignore"):  # signalling NaN
-        x = widen(given, np.empty(given.shape, np.uint32)).view(np.float32).astype(np.float64)
-    y, is_finite = q.dequantize().astype(np.float64), np.isfinite(x)
-    magnitudes, completed = np.where(is_finite, np.abs(x), 0), [(0, 0)] * x.ndim
-    completed[q.axis] = (0, q.codes.shape[q.axis] - x.shape[q.axis])
-    amax = BlockLayout(q.codes.shape, q.block.shape, q.axis, False).blocks(np.pad(magnitudes, completed)).max(axis=1)
-    element = q.block.element
-    is_largest = np.abs(code_values(element)[q.codes]) == float(element.max_value)
-    is_largest = np.take(is_largest, range(x.shape[q.axis]), axis=q.axis)
-    good = is_finite & np.isfinite(y)
+    bits = widen(given, np.empty(given.shape, np.uint32))
+    x, y = bits.view(np.float32).reshape(-1), np.ascontiguousarray(q.dequantize()).reshape(-1)
+    codes = np.ascontiguousarray(shortened(q.codes, q.axis, given.shape[q.axis])).reshape(-1)
+    is_largest = np.abs(code_values(q.block.element)) == np.float32(q.block.element.max_value)
+    total = Statistics(elements=x.size)
+    for start in range(0, x.size, PAIRS):
+        part = slice(start, start + PAIRS)
+        total += _of_pairs(x[part], y[part], is_largest[codes[part]])
+    magnitudes = np.bitwise_and(bits, MAGNITUDE)
+    magnitudes[magnitudes >= FP32.inf_field] = 0
+    completed = [(0, whole - used) for whole, used in zip(q.codes.shape, given.shape)]
+    if any(more for _, more in completed):
+        magnitudes = np.pad(magnitudes, completed)
+    blocks = BlockLayout(q.codes.shape, q.block.shape, q.axis, False).blocks(magnitudes)
+    amax = block_amax(blocks.reshape(-1), blocks.shape[1]).view(np.float32)
+    smallest, largest = float(amax.min(initial=np.inf)), float(amax.max(initial=0))
+    return total + Statistics(blocks=amax.size, amax_min=smallest, amax_max=largest)
+
+
+def _of_pairs(x: np.ndarray, y: np.ndarray, is_largest: np.ndarray) -> Statistics:
+    """Statistics of numbers and what they became, without those of blocks."""
+    with np.errstate(invalid="ignore"):  # signalling NaN; Inf - Inf
+        wide = x.astype(np.float64)
+        error = wide - y
+        signal, noise = float(np.square(wide).sum()), float(np.square(error).sum())
+        nan = 0
+        if not np.isfinite(signal) or not np.isfinite(noise):
+            nan = int(np.count_nonzero(np.isnan(y)))
+            good = np.isfinite(x) & np.isfinite(y)
+            x, y, is_largest, wide, error = (array[good] for array in (x, y, is_largest, wide, error))
+            signal, noise = float(np.square(wide).sum()), float(np.square(error).sum())
     return Statistics(
-        elements=x.size,
-        blocks=amax.size,
-        saturated=int(np.count_nonzero(good & is_largest & (magnitudes > np.abs(y)))),
-        flushed=int(np.count_nonzero(good & (x != 0) & (y == 0))),
-        nan=int(np.count_nonzero(np.isnan(y))),
-        amax_min=float(amax.min(initial=np.inf)),
-        amax_max=float(amax.max(initial=0)),
-        signal=float(np.sum(x[good] ** 2)),
-        noise=float(np.sum((x[good] - y[good]) ** 2)),
+        saturated=int(np.count_nonzero(is_largest & (np.abs(x) > np.abs(y)))),
+        flushed=int(np.count_nonzero((x != 0) & (y == 0))),
+        nan=nan,
+        signal=signal,
+        noise=noise,
     )
 
 

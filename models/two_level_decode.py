@@ -21,7 +21,7 @@ from ..spec import (
     two_level_decoding,
 )
 from ..spec.catalogue import excerpt
-from .block_array import BlockArray, Quantized, check_codes, code_values
+from .block_array import BlockArray, Quantized, check_codes, code_values, shortened
 from .block_layout import BlockLayout
 from .parallel import checked_jobs, in_order
 from .source import DTYPES, require_subnormals
@@ -99,8 +99,7 @@ def two_level_decoded(q: BlockArray, rules: TwoLevelDecode, decode: Callable[...
     codes = layout.blocks(q.codes)
     y = np.empty(codes.shape, DTYPES[rules.destination.name])
     decode(scales, codes, rules, g, y)
-    numbers = layout.codes(y)
-    return numbers if q.length is None else np.take(numbers, range(q.length), axis=q.axis)
+    return np.ascontiguousarray(shortened(layout.codes(y), q.axis, q.length))
 
 
 def _tensor_scale(q: BlockArray, layout: BlockLayout) -> np.ndarray:
