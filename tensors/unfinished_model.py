@@ -55,7 +55,7 @@ class UnfinishedModel:
         self._record.mkdir(exist_ok=True)
         for other in {*self._record.iterdir()} - {self._command}:  # of another command
             for name in read_note(other / FILES) or ():
-                (self.target / name).unlink(missing_ok=True)
+                (self.target / Path(name).name).unlink(missing_ok=True)
             shutil.rmtree(other) if other.is_dir() and not other.is_symlink() else other.unlink()
         self._command.mkdir(exist_ok=True)
         write_note(self._command / FILES, list(files))

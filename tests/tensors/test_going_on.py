@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 
 from mxcast.host import unfinished
 from mxcast.host.files import UNFINISHED, Waiting
-from mxcast.host.unfinished import Journal
+from mxcast.host.unfinished import Journal, write_note
 from mxcast.spec import encoding
 from mxcast.tensors import shard_jobs
 from mxcast.tensors.checkpoints import convert_checkpoint, quantize_checkpoint
@@ -335,6 +335,16 @@ def test_another_model_into_the_same_folder(model, tmp_path, finishes):
     quantize(other, tmp_path / "out")
     quantize(other, tmp_path / "once")
     assert content(tmp_path / "out") == content(tmp_path / "once")
+
+
+def test_names_that_lead_elsewhere(model, tmp_path):
+    """In what an unfinished model says of itself, which anybody may have written."""
+    (tmp_path / "mine").write_text("mine")
+    other = tmp_path / "out" / UNFINISHED / "other"
+    other.mkdir(parents=True)
+    write_note(other / "files.json", ["../mine", str(tmp_path / "mine")])
+    quantize(model, tmp_path / "out")
+    assert (tmp_path / "mine").read_text() == "mine" and not (tmp_path / "out" / UNFINISHED).exists()
 
 
 def test_a_command_that_waited(model, tmp_path):
