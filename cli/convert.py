@@ -375,17 +375,16 @@ def _converted_folder(source: Path, target: Path, layout: str | None, run: Run, 
 
 def _told_of_shards(report: ConvertedCheckpoint, output: Output) -> None:
     """Say what was written of each shard."""
+    by = dict.fromkeys(report.continued, "an earlier command and this one") | dict.fromkeys(
+        report.kept, "an earlier command"
+    )
     output.table(
         [
             {
                 "shard": one_line(name),
                 "tensors": len(shard["tensors"]),
                 "copied": len(shard["copied"]),
-                "by": "an earlier command"
-                if name in report.kept
-                else "an earlier command and this one"
-                if name in report.continued
-                else "this one",
+                "by": by.get(name, "this one"),
             }
             for name, shard in report.shards.items()
         ]

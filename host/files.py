@@ -38,6 +38,7 @@ __all__ = [
     "parsed_json",
     "read_toml",
     "regular",
+    "remove",
     "replaced",
     "sha256",
     "short",
@@ -163,6 +164,14 @@ def begin(file: BinaryIO, beginning: bytes, size: int) -> None:
         os.posix_fallocate(file.fileno(), 0, size)
     else:
         file.truncate(size)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder with all that is in it, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:

@@ -12,13 +12,12 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .files import begin, named, sha256, short, temporary_folder, write_whole
+from .files import begin, named, remove, sha256, short, temporary_folder, write_whole
 
 __all__ = ["Journal", "aside", "continued", "is_begun", "read_note", "stamp", "write_note"]
 
@@ -75,7 +74,7 @@ def continued(path: Path, folder: Path, beginning: bytes, size: int) -> Iterator
         is_this = said[:1] == [identity] and _begins(part, beginning, size)
         if not is_this:
             said, end = [], 0
-            _remove(part)
+            remove(part)
         lines.truncate(end)
         with open(part, "r+b" if is_this else "w+b") as data:
             if not is_this:
@@ -163,13 +162,6 @@ def _begins(part: Path, beginning: bytes, size: int) -> bool:
         return False
     with open(part, "rb") as file:
         return file.read(len(beginning)) == beginning
-
-
-def _remove(part: Path) -> None:
-    if part.is_dir() and not part.is_symlink():
-        shutil.rmtree(part)
-    else:
-        part.unlink(missing_ok=True)
 
 
 def _begin(data: BinaryIO, part: Path, beginning: bytes, size: int) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..host import cluster, processes
 from ..host.errors import ToolError
-from ..host.files import named
+from ..host.files import named, remove
 from ..host.unfinished import aside
 from ..spec import Encode, TwoLevelEncode
 from ..spec.names import block_format
@@ -108,7 +108,7 @@ def answered(said: str) -> str:
     except (ValueError, TypeError, OSError, MemoryError) as error:
         if job.folder and isinstance(error, ValueError | TypeError):  # the same command would be refused again
             for part in job.folder.glob("*"):
-                shutil.rmtree(part) if part.is_dir() else part.unlink()
+                remove(part)
         said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
         return json.dumps({"error": " ".join(said.split()) or type(error).__name__})
 
@@ -125,7 +125,7 @@ def _quantize(job: Job, source: Path, target: Path) -> dict[str, Any]:
     numerics = kind.from_dict(rules)
     options["unfinished"] = job.folder
     if options.pop("is_transposed"):
-        with transposed(source, target, options["include"], (), options["unfinished"]) as made:
+        with transposed(source, target, options["include"], (), job.folder) as made:
             return _quantized(made, target, numerics, profile, layout, options)
     return _quantized(source, target, numerics, profile, layout, options)
 

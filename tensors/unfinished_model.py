@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..host.files import UNFINISHED, claimed, sha256
+from ..host.files import UNFINISHED, claimed, remove, sha256
 from ..host.unfinished import is_begun, read_note, stamp, write_note
 
 __all__ = ["UnfinishedModel"]
@@ -56,7 +56,7 @@ class UnfinishedModel:
         for other in {*self._record.iterdir()} - {self._command}:  # of another command
             for name in read_note(other / FILES) or ():
                 (self.target / Path(name).name).unlink(missing_ok=True)
-            shutil.rmtree(other) if other.is_dir() and not other.is_symlink() else other.unlink()
+            remove(other)
         self._command.mkdir(exist_ok=True)
         write_note(self._command / FILES, list(files))
         for folder in self._folders.values():
@@ -89,4 +89,4 @@ class UnfinishedModel:
         write_note(folder / REPORT, {"made": stamp(self.target / shard), "report": report})
         for path in folder.iterdir():
             if path.name != REPORT:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                remove(path)
