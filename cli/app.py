@@ -99,7 +99,7 @@ def _command(
 
 @lru_cache(maxsize=1)
 def _built() -> Any:
-    """The command as typer makes it of the functions, which takes it a while."""
+    """The command that typer builds from the functions. Building it takes longer than many commands."""
     return typer.main.get_command(app)
 
 

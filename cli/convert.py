@@ -375,7 +375,7 @@ def _converted_folder(source: Path, target: Path, layout: str | None, run: Run, 
 
 def _told_of_shards(report: ConvertedCheckpoint, output: Output) -> None:
     """Say what was written of each shard."""
-    by = dict.fromkeys(report.continued, "an earlier command and this one") | dict.fromkeys(
+    by = dict.fromkeys(report.resumed, "an earlier command and this one") | dict.fromkeys(
         report.kept, "an earlier command"
     )
     output.table(

@@ -181,7 +181,9 @@ def ranked(
         return (*usual(candidate), candidate.blocks)
 
     def least(count: int, key: Callable[[Candidate], tuple[int, ...]]) -> list[Candidate]:
-        """Those with the smallest keys, and of equal ones the nearest on all. The others need no hard blocks."""
+        """The candidates with the smallest keys. Hard blocks decide between equal keys only, so others are not tried
+        on them.
+        """
         most = sorted(map(key, few))[min(count, len(few)) - 1]
         within = [of_all(candidate) for candidate in few if key(candidate) <= most]
         return sorted(within, key=lambda candidate: (*key(candidate), candidate.blocks))[:count]

@@ -40,7 +40,7 @@ def on_cluster(
             raise ToolError(
                 f"the scheduler at {address} has no workers: start one with 'dask worker {address}'"
             ) from None
-        # other clients of the scheduler would get the results of ours under the same keys
+        # the scheduler gives every client that asks for a key the same result
         asked = {f"mxcast-{name}-{secrets.token_hex(8)}": name for name in items}
         futures = [client.submit(work, *items[name], key=key, pure=False) for key, name in asked.items()]
         for future in as_completed(futures):

@@ -52,7 +52,7 @@ PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
 PART = "mxcast-part"
 """How the names of temporary files and folders end."""
 UNFINISHED = ".mxcast-unfinished"
-"""The folder, in one that is being made, with what the same command goes on with."""
+"""Name of the folder, in an unfinished result, from which the same command resumes."""
 
 
 def regular(path: Path | str) -> Path:
@@ -139,7 +139,7 @@ def named(path: Path | str) -> Iterator[None]:
 
 
 def short(name: str) -> str:
-    """The name of a file, or another for a long one, so that more can be added to it."""
+    """The name of a file, or a digest in place of a long name, so that a suffix fits behind it."""
     return name if len(os.fsencode(name)) <= 200 else sha256(name)[:32]
 
 

@@ -1,9 +1,9 @@
-"""Large files that a command goes on with where an earlier one was killed.
+"""Large files whose writing can be resumed after the command was killed.
 
-Until such a file is whole it is in a folder of its own beside what the command makes, with a journal: what the file
-shall be, and then a line for each part of it that is whole. A line is written after the data that it speaks of have
-reached the disk, so that it holds after a crash of the machine too. Each has a digest: one that was not written to its
-end, or is damaged, is none, nor are those after it.
+Until such a file is complete it stays in a folder of its own, beside what the command makes, with a journal. The first
+line of the journal says which file it is; each further line names parts of it that are complete. A line is written
+after its data have reached the disk, so that it is true after a crash of the machine too. Every line has a digest. A
+line that is torn or damaged ends the journal: it and the lines after it are ignored.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from typing import Any, BinaryIO
 
 from .files import begin, named, remove, sha256, short, temporary_folder, write_whole
 
-__all__ = ["Journal", "aside", "continued", "is_begun", "read_note", "stamp", "write_note"]
+__all__ = ["Journal", "is_begun", "read_note", "resumable", "stamp", "work_folder", "write_note"]
 
 EVERY = 1.0
-"""Seconds from one wait for the disk to the next. What is made in less time is sooner made again."""
+"""Seconds between two waits for the disk. To redo what was made in less time is cheaper than to wait for the disk."""
 DIGEST = 16
 """Characters of the digest of a line."""
 
 
 class Journal:
-    """The parts of a file that are whole, by name, each with what the command noted of it."""
+    """The complete parts of a file by name, each with a note of the command."""
 
     def __init__(self, data: BinaryIO, lines: BinaryIO, waiting: list[bytes], whole: dict[str, Any]) -> None:
         self.whole = whole
-        """Of an earlier command."""
+        """The parts that an earlier command completed, with their notes."""
         self._data, self._lines, self._waiting = data, lines, waiting
         self._last = time.monotonic()
 
     def finish(self, parts: Sequence[str], note: Any = None) -> None:
-        """Say that the data of some parts have been written, with a note that JSON can hold."""
+        """Record that some parts are complete, with a note that JSON can hold."""
         self._waiting.append(_line([list(parts), note]))
         if time.monotonic() - self._last >= EVERY:
             self.write()
 
     def write(self) -> None:
-        """Write the lines that wait, after the data; after an error none of them."""
+        """Flush the data to the disk, then write the lines that wait for them. After an error they are dropped."""
         waiting, self._waiting = self._waiting, []
         if waiting:
             self._data.flush()
@@ -54,14 +54,14 @@ class Journal:
 
 
 @contextlib.contextmanager
-def continued(path: Path, folder: Path, beginning: bytes, size: int) -> Iterator[tuple[BinaryIO, Journal]]:
-    """A file, open for reading and writing, that appears as ``path`` when the block ends. It begins with ``beginning``
-    and has ``size`` bytes.
+def resumable(path: Path, folder: Path, beginning: bytes, size: int) -> Iterator[tuple[BinaryIO, Journal]]:
+    """A file, open for reading and writing, that begins with ``beginning``, has ``size`` bytes, and is renamed to
+    ``path`` when the block ends.
 
-    After an exception, or if the process is killed, it stays in ``folder``, which must exist. If there is one with the
-    same beginning and size, this is it, and its journal says what of it is whole; else it is new. One that had got its
-    name, and has not been changed since, has nothing left to do. One process works on it at a time. Raises OSError,
-    naming ``path``.
+    After an exception or SIGKILL it stays in ``folder``, which must exist. The next call with the same beginning and
+    size resumes it, and its journal names the complete parts; any other call begins a new file. A file that was renamed
+    to ``path`` already, and has not changed since, is resumed with all its parts. One process works on a file at a
+    time; others wait. Raises OSError, naming ``path``.
     """
     part, log = folder / f"{short(path.name)}.part", _journal(folder, path.name)
     with named(path), open(log, "a+b") as lines:
@@ -91,9 +91,9 @@ def continued(path: Path, folder: Path, beginning: bytes, size: int) -> Iterator
 
 
 @contextlib.contextmanager
-def aside(target: Path, unfinished: Path | None, name: str) -> Iterator[tuple[Path, Path | None]]:
-    """A folder for what becomes ``target`` in several steps: one of this name in ``unfinished``, which must exist, or a
-    temporary one beside the target. The second is that for `continued`, of the first.
+def work_folder(target: Path, unfinished: Path | None, name: str) -> Iterator[tuple[Path, Path | None]]:
+    """A folder for the intermediate files of ``target``: the folder ``name`` in ``unfinished``, which must exist, or
+    without ``unfinished`` a temporary one. Gives the folder, and where `resumable` keeps its files: there, or None.
     """
     if unfinished is None:
         with temporary_folder(target.parent) as folder:
@@ -105,7 +105,7 @@ def aside(target: Path, unfinished: Path | None, name: str) -> Iterator[tuple[Pa
 
 
 def is_begun(folder: Path) -> bool:
-    """Is a part of a file whole that is unfinished in a folder, or in one in it?"""
+    """Does a folder, or one below it, have an unfinished file of which a part is complete?"""
     return any(
         any(names for names, _ in _whole_lines(log.read_bytes())[0]) and log.with_suffix(".part").exists()
         for log in folder.rglob(_journal(folder, "*").name)

@@ -26,8 +26,8 @@ TOP = np.uint32(0x7F000000)
 """Pattern of 2**127. Numbers from here on may be rounded to 2**128, which float32 does not have."""
 
 PAIRS = 1 << 14
-"""Numbers and what they became, at a time: for arrays of double precision that are as large the system would be asked
-for new memory.
+"""Numbers at a time, with what they became. The system would have to provide the memory of larger arrays anew for each
+step.
 """
 
 

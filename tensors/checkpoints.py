@@ -1,7 +1,8 @@
 """Models in a folder: shards of tensors with `model.safetensors.index.json`, and `config.json` beside them.
 
-Each shard becomes a shard of the same name, by a job of its own (`shard_jobs.py`). The same command goes on where one
-was killed (`unfinished_model.py`). The index is written last: without it, no library takes the folder for a model.
+Each shard becomes a shard of the same name, by a job of its own (`shard_jobs.py`). A command that was killed is resumed
+by giving it again (`unfinished_model.py`). The index is written last: without it, no library takes the folder for a
+model.
 """
 
 from __future__ import annotations
@@ -39,20 +40,20 @@ Progress = Callable[[int, int], None] | None
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertedCheckpoint:
-    """The outcome: what became of each shard, as `QuantizedFile` and `RepackedFile` say it, the names of those that an
-    earlier command had finished, of those of which it had finished some tensors, and of what is in the folder of the
-    model and not in the new one.
+    """The outcome: the report of each shard, as `QuantizedFile` and `RepackedFile` have it; the names of the shards
+    that an earlier command had completed (``kept``), and of those that this one resumed; and the names of the files of
+    the model that are not in the new folder (``left_out``).
     """
 
     path: Path
     layout: str | None
     shards: dict[str, dict]
     kept: tuple[str, ...]
-    continued: tuple[str, ...]
+    resumed: tuple[str, ...]
     left_out: tuple[str, ...]
 
     def to_dict(self) -> dict:
-        names = {"kept": self.kept, "continued": self.continued, "left_out": self.left_out}
+        names = {"kept": self.kept, "resumed": self.resumed, "left_out": self.left_out}
         return {"path": str(self.path), "layout": self.layout, "shards": self.shards, **names}
 
 
@@ -243,22 +244,20 @@ def _made(
         layout=layout.dialect if layout else None,
         shards={shard: done[shard] for shard in sorted(done)},
         kept=kept,
-        continued=begun,
+        resumed=begun,
         left_out=left_out,
     )
 
 
 def _identity(opened: Checkpoint, jobs: Sequence[Job]) -> str:
-    """A text for all that decides a byte: the jobs, the shards, which may be written again, and the code."""
+    """A text that changes with all that decides a byte: the jobs, the files of the shards, and the code."""
     states = ((shard, (opened.folder / shard).stat()) for shard in opened.shards)
     stamps = [[name, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns] for name, one in states]
     return json.dumps([[job.to_dict() for job in jobs], stamps, sources("models", "spec", "tensors")])
 
 
 def _others(opened: Checkpoint, target: Path) -> tuple[list[str], tuple[str, ...]]:
-    """The names of what is beside the weights and is copied: vocabularies, licences and the like; and of what is
-    not.
-    """
+    """The names of the other files of a model: those that are copied, as vocabularies and licences, and the others."""
     made, copied, left_out = {INDEX, CONFIG, HF_QUANT_CONFIG, *opened.shards}, [], []
     for path in sorted(opened.folder.iterdir()):
         if path.name in made or (path.is_dir() and path.resolve() == target.resolve()):

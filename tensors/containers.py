@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from ..host.files import begin, regular, replaced
-from ..host.unfinished import Journal, continued
+from ..host.unfinished import Journal, resumable
 from .gguf_files import gguf_header, read_gguf
 from .numpy_files import npy_header, read_npy, read_npz
 from .onnx_files import check_onnx, read_onnx, write_onnx
@@ -52,11 +52,11 @@ class Writer:
 
     @property
     def whole(self) -> Mapping[str, Any]:
-        """The tensors that an earlier command has filled, each with its note."""
+        """The tensors that an earlier command completed, each with its note."""
         return self._journal.whole if self._journal else {}
 
     def finish(self, names: Sequence[str], note: Any = None) -> None:
-        """Say that some tensors are filled, with a note for the command that may have to go on."""
+        """Record that some tensors are complete, with a note for a command that resumes this one."""
         if self._journal:
             self._journal.finish(names, note)
 
@@ -67,10 +67,10 @@ def written(
 ) -> Iterator[Writer]:
     """What fills the tensors of a new file; after that the file appears under its name, replacing an older one.
 
-    After an exception nothing is left behind, and an older file is untouched; with ``unfinished``, a folder, what is
-    filled stays there, and the next call with the same header goes on with it (`host.unfinished`). `.npy` holds one
-    tensor and no metadata; `.npz` and `.onnx` are collected in memory, and begin anew. Raises OSError in the words of
-    the system, naming ``path``.
+    After an exception nothing is left behind, and an older file is untouched. With ``unfinished``, a folder, complete
+    tensors stay there, and the next call with the same header resumes after them (`host.unfinished`). `.npy` holds one
+    tensor and no metadata; `.npz` and `.onnx` are collected in memory and cannot be resumed. Raises OSError in the
+    words of the system, naming ``path``.
     """
     for name, (_, shape, _) in layout.items():
         _check_shape("", name, shape)
@@ -78,7 +78,7 @@ def written(
         header, alignment = WRITTEN[path.suffix](layout, metadata)
         starts, size = _places(len(header), alignment, layout)
         if unfinished is not None:
-            with continued(path, unfinished, header, size) as (file, journal):
+            with resumable(path, unfinished, header, size) as (file, journal):
                 yield Writer(_into_file(file, starts), journal)
             return
         with replaced(path) as file:

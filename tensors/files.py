@@ -121,8 +121,8 @@ def quantize_file(
     work on tiles of the tensors. ``include`` and ``exclude`` are patterns of names (`fnmatch`: ``*``, ``?``,
     ``[...]``): a tensor is copied, whatever its type, if its name matches none of ``include``, where that has any, or
     one of ``exclude``. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
-    ``progress`` is called with the elements done and the elements in all. ``unfinished`` is that of
-    `containers.written`: with it the work goes on after the last whole tensor.
+    ``progress`` is called with the elements done and the elements in all. ``unfinished`` is the folder from which
+    `containers.written` resumes.
 
     Raises ValueError for other floating-point types, incomplete blocks, unknown names, patterns that no name matches
     and damaged files. ``target`` appears whole or not at all.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..host.files import named
-from ..host.unfinished import aside
+from ..host.unfinished import work_folder
 from ..models.layout_parts import Box
 from ..models.parallel import checked_jobs, in_order
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
@@ -68,7 +68,7 @@ def quantize_layout(
     layout = known_name("layout", layout, LAYOUTS)
     if isinstance(format, Encode | TwoLevelEncode):
         layout_named(layout, format.block)  # before the work is done
-    with named(target), aside(target, unfinished, "codes") as (folder, of_codes):
+    with named(target), work_folder(target, unfinished, "codes") as (folder, of_codes):
         made = folder / "codes.safetensors"
         report = quantize_file(source, made, format, profile, unfinished=of_codes, **options)
         opened = QuantizedSource(made, None, None, (), ())
@@ -101,7 +101,7 @@ def repack_file(
     they leave out is copied, as all is that is not quantized. ``experts`` is how gate and up shall be stored
     (`Experts`), as they are unless given; ``block`` another block format, in which the numbers are the same
     (`models.bridge`). ``jobs`` threads share the work. ``progress`` is called with the elements done and the elements
-    in all. ``unfinished`` is that of `containers.written`.
+    in all. ``unfinished`` is the folder from which `containers.written` resumes.
 
     Raises ValueError for unknown layouts, files without such tensors and damaged ones, and for what `models.pack`
     refuses; the tensor is named. ``target`` appears whole or not at all.
@@ -151,8 +151,8 @@ def converted(
     block: BlockFormat | None = None,
     unfinished: Path | None = None,
 ) -> RepackedFile:
-    """Write what becomes of each tensor, part by part; with ``unfinished``, as `containers.written` has it, after the
-    last whole one.
+    """Write what becomes of each tensor, part by part. ``unfinished`` is the folder from which `containers.written`
+    resumes.
     """
     tensors, copied = {name: source.tensor(name) for name in source.names}, source.copied
     if experts is not None:

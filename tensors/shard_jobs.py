@@ -18,7 +18,7 @@ from typing import Any
 from ..host import cluster, processes
 from ..host.errors import ToolError
 from ..host.files import named, remove
-from ..host.unfinished import aside
+from ..host.unfinished import work_folder
 from ..spec import Encode, TwoLevelEncode
 from ..spec.names import block_format
 from .conversions import Dequantized, Repacked
@@ -34,7 +34,7 @@ __all__ = ["Job", "Run", "locally", "on_cluster"]
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """What becomes of a shard: folders of both models, the name of the shard, a verb of `VERBS`, its options as JSON
-    has them, and the folder of what is unfinished, for this job alone; without one it begins anew.
+    has them, and the folder from which this job resumes; without a folder it cannot be resumed.
     """
 
     source: str
@@ -46,7 +46,7 @@ class Job:
 
     @property
     def folder(self) -> Path | None:
-        """That of what is unfinished."""
+        """The path of ``unfinished``."""
         return None if self.unfinished is None else Path(self.unfinished)
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _repack(job: Job, source: Path, target: Path) -> dict[str, Any]:
 
 
 def _copy(job: Job, source: Path, target: Path) -> dict[str, Any]:
-    with named(target), aside(target, job.folder, "copied") as (folder, _):
+    with named(target), work_folder(target, job.folder, "copied") as (folder, _):
         shutil.copyfile(source, folder / "whole")
         os.replace(folder / "whole", target)
     return {"path": str(target), "tensors": {}, "copied": ["all"]}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..host.files import named
-from ..host.unfinished import aside
+from ..host.unfinished import work_folder
 from ..models.layout_parts import boxes
 from .containers import read, written
 from .conversions import PART, put, swapped
@@ -40,7 +40,7 @@ def transposed(
         name: (one.dtype, swapped(one.shape) if name in chosen else one.shape, one.data.nbytes)
         for name, one in contents.tensors.items()
     }
-    with named(target), aside(target, unfinished, "transposed") as (folder, swapping):
+    with named(target), work_folder(target, unfinished, "transposed") as (folder, swapping):
         made = folder / source.name
         with written(made, header, contents.metadata, swapping) as write:
             copy({name: one for name, one in contents.tensors.items() if name not in chosen}, write)

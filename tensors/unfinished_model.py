@@ -1,4 +1,4 @@
-"""What a folder has of a new model until that is whole: what the same command goes on with, and another one removes."""
+"""The state of an unfinished model in its folder: the same command resumes from it, and another command removes it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..host.unfinished import is_begun, read_note, stamp, write_note
 __all__ = ["UnfinishedModel"]
 
 FILES, REPORT = "files.json", "report.json"
-"""The names of what the command makes; and what became of a shard, beside what tells this shard from others."""
+"""The names of all files that the command makes; and the report of a shard, with the stamp of its file."""
 
 
 class UnfinishedModel:
-    """A new model in the folder ``target``, and in it a folder for the command that ``identity`` stands for, with one
-    for each shard: its report, or what of it is whole.
+    """A model that is being written into the folder ``target``. A folder in it belongs to the command that ``identity``
+    stands for, and has a folder for each shard: with its report, or with the unfinished file.
     """
 
     def __init__(self, target: Path, identity: str, shards: Sequence[str]) -> None:
@@ -29,9 +29,9 @@ class UnfinishedModel:
 
     @contextlib.contextmanager
     def claimed(self, files: Sequence[str]) -> Iterator[None]:
-        """A block in which this command alone works in the folder, and makes these files; it ends with the whole model.
-        Where there is nothing to go on with after an exception, nothing is left. Raises ValueError where something else
-        is in the folder.
+        """A block in which this command alone works in the folder and makes these files. The state is removed when the
+        block ends, and after an exception if nothing could be resumed. Raises ValueError where something else is in the
+        folder.
         """
         is_new = not self.target.exists()
         self._check()
@@ -71,20 +71,20 @@ class UnfinishedModel:
                     self.target.rmdir()
 
     def folder(self, shard: str) -> Path:
-        """That of what is unfinished of a shard."""
+        """The folder from which the job of a shard resumes."""
         return self._folders[shard]
 
     def is_begun(self, shard: str) -> bool:
-        """Is a tensor of an unfinished shard whole?"""
+        """Is a tensor of an unfinished shard complete?"""
         return is_begun(self._folders[shard])
 
     def report(self, shard: str) -> dict[str, Any] | None:
-        """What became of a shard; None where it is not there, or has been changed since."""
+        """The report of a shard; None where its file is missing or has changed since."""
         note = read_note(self._folders[shard] / REPORT)
         return note["report"] if note and note["made"] == stamp(self.target / shard) else None
 
     def keep(self, shard: str, report: Mapping[str, Any]) -> None:
-        """Keep what became of a shard, which is whole, and nothing else of it."""
+        """Keep the report of a complete shard, and remove its intermediate files."""
         folder = self._folders[shard]
         write_note(folder / REPORT, {"made": stamp(self.target / shard), "report": report})
         for path in folder.iterdir():

@@ -90,7 +90,7 @@ def pytest_sessionstart(session):
 
 def pytest_collection_finish(session):
     gc.collect()
-    gc.freeze()  # the modules and tests, which stay until the end, and take long to look through for what has gone
+    gc.freeze()  # or each collection would visit all modules and tests, which live until the end
 
 
 def _version(name: str) -> str | None:

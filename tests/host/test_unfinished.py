@@ -6,7 +6,7 @@ import os
 import pytest
 
 from mxcast.host import unfinished
-from mxcast.host.unfinished import continued, is_begun
+from mxcast.host.unfinished import is_begun, resumable
 
 BEGINNING, SIZE = b"head", 10
 
@@ -34,7 +34,7 @@ def folder(tmp_path):
 
 def begun(path, folder, part=b"abc"):
     """Leave a file unfinished of which the part "first" is whole."""
-    with pytest.raises(Killed), continued(path, folder, BEGINNING, SIZE) as (file, journal):
+    with pytest.raises(Killed), resumable(path, folder, BEGINNING, SIZE) as (file, journal):
         assert journal.whole == {}
         file.seek(4)
         file.write(part)
@@ -45,7 +45,7 @@ def begun(path, folder, part=b"abc"):
 
 def finished(path, folder, beginning=BEGINNING, size=SIZE):
     """Finish a file: what was whole of it before, and its bytes."""
-    with continued(path, folder, beginning, size) as (file, journal):
+    with resumable(path, folder, beginning, size) as (file, journal):
         if not journal.whole:
             file.seek(4)
             file.write(b"new")
@@ -64,7 +64,7 @@ def test_what_has_its_name_is_not_made_again(path, folder):
     """Unless it has been changed since."""
     begun(path, folder)
     finished(path, folder)
-    with continued(path, folder, BEGINNING, SIZE) as (_, journal):
+    with resumable(path, folder, BEGINNING, SIZE) as (_, journal):
         assert journal.whole == {"first": {"count": 3}}
         assert not path.exists()
     assert path.read_bytes() == b"headabcend"
@@ -74,7 +74,7 @@ def test_what_has_its_name_is_not_made_again(path, folder):
 
 def test_nothing_is_begun(path, folder):
     assert not is_begun(folder)
-    with pytest.raises(Killed), continued(path, folder, BEGINNING, SIZE):
+    with pytest.raises(Killed), resumable(path, folder, BEGINNING, SIZE):
         raise Killed
     assert not is_begun(folder)
 
@@ -107,7 +107,7 @@ def test_a_line_without_its_end(path, folder):
     before, line = text[: text.index(b"\n") + 1], text[text.index(b"\n") + 1 :]
     for count in range(len(line)):
         journal.write_bytes(before + line[:count])
-        with pytest.raises(Killed), continued(path, folder, BEGINNING, SIZE) as (_, found):
+        with pytest.raises(Killed), resumable(path, folder, BEGINNING, SIZE) as (_, found):
             assert found.whole == {}
             raise Killed
         assert journal.read_bytes() == before
@@ -115,7 +115,7 @@ def test_a_line_without_its_end(path, folder):
 
 def test_data_reach_the_disk_before_the_line(path, folder, monkeypatch):
     """Where the disk takes no data, nothing is said of them."""
-    with pytest.raises(OSError) as error, continued(path, folder, BEGINNING, SIZE) as (_, journal):
+    with pytest.raises(OSError) as error, resumable(path, folder, BEGINNING, SIZE) as (_, journal):
 
         def fails(_):
             raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -135,7 +135,7 @@ def test_an_error_of_the_disk_is_told_once(path, folder, monkeypatch):
             raise errors.pop()
 
     monkeypatch.setattr(os, "fsync", fails)
-    with pytest.raises(OSError), continued(path, folder, BEGINNING, SIZE) as (_, journal):
+    with pytest.raises(OSError), resumable(path, folder, BEGINNING, SIZE) as (_, journal):
         journal.finish(["first"])
     assert not errors and not is_begun(folder)
 
@@ -173,7 +173,7 @@ def test_a_full_disk_leaves_nothing(path, folder, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(OSError) as error, continued(path, folder, BEGINNING, SIZE):
+    with pytest.raises(OSError) as error, resumable(path, folder, BEGINNING, SIZE):
         pass
     assert error.value.filename == str(path) and error.value.errno == errno.ENOSPC
     assert [one.name for one in folder.iterdir()] == ["file.journal"] and not is_begun(folder)
@@ -186,7 +186,7 @@ def test_a_damaged_line(text, path, folder):
     journal = folder / "file.journal"
     first, line = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(first + text + line)
-    with pytest.raises(Killed), continued(path, folder, BEGINNING, SIZE) as (_, found):
+    with pytest.raises(Killed), resumable(path, folder, BEGINNING, SIZE) as (_, found):
         assert found.whole == {}
         raise Killed
     assert journal.read_bytes() == first
@@ -201,7 +201,7 @@ def test_a_changed_line(path, folder):
     first, line = journal.read_bytes().splitlines(keepends=True)
     for place in range(len(line)):
         journal.write_bytes(first + line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :])
-        with pytest.raises(Killed), continued(path, folder, BEGINNING, SIZE) as (_, found):
+        with pytest.raises(Killed), resumable(path, folder, BEGINNING, SIZE) as (_, found):
             assert found.whole == {}
             raise Killed
 

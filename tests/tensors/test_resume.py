@@ -143,7 +143,7 @@ def test_killed_after_each_tensor(name, tmp_path, finishes):
         report = command(model, target)
         assert sorted(before + finishes) == sorted({*before, *finishes}), "a tensor was made twice"
         assert len(before + finishes) == total
-        assert len(report.kept) + len(report.continued) >= 1
+        assert len(report.kept) + len(report.resumed) >= 1
         assert content(target) == expected
         shards = json.dumps(report.to_dict()["shards"]).replace(str(target), str(tmp_path / "once"))
         assert json.loads(shards) == json.loads(json.dumps(whole.to_dict()["shards"]))
@@ -183,7 +183,7 @@ def test_another_command_begins_anew(tmp_path, finishes):
     finishes.clear()
     finishes.most = None
     report = quantize_checkpoint(model, tmp_path / "out", encoding("e5m2"), run=here)
-    assert not report.kept and not report.continued
+    assert not report.kept and not report.resumed
     quantize_checkpoint(model, tmp_path / "once", encoding("e5m2"), run=here)
     assert content(tmp_path / "out") == content(tmp_path / "once")
 
@@ -193,7 +193,7 @@ import os, signal, sys
 from mxcast.host import unfinished
 from mxcast.cli import main
 from mxcast.tensors import shard_jobs
-from tests.tensors.test_going_on import here
+from tests.tensors.test_resume import here
 
 finish, count = unfinished.Journal.finish, 0
 
@@ -258,7 +258,7 @@ def test_a_shard_of_the_same_size_and_time(model, tmp_path, finishes):
     times = shard.stat()
     shard.write_bytes(shard.read_bytes()[:-8] + bytes(8))
     os.utime(shard, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert not quantize(model, tmp_path / "out").continued
+    assert not quantize(model, tmp_path / "out").resumed
     quantize(model, tmp_path / "once")
     assert content(tmp_path / "out") == content(tmp_path / "once")
 
