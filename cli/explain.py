@@ -84,12 +84,13 @@ def explain(
         ),
     ] = None,
     amax: Annotated[
-        float | None,
+        str | None,
         typer.Option(
             "--amax",
             metavar="NUMBER",
             show_default=False,
-            help="Of nvfp4 and its relatives: the largest magnitude of the tensor, that of the block unless given.",
+            help="For nvfp4 and its relatives: the largest magnitude of the tensor, a number or FP32 pattern; the one "
+            "of the block unless given.",
         ),
     ] = None,
     constants: Annotated[
@@ -173,7 +174,7 @@ def _two_level(
     rules: TwoLevelEncode,
     profile: str,
     values: str | None,
-    amax: float | None,
+    amax: str | None,
     constants: tuple[int, ...] | None,
     random: str | None,
     everything: bool,
@@ -182,16 +183,18 @@ def _two_level(
     from dataclasses import replace
 
     from ..models import explain_two_levels
+    from ..models.explanation import as_float, finite_fields
     from .two_level_steps import show
 
     if values is None:
         raise ValueError("values are missing: mxcast explain nvfp4 --amax 10 --values '1.5, -0.3, 0x3F800000'")
     patterns, remarks = read_numbers(values, rules.source, rules.block_size)
     drawn = None if random is None else read_random(random)
-    made = explain_two_levels(patterns, rules, tensor_amax=amax, constants=constants, random=drawn)
+    a = None if amax is None else as_float(FP32.decode(read_number(amax, FP32, "--amax")))
+    made = explain_two_levels(patterns, rules, tensor_amax=a, constants=constants, random=drawn)
     explanation = replace(made, profile=profile_of(rules, profile))
     show(explanation, output, remarks, everything)
-    given = {"values": values, "amax": amax, "constants": constants, "remarks": list(remarks)}
+    given = finite_fields({"values": values, "amax": a, "constants": constants, "remarks": list(remarks)})
     output.document(explanation.to_dict() | {"input": given})
 
 

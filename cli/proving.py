@@ -234,7 +234,9 @@ def _row(result: Mutation) -> dict[str, object]:
 
 def beside(rtl: Path) -> tuple[HardwareConfig, str]:
     """The configuration and the top module that the JSON file beside an emitted Verilog file describes."""
-    path = rtl.with_suffix(".json")
+    from ..sim.preprocess import verilog_file
+
+    path = verilog_file(rtl).with_suffix(".json")
     try:
         about: Any = parsed_json(regular(path).read_text())
         config = config_of(about)

@@ -21,11 +21,12 @@ def core(about: dict[str, Any], title: str, files: Sequence[str], bench: str | N
     """The core file of FuseSoC: ``files`` for synthesis, and a ``bench`` that checks itself where there is one.
 
     The targets are ``default`` (for designs that depend on the core), ``lint`` (Verilator), ``synth`` (Yosys) and
-    with a bench ``sim`` (Icarus).
+    with a bench ``sim`` (Icarus). The last part of the version is the configuration as a number, so that two
+    configurations of one name are two versions.
     """
     name = about["name"]
     text = f"""CAPI=2:
-name: {LIBRARY}:{name}:{version("mxcast")}
+name: {LIBRARY}:{name}:{version("mxcast")}.{int(about["config_id"], 16)}
 description: {title} ({about["config_id"]})
 filesets:
   rtl:

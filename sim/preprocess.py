@@ -12,7 +12,10 @@ from ..host.files import regular
 from ..host.processes import run
 from . import tools
 
-__all__ = ["COVERAGE", "OF_VERILATOR", "Trace", "preprocessed", "traced"]
+__all__ = ["COVERAGE", "OF_VERILATOR", "Trace", "preprocessed", "traced", "verilog_file"]
+
+VHDL = (".vhd", ".vhdl")
+"""Ends of the names of files in VHDL."""
 
 LINE = re.compile(r"^(`line \d+ \")(.*)(\" \d)$", re.MULTILINE)
 """A line directive, in which Yosys takes plain names of files only."""
@@ -52,6 +55,16 @@ COVERAGE = tuple(
 
 OF_VERILATOR = ("VERILATOR", "verilator", "verilator3", "SYSTEMVERILOG", "coverage_block_off", *COVERAGE)
 """Macros that Verilator defines (``verilator -E --dump-defines``)."""
+
+
+def verilog_file(path: Path | str) -> Path:
+    """The path of a Verilog file to read. Raises ValueError for a file in VHDL, and what `regular` raises."""
+    if Path(path).suffix.lower() in VHDL:
+        raise ValueError(
+            f"{path} is VHDL, and mxcast reads Verilog and SystemVerilog: translate it first, for example by "
+            "ghdl synth --out=verilog"
+        )
+    return regular(path)
 
 
 def preprocessed(
@@ -109,7 +122,7 @@ def _output(
         if not MACRO.fullmatch(macro.partition("=")[0]):
             raise ValueError(f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}")
     for file in files:
-        open(regular(file)).close()  # an error with its name, if it cannot be read
+        open(verilog_file(file)).close()  # an error with its name, if it cannot be read
     for folder in include:
         if not folder.is_dir():
             raise ValueError(f"there is no folder {folder} of include files")

@@ -23,6 +23,7 @@ from ..host.files import claimed, regular, write_whole
 from ..host.processes import run
 from . import tools
 from .operations import of
+from .preprocess import verilog_file
 from .runtime import HEADER, LIBRARY, cocotb_library, in_make
 from .stored import behind_ports
 from .transactions import word
@@ -106,7 +107,7 @@ def test(
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
     if verilog is not None:
-        regular(verilog)
+        verilog_file(verilog)
     more = [] if vectors is None else [_test_of(Path(vectors), config)]
     environment = _environment(simulator)
     library = cocotb_library(environment) if simulator == "verilator" and not waves else None

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..hdl import ConverterFields, Format, HardwareConfig, TwoLevelConfig, TwoLevelForm, converter_config, verilog
+from ..hdl import (
+    CONSTRAINTS,
+    AnyFields,
+    AnyFormat,
+    ConverterFields,
+    Format,
+    HardwareConfig,
+    TwoLevelConfig,
+    TwoLevelForm,
+    configuration,
+    verilog,
+)
 from ..models import BlockArray, Quantized
 from ..models.block import Random, check_blocks, quantized
 from ..models.cast import cast_array, uncast_array
@@ -262,8 +273,23 @@ def driver_of(text: str, top: str, config: HardwareConfig | Operation, lint: boo
     return Driver(library, config.ports)
 
 
-def verilate(config: Format, profile: str | None = None, **fields: Unpack[ConverterFields]) -> Verilated:
-    """The Verilated design of a `ConverterConfig`, or of a format with a profile and fields.
+@overload
+def verilate(
+    config: Format, profile: str | None = None, *, op: Literal["encode"] = "encode", **fields: Unpack[ConverterFields]
+) -> Verilated: ...
+
+
+@overload
+def verilate(
+    config: AnyFormat, profile: str | None = None, *, op: str = "encode", **fields: Unpack[AnyFields]
+) -> AnyVerilated: ...
+
+
+def verilate(
+    config: AnyFormat, profile: str | None = None, *, op: str = "encode", **fields: Unpack[AnyFields]
+) -> AnyVerilated:
+    """The Verilated design of a configuration, or of a format with a profile and fields, as a function. It takes what
+    `mxcast.verilate` takes, without ``latency`` and ``frequency_mhz``, for which synthesis chooses the registers.
 
     Raises `ToolError` where Verilator or the C++ compiler is missing.
 
@@ -271,9 +297,9 @@ def verilate(config: Format, profile: str | None = None, **fields: Unpack[Conver
     >>> rtl(np.full(32, 1.5, np.float32)).scales
     array([119], dtype=uint8)
     """
-    found = verilate_configuration(converter_config(config, profile, **fields))
-    assert isinstance(found, Verilated)
-    return found
+    if asked := next((name for name in CONSTRAINTS if name in fields), None):
+        raise ValueError(f"{asked} chooses registers by synthesis: call mxcast.verilate, or give registered_after")
+    return verilate_configuration(configuration(op, config, profile, **fields))
 
 
 VERILATED: dict[str, Callable[[Driver, Any], AnyVerilated]] = {

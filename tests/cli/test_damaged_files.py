@@ -320,6 +320,23 @@ def test_a_pipe_is_no_file(verb, tmp_path, fails, monkeypatch):
         timer.cancel()
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["prove", "e4m3", "--rtl", "enc.VHD"],
+        ["prove", "--rtl", "enc.vhdl"],
+        ["check-rtl", "enc.vhd", "--top", "enc", "-f", "e4m3"],
+        ["test", "e4m3", "--rtl", "enc.vhd"],
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_vhdl_is_called_vhdl(verb, tmp_path, fails, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = next(word for word in verb if word.startswith("enc."))
+    (tmp_path / file).write_text("entity enc is end;\narchitecture a of enc is begin end;\n")
+    assert f"{file} is VHDL, and mxcast reads Verilog and SystemVerilog: translate it first" in fails(2, *verb)
+
+
 def test_names_do_not_steer_the_terminal(tmp_path, capsys):
     name = "a\x1b[2J\nb\u202e"
     (tmp_path / "x.safetensors").write_bytes(safetensors({name: tensor(), "scalar\x07": tensor((), "F32", 0, 4)}))

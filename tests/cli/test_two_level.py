@@ -17,6 +17,10 @@ def test_explain(passes):
     assert [step["code"] for step in found["elements"][:4]] == [0, 9, 7, 7] and found["input"]["amax"] == 10
     both = passes("explain", "nvfp4", "--profile", "nvfp4_te_4over6", "--amax", "2688", "--values", "6")
     assert "to 6     scale 0x38, error (mae) 0 *\nto 4     scale 0x3C, error (mae) 0\n" in both
+    pattern = ["explain", "nvfp4", "--amax", "0x3F955555", "--values", "0x3F1AAAAB", "--json"]
+    number = ["explain", "nvfp4", "--amax", "1.16666662693023681640625", "--values", "0x3F1AAAAB", "--json"]
+    assert json.loads(passes(*pattern)) == json.loads(passes(*number))
+    assert json.loads(passes("explain", "nvfp4", "--amax", "inf", "--values", "1", "--json"))["input"]["amax"] is None
     random = passes("explain", "nvfp4", "--set", "rounding=sr", "--values", "6 1.2", "--random", "0 0xFF", "--all")
     assert "0xFF" in random and "not shown" not in random
 
@@ -67,6 +71,7 @@ def test_list(passes):
     "arguments, sentence",
     [
         (["explain", "nvfp4"], "values are missing: mxcast explain nvfp4"),
+        (["explain", "nvfp4", "--amax", "0x41", "--values", "1"], "--amax takes one number, such as 10 or 0x41200000"),
         (["explain", "e4m3", "--amax", "1", "--values", "1"], "--amax is of formats with a scale of the tensor"),
         (["explain", "nvfp4", "--set", "scale_rule=ceil", "--values", "1"], "unknown field 'scale_rule'"),
         (["explain", "nvfp4", "--profile", "ocp", "--values", "1"], "unknown profile 'ocp': known are nvfp4_te"),

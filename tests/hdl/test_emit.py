@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
+import importlib.metadata
 import json
 import os
 import re
@@ -84,6 +84,18 @@ def test_file_list_and_core_name_the_verilog(emitted):
     assert core.startswith("CAPI=2:\n")  # FuseSoC looks for it in the first line
     assert f"files: [{', '.join(files)}]" in core and f"toplevel: {emitted.top}\n" in core
     assert re.findall(r"^  (\w+):", core.partition("targets:")[2], flags=re.M) == ["default", "lint", "synth"]
+
+
+def test_two_configurations_of_one_name_are_two_versions_of_a_core(tmp_path):
+    cores = {
+        config: emit(config, tmp_path / config.config_id, "mx_encoder")["core"].read_text().splitlines()[1]
+        for config in (converter_config("int4", block_size=2), converter_config("int4", "nvidia", block_size=2))
+    }
+    made_by = importlib.metadata.version("mxcast")
+    assert (
+        cores == {config: f"name: mxcast:mx:mx_encoder:{made_by}.{int(config.config_id, 16)}" for config in cores}
+        and len(set(cores.values())) == 2
+    )
 
 
 def test_a_bench_is_part_of_the_package(tmp_path):

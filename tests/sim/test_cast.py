@@ -17,6 +17,7 @@ from mxcast.hdl.command import command_line
 from mxcast.hdl.emission import WAIVER
 from mxcast.hdl.modules import convert_all
 from mxcast.models.cast import cast_patterns
+from mxcast.sim import verilate
 from mxcast.sim.casting import entering_port, everything, leaving_port, stimuli
 from mxcast.sim.driver import Driver, build
 from mxcast.sim.self_checking import bench
@@ -220,6 +221,9 @@ def test_the_stable_interface():
     codes = mxcast.cast(x, "e5m2")
     back = mxcast.verilate("e5m2", op="cast", destination="bf16", lanes=2)
     np.testing.assert_array_equal(back(codes), mxcast.uncast(codes, "e5m2", destination="bf16"))
+    assert verilate("e5m2", op="cast", destination="bf16", lanes=2).driver.library == back.driver.library
+    with pytest.raises(ValueError, match="^latency chooses registers by synthesis: call mxcast.verilate"):
+        verilate("e5m2", op="cast", destination="bf16", latency=1)
 
 
 def test_names_and_ports():
