@@ -58,13 +58,13 @@ OF_VERILATOR = ("VERILATOR", "verilator", "verilator3", "SYSTEMVERILOG", "covera
 
 
 def verilog_file(path: Path | str) -> Path:
-    """The path of a Verilog file to read. Raises ValueError for a file in VHDL, and what `regular` raises."""
+    """The path of a file that is to be in Verilog. Raises ValueError for one in VHDL, by its name."""
     if Path(path).suffix.lower() in VHDL:
         raise ValueError(
             f"{path} is VHDL, and mxcast reads Verilog and SystemVerilog: translate it first, for example by "
             "ghdl synth --out=verilog"
         )
-    return regular(path)
+    return Path(path)
 
 
 def preprocessed(
@@ -122,7 +122,7 @@ def _output(
         if not MACRO.fullmatch(macro.partition("=")[0]):
             raise ValueError(f"a macro is NAME or NAME=TEXT, and its name one of Verilog, not {macro!r}")
     for file in files:
-        open(verilog_file(file)).close()  # an error with its name, if it cannot be read
+        open(regular(verilog_file(file))).close()  # an error with its name, if it cannot be read
     for folder in include:
         if not folder.is_dir():
             raise ValueError(f"there is no folder {folder} of include files")

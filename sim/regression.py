@@ -107,7 +107,7 @@ def test(
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
     if verilog is not None:
-        verilog_file(verilog)
+        regular(verilog_file(verilog))
     more = [] if vectors is None else [_test_of(Path(vectors), config)]
     environment = _environment(simulator)
     library = cocotb_library(environment) if simulator == "verilator" and not waves else None
