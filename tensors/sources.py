@@ -25,6 +25,7 @@ from .metadata import KEY, about, part_names, stored_parts
 from .native import NATIVE, native_layouts
 from .remarks import is_mark, shape_before
 from .strays import has_dtypes, stray_of
+from .tensor_scales import with_stored_scale
 from .unrecognised import NOT_READ, unrecognised
 
 __all__ = ["LaidTensor", "QuantizedSource", "StoredTensor"]
@@ -246,7 +247,8 @@ class QuantizedSource:
             if layout is not None and (name := layout.codes.tensor_of(array)) is not None:
                 scales = layout.scales and layout.scales.of(name)
                 if scales is None or (scales in tensors and scales != array):
-                    yield name, layout
+                    with self.naming(name):
+                        yield name, with_stored_scale(layout, name, tensors)
                     continue
             known = [one for layout in candidates.values() for one in LAYOUTS[layout.dialect].values()]
             if not has_dtypes(tensors, array, known) and (stray := stray_of(tensors, array, known)):
