@@ -30,6 +30,7 @@ from .hdl import DecoderFields as DecodingRules
 from .hdl import HadamardFields as HadamardRules
 from .hdl import TwoLevelDecoderFields as TwoLevelDecodingRules
 from .hdl import TwoLevelHardwareFields as TwoLevelRules
+from .hdl.designs import design_of
 from .models import cast, uncast
 from .models.block import Random
 from .models.block import quantize as _quantize
@@ -405,7 +406,7 @@ def emit(
     op : its operation, ``encode``, ``decode``, ``cast`` or ``hadamard``, of which profile and rules are
     out : the folder for ``<name>/rtl/``
     name : the top module's name; one that says format and profile unless given
-    force : replace files that somebody has edited
+    force : replace a design of another configuration, and files that somebody has edited
 
     Returns
     -------
@@ -415,7 +416,8 @@ def emit(
     Raises
     ------
     ValueError
-        for an unknown name, for what no converter can be, and where somebody has edited a file, unless by ``force``
+        for an unknown name and for what no converter can be; without ``force`` for a folder that holds a design of
+        another configuration, and for files that somebody has edited
     """
     from .hdl import default_name, emit
     from .sim.self_checking import bench
@@ -478,7 +480,7 @@ def verify(
 
 
 def prove(
-    format: AnyFormat,
+    format: AnyFormat | None = None,
     profile: str | None = None,
     *,
     op: str = "encode",
@@ -495,13 +497,14 @@ def prove(
 
     Parameters
     ----------
-    format, profile, rules : the converter
+    format, profile, rules : the converter; without a format the design ``name`` in ``out``
     op : its operation, ``encode``, ``decode`` or ``cast``, of which profile and rules are
-    rtl, name : a file, and the module in it, instead of the emitted one
-    out : the folder for the file, the questions and the outcome
+    rtl : a file, with the module ``name``, instead of the emitted one
+    name : the emitted design; one that says format and profile unless given
+    out : the folder for the file, the questions and the outcome. A design that is there is not changed.
     netlist : ``xcu`` or ``ecp5``: what synthesis makes of the file is proved
     solver, timeout : ``bitwuzla`` or ``z3``, with so many seconds for each question
-    force : replace an emitted file that somebody has edited
+    force : ask the solver again, whatever is kept
 
     Returns
     -------
@@ -511,7 +514,8 @@ def prove(
     Raises
     ------
     ValueError
-        for an unknown name, and for what no converter can be
+        for an unknown name and for what no converter can be, and for a folder that holds a design of another
+        configuration, or one that somebody has edited
     mxcast.host.errors.DesignError
         for a file that a tool cannot read
     mxcast.host.errors.ToolMissing
@@ -519,16 +523,13 @@ def prove(
     """
     from .proof import prove
 
-    return prove(
-        _configured(op, format, profile, rules),
-        rtl=rtl,
-        name=name,
-        out=out,
-        netlist=netlist,
-        solver=solver,
-        timeout=timeout,
-        force=force,
-    )
+    if format is not None:
+        config = _configured(op, format, profile, rules)
+    elif name is None or rtl is not None or profile is not None or rules:
+        raise ValueError("a format is missing: without one, give name and out of an emitted design, and nothing else")
+    else:
+        config = design_of(out, name)
+    return prove(config, rtl=rtl, name=name, out=out, netlist=netlist, solver=solver, timeout=timeout, force=force)
 
 
 def synth(

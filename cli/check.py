@@ -160,7 +160,17 @@ def test(
     """Run the cocotb regression on the emitted Verilog."""
     output = Output(json, quiet, verbose)
     asked = request(
-        "test {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True
+        "test {}",
+        format,
+        profile,
+        set,
+        config,
+        name=name,
+        target=target,
+        output=output,
+        op=op,
+        of_any=True,
+        out=None if rtl else out,
     )
     if asked.many and (vectors or rtl):
         raise ValueError("--vectors and --rtl are of one converter: give one format")
@@ -169,7 +179,7 @@ def test(
     results = []
     for chosen in asked.configs:
         output.configuration(chosen)
-        with output.progress(f"testing {chosen.formats}"), refreshed(force):
+        with output.progress(f"testing {chosen.formats}"):
             result = test(
                 chosen,
                 simulator=simulator,

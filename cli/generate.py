@@ -43,7 +43,10 @@ def emit(
         typer.Option("--period", metavar="NS", show_default="10", help="Clock period that the project asks for."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace files that were edited since they were emitted, too.")
+        bool,
+        typer.Option(
+            "--force", help="Replace a design of another configuration, and files that were edited since, too."
+        ),
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -63,6 +66,7 @@ def emit(
     if pair and not asked.encoders:
         raise ValueError("--pair adds the decoder of a format with one level of scales: leave it out")
     from ..hdl import default_name, emit
+    from ..hdl.designs import REPLACE_IT, refuse_another
     from ..sim.round_trip import decoder_of, write_round_trip
     from ..sim.self_checking import bench
 
@@ -73,6 +77,9 @@ def emit(
             decoder, top = decoder_of(encoder), asked.name or default_name(encoder)
             pairs.append((encoder, decoder, top, f"{asked.name}_decode" if asked.name else default_name(decoder)))
         wanted += [(decoder, its_name) for _, decoder, _, its_name in pairs]
+    if not force:  # before the first is written
+        for chosen, top in wanted:
+            refuse_another(out, top, chosen, REPLACE_IT)
     results = []
     for chosen, top in wanted:
         output.configuration(chosen)

@@ -19,6 +19,7 @@ from ..hdl import (
     ConverterConfig,
     HardwareConfig,
 )
+from ..hdl.designs import design_in, design_of
 from ..spec import (
     BLOCKS,
     CAST_RULES,
@@ -29,12 +30,15 @@ from ..spec import (
     TWO_LEVEL,
     TWO_LEVEL_DECODE_RULES,
     TWO_LEVEL_RULES,
+    Encode,
     Hadamard,
     TwoLevelEncode,
+    block_format,
     is_two_level,
     two_level,
 )
 from ..spec.catalogue import excerpt, known_name, unknown_name
+from ..spec.identifiers import LONGEST
 from ..spec.ptx import FORMATS as PTX_FORMATS
 from ..spec.ptx import is_instruction
 from .output import Output
@@ -190,15 +194,23 @@ def request(
     output: Output | None = None,
     op: str = "encode",
     of_any: bool = False,
+    out: Path | None = None,
 ) -> Request:
     """What the options mean; those of the command line win over the file ``config``.
 
     ``usage`` is an example for errors, in which ``{}`` stands for the format. Without ``allow_all`` there is one
     configuration, and of one mode. ``output`` shows that registers are being chosen; a command without one takes no
     registers. With ``of_any`` the operation may be any that has hardware, one under two levels of scales among them.
+    With ``out`` and without rules, ``name`` may name a design in this folder, and so may a ``format`` that is unknown.
     Raises ValueError and TypeError.
     """
     op = known_name("operation", op, OPERATIONS)
+    if out is not None and op == Encode.name and not (profile or assignments or config or target):
+        design = name if format is None else format if _is_design(format, out) else None
+        if design is not None:
+            if name not in (None, design):
+                raise ValueError(f"{design} is a design in {out}, and --name says {name}: give one of them")
+            return Request(configs=(design_of(out, design),), many=False, name=design)
     if config and op != "encode":
         raise ValueError(f"a configuration file is of an encoder: leave out --config or --op {op}")
     settings = read_settings(config) if config else Settings()
@@ -248,6 +260,15 @@ def request(
             f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"
         )
     return Request(configs=configs, many=many, name=name)
+
+
+def _is_design(text: str, out: Path) -> bool:
+    """Is it the name of a design in the folder, and not of a format?"""
+    try:
+        block_format(text)
+    except ValueError:
+        return text != ALL and text.isidentifier() and design_in(out / text[:LONGEST]) is not None
+    return False
 
 
 def _is_of_casts(format: str) -> bool:

@@ -4,17 +4,16 @@ notice if not.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..hdl import BEST, HardwareConfig, config_of
+from ..hdl import BEST, HardwareConfig
+from ..hdl.designs import described, refuse_another
 from ..host.cache import refreshed
 from ..host.files import parsed_json, regular
 from ..spec import Encode, Role, TwoLevelEncode
-from ..spec.profiles import profile_of
 from .errors import ExitCode
 from .options import (
     Config,
@@ -103,7 +102,17 @@ def prove(
     else:
         built_for = target or (netlist if netlist in BEST else None)
         asked = request(
-            "prove {}", format, profile, set, config, name=name, target=built_for, output=output, op=op, of_any=True
+            "prove {}",
+            format,
+            profile,
+            set,
+            config,
+            name=name,
+            target=built_for,
+            output=output,
+            op=op,
+            of_any=True,
+            out=out,
         )
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
@@ -174,6 +183,7 @@ def mutate(
     set: Set = None,
     target: Target = None,
     config: Config = None,
+    name: Name = None,
     seed: Seed = 0,
     out: Out = Path("build"),
     force: Force = False,
@@ -188,7 +198,9 @@ def mutate(
     transform have none.
     """
     output = Output(json, quiet, verbose)
-    asked = request("mutate {}", format, profile, set, config, target=target, output=output, op=op, of_any=True)
+    asked = request(
+        "mutate {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True, out=out
+    )
     from ..hdl import default_name
     from ..proof.mutation import mutate
     from ..proof.specification_mutants import refute
@@ -196,7 +208,9 @@ def mutate(
     documents, passed, undecided = [], True, False
     for chosen in asked.configs:
         output.configuration(chosen)
-        folder = out / default_name(chosen) / "mutants"
+        top = asked.name or default_name(chosen)
+        refuse_another(out, top, chosen)
+        folder = out / top / "mutants"
         with output.progress(f"mutating {chosen.formats}") as progress, refreshed(force):
             result = mutate(chosen, mutants, seed=seed, out=folder, timeout=timeout, progress=progress)
             statements = refute(chosen, folder / "specification", timeout=timeout)
@@ -239,9 +253,7 @@ def beside(rtl: Path) -> tuple[HardwareConfig, str]:
     path = verilog_file(rtl).with_suffix(".json")
     try:
         about: Any = parsed_json(regular(path).read_text())
-        config = config_of(about)
-        profiles = {profile_of(mode, about.get("profile")) for mode in config.modes}
-        return replace(config, profile=profiles.pop() if len(profiles) == 1 else None), about["name"]
+        return described(about), about["name"]
     except OSError:
         raise ValueError(
             f"{rtl} has no {path.name} beside it that says what it converts: give a format and a profile"

@@ -67,7 +67,8 @@ if TYPE_CHECKING:
     from .caster import Caster
     from .decoder import BlockDecoder
     from .element import ElementQuantizer
-    from .emission import default_name, describe, emit, verilog
+    from .emission import default_name, describe, verilog
+    from .folder import emit, emitted
     from .hadamard import HadamardTransform
     from .random_source import RandomSource
     from .scale import ScaleUnit
@@ -136,6 +137,7 @@ __all__ = [
     "default_name",
     "describe",
     "emit",
+    "emitted",
     "fields_of",
     "hadamard_config",
     "stages",
@@ -158,7 +160,8 @@ MODULES = {
     "StreamConverter": "stream",
     "TwoLevelConverter": "two_level",
     "TwoLevelDecoder": "two_level_decoder",
-    **dict.fromkeys(("default_name", "describe", "emit", "verilog"), "emission"),
+    **dict.fromkeys(("default_name", "describe", "verilog"), "emission"),
+    **dict.fromkeys(("emit", "emitted"), "folder"),
 }
 """Where the names are that need Amaranth."""
 

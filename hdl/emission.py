@@ -1,17 +1,13 @@
-"""Emission: the Verilog file of a configuration, and what belongs to it."""
+"""Emission: the Verilog of a configuration, and its description."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from amaranth.lib import wiring
 
-from ..host.files import claimed, regular, write_whole
 from ..spec import BF16, Encode, Role, ScaleOrder, ScalePlace
 from ..spec.identifiers import identifier
 from .architecture import DecoderArchitecture, Lane, Microarchitecture, Quantizer
@@ -31,14 +27,12 @@ from .config import (
 from .decoder import BlockDecoder
 from .hadamard import HadamardTransform
 from .modules import convert
-from .package import core, file_list, templates
 from .random_source import RandomSource
 from .swizzle import SwizzleOffset, SwizzlePlace
 from .two_level import TwoLevelConverter
 from .two_level_decoder import TwoLevelDecoder
-from .vendors import project
 
-__all__ = ["default_name", "describe", "emit", "verilog"]
+__all__ = ["default_name", "describe", "modules", "title", "verilog"]
 
 STORED = ("codes", "block")
 SIGNALS = {
@@ -355,96 +349,19 @@ def swizzle(kind: str, name: str) -> str:
     return "".join(f"// {line}".rstrip() + "\n" for line in header) + f"{WAIVER}\n{text}"
 
 
-def emit(
-    config: HardwareConfig,
-    out: Path | str = "build",
-    name: str | None = None,
-    *,
-    vendor: str | None = None,
-    part: str | None = None,
-    period_ns: float | None = None,
-    bench: str | None = None,
-    force: bool = False,
-) -> dict[str, Path]:
-    """Write ``<out>/<name>/rtl/`` and its manifest; returns the files by kind.
-
-    ``verilog``, ``filelist``, ``core`` (FuseSoC), ``template`` and ``template_sv`` (an instantiation), ``json`` and
-    ``manifest``; for stochastic rounding also ``random_source``, a module that can feed its random bits; for a layout
-    with scales in tiles ``scale_offset`` and ``scale_place``, modules that find them there; with the text
-    of a ``bench``, the module ``<name>_tb``, also that; for a ``vendor`` of `VENDORS` also ``<vendor>_script`` and
-    ``<vendor>_constraints``, a project for its tool, a ``part`` and a clock period. Raises ValueError where one of
-    these files is there and somebody has edited it, unless by ``force``.
+def modules(config: HardwareConfig, name: str) -> dict[str, tuple[str, str]]:
+    """Name and text of each Verilog file of a configuration, by kind: ``verilog``; for stochastic rounding also
+    ``random_source``, a module that can feed its random bits; for a layout with scales in tiles ``scale_offset`` and
+    ``scale_place``, modules that find them there.
     """
-    if vendor is None and not (part is None and period_ns is None):
-        raise ValueError("part and period belong to the project of a vendor: give the vendor too")
-    about = describe(config, name)
-    name = about["name"]
-    folder = Path(out) / name
-    title, _ = IN_WORDS[config.numerics.name](config)
-    contents = {"verilog": (f"{name}.v", verilog(config, name))}
+    found = {"verilog": (f"{name}.v", verilog(config, name))}
     if any(port.role is Role.RANDOM for port in config.ports):
-        contents["random_source"] = (f"{name}_random_source.v", random_source(config, name))
+        found["random_source"] = (f"{name}_random_source.v", random_source(config, name))
     if config.layout is not None and config.layout.order is ScaleOrder.TILES_128X4:
-        contents |= {kind: (f"{name}_{kind}.v", swizzle(kind, name)) for kind in SWIZZLE}
-    files, test = [file for file, _ in contents.values()], f"{name}_tb.v" if bench else None
-    in_verilog, in_systemverilog = templates(about).values()
-    contents |= {
-        "filelist": (f"{name}.f", file_list(files)),
-        "core": (f"{name}.core", core(about, title, files, test)),
-        "template": (f"{name}_inst.v", in_verilog),
-        "template_sv": (f"{name}_inst.sv", in_systemverilog),
-        "json": (f"{name}.json", json.dumps(about, indent=2) + "\n"),
-    }
-    if test and bench:
-        contents["bench"] = (test, bench)
-    contents = {kind: (f"rtl/{file}", text) for kind, (file, text) in contents.items()}
-    if vendor is not None:
-        contents |= project(vendor, about, part=part, **({} if period_ns is None else {"period_ns": period_ns}))
-    with claimed(folder):  # the projects of several vendors share the manifest
-        known = _manifest(folder)
-        if not force and (
-            edited := [
-                folder / file for file, text in contents.values() if _is_edited(folder / file, text, known.get(file))
-            ]
-        ):
-            raise ValueError(f"{edited[0]} has been edited since it was emitted: move it, or emit it anew with --force")
-        paths = {kind: write_whole(folder / file, text) for kind, (file, text) in contents.items()}
-        still_there = {
-            file: digest for file, digest in known.items() if _digest(folder / file) == digest
-        }  # the project of another vendor
-        sums = still_there | {file: _sha256sum(text) for file, text in contents.values()}
-        manifest = {**about, "sha256": sums}
-        paths["manifest"] = write_whole(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
-    return paths
+        found |= {kind: (f"{name}_{kind}.v", swizzle(kind, name)) for kind in SWIZZLE}
+    return found
 
 
-def _manifest(folder: Path) -> dict[str, str]:
-    """Digests of the files that an earlier manifest names."""
-    try:
-        text = regular(folder / "manifest.json").read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    try:
-        sums = json.loads(text)["sha256"]
-        return {file: digest for file, digest in sums.items() if isinstance(digest, str)}
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        return {}
-
-
-def _is_edited(path: Path, text: str, emitted: str | None) -> bool:
-    """Is there a file that is neither what was emitted nor what is to be written?"""
-    return _digest(path) not in (None, emitted, _sha256sum(text))
-
-
-def _digest(path: Path) -> str | None:
-    """Of the file, None where there is none. What cannot be read may have been edited: it raises OSError or
-    ValueError.
-    """
-    try:
-        return hashlib.sha256(regular(path).read_bytes()).hexdigest()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-def _sha256sum(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def title(config: HardwareConfig) -> str:
+    """The kind of converter, in words."""
+    return IN_WORDS[config.numerics.name](config)[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 __all__ = ["core", "file_list", "templates"]
@@ -12,9 +14,13 @@ LIBRARY = "mxcast:mx"
 """Vendor and library of the cores."""
 
 
-def file_list(files: Sequence[str]) -> str:
-    """For ``-F`` of simulators, and for ``-f`` in the folder of the files."""
-    return "".join(f"{file}\n" for file in files)
+def file_list(files: Sequence[str], folder: Path | None = None) -> str:
+    """A list of files for ``-F`` of simulators, which looks in the folder of the list. With the ``folder`` of the files
+    one for ``-f``, which Icarus has alone and which looks in the folder where the simulator is started: that from which
+    the files were emitted.
+    """
+    place = "" if folder is None else f"{os.path.relpath(folder)}/"
+    return "".join(f"{place}{file}\n" for file in files)
 
 
 def core(about: dict[str, Any], title: str, files: Sequence[str], bench: str | None) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hdl import HardwareConfig, default_name, emit
+from ..hdl import HardwareConfig, default_name, emitted
 from ..host.errors import DesignError
 from ..host.files import claimed, write_whole
 from ..spec.catalogue import known_name
@@ -41,6 +41,8 @@ class Proof:
 
     config: HardwareConfig
     verilog: Path
+    sha256: str
+    """Digest of the file when it was read."""
     arguments: list[Argument]
     """One for each of Yosys' readers that reads the file, and for each text that it is to some tools."""
     unread: dict[str, str]
@@ -102,7 +104,7 @@ class Proof:
             "config_id": self.config.config_id,
             "profile": self.config.profile,
             "verilog": self.verilog.name,
-            "sha256": hashlib.sha256(self.verilog.read_bytes()).hexdigest(),
+            "sha256": self.sha256,
             "method": self.method,
             "remark": self.remark,
             **handshake,
@@ -162,7 +164,7 @@ def prove(
     say = progress or (lambda text: None)
     if rtl is None:
         name = default_name(config) if name is None else name
-        verilog = emit(config, out, name, force=force)["verilog"]
+        verilog = emitted(config, out, name)
         written = verilog.read_text()
         texts = [Reading(text=plain(written))]
     else:
@@ -179,6 +181,7 @@ def prove(
         proof = Proof(
             config=config,
             verilog=verilog,
+            sha256=hashlib.sha256(verilog.read_bytes()).hexdigest(),
             arguments=[],
             unread={},
             objections=[],

@@ -15,9 +15,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ..hdl import HardwareConfig, default_name, emit
+from ..hdl import HardwareConfig, default_name, emitted
 from ..hdl.command import command_line
-from ..host.cache import scratch
+from ..host.cache import refreshed, scratch
 from ..host.errors import DesignError, ToolError, ToolMissing
 from ..host.files import claimed, regular, write_whole
 from ..host.processes import run
@@ -94,15 +94,15 @@ def test(
     vectors: Path | str | None = None,
     force: bool = False,
 ) -> Regression:
-    """Emit the converter and run the cocotb bench on it; log and waveform go to ``<out>/<name>/sim/``.
+    """Run the cocotb bench on the emitted converter (`hdl.emitted`); log and waveform go to ``<out>/<name>/sim/``.
 
     The exit status of a simulator is not believed: a run passes only if every test of the bench reports that it
     compared blocks and found no difference. Icarus, which has four states, is also given unknown inputs (`unknowns`); a
     converter with registers is given gaps on both sides (`flow`), and on Icarus unknown inputs in them. ``verilog`` is
     a file to test instead of the emitted one, ``vectors`` a `.npz` of more blocks: ``mode``, and for every port through
     which data enter an array of its name, (n, lanes) unsigned words (``x``, or ``p`` and ``scale``; ``random``). Raises
-    `ToolMissing` where a simulator is missing, ValueError for files that are not of this kind, and for an emitted file
-    that somebody has edited, unless by ``force``.
+    `ToolMissing` where a simulator is missing, ValueError for files that are not of this kind, and what `hdl.emitted`
+    raises. ``force`` compiles again what is kept of the bench.
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
@@ -110,10 +110,13 @@ def test(
         regular(verilog_file(verilog))
     more = [] if vectors is None else [_test_of(Path(vectors), config)]
     environment = _environment(simulator)
-    library = cocotb_library(environment) if simulator == "verilator" and not waves else None
+    with refreshed(force):
+        library = cocotb_library(environment) if simulator == "verilator" and not waves else None
     name = default_name(config) if name is None else name
-    emitted = emit(config, out, name, force=force)
-    folder = emitted["manifest"].parent / "sim" / simulator
+    source = emitted(config, out, name) if verilog is None else Path(verilog)
+    # apart from the evidence of the emitted file
+    own = Path(out) / (name if verilog is None else f"{name}-{config.config_id}")
+    folder = own / "sim" / simulator
     with claimed(folder):
         for path in folder.iterdir():  # nothing of an earlier run may be taken for this one's
             if not path.is_dir():
@@ -131,7 +134,6 @@ def test(
         write_whole(folder / JOB, json.dumps(job, indent=2))
         with scratch(plain=True) as work:  # make and Verilator read more than letters in the name of a folder
             shutil.copyfile(folder / JOB, work / JOB)
-            source = Path(verilog) if verilog else emitted["verilog"]
             if config.layout is None:
                 top, text = name, source.read_bytes()
             else:

@@ -92,7 +92,6 @@ def write_round_trip(
     folder = out / name / "sim"
     folder.mkdir(parents=True, exist_ok=True)
     text = round_trip(encoder, decoder, encoder_name, decoder_name, name)
-    # the bench has a time unit, which would hold for files behind it
     files = [*(f"../../{one}/rtl/{one}.v" for one in (encoder_name, decoder_name)), f"{name}_tb.v"]
     return {
         "round_trip": write_whole(folder / f"{name}_tb.v", text),

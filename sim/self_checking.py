@@ -90,6 +90,9 @@ def bench(config: HardwareConfig, name: str, seed: int = 0) -> str:
 def bench_of(name: str, ports: Sequence[Port], rows: Sequence[Row], instances: Sequence[str], latency: int) -> str:
     """The text of the module ``<name>_tb`` around ``instances``, which together have these ports, with blocks and what
     is expected of them; ``latency`` in cycles.
+
+    Like the emitted modules it sets no time scale: if only some files set one, it depends on the order of the files
+    which modules have it, and simulators warn.
     """
     entering, leaving = data_ports(ports, "input"), data_ports(ports, "output")
     body = (REGISTERED if latency else COMBINATIONAL).format(
@@ -101,7 +104,6 @@ def bench_of(name: str, ports: Sequence[Port], rows: Sequence[Row], instances: S
         f"// {name}_tb: {len(rows)} blocks for {name}, with what the golden model of mxcast {version('mxcast')} makes "
         "of them.",
         "// SPDX-License-Identifier: Apache-2.0",
-        "`timescale 1ns / 1ps",
         f"module {name}_tb;",
         f"  localparam BLOCKS = {len(rows)};",
         *(f"  {sides[port.direction]} [{port.width - 1}:0] {port.name};" for port in ports),

@@ -75,7 +75,8 @@ def test_an_edited_file_is_not_replaced_in_silence(tmp_path, capsys):
     assert main(["prove", "e2m1", *SMALL, "-o", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and str(file) in error and "--force" in error and file.read_text() == edited
-    assert main(["prove", "e2m1", *SMALL, "-o", str(tmp_path), "--force"]) == 0
+    assert main(["prove", "e2m1", *SMALL, "-o", str(tmp_path), "--force"]) == 2 and file.read_text() == edited
+    assert main(["emit", "e2m1", *SMALL, "-o", str(tmp_path), "--force"]) == 0
     assert file.read_text() == verilog(config, file.stem)
 
 

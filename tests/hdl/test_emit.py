@@ -38,6 +38,7 @@ def test_files(emitted):
     assert {kind: str(path.relative_to(folder)) for kind, path in emitted.files.items()} == {
         "verilog": f"rtl/{emitted.top}.v",
         "filelist": f"rtl/{emitted.top}.f",
+        "icarus": f"rtl/{emitted.top}_icarus.f",
         "core": f"rtl/{emitted.top}.core",
         "template": f"rtl/{emitted.top}_inst.v",
         "template_sv": f"rtl/{emitted.top}_inst.sv",
@@ -209,7 +210,9 @@ def test_an_edited_file_is_not_lost(tmp_path):
     files = emit(CONFIG, tmp_path)
     first = files["verilog"].read_text()
     files["verilog"].write_text("// mine")
-    with pytest.raises(ValueError, match="has been edited since it was emitted: move it, or emit it anew with --force"):
+    with pytest.raises(
+        ValueError, match="has been edited since it was emitted: move it, or emit it again with --force"
+    ):
         emit(CONFIG, tmp_path)
     assert files["verilog"].read_text() == "// mine"
     files["manifest"].write_text("[" * 100_000)  # and without one nobody knows that it was not
@@ -249,7 +252,7 @@ def _emitted_by_a_process(folder: Path, *arguments: str, **environment: str) -> 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory) -> dict[str, bytes]:
     files = _emitted_by_a_process(tmp_path_factory.mktemp("here") / "a", PYTHONHASHSEED="0")
-    assert len(files) == 3 * 7 + 8 and all(name.startswith("build/") for name in files)
+    assert len(files) == 3 * 8 + 9 and all(name.startswith("build/") for name in files)
     return files
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from mxcast.hdl import converter_config, verilog
 from mxcast.sim.self_checking import bench
+from mxcast.sim.tools import verilator_root
 
 pytestmark = pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is not installed")
 
@@ -21,6 +23,18 @@ CONFIGS = {
     "registers": ("int8", {"block_size": 4, "registered_after": "scale,key"}),
     "registers and modes": ("e3m2", {"block_size": 4, "scale_rule": "floor,even", "registered_after": "scale"}),
 }
+
+
+def warnings(folder: Path, *files: str) -> str:
+    """All that Icarus and Verilator print about files in this order."""
+    root = verilator_root()
+    lint = "--lint-only", "-Wall", "--timing", "--quiet"
+    said = ""
+    for command in (["iverilog", "-g2005", "-Wall", "-t", "null"], [str(root / "bin" / "verilator_bin"), *lint]):
+        environment = {**os.environ, "VERILATOR_ROOT": str(root)}
+        done = subprocess.run([*command, *files], cwd=folder, env=environment, capture_output=True, text=True)
+        said += done.stdout + done.stderr
+    return said
 
 
 def printed(folder: Path, config, *edits: tuple[str, str]) -> str:
@@ -43,6 +57,8 @@ def test_a_right_converter_passes(name, fields, tmp_path):
     config = converter_config(name, **fields)
     last = printed(tmp_path, config)
     assert last.startswith("PASS: ") and int(last.split()[1]) >= 60 * len(config.modes)
+    for files in (("dut.v", "dut_tb.v"), ("dut_tb.v", "dut.v")):
+        assert warnings(tmp_path, *files) == ""
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+"""Commands that check a design take the one in the folder, and never replace it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import mxcast
+
+SMALL = ["--set", "block_size=2"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, passes) -> Path:
+    """A folder in which a user has emitted a design of another profile than the usual one."""
+    monkeypatch.chdir(tmp_path)
+    passes("emit", "e2m1", "--profile", "nvidia", *SMALL, "--name", "mx_encoder", "-o", "build")
+    return Path("build/mx_encoder")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+BOTH = (
+    "build/mx_encoder holds mxfp4_e2m1 --profile nvidia --set block_size=2 (dbb2f498), and mxfp4_e2m1 --profile ocp "
+    "--set block_size=2 (30b843cd) is asked for, with scale_rule floor instead of ceil: "
+)
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
+@pytest.mark.parametrize("verb", ["prove", "test", "mutate"])
+def test_a_check_refuses_another_configuration(verb, force, folder, fails):
+    before = content(folder)
+    said = fails(2, verb, "e2m1", *SMALL, "--name", "mx_encoder", "-o", "build", *force)
+    assert said == BOTH + "leave out format and rules to take the one in the folder, or give another name or folder"
+    assert content(folder) == before
+
+
+def test_emit_replaces_another_configuration_by_force_only(folder, fails, passes):
+    before = content(folder)
+    command = "emit", "e2m1", *SMALL, "--name", "mx_encoder", "-o", "build"
+    said = fails(2, *command)
+    assert said == BOTH + "give another name or folder, or replace the design by emit with --force"
+    assert content(folder) == before
+    passes(*command, "--force")
+    passes(*command)
+    assert json.loads((folder / "manifest.json").read_text())["profile"] == "ocp"
+
+
+def test_a_pair_is_emitted_whole_or_not_at_all(tmp_path, fails, passes):
+    passes("emit", "e2m1", *SMALL, "--op", "decode", "--profile", "te", "--name", "mx_decode", "-o", tmp_path)
+    assert "mx_decode holds" in fails(2, "emit", "e2m1", *SMALL, "--pair", "--name", "mx", "-o", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mx_decode"]
+
+
+@pytest.mark.parametrize("named", [["--name", "mx_encoder"], ["mx_encoder"]], ids=["option", "argument"])
+def test_without_rules_a_check_takes_the_design_in_the_folder(named, folder, passes):
+    before = content(folder / "rtl")
+    proof = json.loads(passes("prove", *named, "-o", "build", "--json"))
+    assert (proof["status"], proof["profile"], proof["config_id"]) == ("PASS", "nvidia", "dbb2f498")
+    assert content(folder / "rtl") == before
+    assert (folder / "proof/mx_encoder/proof.json").is_file()
+
+
+def test_the_evidence_of_a_design_goes_with_it(folder, passes):
+    passes("prove", "mx_encoder", "-o", "build")
+    passes("emit", "e2m1", *SMALL, "--name", "mx_encoder", "-o", "build", "--force")
+    assert {path.name for path in folder.iterdir()} == {"rtl", "manifest.json"}
+
+
+def test_a_check_of_another_file_leaves_the_design_alone(folder, fails):
+    """Its log is no evidence of the emitted one."""
+    before = content(folder)
+    Path("mine.v").write_text("module mx_encoder; assign nothing endmodule\n")
+    files = "--rtl", "mine.v", "--name", "mx_encoder", "-o", "build"
+    log = "build/mx_encoder-dbb2f498/sim/icarus/log.txt"
+    assert log in fails(2, "test", "e2m1", "--profile", "nvidia", *SMALL, "--sim", "icarus", *files)
+    assert Path(log).is_file() and content(folder) == before
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["prove", "--name", "other", "-o", "build"], "build holds no design other: give its format, or the folder"),
+        (["prove", "other", "-o", "build"], "unknown format 'other'"),
+        (["prove", "mx_encoder", "-o", "elsewhere"], "unknown format 'mx_encoder'"),
+        (["prove", "mx_encoder", "-o", "build", "--name", "other"], "mx_encoder is a design in build, and --name says"),
+        (["prove", "mx_encoder", "-o", "build", "--profile", "te"], "unknown format 'mx_encoder'"),
+        (["prove", "--name", "mx_encoder", "-o", "build", "--profile", "te"], "a format is missing"),
+        (["test", "--name", "../x", "-o", "build"], "name must be a Verilog identifier"),
+        (["prove", "x" * 300, "-o", "build"], "unknown format"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else " ".join(value)[:50],
+)
+def test_what_is_no_design(arguments, sentence, folder, fails):
+    assert sentence in fails(2, *arguments)
+
+
+def test_python_does_the_same(folder):
+    before = content(folder)
+    for call in (mxcast.emit, mxcast.prove):
+        with pytest.raises(ValueError, match="is asked for, with scale_rule floor instead of ceil"):
+            call("e2m1", out="build", name="mx_encoder", block_size=2)
+    assert content(folder) == before
+    assert mxcast.prove(out="build", name="mx_encoder").config.profile == "nvidia"
+    for wrong in ({"out": "build"}, {"name": "mx_encoder", "profile": "te"}, {"name": "mx_encoder", "rtl": "x.v"}):
+        with pytest.raises(ValueError, match="a format is missing"):
+            mxcast.prove(**wrong)
+    mxcast.emit("e2m1", out="build", name="mx_encoder", block_size=2, force=True)
+    assert not (folder / "proof").exists()
