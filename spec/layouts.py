@@ -141,6 +141,8 @@ class Layout:
     tensor_scale_shape: tuple[int, ...] = ()
     omits_one: bool = False
     """Is a tensor scale left out that multiplies by 1?"""
+    other_tensor_scales: tuple[str, ...] = ()
+    """Other names of the tensor scale in files. They are read; the name in ``tensor_scale`` is written."""
 
     def __post_init__(self) -> None:
         apart = self.place is ScalePlace.APART
@@ -260,6 +262,7 @@ def _dialects() -> Iterator[Layout]:
         convention=Convention.MULTIPLIER,
         tensor_scale_shape=(1,),
         omits_one=True,
+        other_tensor_scales=("{name}.scale",),
         **ggml,
     )
 

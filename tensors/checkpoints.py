@@ -30,6 +30,7 @@ from .model_config import CONFIG, HF_QUANT_CONFIG, UnknownQuantization, configur
 from .shard_jobs import Job, Run
 from .sources import QuantizedSource
 from .unfinished_model import UnfinishedModel
+from .unrecognised import check_numbers
 
 __all__ = ["ConvertedCheckpoint", "convert_checkpoint", "quantize_checkpoint"]
 
@@ -86,6 +87,7 @@ def quantize_checkpoint(
     chosen = quantizable(
         opened.folder, opened.contents, numerics.block_size, pad, asked_for(opened.contents, include, exclude)
     )
+    check_numbers(opened.folder, opened.contents.tensors, chosen)
     jobs = []
     for shard, contents in opened.shards.items():
         names = [name for name in contents.tensors if name in chosen]

@@ -23,6 +23,7 @@ from .containers import CONVERTED, NAMES, Contents, Stored, Writer, read, writte
 from .metadata import KEY, about, described, layout_of, part_layout, part_names, stored_parts
 from .parts import dequantize_tile, largest_magnitude, quantize_tile
 from .tiles import CHUNK, Tile, float_blocks, tiles
+from .unrecognised import check_numbers
 
 __all__ = [
     "DequantizedFile",
@@ -138,6 +139,7 @@ def quantize_file(
         raise ValueError(f"{source} has been quantized by mxcast already")
     size = numerics.block_size
     chosen = quantizable(source, contents, size, pad, asked_for(contents, include, exclude))
+    check_numbers(source, contents.tensors, chosen)
     shapes = {name: stored.shape for name, stored in chosen.items()}
     for name, stored in chosen.items():
         if numerics.source not in (FP32, FORMATS[CONVERTED[stored.dtype].newbyteorder("=")]):

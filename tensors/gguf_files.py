@@ -164,11 +164,13 @@ def read_gguf(path: Path) -> Contents:
             first = start + offset
             if name in found:
                 raise ValueError(f"it has the tensor {excerpt(name)} twice")
-            if offset % alignment or first < end or first + size > len(data):
+            if first != end or first + size > len(data):
                 raise ValueError(f"the data of tensor {excerpt(name)} are not where a tensor can be")
-            end = first + size
-            raw = data[first:end].view(DTYPES.get(dtype, np.dtype(np.uint8)))
+            raw = data[first : first + size].view(DTYPES.get(dtype, np.dtype(np.uint8)))
+            end = first + size + -size % alignment
             found[name] = Stored(dtype=dtype, shape=shape, data=raw, map=mapped)
+        if len(data) > end:
+            raise ValueError(f"it ends at byte {end}, and {len(data) - end} bytes follow")
     return Contents(tensors=found, metadata=metadata)
 
 

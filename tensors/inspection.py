@@ -15,6 +15,7 @@ from .portions import StoredBlocks
 from .recognition import Reading, Recognised, recognised, strays
 from .suspicions import Judged, Kind, Suspicion, suspicions
 from .tally import Tally, tallied
+from .unrecognised import NOT_READ, scales_of, unrecognised
 
 __all__ = ["InspectedTensor", "Inspection", "inspect_file"]
 
@@ -160,6 +161,11 @@ def inspect_file(
         Suspicion(kind=Kind.CONTRADICTION, tensor=array, sentence=sentence, figures={})
         for array, sentence in strays(path, contents, found, stored_as)
     ]
+    taken |= {array for one in found_wrong for array in (one.tensor, *scales_of(contents.tensors, one.tensor))}
+    for arrays, words in unrecognised(contents.tensors, taken):
+        sentence = f"{words}: {NOT_READ}"
+        found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=arrays[0], sentence=sentence, figures={}))
+        others = {name: stored for name, stored in others.items() if name not in arrays}
     found_wrong += [suspicion for one in judged for suspicion in suspicions(one)]
     found_wrong += [*suspicions_of_code_order(judged, others), *_of_fused_layers(judged)]
     return Inspection(path=path, tensors=tuple(inspected), others=tuple(others), suspicions=tuple(found_wrong))

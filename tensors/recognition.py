@@ -23,6 +23,7 @@ from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
 from .native import NATIVE, native_layouts
 from .sources import LaidTensor
 from .strays import stray_of
+from .tensor_scales import with_stored_scale
 
 __all__ = ["OWN", "Reading", "Recognised", "recognised", "strays"]
 
@@ -210,6 +211,7 @@ def _native(path: Path, contents: Contents, stored_as: str | None) -> Iterator[R
         if layout is None or name is None or (layout.scales is not None and layout.scales.of(name) not in tensors):
             continue
         try:
+            layout = with_stored_scale(layout, name, tensors)
             LaidTensor(path, contents, layout, name, True)
         except ValueError as error:
             raise ValueError(f"tensor {name!r} of {path}: {error}") from None
@@ -256,6 +258,10 @@ def _fitting(
         raise ValueError(f"the array {array!r} may be of the tensor {' or '.join(map(repr, by_name))}: name the layout")
     ((name, fits),) = by_name.items()
     kept, evidence, contradiction = _marked(contents, name, fits, marks)
+    try:
+        kept = [with_stored_scale(layout, name, tensors) for layout in kept]
+    except ValueError as error:
+        contradiction = str(error)
     groups: dict[tuple, list[Layout]] = {}
     for layout in kept:
         groups.setdefault(layout.reading, []).append(layout)

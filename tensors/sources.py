@@ -25,6 +25,8 @@ from .metadata import KEY, about, part_names, stored_parts
 from .native import NATIVE, native_layouts
 from .remarks import is_mark, shape_before
 from .strays import has_dtypes, stray_of
+from .tensor_scales import with_stored_scale
+from .unrecognised import NOT_READ, unrecognised
 
 __all__ = ["LaidTensor", "QuantizedSource", "StoredTensor"]
 
@@ -219,6 +221,7 @@ class QuantizedSource:
             for name, stored in self.contents.tensors.items()
             if name not in parts and not is_mark(name, self.layouts)
         }
+        self._check_copied(parts, chosen)
 
     def _candidates(self, stored_as: str | None, block: BlockFormat | None, has_patterns: bool) -> dict[str, Layout]:
         """The layouts that tensors can have, by the dtype of their codes."""
@@ -244,11 +247,23 @@ class QuantizedSource:
             if layout is not None and (name := layout.codes.tensor_of(array)) is not None:
                 scales = layout.scales and layout.scales.of(name)
                 if scales is None or (scales in tensors and scales != array):
-                    yield name, layout
+                    with self.naming(name):
+                        yield name, with_stored_scale(layout, name, tensors)
                     continue
             known = [one for layout in candidates.values() for one in LAYOUTS[layout.dialect].values()]
             if not has_dtypes(tensors, array, known) and (stray := stray_of(tensors, array, known)):
                 raise ValueError(f"{self.path}: {stray}")
+
+    def _check_copied(self, parts: Collection[str], chosen: set[str]) -> None:
+        """Raise ValueError for an array that looks quantized and would be copied: in a file, unless patterns of names
+        leave it out; in a folder always, because the new configuration would not describe it.
+        """
+        for arrays, words in unrecognised(self.contents.tensors, parts):
+            sentence = f"{self.path}: {words}: {NOT_READ}"
+            if self.path.is_dir():
+                raise ValueError(f"{sentence}; a copy would be read as numbers")
+            if not chosen.isdisjoint(arrays):
+                raise ValueError(f"{sentence}; --exclude with their names copies them as they are")
 
     def restrict(self, arrays: Collection[str], metadata: Mapping[str, str]) -> None:
         """Leave out the tensors whose codes are not among the arrays of a shard, and the other arrays that are not; the

@@ -31,6 +31,7 @@ class Kind(Rule):
     """What may be wrong."""
 
     CONTRADICTION = "contradiction", "names and shapes are those of a layout; a dtype or a library's remark contradicts"
+    UNRECOGNISED = "unrecognised", "an array looks like codes or scales, and no layout has its name, dtype and shape"
     SCALE_VALUES = (
         "scale_values",
         "bytes that should be codes of E8M0 are the numbers themselves, 1, 2, 4, 8, or exponents without the bias",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -71,4 +72,26 @@ def write(
     with written(path, header, metadata or {}) as into:
         for name, data in tensors.items():
             into(name, 0, data)
+    return path
+
+
+ITEMS = {"F32": 4, "F16": 2, "BF16": 2, "I32": 4, "U32": 4, "F64": 8, "I64": 8, "I16": 2}
+"""Bytes of the elements that have more than one; F4 has half a byte."""
+
+
+def filled(dtype: str, *shape: int, byte: int = 0x38) -> tuple[str, tuple[int, ...], np.ndarray]:
+    """An array of a dtype and shape, for `write_raw`, with the same byte everywhere: 1 as E4M3, 0x38 = 56."""
+    count = math.prod(shape) * ITEMS.get(dtype, 1) // (2 if dtype == "F4" else 1)
+    return dtype, shape, np.full(count, byte, np.uint8)
+
+
+def write_raw(
+    path: Path, arrays: Mapping[str, tuple[str, tuple[int, ...], np.ndarray]], metadata: Mapping[str, str] | None = None
+) -> Path:
+    """A file of arrays, each with its dtype, shape and data."""
+    path.parent.mkdir(exist_ok=True)
+    header = {name: (dtype, shape, data.nbytes) for name, (dtype, shape, data) in arrays.items()}
+    with written(path, header, metadata or {}) as into:
+        for name, (_, _, data) in arrays.items():
+            into(name, 0, np.ascontiguousarray(data).reshape(-1))
     return path

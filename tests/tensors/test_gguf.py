@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 import struct
 
 import numpy as np
@@ -156,6 +157,7 @@ DAMAGED = {
     "are not where a tensor can be": raw(1, rest=info(offset=4) + bytes(400)),
     "data of tensor 'w' are not where": raw(1, rest=info(shape=(1 << 62, 1 << 62))),
     "data of tensor 'v' are not where": raw(2, rest=info() + info(b"v", offset=96) + bytes(400)),
+    "tensor 'u' are not where a tensor": raw(2, rest=info() + info(b"u", offset=160) + bytes(400)),
 }
 
 
@@ -234,3 +236,89 @@ def test_another_layout_is_refused(tmp_path, fails):
     again = "convert", tmp_path / "z.gguf", tmp_path / "y.safetensors", "--layout", "quark"
     assert "a .gguf file has the layout ggml, not mlx" in fails(2, *again, "--from", "mlx")
     assert "has no quantized tensors" in fails(2, *again, "--format", "nvfp4")
+
+
+BLOCKS = "NVFP4", (2, 64), np.tile(np.array([0x38] * 4 + [0x77] * 32, np.uint8), 2)
+"""Elements of 6 under block scales of 1."""
+HALF, TWO = np.array([0.5], np.float32), np.array([2], np.float32)
+
+
+@pytest.mark.parametrize(
+    "name, arrays, largest",
+    [
+        ("u.weight", {"u.scale": HALF}, 3),
+        ("u.weight", {"u.weight.scale": HALF}, 3),
+        ("u.weight", {"u.weight.scale": HALF.reshape(())}, 3),
+        ("u", {"u.scale": TWO}, 12),
+        ("u.weight", {"u.weight.scale": HALF, "u.input_scale": TWO, "v.scale": TWO}, 3),
+        ("u.weight", {"u.input_scale": TWO}, 6),
+    ],
+)
+def test_the_names_of_a_tensor_scale(name, arrays, largest, tmp_path, passes, capsys):
+    """In every command the one array that fits is used, under either name."""
+    others = {array: ("F32", one.shape, one) for array, one in arrays.items()}
+    path = file_of(tmp_path / "x.gguf", {name: BLOCKS} | others, {})
+    passes("dequantize", path, tmp_path / "y.safetensors")
+    found = load_file(tmp_path / "y.safetensors")
+    assert np.unique(np.abs(found[name])).tolist() == [largest]
+    (tensor,) = json.loads(passes("inspect", path, "--json"))["tensors"]
+    assert tensor["counts"]["amax"] == largest
+    for target, from_ in (("z.safetensors", ["--from", "modelopt", "--format", "nvfp4"]), ("z.gguf", [])):
+        layout = "modelopt" if from_ else "ggml"
+        passes("convert", path, tmp_path / target, "--layout", layout)
+        passes("dequantize", tmp_path / target, tmp_path / "again.safetensors", *from_)
+        again = load_file(tmp_path / "again.safetensors")
+        assert np.array_equal(again[name], found[name]) and again.keys() == found.keys()
+
+
+def test_the_one_tensor_scale_that_fits(tmp_path, passes, fails):
+    """The other array stays what it is, and a file that needs its name is refused."""
+    arrays = {"u.weight.scale": ("F32", (1,), HALF), "u.scale": ("F32", (3,), np.ones(3, np.float32))}
+    path = file_of(tmp_path / "x.gguf", {"u.weight": BLOCKS} | arrays, {})
+    passes("dequantize", path, tmp_path / "y.safetensors")
+    found = load_file(tmp_path / "y.safetensors")
+    assert (np.abs(found["u.weight"]).max(), found["u.scale"].tolist()) == (3, [1, 1, 1])
+    sentence = fails(2, "convert", path, tmp_path / "z.gguf", "--layout", "ggml")
+    assert "has another tensor of the name 'u.scale', which 'u.weight' becomes" in sentence
+
+
+@pytest.mark.parametrize(
+    "kind, arrays, said",
+    [
+        (BLOCKS, {"u.scale": HALF, "u.weight.scale": HALF}, "may be 'u.scale' or 'u.weight.scale': a file must have"),
+        (BLOCKS, {"u.scale": TWO, "u.weight.scale": HALF}, "may be 'u.scale' or 'u.weight.scale': a file must have"),
+        (BLOCKS, {"u.weight.scale": np.ones(3, np.float32)}, "'u.weight.scale' has 3 tensor scales"),
+        (BLOCKS, {"u.weight.scale": np.ones(1, np.float16)}, "'u.weight.scale' of .* is F16, and the layout"),
+        (
+            BLOCKS,
+            {"u.weight_scale": HALF},
+            "'u.weight_scale' may be its tensor scale, .* 'u.scale' or 'u.weight.scale'",
+        ),
+        (BLOCKS, {"u.scale_2": HALF}, "'u.scale_2' may be its tensor scale, .* 'u.scale' or 'u.weight.scale'"),
+        (("MXFP4", (2, 32), np.zeros(34, np.uint8)), {"u.scale": HALF}, "'u.scale' is a tensor scale, and the layout"),
+    ],
+)
+def test_a_tensor_scale_that_is_not_certain(kind, arrays, said, tmp_path, fails):
+    """Every command refuses it with its names."""
+    dtypes = {np.dtype(np.float32): "F32", np.dtype(np.float16): "F16"}
+    others = {array: (dtypes[one.dtype], one.shape, one) for array, one in arrays.items()}
+    path = file_of(tmp_path / "x.gguf", {"u.weight": kind} | others, {})
+    target = tmp_path / "y.safetensors"
+    commands = ["inspect", path], ["dequantize", path, target], ["convert", path, target, "--layout", "modelopt"]
+    for command in commands:
+        sentence = fails(2, *command)
+        assert re.search(said, sentence) and "'u.weight'" in sentence and str(path) in sentence
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("more", [b"\0", b"x" * 31, bytes(64), b"GGUF" * 100])
+@pytest.mark.parametrize("tensors", [W, {}, {"v": ("F32", (8,), np.ones(8, np.float32))}])
+def test_bytes_after_the_end(more, tensors, tmp_path):
+    """A writer may or may not complete the last tensor to a multiple of the alignment."""
+    path = file_of(tmp_path / "a.gguf", tensors, {})
+    whole = path.read_bytes()
+    path.write_bytes(whole + more)
+    with pytest.raises(ValueError, match=rf"it ends at byte {len(whole)}, and {len(more)} bytes follow"):
+        read(path)
+    path.write_bytes(whole[:-4] if tensors is W else whole)
+    assert read(path).tensors.keys() == tensors.keys()

@@ -84,11 +84,14 @@ def of_integers(arrays, codes, scales):
     arrays[scales] = "BF16", np.ones((128, 1), np.uint16)
 
 
-def test_another_quantization_of_the_same_names(tmp_path, passes):
+def test_another_quantization_of_the_same_names(tmp_path, fails, passes):
+    """It is not read, so it is refused by name; patterns copy it as it is."""
     path = made(tmp_path / "a.safetensors", "compressed_tensors", of_integers)
-    assert not inspect_file(path).suspicions
+    (found,) = inspect_file(path).suspicions
+    assert (str(found.kind), found.tensor) == ("unrecognised", f"{BAD}_packed")
     own = ["--from", "compressed_tensors", "-f", "e2m1", "--layout", "gpt_oss"]
-    text = passes("convert", path, tmp_path / "b.safetensors", *own)
+    assert f"'{BAD}_packed' I32" in fails(2, "convert", path, tmp_path / "b.safetensors", *own)
+    text = passes("convert", path, tmp_path / "b.safetensors", *own, "--exclude", "bad*")
     assert f"copied unchanged: {BAD}_packed, {BAD}_scale" in text
 
 
