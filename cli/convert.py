@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..spec import Encode, TwoLevelEncode, is_two_level
+from .converted import file_written, quantized_row, shards_written
 from .options import Config, Json, Pad, Profile, Quiet, Set, Verbose, request, two_level_rules
 from .output import Output
 from .text import one_line
 
 if TYPE_CHECKING:
-    from ..models import Statistics
-    from ..tensors.checkpoints import ConvertedCheckpoint
     from ..tensors.files import DequantizedFile
     from ..tensors.repacking import RepackedFile
     from ..tensors.shard_jobs import Run
@@ -152,7 +151,7 @@ def quantize(
                 run=run,
                 progress=progress,
             )
-        _told_of_shards(made, output)
+        shards_written(made, output)
         return
     from ..tensors.native import dialect_of
 
@@ -180,9 +179,9 @@ def quantize(
             exclude=exclude or (),
             progress=progress,
         )
-    rows = [_row(one_line(t.name), " x ".join(map(str, t.shape)), t.statistics) for t in report.tensors]
+    rows = [quantized_row(one_line(t.name), " x ".join(map(str, t.shape)), t.statistics) for t in report.tensors]
     if len(rows) > 1:
-        rows.append(_row("total", "", report.total))
+        rows.append(quantized_row("total", "", report.total))
     output.table(rows)
     if report.copied:
         output.say(f"copied unchanged: {', '.join(map(one_line, report.copied))}")
@@ -199,19 +198,6 @@ def _rules(
     chosen = request(usage, format, profile, set, config, allow_all=False).encoders[0]
     output.configuration(chosen)
     return chosen.numerics, chosen.profile
-
-
-def _row(name: str, shape: str, statistics: Statistics) -> dict[str, object]:
-    amax = f"{statistics.amax_min:.4g} .. {statistics.amax_max:.4g}" if statistics.blocks else ""
-    return {
-        "tensor": name,
-        "shape": shape,
-        "amax of blocks": amax,
-        "SQNR dB": round(statistics.sqnr_db, 2),
-        "saturated": statistics.saturated,
-        "flushed": statistics.flushed,
-        "NaN": statistics.nan,
-    }
 
 
 def dequantize(
@@ -285,7 +271,7 @@ def dequantize(
                 jobs=jobs,
                 progress=progress,
             )
-    _told(report, target, output)
+    file_written(report, target, output)
 
 
 def convert(
@@ -351,7 +337,7 @@ def convert(
             jobs=jobs,
             progress=progress,
         )
-    _told(report, target, output)
+    file_written(report, target, output)
 
 
 def _run(source: Path, scheduler: str | None, jobs: int) -> Run | None:
@@ -370,37 +356,4 @@ def _converted_folder(source: Path, target: Path, layout: str | None, run: Run, 
 
     with output.progress(f"converting {source.name}") as progress:
         report = convert_checkpoint(source, target, layout, run=run, progress=progress, **options)
-    _told_of_shards(report, output)
-
-
-def _told_of_shards(report: ConvertedCheckpoint, output: Output) -> None:
-    """Say what was written of each shard."""
-    by = dict.fromkeys(report.resumed, "an earlier command and this one") | dict.fromkeys(
-        report.kept, "an earlier command"
-    )
-    output.table(
-        [
-            {
-                "shard": one_line(name),
-                "tensors": len(shard["tensors"]),
-                "copied": len(shard["copied"]),
-                "by": by.get(name, "this one"),
-            }
-            for name, shard in report.shards.items()
-        ]
-    )
-    if report.left_out:
-        output.say(f"left out: {', '.join(map(one_line, report.left_out))}")
-    output.say(f"wrote {report.path}")
-    output.document(report.to_dict())
-
-
-def _told(report: DequantizedFile | RepackedFile, target: Path, output: Output) -> None:
-    """Say what was written."""
-    output.table(
-        [{"tensor": one_line(name), "shape": " x ".join(map(str, shape))} for name, shape in report.tensors.items()]
-    )
-    if report.copied:
-        output.say(f"copied unchanged: {', '.join(map(one_line, report.copied))}")
-    output.say(f"wrote {target}")
-    output.document(report.to_dict())
+    shards_written(report, output)

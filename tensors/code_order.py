@@ -17,7 +17,7 @@ from ..models.packing import PACKINGS
 from ..models.source import widen
 from ..spec.layouts import PACKED_BITS, Packing
 from .containers import CONVERTED, Stored
-from .suspicions import Judged, Kind, Suspicion
+from .judging import Judged, Kind, Suspicion
 from .tally import LONGEST, Profile
 
 __all__ = ["suspicions_of_code_order"]

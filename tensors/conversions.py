@@ -16,6 +16,7 @@ from ..spec import layout_named
 from ..spec.layouts import Layout
 from .containers import Write
 from .native import native_type
+from .not_finite import NotFinite, not_finite
 from .remarks import mark
 from .sources import StoredTensor
 
@@ -58,8 +59,8 @@ class Conversion(Protocol):
     def units(self, tensor: StoredTensor) -> Shape:
         """What the edges of parts are multiples of, along each axis of the codes."""
 
-    def part(self, name: str, tensor: StoredTensor, box: Box) -> Placed:
-        """What a part becomes."""
+    def part(self, name: str, tensor: StoredTensor, box: Box) -> tuple[Placed, NotFinite]:
+        """Convert a part, and count its results that are NaN or Inf."""
 
 
 class Repacked:
@@ -100,15 +101,16 @@ class Repacked:
     def units(self, tensor: StoredTensor) -> Shape:
         return units(self.layout(tensor), tensor.codes)
 
-    def part(self, name: str, tensor: StoredTensor, box: Box) -> Placed:
+    def part(self, name: str, tensor: StoredTensor, box: Box) -> tuple[Placed, NotFinite]:
         layout = self.layout(tensor)
         first = [one.start for one in box]
         first[layout.axis] //= layout.width
         arrays = pack(tensor.part(box), layout, name=name, first=tuple(first))
-        return {
+        placed = {
             part.of(name): (tuple(one.start for one in place), arrays[part.of(name)])
             for part, place in stored_boxes(layout, box).items()
         }
+        return placed, NotFinite()
 
 
 class Dequantized:
@@ -134,11 +136,13 @@ class Dequantized:
     def units(self, tensor: StoredTensor) -> Shape:
         return (1,) * len(tensor.codes)
 
-    def part(self, name: str, tensor: StoredTensor, box: Box) -> Placed:
-        starts, numbers = tuple(one.start for one in box), dequantize(tensor.part(box), self.profile)
+    def part(self, name: str, tensor: StoredTensor, box: Box) -> tuple[Placed, NotFinite]:
+        starts, q = tuple(one.start for one in box), tensor.part(box)
+        numbers = dequantize(q, self.profile)
+        counts = not_finite(q, numbers)
         if self.is_transposed and numbers.ndim == 3:
-            return {name: (swapped(starts), numbers.swapaxes(1, 2))}
-        return {name: (starts, numbers)}
+            return {name: (swapped(starts), numbers.swapaxes(1, 2))}, counts
+        return {name: (starts, numbers)}, counts
 
 
 def swapped(shape: Shape) -> Shape:

@@ -21,6 +21,7 @@ from ..spec import encoding as resolve
 from ..spec.catalogue import cut, excerpt
 from .containers import CONVERTED, NAMES, Contents, Stored, Writer, read, written
 from .metadata import KEY, about, described, layout_of, part_layout, part_names, stored_parts
+from .not_finite import NotFinite
 from .parts import dequantize_tile, largest_magnitude, quantize_tile
 from .tiles import CHUNK, Tile, float_blocks, tiles
 from .unrecognised import check_numbers
@@ -81,12 +82,15 @@ class QuantizedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class DequantizedFile:
-    """The outcome of `dequantize_file`: shapes by name, and the tensors that were left as they are."""
+    """The outcome of `dequantize_file`: shapes by name, and the tensors that were left as they are. ``not_finite``
+    counts results that are NaN or Inf, by the names of tensors with such results.
+    """
 
     path: Path
     numerics: Encode | TwoLevelEncode
     tensors: dict[str, tuple[int, ...]]
     copied: tuple[str, ...]
+    not_finite: dict[str, NotFinite]
 
     def to_dict(self) -> dict:
         return {
@@ -94,6 +98,7 @@ class DequantizedFile:
             "numerics": self.numerics.to_dict(),
             "tensors": self.tensors,
             "copied": self.copied,
+            "not_finite": {name: one.to_dict() for name, one in self.not_finite.items()},
         }
 
 
@@ -227,26 +232,29 @@ def dequantize_file(
         copy(copied, write)
         sizes = {name: math.prod(shape) for name, shape in shapes.items()}
         left = {name: size for name, size in sizes.items() if name not in write.whole}
+        counts = {name: NotFinite.of_dict(write.whole[name]) for name in shapes if name in write.whole}
         total = sum(sizes.values())
         done = total - sum(left.values())
 
-        def convert(part: tuple[str, Tile]) -> tuple[str, Tile, np.ndarray]:
+        def convert(part: tuple[str, Tile]) -> tuple[str, Tile, np.ndarray, NotFinite]:
             name, tile = part
             try:
-                return name, tile, dequantize_tile(parts[name], tile, numerics)
+                return name, tile, *dequantize_tile(parts[name], tile, numerics)
             except ValueError as error:  # codes beyond the format
                 raise ValueError(f"tensor {name!r} of {source}: {error}") from None
 
         tiles_left = ((name, tile) for name in left for tile in tiles(shapes[name], size))
-        for name, tile, values in in_order(convert, tiles_left, jobs):
+        for name, tile, values, lost in in_order(convert, tiles_left, jobs):
             write(name, tile.start(), values)
             left[name] -= values.size
+            counts[name] = counts.get(name, NotFinite()) + lost
             if not left[name]:
-                write.finish([name])
+                write.finish([name], counts[name].to_dict())
             done += values.size
             if progress:
                 progress(done, total)
-    return DequantizedFile(path=target, numerics=numerics, tensors=shapes, copied=tuple(copied))
+    wrong = {name: counts[name] for name in shapes if counts.get(name)}
+    return DequantizedFile(path=target, numerics=numerics, tensors=shapes, copied=tuple(copied), not_finite=wrong)
 
 
 def read_blocks(path: Path | str, block_size: int = 32, pad: bool = False) -> Iterator[tuple[str, np.ndarray]]:

@@ -11,9 +11,11 @@ import numpy as np
 
 from .code_order import suspicions_of_code_order
 from .containers import read
+from .impossible import of_activations
+from .judging import Judged, Kind, Suspicion
 from .portions import StoredBlocks
 from .recognition import Reading, Recognised, recognised, strays
-from .suspicions import Judged, Kind, Suspicion, suspicions
+from .suspicions import suspicions
 from .tally import Tally, tallied
 from .unrecognised import NOT_READ, scales_of, unrecognised
 
@@ -167,7 +169,7 @@ def inspect_file(
         found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=arrays[0], sentence=sentence, figures={}))
         others = {name: stored for name, stored in others.items() if name not in arrays}
     found_wrong += [suspicion for one in judged for suspicion in suspicions(one)]
-    found_wrong += [*suspicions_of_code_order(judged, others), *_of_fused_layers(judged)]
+    found_wrong += [*suspicions_of_code_order(judged, others), *_of_fused_layers(judged), *of_activations(others)]
     return Inspection(path=path, tensors=tuple(inspected), others=tuple(others), suspicions=tuple(found_wrong))
 
 

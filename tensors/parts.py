@@ -17,6 +17,7 @@ from ..models.element import code_dtype
 from ..spec import BF16, Encode, TwoLevelEncode
 from .containers import Stored
 from .metadata import Parts
+from .not_finite import NotFinite, not_finite
 from .tiles import CHUNK, Tile, complete, numbers_of
 
 __all__ = ["dequantize_tile", "largest_magnitude", "quantize_tile"]
@@ -73,19 +74,19 @@ def _two_levels(
     return quantize_two_level(x, numerics, tensor_amax=amax, pad=True, random=random)
 
 
-def dequantize_tile(parts: Parts, tile: Tile, numerics: Encode | TwoLevelEncode) -> np.ndarray:
-    """The float32 numbers (rows, columns) of a tile of the tensor that these parts stand for."""
+def dequantize_tile(parts: Parts, tile: Tile, numerics: Encode | TwoLevelEncode) -> tuple[np.ndarray, NotFinite]:
+    """The float32 numbers (rows, columns) of a tile, and how many of them are NaN or Inf."""
     (rows, columns), size = tile.size, numerics.block_size
     blocks = -(-columns // size)
     first, count = tile.start(size), rows * blocks
-    values = dequantize(
-        Quantized(
-            scales=parts.scales.data[first : first + count].reshape(rows, blocks),
-            numerics=numerics,
-            length=columns,
-            codes=parts.codes.data[first * size : (first + count) * size].reshape(rows, blocks * size),
-            tensor_scale=parts.tensor_scale,
-        )
+    q = Quantized(
+        scales=parts.scales.data[first : first + count].reshape(rows, blocks),
+        numerics=numerics,
+        length=columns,
+        codes=parts.codes.data[first * size : (first + count) * size].reshape(rows, blocks * size),
+        tensor_scale=parts.tensor_scale,
     )
+    values = dequantize(q)
+    counts = not_finite(q, values)
     parts.codes.release(first * size, count * size)
-    return values
+    return values, counts

@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from ..models import BlockArray, unpack
+from ..models.block_array import code_values
 from ..models.packing import stored_dtype
 from ..spec.layouts import Layout, Part, ScaleOrder
 from .containers import Stored
@@ -98,6 +99,19 @@ class StoredBlocks:
             )
             for stored in self._stored:
                 stored.release(0, stored.data.size)
+
+    def nan_scales(self) -> int | None:
+        """How many of all stored scales are NaN; None where scales and codes are in one array."""
+        if self._scales is None:
+            return None
+        codes, count = np.flatnonzero(np.isnan(code_values(self.layout.block_format.scale))), 0
+        for matrix in self._scales:
+            for rows in range(0, len(matrix), LINES):
+                part = matrix[rows : rows + LINES].view(np.uint8)
+                count += sum(int(np.count_nonzero(part == code)) for code in codes)
+        for stored in self._stored:
+            stored.release(0, stored.data.size)
+        return count
 
     def _portion(self, matrix: int, lines: slice, blocks: slice) -> Portion:
         layout = self.layout

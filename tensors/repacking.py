@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from .experts import Experts, arranged
 from .files import QuantizedFile, check_ends, copy, quantize_file
 from .gguf_files import without_types
 from .metadata import KEY, widest_first
+from .not_finite import NotFinite
 from .remarks import remarks
 from .sources import QuantizedSource
 
@@ -35,16 +36,20 @@ Progress = Callable[[int, int], None] | None
 @dataclass(frozen=True, kw_only=True)
 class RepackedFile:
     """The outcome of `repack_file` and `dequantize_layout`; ``tensors`` are the shapes of their numbers by name,
-    ``copied`` the arrays that were left as they are.
+    ``copied`` the arrays that were left as they are. ``not_finite`` counts results that are NaN or Inf, by the names of
+    tensors with such results; codes and scales that are moved are not looked at.
     """
 
     path: Path
     layout: str | None
     tensors: dict[str, tuple[int, ...]]
     copied: tuple[str, ...]
+    not_finite: dict[str, NotFinite] = field(default_factory=dict)
 
     def to_dict(self) -> dict:
-        return {"path": str(self.path), "layout": self.layout, "tensors": self.tensors, "copied": self.copied}
+        counts = {name: one.to_dict() for name, one in self.not_finite.items()}
+        known = {"path": str(self.path), "layout": self.layout, "tensors": self.tensors, "copied": self.copied}
+        return known | ({"not_finite": counts} if self.layout is None else {})
 
 
 def quantize_layout(
@@ -171,10 +176,10 @@ def converted(
                 raise ValueError(f"{source.path} has another tensor of the name {array!r}, which {name!r} becomes")
             header[array] = one.dtype, one.shape, one.nbytes
 
-    def made_of(part: tuple[str, Box]) -> tuple[str, Box, Placed]:
+    def made_of(part: tuple[str, Box]) -> tuple[str, Box, Placed, NotFinite]:
         name, box = part
         with source.naming(name):
-            return name, box, conversion.part(name, tensors[name], box)
+            return name, box, *conversion.part(name, tensors[name], box)
 
     metadata = {key: text for key, text in source.contents.metadata.items() if key != KEY}
     after = {name: there for name, tensor in tensors.items() if (there := conversion.layout(tensor)) is not None}
@@ -186,21 +191,24 @@ def converted(
         laid_out, metadata = without_types(laid_out, metadata)
     with written(target, laid_out, metadata, unfinished) as write:
         copy(copied, write)
-        left = {name: size for name, size in sizes.items() if not write.whole.keys() & made[name].keys()}
+        notes = {name: note for name in sizes for array, note in write.whole.items() if array in made[name]}
+        left = {name: size for name, size in sizes.items() if name not in notes}
+        counts = {name: NotFinite.of_dict(notes[name]) if name in notes else NotFinite() for name in sizes}
         done, total = sum(sizes.values()) - sum(left.values()), sum(sizes.values())
         for name in left:
             for array, (starts, numbers) in conversion.whole(name, tensors[name]).items():
                 put(write, array, numbers.shape, starts, numbers)
         parts = ((name, box) for name in left for box in parts_of(tensors[name], conversion))
-        for name, box, found in in_order(made_of, parts, checked_jobs(jobs)):
+        for name, box, found, lost in in_order(made_of, parts, checked_jobs(jobs)):
             for array, (starts, numbers) in found.items():
                 put(write, array, made[name][array].written, starts, numbers)
             size = math.prod(one.stop - one.start for one in box)
-            left[name] -= size
+            left[name], counts[name] = left[name] - size, counts[name] + lost
             if not left[name]:
-                write.finish([*made[name]])
+                write.finish([*made[name]], counts[name].to_dict())
             done += size
             if progress:
                 progress(done, total)
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
-    return RepackedFile(path=target, layout=layout, tensors=shapes, copied=tuple(copied))
+    wrong = {name: one for name, one in counts.items() if one}
+    return RepackedFile(path=target, layout=layout, tensors=shapes, copied=tuple(copied), not_finite=wrong)

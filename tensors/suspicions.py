@@ -8,113 +8,26 @@ random numbers, with and without scales of rows and columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ..models.block_array import code_values
 from ..models.packing import unswizzled
-from ..models.two_level_decode import FACTORS
-from ..spec import E4M3, E8M0, Convention
-from ..spec.catalogue import Rule
+from ..spec import E4M3, E8M0
 from ..spec.formats import E2M1
-from ..spec.layouts import Layout, Packing, ScaleByte, ScaleOrder
-from .portions import StoredBlocks
-from .recognition import Recognised
-from .tally import Tally
+from ..spec.layouts import Packing, ScaleByte, ScaleOrder
+from .impossible import IMPOSSIBLE
+from .judging import ENOUGH, Judged, Kind, Suspicion, is_plausible
 
-__all__ = ["Judged", "Kind", "Suspicion", "suspicions"]
-
-
-class Kind(Rule):
-    """What may be wrong."""
-
-    CONTRADICTION = "contradiction", "names and shapes are those of a layout; a dtype or a library's remark contradicts"
-    UNRECOGNISED = "unrecognised", "an array looks like codes or scales, and no layout has its name, dtype and shape"
-    SCALE_VALUES = (
-        "scale_values",
-        "bytes that should be codes of E8M0 are the numbers themselves, 1, 2, 4, 8, or exponents without the bias",
-    )
-    SCALE_FORMAT = "scale_format", "bytes of E8M0 look like E4M3, or bytes of E4M3 like E8M0"
-    SIGN_BIT = "sign_bit", "scales of E4M3 are negative"
-    TENSOR_SCALE = "tensor_scale", "the tensor scale is of another convention than that of the layout, or no number"
-    MISSING_TENSOR_SCALE = "missing_tensor_scale", "there is no tensor scale, and the block scales need one"
-    GATE_AND_UP = "gate_and_up", "gate and up have different tensor scales, or stand one after the other, not in turn"
-    SCALE_ORDER = ("scale_order", "scales stand in tiles and should stand in order, the reverse, or in tiles twice")
-    SCALE_PADDING = "scale_padding", "what completes tiles of scales is not zero"
-    CODE_ORDER = "code_order", "the codes of a byte or of a block stand in another order"
-    SPLIT = "split", "the codes of two blocks are split over the low and the high halves of their bytes"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Suspicion:
-    """One of them; ``figures`` are the numbers that it rests on."""
-
-    kind: Kind
-    tensor: str
-    sentence: str
-    figures: Mapping[str, float]
-
-    def to_dict(self) -> dict:
-        figures = {key: figure if np.isfinite(figure) else str(figure) for key, figure in self.figures.items()}
-        return {"kind": str(self.kind), "tensor": self.tensor, "sentence": self.sentence, "figures": figures}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judged:
-    """A tensor with one reading, and what was counted of it."""
-
-    tensor: Recognised
-    stored: StoredBlocks
-    tally: Tally
-
-    @property
-    def name(self) -> str:
-        return self.tensor.name
-
-    @property
-    def layout(self) -> Layout:
-        return self.stored.layout
-
-    @property
-    def tensor_scale(self) -> float:
-        """The median, where there are several; 1 where there is none."""
-        g = self.stored.tensor_scale
-        return 1.0 if g is None or not g.size else float(np.median(g))
-
-    @property
-    def amax(self) -> float:
-        """The largest magnitude that was looked at, as declared; without a tensor scale that is missing."""
-        is_there = self.stored.tensor_scale is not None
-        return self.amax_under(self.layout.convention if is_there else Convention.NONE)
-
-    def amax_under(self, convention: Convention) -> float:
-        """The same, were the tensor scale of this convention."""
-        block = self.layout.block_format
-        with np.errstate(all="ignore"):
-            most = np.float32(block.scale.max_value * block.element.max_value)
-            return float(FACTORS[convention](np.array(self.tally.largest), np.array(self.tensor_scale), most))
-
-    def suspicion(self, kind: Kind, sentence: str, figures: Mapping[str, float]) -> Suspicion:
-        return Suspicion(kind=kind, tensor=self.name, sentence=sentence, figures=figures)
+__all__ = ["suspicions"]
 
 
 def suspicions(judged: Judged) -> list[Suspicion]:
-    """Those that one tensor shows by itself."""
-    return [found for check in CHECKS for found in check(judged)]
-
-
-ENOUGH = 64
-"""Blocks that are not zero below which shares and spreads say nothing."""
-LEAST, MOST = 2.0**-16, 2.0**10
-"""Between these lies the largest magnitude of weights. Those of MiniLM are 0.04 to 7.9, a factor of a hundred and more
-from both. The wrong convention of a tensor scale is a factor of 2688 or its square.
-"""
-
-
-def _is_plausible(amax: float) -> bool:
-    return LEAST <= amax <= MOST
+    """The suspicions that one tensor shows by itself. Scales of another kind explain a magnitude."""
+    found = [one for check in CHECKS for one in check(judged)]
+    is_explained = any(one.kind is Kind.SCALE_VALUES for one in found)
+    return [one for one in found if not (is_explained and one.kind is Kind.MAGNITUDE)]
 
 
 def _scale_values(judged: Judged) -> Iterator[Suspicion]:
@@ -122,7 +35,7 @@ def _scale_values(judged: Judged) -> Iterator[Suspicion]:
     2**-63. Nor are exponents in two's complement, which lie about zero; or codes where a layout has exponents.
     """
     tally = judged.tally
-    if tally.block.scale != E8M0 or _is_plausible(judged.amax) or tally.filled_blocks < ENOUGH:
+    if tally.block.scale != E8M0 or is_plausible(judged.amax) or tally.filled_blocks < ENOUGH:
         return
     used = np.flatnonzero(tally.scales).tolist()
     if set(used) <= {0, *(1 << i for i in range(8))}:
@@ -136,7 +49,7 @@ def _scale_values(judged: Judged) -> Iterator[Suspicion]:
     bias, has_exponents = E8M0.bias, judged.layout.scale_byte is ScaleByte.EXPONENT
     others = [(code + (-bias if has_exponents else bias)) % 256 for code in used]
     as_other = float(tally.block.element.max_value) * 2.0 ** (max(others) - bias)
-    if _is_plausible(as_other) and min(others) >= bias // 2:
+    if is_plausible(as_other) and min(others) >= bias // 2:
         names = ("exponents", "codes of E8M0") if has_exponents else ("codes of E8M0", "exponents without the bias")
         yield judged.suspicion(
             Kind.SCALE_VALUES,
@@ -171,7 +84,7 @@ def _scale_format(judged: Judged) -> Iterator[Suspicion]:
     full, top = tally.full_blocks / tally.filled_blocks, int(np.flatnonzero(counts).max())
     if tally.block.scale == E4M3:
         as_exponents = float(tally.block.element.max_value) * 2.0 ** (top - E8M0.bias)
-        looks, other = spread < NARROW and full < FULL and _is_plausible(as_exponents), E8M0
+        looks, other = spread < NARROW and full < FULL and is_plausible(as_exponents), E8M0
     else:
         looks, other = spread > WIDE and full > MOSTLY_FULL and top < E4M3.sign_mask, E4M3
     if looks:
@@ -194,42 +107,6 @@ def _sign_bit(judged: Judged) -> Iterator[Suspicion]:
             Kind.SIGN_BIT,
             f"{negative} of {tally.blocks} scales are negative as E4M3{shifted if even == tally.blocks else ''}",
             {"negative": negative, "even": even, "blocks": tally.blocks},
-        )
-
-
-def _tensor_scale(judged: Judged) -> Iterator[Suspicion]:
-    part, g, amax = judged.layout.tensor_scale, judged.stored.tensor_scale, judged.amax
-    if part is None:
-        return
-    name = part.of(judged.name)
-    matrices = judged.stored.shape[0]
-    if g is not None and (count := judged.stored.tensor_scales) not in (1, matrices):
-        sentence = f"there are {count} tensor scales in {name!r}, for {matrices} matrices"
-        yield judged.suspicion(Kind.TENSOR_SCALE, sentence, {"tensor scales": count})
-        return
-    if not judged.tally.largest:
-        return
-    if g is None:
-        if not _is_plausible(amax):
-            yield judged.suspicion(
-                Kind.MISSING_TENSOR_SCALE,
-                f"there is no tensor scale {name!r}, and without one the largest magnitude is {amax:.4g}",
-                {"amax": amax},
-            )
-        return
-    if (wrong := g[~(np.isfinite(g) & (g > 0))]).size:
-        yield judged.suspicion(Kind.TENSOR_SCALE, f"a tensor scale in {name!r} is {wrong[0]}", {})
-        return
-    if _is_plausible(amax):
-        return
-    declared = judged.layout.convention
-    others = {one: judged.amax_under(one) for one in Convention if one not in (declared, Convention.NONE)}
-    plausible = [f"{other:.4g} as {one}" for one, other in others.items() if _is_plausible(other)]
-    if plausible:
-        yield judged.suspicion(
-            Kind.TENSOR_SCALE,
-            f"the largest magnitude is {amax:.4g} with {name!r} as {declared}, and {' or '.join(plausible)}",
-            {str(declared): amax, **{str(one): other for one, other in others.items()}},
         )
 
 
@@ -346,7 +223,7 @@ CHECKS: tuple[Callable[[Judged], Iterator[Suspicion]], ...] = (
     _scale_values,
     _scale_format,
     _sign_bit,
-    _tensor_scale,
+    *IMPOSSIBLE,
     _scale_order,
     _scale_padding,
     _split,

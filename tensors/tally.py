@@ -16,6 +16,9 @@ LONGEST = 1 << 18
 """Lines or elements of a line of which a profile is kept."""
 
 
+BEYOND = float(np.finfo(np.float32).max)
+
+
 class Profile:
     """Mean squares by place, of those places that were looked at."""
 
@@ -47,6 +50,8 @@ class Tally:
         """How often each scale code is there."""
         self.zero_blocks = self.nan_blocks = self.full_blocks = self.full_when_split = 0
         """Blocks of zeros; with a NaN; with the largest element; the same, were codes split over two blocks."""
+        self.nan_scales_of_zeros = self.blocks_beyond = 0
+        """Blocks of zeros under a scale that is NaN; blocks with a scale times an element beyond float32."""
         self.largest = 0.0
         """The largest finite magnitude of a scale times an element."""
         self.columns = Profile(blocks * width) if 0 < blocks * width <= LONGEST else None
@@ -63,6 +68,16 @@ class Tally:
     def saturated(self) -> int:
         """Elements of the largest finite magnitude."""
         return int(self.codes[np.abs(code_values(self.block.element)) == float(self.block.element.max_value)].sum())
+
+    @property
+    def nan_scales(self) -> int:
+        """Blocks whose scale is NaN."""
+        return int(self.scales[np.isnan(code_values(self.block.scale))].sum())
+
+    @property
+    def not_finite_elements(self) -> int:
+        """Elements that are NaN or Inf."""
+        return int(self.codes[~np.isfinite(code_values(self.block.element))].sum())
 
     @property
     def codes_used(self) -> int:
@@ -97,6 +112,8 @@ class Tally:
             products = most * factors
             self.nan_blocks += int(np.count_nonzero(np.isnan(products) | (np.isinf(factors) & (most == 0))))
             self.zero_blocks += int(np.count_nonzero(products == 0))
+            self.nan_scales_of_zeros += int(np.count_nonzero(np.isnan(factors) & (most == 0)))
+            self.blocks_beyond += int(np.count_nonzero(np.isfinite(products) & (products > BEYOND)))
             self.full_blocks += int(np.count_nonzero((most == float(element.max_value)) & (factors != 0)))
             self.largest = max(self.largest, float(np.max(products, where=np.isfinite(products), initial=0)))
             squares = np.square(magnitudes)

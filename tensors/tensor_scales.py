@@ -17,8 +17,8 @@ __all__ = ["with_stored_scale"]
 def with_stored_scale(layout: Layout, name: str, tensors: Mapping[str, Stored]) -> Layout:
     """The layout of a tensor, with the name that the array of its tensor scale has in a file.
 
-    Raises ValueError where several arrays may be the tensor scale, for one beside a tensor whose layout has none, and
-    for one under an unknown name where the layout would take 1.
+    Raises ValueError where several arrays may be the tensor scale, where the layout has no tensor scale, and where an
+    array has an unknown name and the layout would take 1.
     """
     known = [layout] if layout.tensor_scale else LAYOUTS[layout.dialect].values()
     parts = [
@@ -48,7 +48,7 @@ def _fits(stored: Stored, matrices: int) -> bool:
 
 
 def _similar(layout: Layout, name: str, tensors: Mapping[str, Stored], matrices: int) -> str | None:
-    """An array that fits and is called a scale of a tensor, but not of its input; None where there is no such array."""
+    """An array that fits and has the name of a scale of the tensor, not of its input; None without such an array."""
     module, dot, leaf = map(re.escape, name.rpartition("."))
     pattern = re.compile(rf"{module}{dot}(?:{leaf}[._])?(?!\w*input)[^.]*scale[^.]*")
     others = (array for array in tensors if array not in layout.names(name) and pattern.fullmatch(array))

@@ -5,7 +5,7 @@ import json
 import suspicions
 
 from mxcast.spec import LAYOUTS
-from mxcast.tensors.suspicions import Kind
+from mxcast.tensors.judging import Kind
 
 RECORD = json.loads(suspicions.KEPT.read_text())
 

@@ -59,7 +59,8 @@ from mxcast.spec import (
 from mxcast.spec.layouts import Packing, ScaleByte, ScaleOrder, ScalePlace
 from mxcast.spec.profiles import like
 from mxcast.tensors.experts import Experts
-from mxcast.tensors.suspicions import Kind
+from mxcast.tensors.judging import Kind
+from mxcast.tensors.not_finite import Cause
 
 # ---- rules
 
@@ -77,6 +78,7 @@ def test_the_rules_are_all_here():
         "CastOverflow",
         "CastRounding",
         "CastUnderflow",
+        "Cause",
         "Convention",
         "DecodedNan",
         "DecodedOverflow",
@@ -108,6 +110,7 @@ def test_the_rules_are_all_here():
         "TwoLevelForm",
     }
     others = {
+        Cause,
         Convention,
         Experts,
         Goal,

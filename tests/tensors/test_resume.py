@@ -45,8 +45,10 @@ def numbers(seed, shape):
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
-def save_model(folder: Path, write) -> Path:
-    """A folder with two shards, the first of which is named as a file that a job makes on its way."""
+def save_model(folder: Path, write, first: float = 1) -> Path:
+    """A folder with two shards, the first of which is named as a file that a job makes on its way; ``first`` is the
+    first number of each matrix.
+    """
     folder.mkdir()
     shards = {
         "codes.safetensors": {f"l.{n}.up.weight": numbers(n, (8, 64)) for n in range(3)} | {"ids": np.arange(5)},
@@ -55,6 +57,9 @@ def save_model(folder: Path, write) -> Path:
     placed = {}
     for shard, tensors in shards.items():
         source = folder / "numbers.safetensors"
+        for tensor in tensors.values():
+            if tensor.ndim > 1:
+                tensor.flat[0] = first
         save_file(tensors, source)
         write(source, folder / shard)
         source.unlink()
@@ -75,6 +80,15 @@ def of_mlx(path):
     return save_model(path, lambda source, shard: quantize_layout(source, shard, "e2m1", layout="mlx"))
 
 
+def of_nan(path):
+    """A block of each matrix is NaN."""
+    return save_model(path, lambda source, shard: quantize_file(source, shard, "e2m1"), np.nan)
+
+
+def of_nan_in_mlx(path):
+    return save_model(path, lambda source, shard: quantize_layout(source, shard, "e2m1", layout="mlx"), np.nan)
+
+
 def _quantize(numerics, **options):
     return of_numbers, lambda source, target: quantize_checkpoint(source, target, numerics, run=here, **options)
 
@@ -92,8 +106,8 @@ COMMANDS = {
     "transpose and quantize": _quantize(encoding("e2m1"), layout="gpt_oss", is_transposed=True),
     "convert": _convert(of_codes, "compressed_tensors"),
     "convert from a layout": _convert(of_mlx, "quark", stored_as="mlx", format="e2m1"),
-    "dequantize": _convert(of_codes, None),
-    "dequantize from a layout": _convert(of_mlx, None, stored_as="mlx", format="e2m1"),
+    "dequantize": _convert(of_nan, None),
+    "dequantize from a layout": _convert(of_nan_in_mlx, None, stored_as="mlx", format="e2m1"),
 }
 
 
@@ -128,6 +142,10 @@ def test_killed_after_each_tensor(name, tmp_path, finishes):
     made, command = COMMANDS[name]
     model = made(tmp_path / "model")
     whole = command(model, tmp_path / "once")
+    if made in (of_nan, of_nan_in_mlx):
+        counts = {name: count for shard in whole.shards.values() for name, count in shard["not_finite"].items()}
+        assert {name: count["nan"] for name, count in counts.items()} == dict.fromkeys(counts, {"block_scale": 32})
+        assert len(counts) == 4
     expected, total = content(tmp_path / "once"), len(finishes)
     assert total >= 6
     for count in range(1, total + 1):

@@ -269,7 +269,9 @@ DISTRIBUTIONS: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_random_numbers_have_none(name, tmp_path):
-    """Whatever they are: in layouts with both kinds of scales, in order and in tiles."""
+    """Whatever they are: in layouts with both kinds of scales, in order and in tiles. Zeros become NaN under the rules
+    of torchao.
+    """
     x = DISTRIBUTIONS[name](np.random.default_rng(11)).astype(np.float32)
     for layout in FOUR_BITS:
         if layout.axis == -1 and layout.dialect in ("gpt_oss", "torchao_swizzled", "comfy", "te", "mlx"):
@@ -277,7 +279,8 @@ def test_random_numbers_have_none(name, tmp_path):
             profile = profiles.get(layout.convention)
             q = quantize_two_level(x, "nvfp4", profile) if profile else quantize(x, "e2m1")
             path = write(tmp_path / "a.safetensors", layout, stored(layout, q))
-            assert kinds(path, layout) == set(), layout.name
+            is_nan = name == "zero" and profile == "nvfp4_ao"
+            assert kinds(path, layout) == ({"nan_scale"} if is_nan else set()), layout.name
 
 
 def test_the_reference_of_the_codes_is_what_tells(tmp_path):
