@@ -55,7 +55,7 @@ class NotFinite:
         """
         return " and ".join(
             f"{sum(counts.values())} results are {kind} ("
-            + ", ".join(f"{count} because {Cause.named("cause", cause).__doc__}" for cause, count in counts.items())
+            + ", ".join(f"{count} because {Cause.named('cause', cause).__doc__}" for cause, count in counts.items())
             + ")"
             for kind, counts in (("NaN", self.nan), ("Inf", self.inf))
             if counts
