@@ -36,6 +36,7 @@ from mxcast.spec.layouts import LAYOUTS, Layout
 from mxcast.tensors.containers import read, written
 from mxcast.tensors.metadata import widest_first
 from mxcast.tensors.native import NATIVE, dialect_of
+from mxcast.tensors.remarks import remarks
 from mxcast.tensors.repacking import dequantize_layout, quantize_layout, repack_file
 
 ROOT = Path(__file__).parent.parent
@@ -226,7 +227,9 @@ def _columns(model: Path, layout: Layout, target: Path) -> dict[str, np.ndarray]
         dtypes |= {part.of(name): part.dtype for part in layout.parts}
         plain[name] = dequantize(q, profile=profile) if profile else dequantize(q)
     header = {name: (dtypes[name], one.shape, one.nbytes) for name, one in arrays.items()}
-    with written(target, widest_first(header), {}) as write:
+    shapes = {name: one.shape for name, one in plain.items()}
+    said = remarks({}, {}, dict.fromkeys(plain, layout), shapes, (), False)
+    with written(target, widest_first(header), said) as write:
         for name, one in arrays.items():
             write(name, 0, one)
     return plain

@@ -244,11 +244,11 @@ def dequantize(
             is_transposed=transposed,
         )
         return
-    from ..tensors.native import dialect_of
+    from ..tensors.sources import says_layout
 
     with output.progress(f"dequantizing {source.name}") as progress:
         report: DequantizedFile | RepackedFile
-        if stored_as is None and dialect_of(source) is None:
+        if stored_as is None and not says_layout(source):
             for option, value in given.items():
                 if value:
                     raise ValueError(f"{option} is for a file in the layout of a library: --from names it")

@@ -27,6 +27,7 @@ from .files import asked_for, quantizable
 from .folders import INDEX, Checkpoint
 from .metadata import KEY, about
 from .model_config import CONFIG, HF_QUANT_CONFIG, UnknownQuantization, configured, stored_as
+from .remarks import layouts_said
 from .shard_jobs import Job, Run
 from .sources import QuantizedSource
 from .unfinished_model import UnfinishedModel
@@ -154,7 +155,7 @@ def _layout_of(opened: Checkpoint, asked: str | None, format: str | BlockFormat 
     """The layout that the command or the configuration says. Raises ValueError where they say none, or not the same."""
     block = None if format is None else block_format(format)
     if asked is None:
-        if (said := stored_as(opened.folder)) is None:
+        if (said := stored_as(opened.folder) or _said_by_shards(opened)) is None:
             raise ValueError(f"{opened.folder} was not written by mxcast quantize: its layout must be given")
     else:
         try:
@@ -170,6 +171,12 @@ def _layout_of(opened: Checkpoint, asked: str | None, format: str | BlockFormat 
             f"the configuration of {opened.folder} speaks of the layout {said.name}, and the command of {found.name}"
         )
     return found
+
+
+def _said_by_shards(opened: Checkpoint) -> Layout | None:
+    """The one layout that the metadata of mxcast say in all shards; None without metadata, and for several."""
+    said = {one.name: one for shard in opened.shards.values() for one in layouts_said(shard.metadata).values()}
+    return next(iter(said.values())) if len(said) == 1 else None
 
 
 def _of_ours(

@@ -13,6 +13,7 @@ from ..host.files import parsed_json
 from ..spec.catalogue import excerpt
 from ..spec.layouts import Layout, Part
 from . import model_config
+from .remarks import layouts_said
 from .stored import Contents
 
 __all__ = ["COMFY", "MARKS", "Mark", "Marks", "beside", "of_configuration"]
@@ -68,6 +69,16 @@ def _of_torchao(contents: Contents, name: str) -> Mark | None:
     )
 
 
+def _of_ours(contents: Contents, name: str) -> Mark | None:
+    """What we write of our files."""
+    if (said := layouts_said(contents.metadata).get(name)) is None:
+        return None
+    return Mark(
+        text=f"the metadata of mxcast say {said.name}",
+        allows=lambda layout: (layout.dialect, layout.block) == (said.dialect, said.block),
+    )
+
+
 def _json(name: str, text: str) -> dict[str, Any]:
     """Raises ValueError for what is no object of JSON."""
     try:
@@ -100,5 +111,5 @@ def of_configuration(path: Path) -> Marks:
     return lambda contents, name: mark
 
 
-MARKS: tuple[Marks, ...] = (_of_comfy, _of_torchao)
-"""What libraries write beside their arrays."""
+MARKS: tuple[Marks, ...] = (_of_comfy, _of_torchao, _of_ours)
+"""What libraries write next to their arrays, and mxcast of its own files."""

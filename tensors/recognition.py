@@ -21,6 +21,7 @@ from .folders import shards_beside
 from .marks import COMFY, MARKS, Marks, of_configuration
 from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
 from .native import NATIVE, native_layouts
+from .remarks import layouts_said
 from .sources import LaidTensor
 from .strays import stray_of
 from .tensor_scales import with_stored_scale
@@ -138,20 +139,22 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
         return list(_native(path, contents, stored_as))
     layouts = _chosen(stored_as)
     apart, joined = ([one for one in layouts if (one.scales is None) is alone] for alone in (False, True))
+    said = layouts_said(contents.metadata)
     found: dict[str, Recognised] = {}
     marks = [*MARKS, of_configuration(path)]
     passes: tuple[tuple[list[Layout], tuple[str, ...]], ...] = (apart, ()), (apart, BYTES), (joined, ())
     for candidates, dtypes in passes:
         taken = {array for tensor in found.values() for array in tensor.arrays}
         for array, stored in contents.tensors.items():
-            if array in taken or (candidates is joined and stored_as is None and len(stored.shape) < 2):
+            is_guess = candidates is joined and stored_as is None and array not in said
+            if array in taken or (is_guess and len(stored.shape) < 2):
                 continue
             try:
                 tensor = _fitting(contents, array, candidates, dtypes, marks)
             except ValueError as error:  # what a library writes beside it
                 raise ValueError(f"{path}: {error}") from None
             if tensor:
-                found[array] = replace(tensor, may_be_plain=candidates is joined and stored_as is None)
+                found[array] = replace(tensor, may_be_plain=is_guess)
     if stored_as is not None and not found:
         why = next((f": {sentence}" for _, sentence in strays(path, contents, (), stored_as)), "")
         raise ValueError(f"{path} has no tensors in the layout {stored_as}{why}")
@@ -254,6 +257,9 @@ def _fitting(
             by_name.setdefault(tensor, []).append(layout)
     if not by_name:
         return None
+    said = layouts_said(contents.metadata)
+    if len(by_name) > 1 and by_name.keys() & said:
+        by_name = {tensor: fits for tensor, fits in by_name.items() if tensor in said}
     if len(by_name) > 1:
         raise ValueError(f"the array {array!r} may be of the tensor {' or '.join(map(repr, by_name))}: name the layout")
     ((name, fits),) = by_name.items()

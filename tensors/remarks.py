@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..host.files import parsed_json
-from ..spec.layouts import Layout, ScaleOrder
+from ..spec.layouts import LAYOUTS, Layout, ScaleOrder
 
-__all__ = ["is_mark", "mark", "remarks", "shape_before"]
+__all__ = ["is_mark", "layouts_said", "mark", "remarks", "shape_before"]
 
 TORCHAO = ("torchao", "torchao_swizzled")
 NAMES = "tensor_names"
@@ -25,6 +26,8 @@ OF_SIX_BITS = {"mxfp6_e2m3": "fp6_e2m3", "mxfp6_e3m2": "fp6_e3m2"}
 MARK = "comfy_quant"
 SHAPES = "mxcast_shapes"
 """Our own: the shapes of tensors whose rows a layout completes, which nothing else in a file says."""
+LAID_OUT = "mxcast_layouts"
+"""Our own: the names of the tensors in each layout, because several layouts have arrays of the same names and dtypes."""
 
 
 def remarks(
@@ -33,12 +36,18 @@ def remarks(
     after: Mapping[str, Layout],
     shapes: Mapping[str, tuple[int, ...]],
     copied: Collection[str],
+    is_native: bool,
 ) -> dict[str, str]:
     """The metadata of a file whose tensors had some layouts and have others now; numbers have none.
 
-    ``shapes`` are those of the codes.
+    ``shapes`` are those of the codes. ``is_native`` says that the container has types of its own for quantized tensors.
     """
-    found = {key: text for key, text in metadata.items() if key != SHAPES}
+    found = {key: text for key, text in metadata.items() if key not in (SHAPES, LAID_OUT)}
+    if after and not is_native:
+        names: dict[str, list[str]] = {}
+        for name, layout in after.items():
+            names.setdefault(layout.name, []).append(name)
+        found[LAID_OUT] = json.dumps(names)
     completed = {name: shapes[name] for name, layout in after.items() if shapes[name][-2:][0] % layout.padding[0]}
     if completed:
         found[SHAPES] = json.dumps(completed)
@@ -62,6 +71,25 @@ def shape_before(metadata: Mapping[str, str], tensor: str) -> tuple[int, ...] | 
     if isinstance(shape, list) and all(type(length) is int and length >= 0 for length in shape):
         return tuple(shape)
     return None
+
+
+def layouts_said(metadata: Mapping[str, str]) -> Mapping[str, Layout]:
+    """The layout of each tensor, where a file that was written here says it."""
+    return _laid_out(metadata.get(LAID_OUT, ""))
+
+
+@lru_cache(maxsize=4)
+def _laid_out(text: str) -> Mapping[str, Layout]:
+    known = {layout.name: layout for layouts in LAYOUTS.values() for layout in layouts.values()}
+    said = _parsed(text)
+    lists = said.items() if isinstance(said, dict) else ()
+    return {
+        name: known[layout]
+        for layout, names in lists
+        if layout in known and isinstance(names, list)
+        for name in names
+        if isinstance(name, str)
+    }
 
 
 def _parsed(text: str) -> Any:

@@ -22,6 +22,7 @@ from .experts import Experts, arranged
 from .files import QuantizedFile, check_ends, copy, quantize_file
 from .gguf_files import without_types
 from .metadata import KEY, widest_first
+from .native import NATIVE
 from .not_finite import NotFinite
 from .remarks import remarks
 from .sources import QuantizedSource
@@ -184,7 +185,7 @@ def converted(
     metadata = {key: text for key, text in source.contents.metadata.items() if key != KEY}
     after = {name: there for name, tensor in tensors.items() if (there := conversion.layout(tensor)) is not None}
     codes = {name: tensor.codes for name, tensor in tensors.items()}
-    metadata = remarks(metadata, source.layouts, after, codes, copied)
+    metadata = remarks(metadata, source.layouts, after, codes, copied, target.suffix in NATIVE)
     sizes = {name: math.prod(tensor.codes) for name, tensor in tensors.items()}
     laid_out = widest_first(header)
     if target.suffix != ".gguf":

@@ -23,12 +23,12 @@ from .files import asked_for
 from .marks import MARKS, beside
 from .metadata import KEY, about, part_names, stored_parts
 from .native import NATIVE, native_layouts
-from .remarks import is_mark, shape_before
+from .remarks import is_mark, layouts_said, shape_before
 from .strays import has_dtypes, stray_of
 from .tensor_scales import with_stored_scale
 from .unrecognised import NOT_READ, unrecognised
 
-__all__ = ["LaidTensor", "QuantizedSource", "StoredTensor"]
+__all__ = ["LaidTensor", "QuantizedSource", "StoredTensor", "says_layout"]
 
 Shape = tuple[int, ...]
 
@@ -177,6 +177,11 @@ def _taken(stored: Stored, shape: Shape, box: Box, dtype: np.dtype | None = None
     return found
 
 
+def says_layout(path: Path) -> bool:
+    """Does a file say itself in which layouts of libraries its tensors are? Raises the errors of `read`."""
+    return path.suffix in NATIVE or (path.suffix == ".safetensors" and bool(layouts_said(read(path).metadata)))
+
+
 class QuantizedSource:
     """A file of quantized tensors, of `quantize_file` or in the layout of a library.
 
@@ -207,8 +212,12 @@ class QuantizedSource:
             self.names = [name for name in shapes if name in chosen]
             parts = {part for name in self.names for part in part_names(name, path, numerics)}
         else:
-            candidates = self._candidates(stored_as, None if format is None else block_format(format), bool(include))
-            self.layouts = dict(sorted(self._recognised(chosen, candidates)))
+            block, said = None if format is None else block_format(format), layouts_said(self.contents.metadata)
+            if stored_as is None and said:
+                self.layouts = dict(sorted(self._said(chosen, said, block)))
+            else:
+                candidates = self._candidates(stored_as, block, bool(include))
+                self.layouts = dict(sorted(self._recognised(chosen, candidates)))
             self.names = list(self.layouts)
             self._check_marks()
             parts = {part for name, layout in self.layouts.items() for part in layout.names(name)}
@@ -222,6 +231,19 @@ class QuantizedSource:
             if name not in parts and not is_mark(name, self.layouts)
         }
         self._check_copied(parts, chosen)
+
+    def _said(
+        self, chosen: set[str], said: Mapping[str, Layout], block: BlockFormat | None
+    ) -> Iterator[tuple[str, Layout]]:
+        """The tensors with the layouts that the metadata of mxcast say. Raises ValueError for missing arrays."""
+        for name, layout in said.items():
+            if layout.codes.of(name) not in chosen or (block and layout != layout_named(layout.dialect, block)):
+                continue
+            optional = layout.tensor_scale if layout.omits_one else None
+            for part in layout.parts:
+                if part != optional and part.of(name) not in self.contents.tensors:
+                    raise ValueError(f"{self.path} has no {part.of(name)!r}, which its metadata speak of")
+            yield name, layout
 
     def _candidates(self, stored_as: str | None, block: BlockFormat | None, has_patterns: bool) -> dict[str, Layout]:
         """The layouts that tensors can have, by the dtype of their codes."""
@@ -286,11 +308,14 @@ class QuantizedSource:
                     f"the configuration beside {self.path} speaks of the layout {said.name}, and the command of "
                     f"{layout.name}"
                 )
+        every, alike = [one for layouts in LAYOUTS.values() for one in layouts.values()], dict[str, list[Layout]]()
         for name in self.names:
             layout = self.layouts[name]
+            if layout.name not in alike:
+                alike[layout.name] = [layout, *(one for one in every if one.reading == layout.reading)]
             with self.naming(name):
                 for mark in (read_mark(self.contents, name) for read_mark in MARKS):
-                    if mark is not None and not mark.allows(layout):
+                    if mark is not None and not any(map(mark.allows, alike[layout.name])):
                         raise ValueError(f"{mark.text}, which is not the layout {layout.name}")
 
     def tensor(self, name: str) -> StoredTensor:

@@ -82,7 +82,8 @@ def test_shard_by_shard(model, passes, tmp_path):
         "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["embed"]},
     }
     passes("convert", there, onward, "--layout", "compressed_tensors")  # the configuration names the layout
-    assert read(onward / second).metadata == {"format": "pt"}
+    said = {"compressed_tensors:mxfp4_e2m1": ["l.0.up.weight", "l.1.up[0].weight"]}
+    assert read(onward / second).metadata == {"format": "pt", "mxcast_layouts": json.dumps(said)}
     passes("dequantize", onward, back)
     found = load_file(back / second)
     for name, seed in (("l.0.up.weight", 2), ("l.1.up[0].weight", 3)):
