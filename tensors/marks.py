@@ -70,7 +70,7 @@ def _of_torchao(contents: Contents, name: str) -> Mark | None:
 
 
 def _of_ours(contents: Contents, name: str) -> Mark | None:
-    """What we write of our files."""
+    """Our own remark, which names the tensors in each layout."""
     if (said := layouts_said(contents.metadata).get(name)) is None:
         return None
     return Mark(
@@ -112,4 +112,4 @@ def of_configuration(path: Path) -> Marks:
 
 
 MARKS: tuple[Marks, ...] = (_of_comfy, _of_torchao, _of_ours)
-"""What libraries write next to their arrays, and mxcast of its own files."""
+"""Readers of the marks of libraries, and of our own."""

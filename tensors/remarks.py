@@ -27,7 +27,7 @@ MARK = "comfy_quant"
 SHAPES = "mxcast_shapes"
 """Our own: the shapes of tensors whose rows a layout completes, which nothing else in a file says."""
 LAID_OUT = "mxcast_layouts"
-"""Our own: the names of the tensors in each layout, because several layouts have arrays of the same names and dtypes."""
+"""Our own: the names of the tensors in each layout. Several layouts have arrays of the same names and dtypes."""
 
 
 def remarks(
@@ -40,7 +40,7 @@ def remarks(
 ) -> dict[str, str]:
     """The metadata of a file whose tensors had some layouts and have others now; numbers have none.
 
-    ``shapes`` are those of the codes. ``is_native`` says that the container has types of its own for quantized tensors.
+    ``shapes`` belong to the codes. ``is_native`` says that the container has types of its own for quantized tensors.
     """
     found = {key: text for key, text in metadata.items() if key not in (SHAPES, LAID_OUT)}
     if after and not is_native:

@@ -242,7 +242,7 @@ class QuantizedSource:
             optional = layout.tensor_scale if layout.omits_one else None
             for part in layout.parts:
                 if part != optional and part.of(name) not in self.contents.tensors:
-                    raise ValueError(f"{self.path} has no {part.of(name)!r}, which its metadata speak of")
+                    raise ValueError(f"{self.path} has no {part.of(name)!r}, which its metadata name")
             yield name, layout
 
     def _candidates(self, stored_as: str | None, block: BlockFormat | None, has_patterns: bool) -> dict[str, Layout]:
