@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from ..models.source import narrow
-from ..sim import two_level
+from ..models.source import DTYPES, MAGNITUDE, narrow, widen
+from ..models.two_level import ORDERS
 from ..sim import two_level_stimuli as make
 from ..sim.transactions import Transactions
+from ..sim.two_level_ties import of_source, ties
 from ..spec import FP32, Role, TwoLevelEncode
 
-__all__ = ["BLOCKS_OF_TENSOR", "hard", "usual", "with_constants"]
+__all__ = ["BLOCKS_OF_TENSOR", "boundaries", "corners", "hard", "usual", "with_constants"]
 
-BLOCKS_OF_TENSOR = 40
+BLOCKS_OF_TENSOR = 16
 """Blocks of every tensor here."""
-DIRECTED = 240
-"""Tensors with blocks at and beside boundaries."""
-MAGNITUDE = np.uint32(0x7FFFFFFF)
+DIRECTED = 120
+"""Tensors with blocks next to boundaries, of any magnitude."""
 INF = np.uint32(0x7F800000)
 
 
@@ -28,47 +30,85 @@ def usual(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
 
 
 def hard(rules: TwoLevelEncode, seed: int) -> Transactions:
-    """Tensors of zeros, with one directed block (NaN, Inf, subnormal and largest numbers), and of blocks at and beside
-    the boundaries of scales and codes under a largest magnitude of any exponent.
+    """`corners` and `boundaries`."""
+    return Transactions.joined([corners(rules, seed), boundaries(rules, seed)])
+
+
+def corners(rules: TwoLevelEncode, seed: int) -> Transactions:
+    """A tensor of zeros, and tensors with one directed block: NaN, Inf, subnormal and largest numbers."""
+    rng, wide = np.random.default_rng(seed), _wide(rules)
+    blocks = np.unique(make.corners(wide)[Role.NUMBERS], axis=0)
+    around = rng.standard_normal((len(blocks) + 1, BLOCKS_OF_TENSOR, rules.block_size), np.float32)
+    around *= np.exp2(rng.integers(-20, 12, (len(around), 1, 1))).astype(np.float32)
+    tensors = around.view(np.uint32)
+    tensors[0] = 0
+    tensors[1:, 0] = blocks
+    return _of(rules, tensors.reshape(-1, rules.block_size))
+
+
+def boundaries(rules: TwoLevelEncode, seed: int) -> Transactions:
+    """Tensors of blocks at ties, and of blocks next to the boundaries of scales and codes under a largest magnitude of
+    any exponent.
     """
     rng = np.random.default_rng(seed)
-    corners = np.unique(make.corners(rules.replace(source="fp32"))[Role.NUMBERS], axis=0)
-    around = rng.standard_normal((len(corners), BLOCKS_OF_TENSOR, rules.block_size), np.float32)
-    around *= np.exp2(rng.integers(-20, 20, (len(corners), 1, 1))).astype(np.float32)
-    directed = around.view(np.uint32).copy()
-    directed[:, 0] = corners
-    zeros = np.zeros((BLOCKS_OF_TENSOR, rules.block_size), np.uint32)
-    return _of(rules, np.concatenate([zeros, *directed, *(_at_boundaries(rules, rng) for _ in range(DIRECTED))]))
+    any_magnitude = [_at_boundaries(rules, rng) for _ in range(DIRECTED)]
+    return Transactions.joined([Transactions({Role.NUMBERS: np.concatenate([*_tied(rules, seed)])}), *any_magnitude])
 
 
-def _at_boundaries(rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:
-    """One tensor, of FP32 patterns. Blocks that the largest magnitude does not allow become zeros."""
-    largest = np.uint32(rng.integers(1, INF))
-    wide = rules.replace(source="fp32")
+def _tied(rules: TwoLevelEncode, seed: int) -> Iterator[np.ndarray]:
+    """Tensors of blocks at ties: the first number of each is its largest magnitude."""
+    found = ties(rules, seed)
+    found = found.rows(of_source(rules, found.a.view(np.float32)))
+    maxima = narrow(found.a, rules.source).view(found.patterns.dtype)
+    for largest in np.unique(maxima):
+        rows = found.patterns[maxima == largest]
+        for start in range(0, len(rows), BLOCKS_OF_TENSOR - 1):
+            tensor = np.zeros((BLOCKS_OF_TENSOR, rules.block_size), rows.dtype)
+            part = rows[start : start + BLOCKS_OF_TENSOR - 1]
+            tensor[0, 0], tensor[1 : len(part) + 1] = largest, part
+            yield tensor
+
+
+def _at_boundaries(rules: TwoLevelEncode, rng: np.random.Generator) -> Transactions:
+    """One tensor. Blocks that the largest magnitude does not allow become zeros."""
+    source = rules.source
+    pattern = np.array(rng.integers(1, source.max_code + 1), f"u{source.bits // 8}")
+    largest = widen(pattern.view(DTYPES[source.name]).reshape(1), np.empty(1, np.uint32))
     scales = np.exp2(rng.uniform(-9, 8.9, BLOCKS_OF_TENSOR))
-    scaled = make.marks(wide, (BLOCKS_OF_TENSOR, rules.block_size - 1), rng)
-    maxima = np.full(BLOCKS_OF_TENSOR, largest)
-    patterns = make.around(wide, scales, maxima, scaled, rng)[Role.NUMBERS].copy()
-    patterns[((patterns & MAGNITUDE) > largest).any(axis=1)] = 0
-    patterns[0, 0] = largest
-    return patterns
+    scaled = make.marks(rules, (BLOCKS_OF_TENSOR, rules.block_size - 1), rng)
+    blocks = make.around(_wide(rules), scales, np.repeat(largest, BLOCKS_OF_TENSOR), scaled, rng)
+    patterns = _of(rules, blocks[Role.NUMBERS])[Role.NUMBERS].copy()
+    patterns[((patterns & source.magnitude_mask) > pattern).any(axis=1)] = 0
+    patterns[0, 0] = pattern
+    return Transactions({Role.NUMBERS: patterns})
+
+
+def _wide(rules: TwoLevelEncode) -> TwoLevelEncode:
+    return rules.replace(source="fp32")
 
 
 def _of(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
-    """FP32 patterns as those of the source; NaN stays NaN."""
-    if rules.source == FP32:
+    """FP32 numbers rounded to the source. NaN stays NaN, and finite numbers stay finite."""
+    source = rules.source
+    if source == FP32:
         return Transactions({Role.NUMBERS: patterns})
-    is_nan = (patterns & MAGNITUDE) > INF
-    cut = narrow(np.where(is_nan, np.uint32(0), patterns), rules.source)
-    word = f"u{rules.source.bits // 8}"
-    quiet = np.array(rules.source.inf_field | 1 << rules.source.man_bits - 1, word)
-    return Transactions({Role.NUMBERS: np.where(is_nan, quiet, cut.view(word))})
+    word, magnitudes = f"u{source.bits // 8}", patterns & MAGNITUDE
+    largest = widen(np.array([source.max_code], word).view(DTYPES[source.name]), np.empty(1, np.uint32))
+    most = np.where(magnitudes == INF, INF, np.minimum(magnitudes, largest))
+    cut = narrow(most | patterns & ~MAGNITUDE, source).view(word)
+    quiet = np.array(source.inf_field | 1 << source.man_bits - 1, word)
+    return Transactions({Role.NUMBERS: np.where(magnitudes > INF, quiet, cut)})
 
 
 def with_constants(rules: TwoLevelEncode, given: Transactions) -> Transactions:
     """The same blocks with the constants of their tensors, as these rules find them."""
     patterns = given[Role.NUMBERS]
-    tensors = [patterns[start : start + BLOCKS_OF_TENSOR] for start in range(0, len(patterns), BLOCKS_OF_TENSOR)]
-    found = Transactions.joined(two_level.of_tensor(rules, tensor) for tensor in tensors)
+    numbers = np.ascontiguousarray(patterns).view(DTYPES[rules.source.name])
+    magnitudes = widen(numbers, np.empty(numbers.shape, np.uint32)) & MAGNITUDE
+    if ORDERS[rules.order].ignores_nan:
+        magnitudes[magnitudes > INF] = 0
+    starts = np.arange(0, len(patterns), BLOCKS_OF_TENSOR)
+    maxima = np.maximum.reduceat(magnitudes.max(axis=1), starts)
+    found = make.with_constants(rules, patterns, np.repeat(maxima, BLOCKS_OF_TENSOR)[: len(patterns)])
     bits = given.get(Role.RANDOM)
     return found if bits is None else found.with_arrays({Role.RANDOM: bits})

@@ -55,10 +55,11 @@ OF_KIND = {
     "all": Category.BOUNDARY,
     "boundary": Category.BOUNDARY,
     "nearest": Category.BOUNDARY,
+    "ties": Category.TIE,
 }
 """The kinds of stimuli of which sets are made."""
 
-TENSORS_OF = {Category.CORNER: 60, Category.BOUNDARY: 25}
+TENSORS_OF = {Category.CORNER: 60, Category.BOUNDARY: 90}
 """Tensors of these in a small set at most; one block of a tensor is a corner."""
 
 SHORT = 16
@@ -155,11 +156,9 @@ def _blocks(rules: Any, weights: np.ndarray, size: str, seed: int) -> VectorSet:
 def _tensors(rules: TwoLevelEncode, weights: np.ndarray, size: str, seed: int) -> VectorSet:
     """Of whole tensors of `tensors.BLOCKS_OF_TENSOR` blocks, whose largest magnitude is a constant of each."""
     length = tensors.BLOCKS_OF_TENSOR
-    hard = tensors.hard(rules, seed)
-    directed = np.arange(len(hard)) // length < len(hard) // length - tensors.DIRECTED
     parts = [
-        (Category.CORNER, hard.rows(directed)),
-        (Category.BOUNDARY, hard.rows(~directed)),
+        (Category.CORNER, tensors.corners(rules, seed)),
+        (Category.BOUNDARY, tensors.boundaries(rules, seed)),
         (Category.RANDOM, tensors.usual(rules, seed, RANDOM_BLOCKS[size])),
         (Category.WEIGHTS, _of_weights(rules, weights, WEIGHT_BLOCKS[size] // length * length)),
     ]

@@ -139,7 +139,7 @@ OPERATIONS: dict[str, Simulated] = {
     ),
     "two_level_encode": Simulated(
         golden=two_level.golden,
-        kinds=("standard", "corner", "boundary", "nearest", "random"),
+        kinds=("standard", "corner", "boundary", "ties", "nearest", "random"),
         stimuli=two_level.stimuli,
         random=two_level.random,
         regression=two_level.regression,
@@ -158,7 +158,7 @@ OPERATIONS: dict[str, Simulated] = {
     ),
     "two_level_decode": Simulated(
         golden=two_level_decoding.golden,
-        kinds=("standard", "pairs", "random"),
+        kinds=("standard", "pairs", "ties", "random"),
         stimuli=two_level_decoding.stimuli,
         random=two_level_decoding.random,
         regression=two_level_decoding.regression,

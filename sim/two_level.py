@@ -10,11 +10,13 @@ import numpy as np
 
 from ..hdl.command import command_line
 from ..models.block_array import code_values
+from ..models.source import DTYPES
 from ..models.two_level import Constants, encode_blocks, tensor_amax
 from ..spec import FourOverSix, Role, TwoLevelEncode
 from . import two_level_stimuli as make
 from .transactions import Transactions
 from .two_level_nearest import nearest
+from .two_level_ties import ties
 
 __all__ = [
     "described",
@@ -55,7 +57,7 @@ def golden(rules: TwoLevelEncode, entering: Transactions) -> Transactions:
     has = {port.role for port in rules.ports}  # what enters may have what other rules take
     k, d, a = (entering[role][:, 0].view(np.float32) if role in has else one for role in CONSTANTS)
     scales, codes = np.empty(len(blocks), np.uint8), np.empty(blocks.shape, np.uint8)
-    numbers = blocks.view(np.float32) if blocks.dtype == np.uint32 else blocks
+    numbers = blocks.view(DTYPES[rules.source.name])
     random = entering.get(Role.RANDOM) if rules.random_bits else None
     encode_blocks(numbers, rules, Constants(k, d, a), scales, codes, random)
     return Transactions({Role.SCALE: scales[:, None], Role.CODES: codes})
@@ -63,15 +65,15 @@ def golden(rules: TwoLevelEncode, entering: Transactions) -> Transactions:
 
 def of_tensor(rules: TwoLevelEncode, patterns: np.ndarray) -> Transactions:
     """Blocks (n, block_size) of source patterns, in a tensor of their own."""
-    numbers = patterns.view(np.float32) if patterns.dtype == np.uint32 else patterns
-    a = tensor_amax(numbers, rules.order).view(np.uint32)
+    a = tensor_amax(patterns.view(DTYPES[rules.source.name]), rules.order).view(np.uint32)
     return make.with_constants(rules, patterns, np.broadcast_to(a, len(patterns)))
 
 
 def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterator[tuple[str, Iterable[Transactions]]]:
     """``corner`` are directed blocks in tensors of all magnitudes, ``boundary`` blocks whose scale and elements are at
     or beside boundaries, with random bits also those of `two_level_stimuli.carries`, or whose candidates have equal
-    errors, ``nearest`` those of `two_level_nearest`, ``random`` so many random ones; ``standard`` is all of them.
+    errors. ``ties`` are blocks of `two_level_ties`, ``nearest`` blocks of `two_level_nearest`, ``random`` so many
+    random ones. ``standard`` is all of them.
     """
     if kind in ("standard", "corner"):
         yield "corner", [make.corners(rules)]
@@ -81,6 +83,8 @@ def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterato
             yield "carry", [make.carries(rules, seed)]
         if rules.four_over_six is not FourOverSix.OFF:
             yield "ties of 4 and 6", [make.ties(rules, BOUNDARY, seed)]
+    if kind in ("standard", "ties"):
+        yield "ties", [tied(rules, seed)]
     if kind in ("standard", "nearest"):
         yield "nearest", [nearest(rules, seed)]
     if kind in ("standard", "random"):
@@ -88,6 +92,12 @@ def stimuli(rules: TwoLevelEncode, kind: str, blocks: int, seed: int) -> Iterato
             "random",
             (random(rules, min(CHUNK, blocks - start), seed * 1_000_003 + start) for start in range(0, blocks, CHUNK)),
         )
+
+
+def tied(rules: TwoLevelEncode, seed: int) -> Transactions:
+    """Blocks at ties."""
+    found = ties(rules, seed)
+    return make.with_constants(rules, found.patterns, found.a)
 
 
 def random(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
@@ -103,7 +113,8 @@ def usual(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
 def hard(rules: TwoLevelEncode, seed: int, blocks: int) -> Transactions:
     """Directed blocks, the nearest ones and so many random ones."""
     rare = [make.carries(rules, seed)] if rules.random_bits else []
-    return Transactions.joined([make.corners(rules), *rare, nearest(rules, seed), random(rules, blocks, seed)])
+    directed = [make.corners(rules), tied(rules, seed), *rare, nearest(rules, seed)]
+    return Transactions.joined([*directed, random(rules, blocks, seed)])
 
 
 def tried_as(asked: TwoLevelEncode, candidate: TwoLevelEncode) -> TwoLevelEncode:

@@ -14,6 +14,7 @@ from ..models.two_level import quantize_two_level
 from ..models.two_level_decode import decode_blocks
 from ..spec import FP32, Role, TwoLevelDecode
 from .transactions import Transactions, data_ports
+from .two_level_decoding_ties import ties
 from .two_level_stimuli import TENSORS
 
 __all__ = [
@@ -70,11 +71,13 @@ def _blocks(rules: TwoLevelDecode, scales: np.ndarray, codes: np.ndarray, g: np.
 
 
 def stimuli(rules: TwoLevelDecode, kind: str, blocks: int, seed: int) -> Iterator[tuple[str, Iterable[Transactions]]]:
-    """``pairs`` is every scale byte with every code, under each of `TENSOR_SCALES`; ``random`` are ``blocks`` random
-    blocks; ``standard`` is both.
+    """``pairs`` is every scale byte with every code, under each of `TENSOR_SCALES`. ``ties`` are blocks of
+    `two_level_decoding_ties`, ``random`` are ``blocks`` random blocks, ``standard`` is all of them.
     """
     if kind in ("standard", "pairs"):
         yield "pairs", [pairs(rules)]
+    if kind in ("standard", "ties"):
+        yield "ties", [tied(rules, seed)]
     if kind in ("standard", "random"):
         yield (
             "random",
@@ -89,6 +92,14 @@ def pairs(rules: TwoLevelDecode) -> Transactions:
     tensor, byte, turn = np.indices((len(TENSOR_SCALES), 1 << rules.block.scale.bits, rounds)).reshape(3, -1)
     codes = (turn[:, None] * size + byte[:, None] + np.arange(size)) % count
     return _blocks(rules, byte, codes, TENSOR_SCALES[tensor])
+
+
+def tied(rules: TwoLevelDecode, seed: int) -> Transactions:
+    """Every code under scales and tensor scales with which some results are at ties."""
+    scales, g = ties(rules, seed)
+    count, size = 1 << rules.block.element.bits, rules.block_size
+    codes = (np.arange(len(scales))[:, None] + np.arange(size)) % count
+    return _blocks(rules, scales, codes, g)
 
 
 def random(rules: TwoLevelDecode, blocks: int, seed: int) -> Transactions:
@@ -109,8 +120,8 @@ def usual(rules: TwoLevelDecode, seed: int, blocks: int) -> Transactions:
 
 
 def hard(rules: TwoLevelDecode, seed: int, blocks: int) -> Transactions:
-    """`pairs`, and so many random blocks."""
-    return Transactions.joined([pairs(rules), random(rules, blocks, seed)])
+    """`pairs`, `tied` and so many random blocks."""
+    return Transactions.joined([pairs(rules), tied(rules, seed), random(rules, blocks, seed)])
 
 
 def swept(

@@ -18,6 +18,7 @@ from .transactions import Transactions
 __all__ = [
     "any_numbers",
     "around",
+    "beside",
     "boundary",
     "carries",
     "corners",
@@ -71,6 +72,10 @@ AMAX_OF: dict[Order, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     Order.COMPRESSED_TENSORS: lambda t, k: t / k * np.float32(6),
 }
 """About the largest magnitude of a block whose scale is rounded from t."""
+
+
+UNSCALED: dict[np.ufunc, np.ufunc] = {np.multiply: np.divide, np.divide: np.multiply}
+"""The operation that undoes the scaling of numbers."""
 
 
 def with_patterns(rules: TwoLevelEncode, patterns: np.ndarray, a: np.ndarray) -> Transactions:
@@ -176,9 +181,9 @@ def around(
     order, scales, last = ORDERS[rules.order], code_values(rules.block.scale), last_bit(rules)
     constants = tensor_constants(tensors.view(np.float32), rules).each(lambda one: np.broadcast_to(one, t.shape))
     with np.errstate(all="ignore"):
-        b = _beside(AMAX_OF[rules.order](t.astype(np.float32), constants.k), last, rng)
+        b = beside(AMAX_OF[rules.order](t.astype(np.float32), constants.k), last, rng)
         factor = order.factor(scales[scale_codes(rules, b, constants.k)], constants.d)
-        numbers = _beside(scaled / factor[:, None], last, rng)
+        numbers = beside(UNSCALED[order.scaled](scaled, factor[:, None]), last, rng)
     shape = (len(t), rules.block_size)
     signs = rng.integers(0, 2, shape, np.uint32) << np.uint32(31)
     patterns = np.concatenate([b[:, None], numbers], axis=1) | signs
@@ -194,7 +199,7 @@ def scale_codes(rules: TwoLevelEncode, b: np.ndarray, k: np.ndarray) -> np.ndarr
 
 def last_bit(rules: TwoLevelEncode) -> int:
     """The number of the last bit that the source has of a pattern of binary32."""
-    return FP32.bits - rules.source.bits
+    return FP32.man_bits - rules.source.man_bits
 
 
 def any_numbers(rules: TwoLevelEncode, shape: int | tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
@@ -212,7 +217,7 @@ def fitted(
     largest = float(E2M1.max_value) * rules.scale_max
     with np.errstate(all="ignore"):
         a = largest * numbers.view(np.float32).astype(float) / (y * s)
-        return np.clip(_beside(a, 0, rng), SMALLEST_NORMAL, LARGEST).astype(np.uint32)
+        return np.clip(beside(a, 0, rng), SMALLEST_NORMAL, LARGEST).astype(np.uint32)
 
 
 def ties(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
@@ -234,8 +239,8 @@ def ties(rules: TwoLevelEncode, blocks: int, seed: int) -> Transactions:
     )
     of_one = scales * (a.view(np.float32).astype(np.float64) / (rules.scale_max * 6))
     patterns = (units * of_one[:, None]).astype(np.float32).view(np.uint32)
-    patterns[1::3] = _beside(patterns[1::3].view(np.float32), last, rng)
-    patterns[2::3] = _beside(patterns[2::3].view(np.float32), last, rng)
+    patterns[1::3] = beside(patterns[1::3].view(np.float32), last, rng)
+    patterns[2::3] = beside(patterns[2::3].view(np.float32), last, rng)
     patterns |= rng.integers(0, 2, patterns.shape, np.uint32) << np.uint32(31)
     return with_patterns(rules, rng.permuted(patterns, axis=1), a)
 
@@ -285,7 +290,7 @@ def _numbers(rules: TwoLevelEncode, patterns: np.ndarray) -> np.ndarray:
     return (patterns.astype(np.uint32) << np.uint32(FP32.bits - rules.source.bits)).view(np.float32)
 
 
-def _beside(values: np.ndarray, last: int, rng: np.random.Generator) -> np.ndarray:
+def beside(values: np.ndarray, last: int, rng: np.random.Generator) -> np.ndarray:
     """Patterns of binary32 `NEAR` these magnitudes, where ``last`` is the number of their last bit."""
     patterns = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.int64) & ~SIGN
     nearest = (patterns + (1 << last >> 1)) >> last
