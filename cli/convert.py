@@ -122,8 +122,8 @@ def quantize(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Quantize the tensors of a .npy or .safetensors file along their last axis; OUT is .safetensors, or .npz for .npy,
-    or .gguf or .onnx.
+    """Quantize the tensors of a .npy, .npz or .safetensors file along their last axis; OUT is .safetensors, .npz, .gguf
+    or .onnx.
 
     F32, F16 and BF16 tensors become codes under their own name and scales under NAME.scales; others are copied. Of
     nvfp4 the scale of a tensor is NAME.tensor_scale, and its largest magnitude is found first. With --layout all of it

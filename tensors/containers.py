@@ -6,14 +6,14 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from ..host.files import begin, regular, replaced
 from ..host.unfinished import Journal, resumable
 from .gguf_files import gguf_header, read_gguf
-from .numpy_files import npy_header, read_npy, read_npz
+from .numpy_files import npy_header, npz_arrays, read_npy, read_npz, write_npz
 from .onnx_files import check_onnx, read_onnx, write_onnx
 from .safetensors_files import read_safetensors, safetensors_header
 from .stored import CONVERTED, DTYPES, NAMES, Contents, Header, Stored, Write
@@ -87,10 +87,9 @@ def written(
         return
     with replaced(path) as file:
         if path.suffix == ".npz":
-            arrays = {name: np.empty(shape, DTYPES[dtype]) for name, (dtype, shape, _) in layout.items()}
-            yield Writer(_into_arrays(arrays))
-            texts = {key: np.array(text) for key, text in metadata.items()}
-            np.savez(file, **cast("dict[str, Any]", arrays | texts))
+            arrays = npz_arrays(layout, metadata)
+            yield Writer(_into_bytes({name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()}))
+            write_npz(file, arrays, metadata)
         elif path.suffix == ".onnx":
             check_onnx(layout)
             parts = {name: np.zeros(count, np.uint8) for name, (_, _, count) in layout.items()}
@@ -106,13 +105,6 @@ def _check_shape(where: str, name: str, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{where}tensor {name!r} has {len(shape)} axes, and {MOST_AXES} are the most")
     if math.prod(length for length in shape if length) > MOST_ELEMENTS:
         raise ValueError(f"{where}tensor {name!r} of shape {shape} is larger than any memory")
-
-
-def _into_arrays(arrays: Mapping[str, np.ndarray]) -> Write:
-    def write(name: str, start: int, numbers: np.ndarray) -> None:
-        arrays[name].reshape(-1)[start : start + numbers.size] = numbers.reshape(-1)
-
-    return write
 
 
 def _into_bytes(parts: Mapping[str, np.ndarray]) -> Write:

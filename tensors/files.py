@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import reduce
@@ -40,6 +40,8 @@ __all__ = [
     "read_tensors",
 ]
 
+SOURCES = (".npy", ".npz", ".safetensors")
+"""Files of numbers that are quantized."""
 Progress = Callable[[int, int], None] | None
 
 
@@ -120,11 +122,11 @@ def quantize_file(
 ) -> QuantizedFile:
     """Quantize the F32, F16 and BF16 tensors of a file along their last axis; others and scalars are copied.
 
-    ``source`` is `.npy` or `.safetensors`, ``target`` `.safetensors`, or `.npz` from `.npy`. Format, profile and
-    ``fields`` are those of `models.quantize` or, of NVFP4 and its relatives, of `models.quantize_two_level`. Codes keep
-    the tensor's name, scales are ``name.scales``, a scale of the tensor is ``name.tensor_scale``; a `.npz` holds
-    ``codes``, ``scales`` and ``tensor_scale``. With ``pad`` zeros complete the last block of each row. ``jobs`` threads
-    work on tiles of the tensors. ``include`` and ``exclude`` are patterns of names (`fnmatch`: ``*``, ``?``,
+    ``source`` is `.npy`, `.npz` or `.safetensors`, ``target`` `.safetensors` or `.npz`. `models.quantize` takes
+    the same format, profile and ``fields``; for NVFP4 and its relatives `models.quantize_two_level`. Codes keep the
+    tensor's name, scales are ``name.scales``, a scale of the tensor is ``name.tensor_scale``; a `.npz` with one tensor
+    holds ``codes``, ``scales`` and ``tensor_scale``. With ``pad`` zeros complete the last block of each row. ``jobs``
+    threads work on tiles of the tensors. ``include`` and ``exclude`` are patterns of names (`fnmatch`: ``*``, ``?``,
     ``[...]``): a tensor is copied, whatever its type, if its name matches none of ``include``, where that has any, or
     one of ``exclude``. ``seed`` is that of the random bits of stochastic rounding, which depend on nothing else.
     ``progress`` is called with the elements done and the elements in all. ``unfinished`` is the folder from which
@@ -138,7 +140,7 @@ def quantize_file(
     numerics = resolve(format, None if isinstance(format, BlockOperation) else profile, **fields)
     if len(numerics.block.shape) > 1:
         raise ValueError(f"files have blocks along one axis, not those of {numerics.block.name}")
-    check_ends(source, target, {".npy": (".safetensors", ".npz"), ".safetensors": (".safetensors",)})
+    check_ends(source, target, dict.fromkeys(SOURCES, (".safetensors", ".npz")))
     contents = read(source)
     if KEY in contents.metadata:
         raise ValueError(f"{source} has been quantized by mxcast already")
@@ -152,6 +154,7 @@ def quantize_file(
                 f"tensor {name!r} is {stored.dtype}, which the source {numerics.source.name} does not take"
             )
     copied = {name: stored for name, stored in contents.tensors.items() if name not in chosen}
+    _check_types(source, target, copied)
     description = described(
         numerics,
         profile_of(numerics, profile),
@@ -159,9 +162,9 @@ def quantize_file(
         {"seed": seed} if numerics.random_bits else {},
     )
     made: dict[str, tuple[str, tuple[int, ...]]] = {}
-    parts_of = {name: part_names(name, target, numerics) for name in chosen}
+    parts_of = {name: part_names(name, target, numerics, len(chosen)) for name in chosen}
     for name, parts in parts_of.items():
-        taken = next((part for part in parts[1:] if part in contents.tensors), None)
+        taken = next((part for part in parts if part in copied or part in made), None)
         if taken is not None:
             raise ValueError(f"tensor {taken!r} of {source} has the name that the scales of {name!r} need")
         made.update(zip(parts, part_layout(shapes[name], numerics)))
@@ -210,22 +213,15 @@ def dequantize_file(
     contents = read(source)
     numerics, shapes = about(source, contents)
     copied, size = dict(contents.tensors), numerics.block_size
-    parts = {name: stored_parts(source, contents, numerics, name, shape) for name, shape in shapes.items()}
+    parts = {name: stored_parts(source, contents, numerics, shapes, name) for name in shapes}
     for name in shapes:
-        for part in part_names(name, source, numerics):
+        for part in part_names(name, source, numerics, len(shapes)):
             if copied.pop(part, None) is None:
                 raise ValueError(f"tensor {part!r} of {source} belongs to two tensors, as its metadata have it")
     if target.suffix == ".npy" and (len(shapes) != 1 or copied):
         count = len(shapes) + len(copied)
         raise ValueError(f"a .npy file holds one tensor, {source} has {count}: write a .safetensors file")
-    foreign = [name for name, stored in copied.items() if stored.dtype not in NAMES.values()]
-    if (
-        source.suffix == ".npz" and foreign
-    ):  # an array of any type of NumPy's; what a .safetensors file has, another can have
-        raise ValueError(
-            f"tensor {foreign[0]!r} of {source} is {cut(copied[foreign[0]].dtype)}, which a .safetensors file "
-            "cannot hold"
-        )
+    _check_types(source, target, copied)
     metadata = {key: text for key, text in contents.metadata.items() if key != KEY}
     layout = layout_of({name: ("F32", shape) for name, shape in shapes.items()}, copied)
     with written(target, layout, metadata, unfinished) as write:
@@ -283,11 +279,25 @@ def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], list[str]]:
 
 def check_ends(source: Path, target: Path, possible: dict[str, tuple[str, ...]]) -> None:
     if source.suffix not in possible:
-        raise ValueError(f"{source} must be a {' or '.join(possible)} file")
+        raise ValueError(f"{source} must be a {_one_of(possible)} file")
     if target.suffix not in possible[source.suffix]:
-        raise ValueError(f"what {source} becomes is a {' or '.join(possible[source.suffix])} file, not {target}")
+        raise ValueError(f"what {source} becomes is a {_one_of(possible[source.suffix])} file, not {target}")
     if source.exists() and target.exists() and source.samefile(target):
         raise ValueError(f"{source} and {target} are the same file")
+
+
+def _one_of(suffixes: Iterable[str]) -> str:
+    *most, last = suffixes
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _check_types(source: Path, target: Path, copied: Mapping[str, Stored]) -> None:
+    """Raise ValueError for a tensor that is to be copied and has a type that NumPy or `.safetensors` does not have."""
+    foreign = next((name for name, stored in copied.items() if stored.dtype not in NAMES.values()), None)
+    if foreign is not None and ".npz" in (source.suffix, target.suffix):
+        raise ValueError(
+            f"tensor {foreign!r} of {source} is {cut(copied[foreign].dtype)}, which a {target.suffix} file cannot hold"
+        )
 
 
 def asked_for(contents: Contents, include: Sequence[str], exclude: Sequence[str]) -> set[str]:

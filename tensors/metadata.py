@@ -66,10 +66,12 @@ class Parts(NamedTuple):
     """Float32 (), where the block format has one."""
 
 
-def part_names(name: str, path: Path, numerics: Encode | TwoLevelEncode) -> tuple[str, ...]:
-    """Names of the parts of a tensor in a quantized file: codes, scales and, where there is one, the tensor scale."""
+def part_names(name: str, path: Path, numerics: Encode | TwoLevelEncode, count: int) -> tuple[str, ...]:
+    """Names of codes, scales and, if any, tensor scale of a tensor in a file of ``count`` quantized tensors. A
+    `.npz` file with one tensor does not need its name.
+    """
     names: tuple[str, ...] = "codes", "scales", "tensor_scale"
-    if path.suffix != ".npz":
+    if path.suffix != ".npz" or count != 1:
         names = name, f"{name}.scales", f"{name}.tensor_scale"
     return names if has_tensor_scale(numerics) else names[:2]
 
@@ -85,11 +87,14 @@ def has_tensor_scale(numerics: Encode | TwoLevelEncode) -> bool:
 
 
 def stored_parts(
-    path: Path, contents: Contents, numerics: Encode | TwoLevelEncode, name: str, shape: tuple[int, ...]
+    path: Path, contents: Contents, numerics: Encode | TwoLevelEncode, shapes: Mapping[str, tuple[int, ...]], name: str
 ) -> Parts:
-    """The parts of a tensor of a quantized file. Raises ValueError for those that its metadata do not fit."""
+    """The parts of a tensor of a quantized file, of the shapes of all its tensors. Raises ValueError for those that its
+    metadata do not fit.
+    """
     found = []
-    for part, (dtype, wanted) in zip(part_names(name, path, numerics), part_layout(shape, numerics)):
+    names = part_names(name, path, numerics, len(shapes))
+    for part, (dtype, wanted) in zip(names, part_layout(shapes[name], numerics)):
         stored = contents.tensors.get(part)
         if stored is None or stored.dtype != dtype or stored.shape != wanted:
             raise ValueError(f"{path} has no {dtype} tensor {part!r} of shape {wanted}, which its metadata speak of")

@@ -6,13 +6,16 @@ import io
 import math
 import mmap
 import os
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from .stored import DTYPES, NAMES, Contents, Header, Stored, whole
 
-__all__ = ["npy_header", "read_npy", "read_npz"]
+__all__ = ["npy_header", "npz_arrays", "read_npy", "read_npz", "write_npz"]
 
 HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -67,3 +70,20 @@ def npy_header(layout: Header) -> bytes:
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": DTYPES[dtype].str, "fortran_order": False, "shape": shape})
     return header.getvalue()
+
+
+def npz_arrays(layout: Header, metadata: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """Little-endian arrays for the tensors of a `.npz` file. Raises ValueError for a name that a remark has too."""
+    if taken := sorted(layout.keys() & metadata.keys()):
+        raise ValueError(f"tensor {taken[0]!r} has the name of a remark of the file")
+    dtypes = {name: dtype.newbyteorder("<") for dtype, name in NAMES.items()} | DTYPES
+    return {name: np.empty(shape, dtypes[dtype]) for name, (dtype, shape, _) in layout.items()}
+
+
+def write_npz(file: BinaryIO, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
+    """Write a `.npz` file; `np.savez` does not take every name."""
+    texts = {key: np.array(text) for key, text in metadata.items()}
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in {**arrays, **texts}.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as one:
+                np.lib.format.write_array(one, array, allow_pickle=False)

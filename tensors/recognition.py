@@ -175,9 +175,9 @@ def _chosen(stored_as: str | None) -> list[Layout]:
 def _own(path: Path, contents: Contents) -> Iterator[Recognised]:
     """The tensors of a file of `quantize_file`."""
     numerics, shapes = about(path, contents)
-    for name, shape in shapes.items():
-        stored_parts(path, contents, numerics, name, shape)  # which refuses what does not fit
-        names = part_names(name, path, numerics)
+    for name in shapes:
+        stored_parts(path, contents, numerics, shapes, name)  # which refuses what does not fit
+        names = part_names(name, path, numerics, len(shapes))
         layout = _own_layout(names, numerics)
         yield Recognised(
             name=name,

@@ -19,7 +19,7 @@ from .bridging import BridgedTensor
 from .containers import written
 from .conversions import Conversion, Dequantized, MadeArray, Placed, Repacked, parts_of, put
 from .experts import Experts, arranged
-from .files import QuantizedFile, check_ends, copy, quantize_file
+from .files import SOURCES, QuantizedFile, check_ends, copy, quantize_file
 from .gguf_files import without_types
 from .metadata import KEY, widest_first
 from .native import NATIVE
@@ -64,13 +64,13 @@ def quantize_layout(
     unfinished: Path | None = None,
     **options: Any,
 ) -> QuantizedFile:
-    """`files.quantize_file` of a `.safetensors` file, with its options, to the layout of a library, also in a `.gguf`
-    or `.onnx` file.
+    """`files.quantize_file` with its options, to the layout of a library, also in a `.gguf` or `.onnx` file.
 
     What is quantized is on disk twice for a moment, in a folder beside ``target``. Raises the errors of
     `files.quantize_file` and `repack_file`.
     """
-    source, target = _checked(source, target), Path(target)
+    source, target = Path(source), Path(target)
+    check_ends(source, target, dict.fromkeys(SOURCES, CONTAINERS))
     layout = known_name("layout", layout, LAYOUTS)
     if isinstance(format, Encode | TwoLevelEncode):
         layout_named(layout, format.block)  # before the work is done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,7 @@ def save(q: Quantized, path: Path | str, /, *, name: str = "tensor") -> Path:
     if len(q.block.shape) > 1 or (q.tensor_scale is not None and q.tensor_scale.size > 1):
         raise ValueError("save takes blocks along one axis and one scale of the tensor")
     parts = (code_name(q.numerics), q.codes), ("U8", q.scales), ("F32", np.asarray(q.tensor_scale))
-    arrays = dict(zip(part_names(name, path, q.numerics), parts))
+    arrays = dict(zip(part_names(name, path, q.numerics, 1), parts))
     tensors = {name: (q.numerics.source.name.upper().replace("FP", "F"), q.shape)}
     metadata = described(q.numerics, profile_of(q.numerics), tensors)
     layout = layout_of({part: (dtype, array.shape) for part, (dtype, array) in arrays.items()}, {})
@@ -94,14 +95,15 @@ def load(path: Path | str, /, name: str | None = None) -> Quantized:
     name = next(iter(shapes)) if name is None else name
     if name not in shapes:
         raise ValueError(f"{path} has no quantized tensor {excerpt(name)}: {few(shapes)}")
-    return quantized(path, contents, numerics, name, shapes[name])
+    return quantized(path, contents, numerics, shapes, name)
 
 
 def quantized(
-    path: Path, contents: Contents, numerics: Encode | TwoLevelEncode, name: str, shape: tuple[int, ...]
+    path: Path, contents: Contents, numerics: Encode | TwoLevelEncode, shapes: Mapping[str, tuple[int, ...]], name: str
 ) -> Quantized:
     """A tensor of an open file, as `load` gives it. Raises its errors."""
-    *parts, tensor_scale = stored_parts(path, contents, numerics, name, shape)
+    shape = shapes[name]
+    *parts, tensor_scale = stored_parts(path, contents, numerics, shapes, name)
     codes, scales = (np.array(part.data).reshape(part.shape) for part in parts)
     q = Quantized(codes=codes, scales=scales, numerics=numerics, length=shape[-1], tensor_scale=tensor_scale)
     check_codes(q)

@@ -58,10 +58,10 @@ class OwnTensor:
     """A tensor as `quantize_file` stores it."""
 
     def __init__(
-        self, path: Path, contents: Contents, numerics: Encode | TwoLevelEncode, name: str, shape: Shape
+        self, path: Path, contents: Contents, numerics: Encode | TwoLevelEncode, shapes: Mapping[str, Shape], name: str
     ) -> None:
-        self.parts, self.numerics = stored_parts(path, contents, numerics, name, shape), numerics
-        self.block, self.axis, self.codes, self.shape = numerics.block, -1, self.parts.codes.shape, shape
+        self.parts, self.numerics = stored_parts(path, contents, numerics, shapes, name), numerics
+        self.block, self.axis, self.codes, self.shape = numerics.block, -1, self.parts.codes.shape, shapes[name]
 
     @property
     def units(self) -> Shape:
@@ -201,6 +201,8 @@ class QuantizedSource:
         ``contents`` what is in the file, where it is open.
         """
         self.path, self.contents = path, read(path) if contents is None else contents
+        self.file = path
+        """The file that is read; errors name ``path``."""
         self.own = about(path, self.contents) if KEY in self.contents.metadata else None
         self.layouts: dict[str, Layout] = {}
         self.is_native = path.suffix in NATIVE
@@ -210,7 +212,7 @@ class QuantizedSource:
                 raise ValueError(f"{path} was written by mxcast quantize: it says itself how it is stored")
             numerics, shapes = self.own
             self.names = [name for name in shapes if name in chosen]
-            parts = {part for name in self.names for part in part_names(name, path, numerics)}
+            parts = {part for name in self.names for part in part_names(name, path, numerics, len(shapes))}
         else:
             block, said = None if format is None else block_format(format), layouts_said(self.contents.metadata)
             if stored_as is None and said:
@@ -322,7 +324,7 @@ class QuantizedSource:
         """A tensor. Raises ValueError for a damaged one."""
         if self.own:
             numerics, shapes = self.own
-            return OwnTensor(self.path, self.contents, numerics, name, shapes[name])
+            return OwnTensor(self.file, self.contents, numerics, shapes, name)
         with self.naming(name):
             return LaidTensor(self.path, self.contents, self.layouts[name], name, self.is_native)
 

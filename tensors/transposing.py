@@ -13,7 +13,7 @@ from ..host.unfinished import work_folder
 from ..models.layout_parts import boxes
 from .containers import read, written
 from .conversions import PART, put, swapped
-from .files import asked_for, check_ends, copy, quantizable
+from .files import SOURCES, asked_for, check_ends, copy, quantizable
 
 __all__ = ["transposed"]
 
@@ -30,7 +30,7 @@ def transposed(
 
     Raises the errors of `files.quantize_file`, and ValueError where there are none.
     """
-    check_ends(source, target, {".safetensors": (target.suffix,)})
+    check_ends(source, target, dict.fromkeys(SOURCES, (target.suffix,)))
     contents = read(source)
     asked = asked_for(contents, include, exclude)
     chosen = {name for name, one in quantizable(source, contents, 1, True, asked).items() if len(one.shape) == 3}
@@ -41,7 +41,7 @@ def transposed(
         for name, one in contents.tensors.items()
     }
     with named(target), work_folder(target, unfinished, "transposed") as (folder, swapping):
-        made = folder / source.name
+        made = folder / f"{source.stem}.safetensors"
         with written(made, header, contents.metadata, swapping) as write:
             copy({name: one for name, one in contents.tensors.items() if name not in chosen}, write)
             for name in sorted(chosen - write.whole.keys()):

@@ -99,10 +99,11 @@ def test_what_is_not_loaded(tmp_path):
 
 def test_a_part_that_two_tensors_name(tmp_path):
     """Metadata are text, which anybody can write."""
-    path = mxcast.save(Q, tmp_path / "q.npz")
+    path = mxcast.save(mxcast.quantize(np.ones((3, 1024), np.float32), "e4m3"), tmp_path / "q.npz")
     arrays = dict(np.load(path))
     about = json.loads(str(arrays["mxcast"]))
-    about["tensors"]["again"] = about["tensors"]["tensor"]
-    np.savez(path, **arrays | {"mxcast": np.array(json.dumps(about))})
-    with pytest.raises(ValueError, match="tensor 'codes' of .* belongs to two tensors"):
+    about["tensors"] = {"t": about["tensors"]["tensor"], "t.scales": {"dtype": "F32", "shape": [3, 32]}}
+    parts = {"t": arrays["codes"], "t.scales": arrays["scales"], "t.scales.scales": arrays["scales"][:, :1]}
+    np.savez(path, **parts, mxcast=np.array(json.dumps(about)))
+    with pytest.raises(ValueError, match=r"tensor 't\.scales' of .* belongs to two tensors"):
         dequantize_file(path, tmp_path / "y.safetensors")

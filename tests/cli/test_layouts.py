@@ -181,7 +181,7 @@ def test_what_is_refused(written, fails, tmp_path):
         assert sentence in fails(2, "convert", file, target, *options)
         assert not target.exists()
     assert "--from names it" in fails(2, "dequantize", source, target, "--profile", "ocp")
-    assert "must be a .safetensors or .gguf or .onnx file" in fails(
+    assert "must be a .safetensors, .gguf or .onnx file" in fails(
         2, "convert", tmp_path / "x.npz", target, "--layout", "mlx"
     )
 
