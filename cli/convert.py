@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..spec import Encode, TwoLevelEncode, is_two_level
-from .converted import file_written, quantized_row, shards_written
+from .converted import file_written, quantized_row, resumable, shards_written
 from .options import Config, Json, Pad, Profile, Quiet, Set, Verbose, request, two_level_rules
 from .output import Output
 from .text import one_line
@@ -136,7 +136,7 @@ def quantize(
     if run is not None:
         from ..tensors.checkpoints import quantize_checkpoint
 
-        with output.progress(f"quantizing {source.name}") as progress:
+        with output.progress(f"quantizing {source.name}") as progress, resumable(target):
             made = quantize_checkpoint(
                 source,
                 target,
@@ -354,6 +354,6 @@ def _run(source: Path, scheduler: str | None, jobs: int) -> Run | None:
 def _converted_folder(source: Path, target: Path, layout: str | None, run: Run, output: Output, **options: Any) -> None:
     from ..tensors.checkpoints import convert_checkpoint
 
-    with output.progress(f"converting {source.name}") as progress:
+    with output.progress(f"converting {source.name}") as progress, resumable(target):
         report = convert_checkpoint(source, target, layout, run=run, progress=progress, **options)
     shards_written(report, output)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..host.files import UNFINISHED
 from .output import Output
 from .text import one_line
 
@@ -16,10 +18,22 @@ if TYPE_CHECKING:
     from ..tensors.not_finite import NotFinite
     from ..tensors.repacking import RepackedFile
 
-__all__ = ["file_written", "quantized_row", "shards_written"]
+__all__ = ["file_written", "quantized_row", "resumable", "shards_written"]
 
 SHOWN = 8
 """Tensors with results that are NaN or Inf and are named."""
+
+
+@contextlib.contextmanager
+def resumable(target: Path) -> Iterator[None]:
+    """A block that writes a model into a folder. Whoever ends it reads how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not (target / UNFINISHED).is_dir():
+            raise
+        how = f"{target} is not complete; give the same command again to go on"
+        raise KeyboardInterrupt(f"interrupted: {how}") from None
 
 
 def quantized_row(name: str, shape: str, statistics: Statistics) -> dict[str, object]:

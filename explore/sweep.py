@@ -44,6 +44,8 @@ CONSTRAINTS = ("latency", "frequency_mhz")
 """Registers by what is wanted of them; where they go is chosen by the delays of the target, or of an ECP5 where none
 are known.
 """
+OWN_KEYS = ("name", "operation", "objectives", "grid")
+"""Keys of the file of a sweep that are not lists of values."""
 NAME = re.compile(r"\w[\w. -]*")
 Texts: TypeAlias = str | Iterable[str]
 Numbers: TypeAlias = int | Iterable[int]
@@ -230,7 +232,7 @@ def _check(operation: str, key: str, values: tuple) -> None:
     """That each of these values is one by itself, whatever stands beside it."""
     of = OPERATIONS[operation]
     if key not in keys_of(operation):
-        raise ValueError(unknown_name("key of a sweep", key, keys_of(operation)))
+        raise ValueError(unknown_name("key of a sweep", key, keys_of(operation), all_known=True))
     if not values:
         raise ValueError(f"{key} needs at least one value")
     for value in values:
@@ -262,6 +264,7 @@ def read_sweep(path: Path) -> Sweep:
     document = read_toml(path)
     if not document:
         raise ValueError(f"{path} is empty: a sweep has at least one key, such as format")
+    _check_keys(path, document)
     name, operation, objectives, grids = (
         document.pop("name", path.stem),
         document.pop("operation", Encode.name),
@@ -293,6 +296,20 @@ def read_sweep(path: Path) -> Sweep:
         )
     except (ValueError, TypeError) as error:
         raise type(error)(f"{path}: {error}") from None
+
+
+def _check_keys(path: Path, document: Mapping[str, object]) -> None:
+    """Raise ValueError for a key that no sweep of the operation has, and for a key of the sweep in a grid."""
+    operation, grids = document.get("operation", Encode.name), document.get("grid", [])
+    if not isinstance(operation, str) or operation.lower() not in OPERATIONS or not isinstance(grids, list):
+        return  # which has a sentence of its own
+    known = [*OWN_KEYS, *keys_of(operation.lower())]
+    for key in document:
+        if key not in known:
+            raise ValueError(f"{path}: {unknown_name('key of a sweep', key, known, all_known=True)}")
+    for key in OWN_KEYS:
+        if any(isinstance(grid, dict) and key in grid for grid in grids):
+            raise ValueError(f"{path}: the key {key} is of the whole sweep: write it above the tables [[grid]]")
 
 
 SHORT = tuple(block.short_name for block in BLOCKS.values())

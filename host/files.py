@@ -20,9 +20,10 @@ import secrets
 import shutil
 import stat
 import sys
+import time
 import tomllib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -262,15 +263,28 @@ def _lock_file(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
 
+POLL = 0.02
+"""Seconds between two looks at a folder in which another command works."""
+
+
+def _is_locked(handle: int) -> bool:
+    """Lock a file, if no other process does."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 class Waiting(UserWarning):
     """Another process works in a folder, and this one waits until it has ended."""
 
 
 @contextlib.contextmanager
-def claimed(folder: Path) -> Iterator[None]:
+def claimed(folder: Path, while_waiting: Callable[[], None] | None = None) -> Iterator[None]:
     """A block in which one process and one thread at a time works in ``folder``, which is made if it is missing. Where
     another one does, this one waits, with the warning `Waiting`; so a block within a block of the same folder never
-    ends.
+    ends. ``while_waiting`` is called again and again until then.
     """
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -279,6 +293,9 @@ def claimed(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             warnings.warn(f"another command works in {folder}: waiting until it has ended", Waiting, stacklevel=3)
+            while while_waiting and not _is_locked(handle):
+                while_waiting()
+                time.sleep(POLL)
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:

@@ -74,17 +74,24 @@ def known_name(kind: str, name: object, known: Iterable[str]) -> str:
     raise ValueError(unknown_name(kind, name, known))
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
-    """One sentence for a name that is in no catalogue, with those that begin with it or are spelt alike.
+def unknown_name(kind: str, name: object, known: Iterable[str], *, all_known: bool = False) -> str:
+    """One sentence for a name that is in no catalogue, with those that begin with it or are spelt alike; with
+    ``all_known`` all others too.
 
     >>> unknown_name("format", "e4m4", ["e4m3", "int8"])
     "unknown format 'e4m4': did you mean 'e4m3'?"
     >>> unknown_name("format", "mxfp8", ["mxfp8_e5m2", "mxfp8_e4m3"])
     "unknown format 'mxfp8': did you mean 'mxfp8_e5m2' or 'mxfp8_e4m3'?"
+    >>> unknown_name("key", "gird", ["name", "grid"], all_known=True)
+    "unknown key 'gird': did you mean 'grid'? Known are name, grid"
     """
     known = [str(k) for k in known]
     given = (name if isinstance(name, str) else excerpt(name)).lower()
     longer = [k for k in known if len(given) >= SHORTEST and k.startswith(given)]
     close = longer or get_close_matches(given, known, n=1)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known are {', '.join(known)}"
+    hint, every = f"did you mean {' or '.join(map(repr, close))}?", f"nown are {', '.join(known)}"
+    if not close:
+        hint = f"k{every}"
+    elif all_known:
+        hint += f" K{every}"
     return f"unknown {kind} {excerpt(name)}: {hint}"

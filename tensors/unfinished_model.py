@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..host.files import UNFINISHED, claimed, remove, sha256
 from ..host.unfinished import is_begun, read_note, stamp, write_note
 
 __all__ = ["UnfinishedModel"]
 
-FILES, REPORT = "files.json", "report.json"
-"""The names of all files that the command makes; and the report of a shard, with the stamp of its file."""
+FILES, REPORT, WAITERS = "files.json", "report.json", "waiters"
+"""The names of all files that the command makes; the report of a shard, with the stamp of its file; and a file that
+waiting commands lock.
+"""
 
 
 class UnfinishedModel:
@@ -26,25 +29,37 @@ class UnfinishedModel:
         self.target, self._record = target, target / UNFINISHED
         self._command = self._record / sha256(identity)[:32]
         self._folders = {shard: self._command / str(number) for number, shard in enumerate(shards)}
+        self._request: BinaryIO | None = None
 
     @contextlib.contextmanager
     def claimed(self, files: Sequence[str]) -> Iterator[None]:
         """A block in which this command alone works in the folder and makes these files. The state is removed when the
-        block ends, and after an exception if nothing could be resumed. Raises ValueError where something else is in the
-        folder.
+        block ends, unless the same command waits for it, and after an exception if nothing could be resumed. Raises
+        ValueError where something else is in the folder.
         """
         is_new = not self.target.exists()
         self._check()
         self.target.mkdir(exist_ok=True)
-        with claimed(self.target):
+        with contextlib.ExitStack() as locks, claimed(self.target, lambda: self._ask_for_state(locks)):
             self._check()  # another command may have ended meanwhile
+            locks.close()
             try:
                 self._begin(files)
                 yield
             except BaseException:
                 self._end_without_parts(is_new)
                 raise
-            shutil.rmtree(self._record)
+            with open(self._command / WAITERS, "wb") as waiters:
+                with contextlib.suppress(BlockingIOError):  # the same command waits, and takes all shards as they are
+                    fcntl.flock(waiters, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(self._record)
+
+    def _ask_for_state(self, locks: contextlib.ExitStack) -> None:
+        """Hold a lock in the folder of the same command while this one waits, so that its state is not removed."""
+        if self._request is None and self._command.is_dir():
+            with contextlib.suppress(FileNotFoundError):  # it has been removed meanwhile
+                self._request = locks.enter_context(open(self._command / WAITERS, "wb"))
+                fcntl.flock(self._request, fcntl.LOCK_SH)
 
     def _check(self) -> None:
         is_unfinished = self._record.is_dir() and not self._record.is_symlink()
@@ -63,7 +78,7 @@ class UnfinishedModel:
             folder.mkdir(exist_ok=True)
 
     def _end_without_parts(self, is_new: bool) -> None:
-        parts = (path for path in self._command.rglob("*") if path.is_file() and path.name != FILES)
+        parts = (path for path in self._command.rglob("*") if path.is_file() and path.name not in (FILES, WAITERS))
         if not any(parts):
             shutil.rmtree(self._record, ignore_errors=True)
             if is_new:

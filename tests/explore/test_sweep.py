@@ -127,6 +127,14 @@ def test_toml(tmp_path):
         ("", ValueError, "is empty: a sweep has at least one key"),
         ("scale_rule = [", ValueError, "is not TOML"),
         ("scale_rul = ['ceil']", ValueError, "unknown key of a sweep 'scale_rul': did you mean 'scale_rule'"),
+        ("[[gird]]", ValueError, "'gird': did you mean 'grid'"),
+        ("grids = 3", ValueError, "'grids': did you mean 'grid'"),
+        ("opration = 'cast'", ValueError, "'opration': did you mean 'operation'"),
+        ("objektives = ['luts']", ValueError, "'objektives': did you mean 'objectives'"),
+        ("operation = 'cast'\nscale_rule = 'ceil'", ValueError, "'scale_rule': known are name, operation, "),
+        ("[[grid]]\noperation = 'cast'", ValueError, "the key operation is of the whole sweep"),
+        ("[[grid]]\nzzz = 1", ValueError, "'zzz': known are target, format"),
+        ("operation = 'cats'", ValueError, "unknown operation 'cats': did you mean 'cast'"),
         ("grid = 3", TypeError, r"a grid is a table, written \[\[grid\]\]"),
         ("grid = []", ValueError, r"grid needs at least one table, written \[\[grid\]\]"),
         ("name = 3", TypeError, "name must be a string"),
@@ -139,6 +147,17 @@ def test_wrong_toml_names_the_file(tmp_path, text, error, says):
     (tmp_path / "wrong.toml").write_text(text)
     with pytest.raises(error, match=f"wrong.toml.*{says}"):
         read_sweep(tmp_path / "wrong.toml")
+
+
+@pytest.mark.parametrize("operation", ["encode", "decode", "cast", "two_level_encode"])
+@pytest.mark.parametrize("key", ["zzz", "formt", "nme", "gridd"])
+def test_an_unknown_key_has_all_others(key, operation, tmp_path):
+    """Whether or not one of them is suggested."""
+    (tmp_path / "wrong.toml").write_text(f"operation = '{operation}'\n{key} = 'e4m3'")
+    with pytest.raises(ValueError, match="nown are ") as error:
+        read_sweep(tmp_path / "wrong.toml")
+    listed = str(error.value).partition("nown are ")[2].split(", ")
+    assert listed == ["name", "operation", "objectives", "grid", *keys_of(operation)]
 
 
 @pytest.mark.parametrize("name", [name for name in SWEEPS if name != "pipeline"])  # whose places need synthesis

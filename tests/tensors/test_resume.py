@@ -243,6 +243,26 @@ def test_kill_9(tmp_path, passes):
     assert content(out) == content(once)
 
 
+TERMINATED = KILLED.replace("SIGKILL", "SIGTERM").replace("\nmain()", "\nsys.exit(main())")
+VERBS = {
+    "quantize": (of_numbers, ["-f", "e2m1", "--layout", "gpt_oss"]),
+    "convert": (of_codes, ["--layout", "quark"]),
+    "dequantize": (of_codes, []),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_signal_says_how_it_goes_on(verb, tmp_path, passes):
+    made, options = VERBS[verb]
+    model, out = made(tmp_path / "model"), tmp_path / "out"
+    command = [sys.executable, "-c", TERMINATED, verb, str(model), str(out), *options]
+    ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (128 + signal.SIGTERM, "")
+    said = f"{out} is not complete; give the same command again to go on"
+    assert ended.stderr == f"mxcast: interrupted: {said}\n"
+    assert "an earlier command and this one" in passes(verb, model, out, *options)
+
+
 def quantize(model, target, numerics="e4m3", run=here):
     return quantize_checkpoint(model, target, encoding(numerics), run=run)
 
@@ -381,6 +401,41 @@ def test_a_command_that_waited(model, tmp_path):
         with pytest.raises(ValueError, match="is not empty"):
             quantize(model, tmp_path / "out", "e5m2")
         first.result()
+    quantize(model, tmp_path / "once")
+    assert content(tmp_path / "out") == content(tmp_path / "once")
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_the_same_command_that_waited(others, model, tmp_path, monkeypatch):
+    """It takes the finished shards, and the last one removes the state."""
+    begun, asked, ask = threading.Event(), set(), UnfinishedModel._ask_for_state
+
+    def noted(unfinished, locks):
+        ask(unfinished, locks)
+        if unfinished._request:
+            asked.add(unfinished)
+
+    def slowly(jobs):
+        begun.set()
+        until = time.monotonic() + 60
+        while len(asked) < others and time.monotonic() < until:
+            time.sleep(0.01)
+        yield from here(jobs)
+
+    def never(jobs):
+        assert not [*jobs], "all shards are there"
+        yield from ()
+
+    monkeypatch.setattr(UnfinishedModel, "_ask_for_state", noted)
+    with ThreadPoolExecutor(1 + others) as pool, pytest.warns(Waiting):
+        first = pool.submit(quantize, model, tmp_path / "out", "e4m3", slowly)
+        begun.wait()
+        waiting = [pool.submit(quantize, model, tmp_path / "out", "e4m3", never) for _ in range(others)]
+        whole = first.result()
+        for one in waiting:
+            report = one.result()
+            assert set(report.kept) == set(whole.shards)
+            assert json.loads(json.dumps(whole.shards)) == report.shards
     quantize(model, tmp_path / "once")
     assert content(tmp_path / "out") == content(tmp_path / "once")
 
