@@ -250,8 +250,9 @@ def _show(output: Output, found: Exploration) -> None:
         ],
         "what each clause costs, and buys",
     )
-    for about, text in recommended([row.to_dict() for row in found.rows if row.status == "done"]):
-        output.say(f"{about}: {text}")
+    for one in recommended([row.to_dict() for row in found.rows if row.status == "done"]):
+        others = [f"or {'; '.join(one.others)}"] if one.others else []
+        output.say("\n  ".join([f"{one.about}: {one.text}", *filter(None, [one.command]), *others]))
     if found.missing:
         output.say(f"{found.missing} of {found.missing + len(found.rows)} points are not on record")
     if found.left_out:

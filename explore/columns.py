@@ -34,6 +34,8 @@ class Column:
     """From the unit of the row to that of the heading."""
     better: int = -1
     """-1 less, 1 more, 0 neither."""
+    is_further: bool = False
+    """Shown when further figures are asked for, unless it is an objective of the sweep."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,8 @@ FIGURES = (
         ".1f",
         better=1,
     ),
-    Column("fmax_lowest_mhz", "Fmax lowest, MHz", "That of the worst seed.", ".1f", better=1),
-    Column("fmax_highest_mhz", "Fmax highest, MHz", "That of the best seed.", ".1f", better=1),
+    Column("fmax_lowest_mhz", "Fmax lowest, MHz", "Frequency with the worst seed.", ".1f", better=1, is_further=True),
+    Column("fmax_highest_mhz", "Fmax highest, MHz", "Frequency with the best seed.", ".1f", better=1, is_further=True),
     Column("blocks_per_s", "Blocks, millions/s", "One block a cycle at the median Fmax.", ".1f", 1e-6, 1),
     Column(
         "gbytes_per_s",
@@ -125,26 +127,33 @@ FIGURES = (
         1,
     ),
     Column("latency_cycles", "Latency, cycles", "Clock cycles from input to output; 0 without registers."),
-    Column("carries", "Carries", "Carry cells."),
-    Column("muxes", "Muxes", "Multiplexers behind LUTs."),
-    Column("ffs", "FFs", "Flip-flops."),
+    Column("carries", "Carries", "Carry cells.", is_further=True),
+    Column("muxes", "Muxes", "Multiplexers behind LUTs.", is_further=True),
+    Column("ffs", "FFs", "Flip-flops.", is_further=True),
     Column(
         "logic_cells",
         "Logic cells",
         "Estimate of the physical sites (LCs) that LUTs and carries fill; none for targets without one.",
+        is_further=True,
     ),
-    Column("pnr_seeds", "Seeds", "Runs of place and route.", better=0),
+    Column("pnr_seeds", "Seeds", "Runs of place and route.", better=0, is_further=True),
     Column(
         "max_relative_error",
         "Largest error\N{NO-BREAK SPACE}/ block\N{NO-BREAK SPACE}maximum",
         "Largest |y − x| of a block over the largest |x| of that block; of decoders and casts of a number by itself.",
         ".3g",
+        is_further=True,
     ),
     Column("differing", "Differing, %", f"{SHARE} became another value; of decoders and casts.", ".3g", 100),
     Column(
-        "saturated", "Saturated, %", f"{SHARE} lie beyond the largest magnitude that their result can have.", ".3g", 100
+        "saturated",
+        "Saturated, %",
+        f"{SHARE} lie beyond the largest magnitude that their result can have.",
+        ".3g",
+        100,
+        is_further=True,
     ),
-    Column("flushed", "Flushed, %", f"{SHARE} became zero.", ".3g", 100),
+    Column("flushed", "Flushed, %", f"{SHARE} became zero.", ".3g", 100, is_further=True),
     Column("lost", "Lost, %", f"{SHARE} became NaN or infinite.", ".3g", 100),
     Column(
         "mean_bias",
@@ -152,6 +161,7 @@ FIGURES = (
         "Of magnitudes, (Σ|y| − Σ|x|) / Σ|x|: above 0 where numbers have become larger.",
         ".3g",
         better=0,
+        is_further=True,
     ),
 )
 NAMES = TEXTS | {column.key: column.name for column in FIGURES}

@@ -12,12 +12,15 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .columns import BUILT, FIGURES, GROUPS, NAMES, TEXTS, Column, known_figures, shown_figures, varies
+from .method_section import method_section
 from .recommendation import named, recommended
 from .scatter import COLOURS, DARK, HEIGHT, SPAN, STEP, WIDTH, encoding, line_swatch, scatter, swatch, upright, values
+from .tables import MISSING, Head, count, number, table, text
 
 __all__ = ["report"]
 
-MISSING = "–"
+FURTHER = '<label class="switch"><input type="checkbox" id="further"> further figures</label>'
+"""The switch of columns that are hidden at first."""
 
 FIRST = ("profile", "scale_rule")
 """Columns that the table begins with."""
@@ -42,10 +45,6 @@ ABLATION = {
 SIGNED = {"luts": "+,.0f", "percent": "+.1f", "levels": "+.0f", "sqnr_db": "+.2f", "most_db": "+.2f"}
 
 
-HEADINGS = {"description": "Design space", "device": "Place and route on"}
-"""Of the method, where the key is none."""
-
-
 TEMPLATE = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     undefined=StrictUndefined,
@@ -68,13 +67,14 @@ def report(
     left_out = left_out or {}
     done, failed = ([row for row in rows if (row["status"] == "done") == good] for good in (True, False))
     texts, figures = [key for key in TEXTS if varies(done, key)], shown_figures(done)
+    objectives = method.get("objectives", [])
     tensors = list(dict.fromkeys(name for row in done for name in row.get("accuracy") or {}))
     parts = {
         "title": escape(f"mxcast explore: {method.get('sweep', 'a sweep')}"),
         "colours": _variables(COLOURS),
         "dark": _variables(DARK),
         "recommendation": _recommendation(done),
-        "lead": _lead(done, failed, method.get("objectives", []), missing, sum(left_out.values())),
+        "lead": _lead(done, failed, objectives, missing, sum(left_out.values())),
         "filters": "".join(_select(key, values(done, key)) for key in GROUPS if len(values(done, key)) > 1),
         "legend": _legend(done),
         "size": f"0 0 {WIDTH} {HEIGHT}",
@@ -82,10 +82,11 @@ def report(
             done, [named(row, texts) for row in done], (_label(_of("luts")), _label(_of(upright(done)[0])))
         ),
         "same": _same(done, texts, figures),
-        "table": _points(done, texts, figures),
+        "table": _points(done, texts, figures, objectives),
+        "further": FURTHER if any(one.is_further and one.key not in objectives for one in figures) else "",
         "failed": _failures(failed, [key for key in TEXTS if varies(rows, key)]),
         "ablation": _ablation(ablation),
-        "method": _method(method) + _meanings(done) + _reasons(left_out),
+        "method": method_section(method, done, left_out),
         "step": STEP,
         "span": SPAN,
         "data": _json(done, figures, tensors if len(tensors) > 1 else []),
@@ -94,8 +95,22 @@ def report(
 
 
 def _recommendation(done: list[dict]) -> str:
-    lines = [f"<li><strong>{escape(about)}</strong>: {escape(text)}</li>" for about, text in recommended(done)]
+    lines = []
+    for one in recommended(done):
+        others = f"<p>Or {escape('; '.join(one.others))}.</p>" if one.others else ""
+        lines.append(
+            f"<li><strong>{escape(one.about)}</strong>: {escape(one.text)}"
+            f"{_command(one.command, one.about) if one.command else ''}{others}</li>"
+        )
     return f'<ul class="recommendation">{"".join(lines)}</ul>' if lines else ""
+
+
+def _command(text: str, of: str) -> str:
+    """A command, which is broken between its options, and a button that copies it."""
+    first, *options = escape(text).split(" --")
+    shown = " ".join([first, *(f"<span>--{option}</span>" for option in options)])
+    button = f'<button type="button" class="copy" aria-label="Copy the command of {escape(of)}">Copy</button>'
+    return f'<div class="command"><code>{shown}</code>{button}</div>'
 
 
 def _variables(colours: Sequence[str]) -> str:
@@ -110,33 +125,15 @@ def _label(column: Column) -> str:
     return column.name + {-1: " (less is better)", 0: "", 1: " (more is better)"}[column.better]
 
 
-def _heading(key: str) -> str:
-    return HEADINGS.get(key, key.replace("_", " ").capitalize())
-
-
-def _number(value: float | None, form: str, factor: float = 1) -> str:
-    if value is None or math.isnan(value):
-        return MISSING
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if value == 0:
-        return format(0, form.lstrip("+"))  # neither +0 nor -0
-    return format(value * factor, form).replace("-", "−")
-
-
-def _text(value: object) -> str:
-    return MISSING if value in (None, "") else escape(f"{value:,}" if isinstance(value, int) else str(value))
-
-
 def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str], missing: int, left_out: int) -> str:
     total = len(done) + len(failed)
-    said = [f"{_count(total, 'point')}: {len(done):,} done, {len(failed):,} failed."]
+    said = [f"{count(total, 'point')}: {len(done):,} done, {len(failed):,} failed."]
     if missing:
         said.append(
-            f"{missing:,} of {_count(total + missing, 'point')} {'is' if missing == 1 else 'are'} not on record."
+            f"{missing:,} of {count(total + missing, 'point')} {'is' if missing == 1 else 'are'} not on record."
         )
     if left_out:
-        said.append(f"{_count(left_out, 'combination')} cannot be built (the reasons are under Method).")
+        said.append(f"{count(left_out, 'combination')} cannot be built (the reasons are under Method).")
     if best := sum(bool(row["pareto"]) for row in done):
         goals = f" of {' × '.join(NAMES.get(goal, goal).split(',')[0] for goal in objectives)}" if objectives else ""
         said.append(
@@ -148,7 +145,7 @@ def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str], missi
         said.append(f"The front is empty: no point has all of {', '.join(objectives)}.")
     if exact := sum(row["sqnr_db"] == math.inf for row in done):
         said.append(
-            f"{_count(exact, 'point')} lose{'s' if exact == 1 else ''} nothing on the tensors that count: an SQNR "
+            f"{count(exact, 'point')} lose{'s' if exact == 1 else ''} nothing on the tensors that count: an SQNR "
             "of ∞ has no mark where SQNR is an axis."
         )
     proofs = Counter(row["proof"] for row in done)
@@ -157,10 +154,6 @@ def _lead(done: list[dict], failed: list[dict], objectives: Sequence[str], missi
     if proofs.keys() - {"proved"}:
         text += " The command of a point with <code>prove</code> in place of <code>emit</code> proves it."
     return text
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _select(key: str, options: Sequence[object]) -> str:
@@ -173,12 +166,12 @@ def _legend(rows: list[dict]) -> str:
     lists = []
     for key in dict.fromkeys(filter(None, (colour, marker))):
         entries = (
-            f"<li>{swatch(i if key == colour else None, i if key == marker else None)}{_text(value)}</li>"
+            f"<li>{swatch(i if key == colour else None, i if key == marker else None)}{text(value)}</li>"
             for i, value in enumerate(values(rows, key))
         )
         lists.append(f'<ul class="legend"><li>{TEXTS[key]}:</li>{"".join(entries)}</ul>')
     if len(targets := values(rows, "target")) > 1:
-        entries = (f"<li>{line_swatch(i)}{_text(target)}</li>" for i, target in enumerate(targets))
+        entries = (f"<li>{line_swatch(i)}{text(target)}</li>" for i, target in enumerate(targets))
         lists.append(f'<ul class="legend"><li>Front of the target:</li>{"".join(entries)}</ul>')
     return "".join(lists)
 
@@ -188,62 +181,50 @@ def _same(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> 
     if not rows:
         return ""
     same = [
-        f"{TEXTS[key]} {_text(rows[0][key])}"
-        for key in TEXTS
-        if key not in texts and rows[0].get(key) not in (None, "")
+        f"{TEXTS[key]} {text(rows[0][key])}" for key in TEXTS if key not in texts and rows[0].get(key) not in (None, "")
     ]
     same += [
-        f"{column.name} {_number(rows[0][column.key], column.form, column.factor)}"
+        f"{column.name} {number(rows[0][column.key], column.form, column.factor)}"
         for column in known_figures(rows)
         if column not in figures
     ]
     return f"<p>The same in all points: {'; '.join(same)}.</p>" if same else ""
 
 
-def _points(rows: list[dict], texts: Sequence[str], figures: Sequence[Column]) -> str:
-    """What tells points apart, profile and rule first, then the figures, then what is known of the point: all that is
-    compared fits a screen.
+def _points(rows: list[dict], texts: Sequence[str], figures: Sequence[Column], objectives: Sequence[str]) -> str:
+    """The points, a body of the table each: what tells them apart, profile and rule first, and what is known of them;
+    then the figures; and below the command.
     """
-    first, *others = sorted(texts, key=lambda key: key not in FIRST) or ["format"]
-    lines = []
-    for row in rows:
-        cells = [
-            f'<th scope="row">{_text(row.get(first))}</th>',
-            *(f"<td>{_text(row.get(key))}</td>" for key in others),
-            *(f'<td class="n">{_number(row.get(column.key), column.form, column.factor)}</td>' for column in figures),
-            f"<td>{'yes' if row['pareto'] else ''}</td><td>{_text(row['proof'])}</td>",
-            f"<td><code>{escape(row['id'])}</code></td>",
-            f'<td><code class="command">{_text(row["emit"])}</code></td>',
-        ]
-        lines.append(f"<tr>{''.join(cells)}</tr>")
+    keys = sorted(texts, key=lambda key: key not in FIRST) or ["format"]
     heads = [
-        *((TEXTS[key], "") for key in (first, *others)),
-        *((column.name, f' class="n" title="{escape(column.meaning)}"') for column in figures),
-        *((name, "") for name in ("Front", "Proof", "Point", "Command")),
+        *(Head(TEXTS[key]) for key in keys),
+        Head("Front"),
+        Head("Proof"),
+        *(Head(one.name, one.meaning, True, one.is_further and one.key not in objectives) for one in figures),
     ]
-    head = "".join(f'<th scope="col"{more}>{escape(name)}</th>' for name, more in heads)
-    return f"<thead><tr>{head}</tr></thead><tbody>{chr(10).join(lines)}</tbody>"
+    lines = (
+        [
+            *(text(row.get(key)) for key in keys),
+            "yes" if row["pareto"] else "",
+            text(row["proof"]),
+            *(number(row.get(column.key), column.form, column.factor) for column in figures),
+        ]
+        for row in rows
+    )
+    below = [
+        f"<div>Point <code>{escape(row['id'])}</code>{_command(row['emit'], 'point ' + row['id'])}</div>"
+        for row in rows
+    ]
+    return table("Points", heads, lines, name="points", below=below)
 
 
 def _ablation(rows: list[dict]) -> str:
     if not rows:
         return "<p>No two points of this sweep differ by one clause only.</p>"
     keys = [key for key in ABLATION if key not in BUILT_AS or varies(rows, key)]
-    head = "".join(f'<th scope="col"{" class=n" if key in SIGNED else ""}>{ABLATION[key]}</th>' for key in keys)
-    lines = (
-        "".join(
-            f'<td class="n">{_number(row[key], SIGNED[key])}</td>'
-            if key in SIGNED
-            else f"<td>{_text(row.get(key))}</td>"
-            for key in keys
-        )
-        for row in rows
-    )
-    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
-    return (
-        '<div class="wide" tabindex="0" role="region" aria-label="Ablation"><table id="ablation">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    heads = [Head(ABLATION[key], is_figure=key in SIGNED) for key in keys]
+    lines = ([number(row[key], SIGNED[key]) if key in SIGNED else text(row.get(key)) for key in keys] for row in rows)
+    return table("Ablation", heads, lines, name="ablation")
 
 
 def _failures(rows: list[dict], keys: Sequence[str]) -> str:
@@ -251,8 +232,7 @@ def _failures(rows: list[dict], keys: Sequence[str]) -> str:
         return ""
     found = "\n".join(
         f"<details><summary><code>{escape(row['id'])}</code> {escape(named(row, keys))}: "
-        f"{_text(row['error'])}</summary>"
-        f'<p><code class="command">{_text(row["emit"])}</code></p>{_log(row["log"])}</details>'
+        f"{text(row['error'])}</summary>{_command(row['emit'], 'point ' + row['id'])}{_log(row['log'])}</details>"
         for row in rows
     )
     return f"<section><h2>Failed points</h2>{found}</section>"
@@ -260,51 +240,6 @@ def _failures(rows: list[dict], keys: Sequence[str]) -> str:
 
 def _log(text: str | None) -> str:
     return f"<pre>{escape(text)}</pre>" if text else ""
-
-
-def _method(method: dict) -> str:
-    """What is short in one list, then the rest under headings of its own: lists of sentences, mappings and tables."""
-    short, long = {}, []
-    for key, value in method.items():
-        if key in ("sweep", "objectives") or not value:
-            continue
-        if isinstance(value, list | tuple) and not any(isinstance(entry, dict) or " " in str(entry) for entry in value):
-            value = ", ".join(map(str, value))
-        if isinstance(value, list | tuple | dict):
-            long.append(f"<h3>{escape(_heading(key))}</h3>{_several(_heading(key), value)}")
-        else:
-            short[_heading(key)] = value
-    return (_several("", short) if short else "") + "".join(long)
-
-
-def _meanings(rows: list[dict]) -> str:
-    """What the figures of the page are, those too that are the same in all points."""
-    return (
-        f"<h3>Figures</h3>{_several('', {column.name: column.meaning for column in known_figures(rows)})}"
-        if rows
-        else ""
-    )
-
-
-def _reasons(left_out: Mapping[str, int]) -> str:
-    if not left_out:
-        return ""
-    said = [f"{_count(number, 'combination')}: {reason}" for reason, number in left_out.items()]
-    return f"<h3>Combinations that cannot be built</h3>{_several('', said)}"
-
-
-def _several(name: str, value: dict | Sequence) -> str:
-    if isinstance(value, dict):
-        return f"<dl>{''.join(f'<dt>{_text(key)}</dt><dd>{_text(entry)}</dd>' for key, entry in value.items())}</dl>"
-    if not isinstance(value[0], dict):
-        return f"<ul>{''.join(f'<li>{_text(entry)}</li>' for entry in value)}</ul>"
-    head = "".join(f'<th scope="col">{escape(_heading(key))}</th>' for key in value[0])
-    body = "".join(f"<tr>{''.join(f'<td>{_text(entry)}</td>' for entry in row.values())}</tr>" for row in value)
-    return (
-        '<div class="wide" tabindex="0" role="region" '
-        f'aria-label="{escape(name)}"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
 
 
 def _json(rows: list[dict], figures: Sequence[Column], tensors: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import dataclasses
 import importlib
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -121,11 +122,9 @@ def test_decoders_and_casts(operation, cache, monkeypatch, tmp_path):
         assert all(
             row.differing == row.lost == (row.destination == "fp16") * 32 / NONZERO[row.format] for row in found.rows
         )
-        assert (
-            '"up":"differing"' in page
-            and page.count("--set destination=fp16") == 4
-            and "--op decode --profile te" in page
-        )
+        said = re.sub("<.*?>", "", page)
+        commands = page.count("<span>--set destination=fp16</span>"), "--op decode --profile te" in said
+        assert '"up":"differing"' in page and commands == (4, True)
         assert [row.id for row in found.rows if row.pareto] == [found.rows[-1].id] and found.rows[-1].lane == "shift"
     else:  # 2^20 saturates, 2^-16 becomes zero
         assert {(row.differing, row.saturated, row.flushed) for row in found.rows} == {(33 / 64, 32 / 64, 1 / 64)}
@@ -474,7 +473,11 @@ def test_the_command(cache, tmp_path, capsys):
 def test_tensors_that_cannot_be_judged_by_are_named(cache, tmp_path, capsys):
     np.savez(tmp_path / "x.npz", x=TENSORS["x"], indices=np.arange(64))
     assert main([*COMMAND, "--tensors", str(tmp_path / "x.npz"), "--no-report"]) == 0
-    assert "no arrays of F32, F16 or BF16 numbers: indices of " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "no arrays of F32, F16 or BF16 numbers: indices of " in said
+    assert re.search(r"^mxfp\w+, \w+: build .* LUTs.*\n  mxcast emit \w+ --profile .*\n", said, flags=re.M), (
+        "what to build"
+    )
 
 
 def test_a_checkpoint_in_bf16(cache, tmp_path, capsys):
