@@ -23,7 +23,7 @@ SHOWN = 8
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="Or a folder with a model.")],
     stored_as: Annotated[
         str | None,
         typer.Option(
@@ -44,8 +44,9 @@ def inspect(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Say how the tensors of a file are quantized and stored, with the evidence; count their codes and scales; and say
-    what looks wrong, such as swapped codes, scales in another order or an inverted tensor scale.
+    """Say how the tensors of a file, or of a model in a folder, are quantized and stored, with the evidence; count
+    their codes and scales; and say what looks wrong, such as swapped codes, scales in another order or an inverted
+    tensor scale.
 
     Exit code 1 with suspicions, 4 where several layouts fit that read other numbers: nothing is guessed.
     """

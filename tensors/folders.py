@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..host.files import parsed_json
+from ..host.files import UNFINISHED, parsed_json
 from ..spec.catalogue import excerpt
 from .containers import Contents, read
 from .metadata import KEY
 
-__all__ = ["INDEX", "Checkpoint", "shards_beside"]
+__all__ = ["INDEX", "Checkpoint", "files_in", "shards_beside"]
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 
@@ -38,6 +38,26 @@ class Checkpoint:
     def is_ours(self) -> bool:
         """Has `quantize_checkpoint` written it, without the layout of a library?"""
         return any(KEY in contents.metadata for contents in self.shards.values())
+
+
+def files_in(folder: Path) -> dict[str, Contents]:
+    """The files of tensors in a folder: the shards of a model, or all `.safetensors` files without an index. Raises
+    ValueError for a folder without such files, for a model that is not complete, and for tensors of the same name.
+    """
+    if (folder / UNFINISHED).is_dir():
+        raise ValueError(f"{folder} is not complete: give the command that makes it again")
+    if (folder / INDEX).exists() or (folder / SINGLE).exists():
+        return Checkpoint(folder).shards
+    files = {path.name: read(path) for path in sorted(folder.glob("*.safetensors"))}
+    if not files:
+        raise ValueError(f"{folder} has no {INDEX}, and no .safetensors files")
+    found: dict[str, str] = {}
+    for file, contents in files.items():
+        if both := found.keys() & contents.tensors.keys():
+            name = min(both)
+            raise ValueError(f"{found[name]} and {file} of {folder} both have the tensor {excerpt(name)}")
+        found |= dict.fromkeys(contents.tensors, file)
+    return files
 
 
 def shards_beside(path: Path) -> dict[str, str]:

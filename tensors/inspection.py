@@ -14,7 +14,7 @@ from .containers import read
 from .impossible import of_activations
 from .judging import Judged, Kind, Suspicion
 from .portions import StoredBlocks
-from .recognition import Reading, Recognised, recognised, strays
+from .recognition import Reading, Recognised, recognised, recognised_in, strays
 from .suspicions import suspicions
 from .tally import Tally, tallied
 from .unrecognised import NOT_READ, scales_of, unrecognised
@@ -114,13 +114,13 @@ def inspect_file(
     whole: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Inspection:
-    """Say what is in a file of quantized tensors.
+    """Say what is in a file of quantized tensors, or in a folder with the files of a model.
 
     Nothing is guessed: a tensor that several layouts fit, which read other numbers, is ambiguous.
 
     Parameters
     ----------
-    path : a file that `containers.read` opens
+    path : a file that `containers.read` opens, or a folder with shards
     stored_as : the layout, where several fit: a dialect, or one of its layouts as ``quark:mxfp6_e2m3``
     whole : count every block; of a large tensor a sample of about 130,000 unless asked for
     progress : is called with the tensors done and those in all
@@ -138,8 +138,11 @@ def inspect_file(
         in the words of the system
     """
     path = Path(path)
-    contents = read(path)
-    found = recognised(path, contents, stored_as)
+    if path.is_dir():
+        contents, found = recognised_in(path, stored_as)
+    else:
+        contents = read(path)
+        found = recognised(path, contents, stored_as)
     inspected: list[InspectedTensor] = []
     judged: list[Judged] = []
     for done, tensor in enumerate(found, start=1):

@@ -91,11 +91,11 @@ def _json(name: str, text: str) -> dict[str, Any]:
 
 
 def beside(path: Path) -> Layout | None:
-    """The layout that the configuration of a model in the folder of a file speaks of; None for a quantization that is
-    not known here.
+    """The layout in the configuration of a model in a folder, or in the folder of a file; None for a quantization that
+    is not known here.
     """
     try:
-        return model_config.stored_as(path.parent)
+        return model_config.stored_as(path if path.is_dir() else path.parent)
     except ValueError:
         return None
 

@@ -8,7 +8,7 @@ from ..spec import LAYOUTS, BlockFormat, layout_named
 from ..spec.catalogue import known_name
 from ..spec.layouts import Layout
 
-__all__ = ["NATIVE", "dialect_of", "native_layouts", "native_type"]
+__all__ = ["NATIVE", "dialect_of", "is_native", "native_layouts", "native_type"]
 
 FP4, FP6 = {"F4": "mxfp4_e2m1"}, {"F6_E3M2": "mxfp6_e3m2", "F6_E2M3": "mxfp6_e2m3"}
 FP8 = {"F8_E5M2": "mxfp8_e5m2", "F8_E4M3": "mxfp8_e4m3"}
@@ -19,6 +19,11 @@ NATIVE: dict[str, tuple[str, dict[str, str]]] = {
 """By the suffix of a container: the dialect that it has, and the block formats by their types. A tensor of such a type
 has the shape of its numbers.
 """
+
+
+def is_native(path: Path) -> bool:
+    """Has a file types of its own for quantized elements?"""
+    return path.suffix in NATIVE and not path.is_dir()
 
 
 def dialect_of(path: Path) -> str | None:

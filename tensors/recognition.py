@@ -17,16 +17,16 @@ from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode
 from ..spec.catalogue import known_name
 from ..spec.layouts import Layout, Packing, Part, ScaleOrder
 from .containers import Contents, Stored
-from .folders import shards_beside
+from .folders import files_in, shards_beside
 from .marks import COMFY, MARKS, Marks, of_configuration
 from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
-from .native import NATIVE, native_layouts
-from .remarks import layouts_said
+from .native import is_native, native_layouts
+from .remarks import layouts_said, merged
 from .sources import LaidTensor
 from .strays import stray_of
 from .tensor_scales import with_stored_scale
 
-__all__ = ["OWN", "Reading", "Recognised", "recognised", "strays"]
+__all__ = ["OWN", "Reading", "Recognised", "recognised", "recognised_in", "strays"]
 
 OWN = "mxcast"
 """The dialect of what `quantize_file` writes."""
@@ -135,7 +135,7 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
         if stored_as is not None:
             raise ValueError(f"{path} was written by mxcast quantize: it says itself how it is stored")
         return list(_own(path, contents))
-    if path.suffix in NATIVE:
+    if is_native(path):
         return list(_native(path, contents, stored_as))
     layouts = _chosen(stored_as)
     apart, joined = ([one for one in layouts if (one.scales is None) is alone] for alone in (False, True))
@@ -160,6 +160,28 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
         raise ValueError(f"{path} has no tensors in the layout {stored_as}{why}")
     order = {array: place for place, array in enumerate(contents.tensors)}
     return [found[array] for array in sorted(found, key=order.__getitem__)]
+
+
+def recognised_in(folder: Path, stored_as: str | None = None) -> tuple[Contents, list[Recognised]]:
+    """The contents of all files in a folder as one, and the quantized tensors. Codes and scales may be in different
+    files. Raises the errors of `recognised` and `folders.files_in`.
+    """
+    files = files_in(folder)
+    found = [
+        tensor
+        for name, contents in files.items()
+        if KEY in contents.metadata
+        for tensor in recognised(folder / name, contents, stored_as)
+    ]
+    others = [contents for contents in files.values() if KEY not in contents.metadata]
+    rest = Contents(
+        tensors={name: stored for one in others for name, stored in one.tensors.items()},
+        metadata=merged(one.metadata for one in others),
+    )
+    if rest.tensors:
+        found += recognised(folder, rest, stored_as)
+    every = {name: stored for one in files.values() for name, stored in one.tensors.items()}
+    return Contents(tensors=every, metadata=rest.metadata), found
 
 
 def _chosen(stored_as: str | None) -> list[Layout]:
@@ -192,7 +214,7 @@ def strays(
     """The arrays that have the name of codes and belong to no tensor that was found, each with what is wrong. Scales
     of a shard may be in another one.
     """
-    if KEY in contents.metadata or path.suffix in NATIVE:
+    if KEY in contents.metadata or is_native(path):
         return
     elsewhere = shards_beside(path).keys() - contents.tensors.keys()
     taken = {array for tensor in found for array in tensor.arrays}

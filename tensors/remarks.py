@@ -6,7 +6,7 @@ torchao 0.18.0, prototype/safetensors/safetensors_support.py; ComfyUI, comfy/flo
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from ..host.files import parsed_json
 from ..spec.layouts import LAYOUTS, Layout, ScaleOrder
 
-__all__ = ["is_mark", "layouts_said", "mark", "remarks", "shape_before"]
+__all__ = ["is_mark", "layouts_said", "mark", "merged", "remarks", "shape_before"]
 
 TORCHAO = ("torchao", "torchao_swizzled")
 NAMES = "tensor_names"
@@ -71,6 +71,25 @@ def shape_before(metadata: Mapping[str, str], tensor: str) -> tuple[int, ...] | 
     if isinstance(shape, list) and all(type(length) is int and length >= 0 for length in shape):
         return tuple(shape)
     return None
+
+
+def merged(metadata: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """The metadata of several files as one, with all tensors that they name."""
+    found: dict[str, str] = {}
+    for one in metadata:
+        both = {
+            key: (_parsed(found[key]), _parsed(one[key]))
+            for key in (NAMES, SHAPES, LAID_OUT)
+            if key in found and key in one
+        }
+        found |= one
+        for key, (first, second) in both.items():
+            if isinstance(first, list) and isinstance(second, list):
+                found[key] = json.dumps([*first, *second])
+            elif isinstance(first, dict) and isinstance(second, dict):
+                lists = {name: [*first.get(name, []), *second.get(name, [])] for name in {**first, **second}}
+                found[key] = json.dumps(lists if key == LAID_OUT else first | second)
+    return found
 
 
 def layouts_said(metadata: Mapping[str, str]) -> Mapping[str, Layout]:
