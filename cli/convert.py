@@ -244,7 +244,7 @@ def dequantize(
             is_transposed=transposed,
         )
         return
-    from ..tensors.sources import says_layout
+    from ..tensors.quantized_source import says_layout
 
     with output.progress(f"dequantizing {source.name}") as progress:
         report: DequantizedFile | RepackedFile

@@ -44,6 +44,7 @@ from ..spec import (
 )
 from ..spec.catalogue import known_name
 from ..spec.names import named_blocks
+from ..spec.scaled_layouts import SCALED_LAYOUTS
 from .options import Json, Quiet, Verbose
 from .output import Output
 
@@ -303,7 +304,7 @@ def _sweeps() -> Rows:
 
 
 def _layouts() -> Rows:
-    return [
+    blocks: Rows = [
         {
             "name": layout.dialect,
             "format": layout.block,
@@ -314,6 +315,18 @@ def _layouts() -> Rows:
         }
         for layouts in LAYOUTS.values()
         for layout in layouts.values()
+    ]
+    return blocks + [
+        {
+            "name": layout.dialect,
+            "format": layout.block,
+            "codes": f"{layout.codes.name} {layout.codes.dtype}",
+            "scales": layout.scales_in_words,
+            "tensor scale": "",
+            "source": layout.source,
+        }
+        for scaled in SCALED_LAYOUTS.values()
+        for layout in scaled.values()
     ]
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..spec import BlockFormat, Encode, NumberFormat, TwoLevelEncode
+from ..spec import FP32, BlockFormat, Encode, NumberFormat, TwoLevelEncode
 from ..spec.catalogue import excerpt
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "check_codes",
     "code_dtype",
     "code_values",
+    "numbers_of",
     "require_range",
     "require_whole",
     "shortened",
@@ -144,6 +145,13 @@ def code_values(format: NumberFormat) -> np.ndarray:
         raise ValueError(f"{format.name} has values that float32 does not have")
     values.flags.writeable = False
     return values
+
+
+def numbers_of(format: NumberFormat, codes: np.ndarray) -> np.ndarray:
+    """The values of codes, float32; codes of FP32 are its bit patterns."""
+    if format == FP32:
+        return np.ascontiguousarray(codes, np.uint32).view(np.float32)
+    return code_values(format)[codes]
 
 
 def check_codes(q: BlockArray) -> None:

@@ -1,13 +1,14 @@
 """Block arrays in another block format with the same numbers.
 
 Elements keep their values: each value of E2M1, for instance, is one of E2M3, E3M2, E4M3 and E5M2 too. Scales of E8M0
-are kept, or become powers of two of another scale format under a tensor scale that is one as well. E4M3 has 2**-9 to
-2**8: a block of MXFP4 survives in NVFP4 if and only if it is zero or NaN, or its scale is within 17 of the largest (the
-rule of NVIDIA ModelOpt, MXFP4 to NVFP4).
+are kept, or become powers of two of another scale format under a tensor scale that is one as well. Scales of FP32 are
+taken if they are powers of two. E4M3 has 2**-9 to 2**8: a block of MXFP4 survives in NVFP4 if and only if it is zero
+or NaN, or its scale is within 17 of the largest (the rule of NVIDIA ModelOpt, MXFP4 to NVFP4).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from math import frexp
 
@@ -16,9 +17,12 @@ import numpy as np
 from ..spec import E8M0, FP32, BlockFormat, Convention, NumberFormat
 from ..spec.catalogue import excerpt
 from ..spec.names import block_format
-from .block_array import BlockArray, check_codes, code_dtype, code_values
+from .block_array import BlockArray, check_codes, code_dtype, code_values, numbers_of
 
 __all__ = ["bridge", "bridged_block", "largest_exponent", "survives"]
+
+NAN = 0xFF
+"""The NaN of E8M0."""
 
 
 def bridge(q: BlockArray, block: str | BlockFormat, *, largest: int | None = None) -> BlockArray:
@@ -26,7 +30,7 @@ def bridge(q: BlockArray, block: str | BlockFormat, *, largest: int | None = Non
 
     Parameters
     ----------
-    q : scales and codes of a format with E8M0 scales
+    q : scales and codes of a format with E8M0 scales, or with FP32 scales that are powers of two
     block : the other format, whose blocks are as large or parts of those: one with E8M0 scales, or one with a tensor
         scale, which becomes a power of two
     largest : where the array is a part of a tensor, the `largest_exponent` of the whole
@@ -55,8 +59,9 @@ def bridge(q: BlockArray, block: str | BlockFormat, *, largest: int | None = Non
         place = tuple(int(index) for index in np.argwhere(lost)[0])
         raise ValueError(
             f"block {place} of {q.block.name} has no counterpart in {block.name}; so have {np.count_nonzero(lost)} of "
-            f"{lost.size} blocks: their scale is too far below the largest, or elements have no code"
+            f"{lost.size} blocks: their scale is no power of two or too far below the largest, or elements have no code"
         )
+    q, _ = _with_powers(q)
     width = block.shape[-1]
     scales, tensor_scale = np.repeat(q.scales, q.block.shape[-1] // width, axis=q.axis), None
     codes = _codes(q.block.element, block.element)[q.codes].astype(code_dtype(block.element))
@@ -67,7 +72,7 @@ def bridge(q: BlockArray, block: str | BlockFormat, *, largest: int | None = Non
         least, table = _powers(block.scale)
         shift = (_largest(q, largest) or 0) - _largest_power(block.scale)
         places = np.clip(_exponents(scales) - shift - least, 0, len(table) - 1)
-        scales = np.where(scales == E8M0.nan_code, np.uint8(block.scale.nan_code or 0), table[places])
+        scales = np.where(scales == NAN, np.uint8(block.scale.nan_code or 0), table[places])
         tensor_scale = _tensor_scale(shift, block)
     length = q.length if q.length is not None and q.length % width else None
     return BlockArray(scales=scales, codes=codes, block=block, axis=q.axis, length=length, tensor_scale=tensor_scale)
@@ -80,9 +85,10 @@ def survives(q: BlockArray, block: str | BlockFormat, *, largest: int | None = N
     Raises TypeError and ValueError as `bridge` does for arrays and formats.
     """
     block = _checked(q, block)
+    q, has_power = _with_powers(q)
     has_code = _codes(q.block.element, block.element) >= 0
     blocks = _blocks(q)
-    found = has_code[blocks].all(axis=-1)
+    found = has_code[blocks].all(axis=-1) & np.moveaxis(has_power, q.axis, -1)
     if block.tensor_scale is not None:
         _, table = _powers(block.scale)
         scales = np.moveaxis(q.scales, q.axis, -1)
@@ -102,8 +108,8 @@ def bridged_block(source: BlockFormat, block: str | BlockFormat) -> BlockFormat:
     """The block format at the other end of a bridge. Raises ValueError where there is no bridge."""
     block = block_format(block)
     refused = {
-        f"a bridge leads from formats with E8M0 scales, not from {source.name}": (
-            source.scale != E8M0 or source.tensor_scale is not None or source.sub_scale is not None
+        f"a bridge leads from formats with E8M0 or FP32 scales, not from {source.name}": (
+            source.scale not in (E8M0, FP32) or source.tensor_scale is not None or source.sub_scale is not None
         ),
         f"a bridge leads to E8M0 scales or to a tensor scale, not to {block.name}": (
             block.sub_scale is not None
@@ -126,6 +132,24 @@ def _blocks(q: BlockArray) -> np.ndarray:
     return lines.reshape(*lines.shape[:-1], lines.shape[-1] // width, width)
 
 
+def _with_powers(q: BlockArray) -> tuple[BlockArray, np.ndarray]:
+    """The array with E8M0 scales, and which scales E8M0 has: powers of two and NaN. A scale of a block of zeros may be
+    any positive number.
+    """
+    if q.block.scale == E8M0:
+        return q, np.ones(q.scales.shape, bool)
+    factors = numbers_of(FP32, q.scales)
+    fractions, exponents = np.frexp(factors)
+    codes = exponents.astype(np.int64) - 1 + E8M0.bias
+    is_zero = np.moveaxis((code_values(q.block.element)[_blocks(q)] == 0).all(axis=-1), -1, q.axis)
+    is_zero = is_zero & (factors > 0) & np.isfinite(factors)
+    has_power = (fractions == 0.5) & (codes >= 0) & np.isfinite(factors)
+    codes = np.where(has_power, codes, E8M0.bias).astype(np.uint8)
+    codes[np.isnan(factors)] = NAN
+    found = replace(q, scales=codes, block=replace(q.block, scale=E8M0))
+    return found, has_power | is_zero | np.isnan(factors)
+
+
 def _exponents(scales: np.ndarray) -> np.ndarray:
     return scales.astype(np.int64) - E8M0.bias
 
@@ -133,11 +157,12 @@ def _exponents(scales: np.ndarray) -> np.ndarray:
 def _has_scale(q: BlockArray) -> np.ndarray:
     """Which blocks, along the last axis, depend on their scale: those of zeros do not, and NaN is NaN under all."""
     is_zero = code_values(q.block.element) == 0
-    return ~is_zero[_blocks(q)].all(axis=-1) & (np.moveaxis(q.scales, q.axis, -1) != E8M0.nan_code)
+    return ~is_zero[_blocks(q)].all(axis=-1) & (np.moveaxis(q.scales, q.axis, -1) != NAN)
 
 
 def largest_exponent(q: BlockArray) -> int | None:
-    """That of the scales of blocks that depend on them; None where none does."""
+    """The largest exponent of the scales of blocks that depend on them; None if there are no such blocks."""
+    q, _ = _with_powers(q)
     scales = np.moveaxis(q.scales, q.axis, -1)[_has_scale(q)]
     return int(_exponents(scales).max()) if scales.size else None
 

@@ -27,7 +27,7 @@ from ..spec import (
 )
 from ..spec.catalogue import excerpt
 from .block import Random, random_bits
-from .block_array import BlockArray, as_blocks, axis_last, check_codes, code_values
+from .block_array import BlockArray, as_blocks, axis_last, check_codes, code_values, numbers_of
 from .parallel import checked_jobs, in_order
 from .source import DTYPES, require_subnormals
 from .two_level_decode import dequantize_two_level
@@ -135,7 +135,7 @@ def decoded(q: BlockArray, rules: Decode, decode: Callable[..., None], *, random
 
 
 def _flat(q: BlockArray) -> np.ndarray:
-    """The scale bytes in the order of the blocks."""
+    """The scale codes in the order of the blocks."""
     return np.ascontiguousarray(np.moveaxis(q.scales, q.axis, -1)).reshape(-1)
 
 
@@ -161,9 +161,10 @@ def _check_block(block: BlockFormat) -> None:
 
 def _products(codes: np.ndarray, scales: np.ndarray, block: BlockFormat) -> np.ndarray:
     """Element times scale: codes (n, size) and scales (n,) -> (n, size) float32."""
+    factors = numbers_of(block.scale, scales)
     with np.errstate(over="ignore", invalid="ignore"):
         y = np.take(code_values(block.element), codes)
-        y *= np.take(code_values(block.scale), scales)[:, None]
+        y *= factors[:, None]
     return y
 
 

@@ -176,6 +176,11 @@ class Layout:
         return f"{self.dialect}:{self.block}"
 
     @property
+    def full_name(self) -> str:
+        """The name of the layout, which says all about it."""
+        return self.name
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """All that is stored: the codes, and the scales and the tensor scale where they stand apart."""
         return tuple(part for part in (self.codes, self.scales, self.tensor_scale) if part is not None)
@@ -190,6 +195,18 @@ class Layout:
         names = tuple(part.name for part in self.parts)
         how = self.packing, self.place, self.order, self.axis, self.is_transposed, self.scale_byte
         return names, self.block_format, *how
+
+    def described(self) -> dict[str, str]:
+        """Properties of the bytes, in words."""
+        block = self.block_format
+        return {
+            "block format": block.name,
+            "block": " x ".join(map(str, block.shape)),
+            "axis": str(self.axis),
+            "packing": str(self.packing),
+            "scales": f"{block.scale.name}, {self.place}, {self.order}",
+            "tensor scale": str(self.convention),
+        }
 
     @property
     def width(self) -> int:

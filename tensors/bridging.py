@@ -9,6 +9,7 @@ from ..models.bridge import bridged_block, largest_exponent
 from ..models.layout_parts import Box, boxes
 from ..spec import BlockFormat
 from .conversions import PART
+from .scaled import ScaledTensor
 from .sources import StoredTensor
 
 __all__ = ["BridgedTensor"]
@@ -25,6 +26,11 @@ class BridgedTensor:
         """
         self.tensor, self.block = tensor, bridged_block(tensor.block, block)
         self.axis, self.codes, self.shape = tensor.axis, tensor.codes, tensor.shape
+        if isinstance(tensor, ScaledTensor):
+            self.codes = tensor.shape  # its last block may be wider than the rest of a row
+            if self.shape[-1] % self.block.shape[-1]:
+                width = self.block.shape[-1]
+                raise ValueError(f"rows of {self.shape[-1]} elements are no whole blocks of {width}")
         parts = list(boxes(self.codes, tensor.units, PART))
         found = [largest for box in parts if (largest := largest_exponent(tensor.part(box))) is not None]
         self.largest = max(found, default=0)
@@ -37,7 +43,7 @@ class BridgedTensor:
         if lost:
             raise ValueError(
                 f"block {first} of {tensor.block.name} has no counterpart in {self.block.name}, the first of {lost}: "
-                "its scale is too far below the largest, or an element has no code"
+                "its scale is no power of two or too far below the largest, or an element has no code"
             )
 
     def _block_of(self, place: np.ndarray, box: Box) -> tuple[int, ...]:

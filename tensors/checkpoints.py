@@ -27,9 +27,9 @@ from .files import asked_for, quantizable
 from .folders import INDEX, Checkpoint
 from .metadata import KEY, about
 from .model_config import CONFIG, HF_QUANT_CONFIG, UnknownQuantization, configured, stored_as
+from .quantized_source import QuantizedSource
 from .remarks import layouts_said
 from .shard_jobs import Job, Run
-from .sources import QuantizedSource
 from .unfinished_model import UnfinishedModel
 from .unrecognised import check_numbers
 
@@ -176,7 +176,8 @@ def _layout_of(opened: Checkpoint, asked: str | None, format: str | BlockFormat 
 def _said_by_shards(opened: Checkpoint) -> Layout | None:
     """The one layout that the metadata of mxcast say in all shards; None without metadata, and for several."""
     said = {one.name: one for shard in opened.shards.values() for one in layouts_said(shard.metadata).values()}
-    return next(iter(said.values())) if len(said) == 1 else None
+    only = next(iter(said.values())) if len(said) == 1 else None
+    return only if isinstance(only, Layout) else None
 
 
 def _of_ours(

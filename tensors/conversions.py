@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from ..models.layout_parts import Box, boxes, stored_boxes, stored_shapes, units
 from ..models.packing import check_fit, stored_dtype, stored_tensor_scale
 from ..spec import layout_named
 from ..spec.layouts import Layout
+from ..spec.scaled_layouts import AnyLayout
 from .containers import Write
 from .native import native_type
 from .not_finite import NotFinite, not_finite
 from .remarks import mark
+from .scaled import ScaledTensor
 from .sources import StoredTensor
 
 __all__ = ["PART", "Conversion", "Dequantized", "MadeArray", "Placed", "Repacked", "parts_of", "put", "swapped"]
@@ -44,22 +46,25 @@ class MadeArray:
         return math.prod(self.written) * self.itemsize
 
 
-class Conversion(Protocol):
+Source = TypeVar("Source", contravariant=True)
+
+
+class Conversion(Protocol[Source]):
     """Parts of a tensor to parts of arrays. All methods raise ValueError for what cannot be converted."""
 
-    def layout(self, tensor: StoredTensor) -> Layout | None:
+    def layout(self, tensor: Source) -> AnyLayout | None:
         """The layout that a tensor has then; None for numbers."""
 
-    def arrays(self, name: str, tensor: StoredTensor) -> dict[str, MadeArray]:
+    def arrays(self, name: str, tensor: Source) -> dict[str, MadeArray]:
         """All arrays that a tensor becomes, by name."""
 
-    def whole(self, name: str, tensor: StoredTensor) -> Placed:
+    def whole(self, name: str, tensor: Source) -> Placed:
         """The arrays that do not depend on its numbers."""
 
-    def units(self, tensor: StoredTensor) -> Shape:
+    def units(self, tensor: Source) -> Shape:
         """What the edges of parts are multiples of, along each axis of the codes."""
 
-    def part(self, name: str, tensor: StoredTensor, box: Box) -> tuple[Placed, NotFinite]:
+    def part(self, name: str, tensor: Source, box: Box) -> tuple[Placed, NotFinite]:
         """Convert a part, and count its results that are NaN or Inf."""
 
 
@@ -138,7 +143,8 @@ class Dequantized:
 
     def part(self, name: str, tensor: StoredTensor, box: Box) -> tuple[Placed, NotFinite]:
         starts, q = tuple(one.start for one in box), tensor.part(box)
-        numbers = dequantize(q, self.profile)
+        profile = None if isinstance(tensor, ScaledTensor) else self.profile  # a product has no rules
+        numbers = dequantize(q, profile)
         counts = not_finite(q, numbers)
         if self.is_transposed and numbers.ndim == 3:
             return {name: (swapped(starts), numbers.swapaxes(1, 2))}, counts
@@ -154,7 +160,7 @@ def swapped(shape: Shape) -> Shape:
     return (shape[0], shape[2], shape[1]) if len(shape) == 3 else shape
 
 
-def parts_of(tensor: StoredTensor, conversion: Conversion) -> Iterator[Box]:
+def parts_of(tensor: StoredTensor, conversion: Conversion[StoredTensor]) -> Iterator[Box]:
     """Parts of a tensor that are parts of all that it is read from and becomes."""
     both = tuple(map(math.lcm, tensor.units, conversion.units(tensor)))
     return boxes(tensor.codes, both, PART)

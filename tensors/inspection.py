@@ -9,12 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
+from ..spec.layouts import Layout
+from ..spec.scaled_layouts import ScaledLayout
 from .code_order import suspicions_of_code_order
 from .containers import read
 from .impossible import of_activations
 from .judging import Judged, Kind, Suspicion
 from .portions import StoredBlocks
 from .recognition import Reading, Recognised, recognised, recognised_in, strays
+from .scaled import ScaledTensor
+from .scaled_tally import ScaledTally
 from .suspicions import suspicions
 from .tally import Tally, tallied
 from .unrecognised import NOT_READ, scales_of, unrecognised
@@ -41,7 +45,7 @@ class InspectedTensor:
     """Of an ambiguous tensor, what it may be, and what would tell; empty for others."""
     blocks: int = 0
     """All that it has."""
-    tally: Tally | None = None
+    tally: Tally | ScaledTally | None = None
     amax: float | None = None
     """The largest magnitude that was looked at, the tensor scale included."""
     tensor_scale: tuple[float, ...] = ()
@@ -146,13 +150,17 @@ def inspect_file(
     inspected: list[InspectedTensor] = []
     judged: list[Judged] = []
     for done, tensor in enumerate(found, start=1):
-        try:
-            one = None if tensor.is_ambiguous else _judged(tensor, whole)
-        except ValueError as error:
-            raise ValueError(f"tensor {tensor.name!r} of {path}: {error}") from None
+        layout, one = tensor.readings[0].layout, None
+        if isinstance(layout, ScaledLayout):
+            inspected.append(_scaled(tensor, layout, whole))
+        else:
+            try:
+                one = None if tensor.is_ambiguous else _judged(tensor, layout, whole)
+            except ValueError as error:
+                raise ValueError(f"tensor {tensor.name!r} of {path}: {error}") from None
+            inspected.append(_inspected(tensor, one))
         if one:
             judged.append(one)
-        inspected.append(_inspected(tensor, one))
         if progress:
             progress(done, len(found))
     taken = {array for tensor in found for array in tensor.arrays}
@@ -171,14 +179,36 @@ def inspect_file(
         sentence = f"{words}: {NOT_READ}"
         found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=arrays[0], sentence=sentence, figures={}))
         others = {name: stored for name, stored in others.items() if name not in arrays}
+    found_wrong += _of_scales(inspected)
     found_wrong += [suspicion for one in judged for suspicion in suspicions(one)]
     found_wrong += [*suspicions_of_code_order(judged, others), *_of_fused_layers(judged), *of_activations(others)]
     return Inspection(path=path, tensors=tuple(inspected), others=tuple(others), suspicions=tuple(found_wrong))
 
 
-def _judged(tensor: Recognised, whole: bool) -> Judged | None:
+def _scaled(tensor: Recognised, layout: ScaledLayout, whole: bool) -> InspectedTensor:
+    """An FP8 tensor under scales that are numbers."""
+    if tensor.is_ambiguous:
+        return _inspected(tensor, None)
+    tally = ScaledTally(ScaledTensor(tensor.arrays, layout, tensor.name), whole)
+    return InspectedTensor(
+        name=tensor.name,
+        readings=tensor.readings,
+        shape=tensor.shape,
+        blocks=tally.tiles,
+        tally=tally,
+        amax=tally.largest,
+    )
+
+
+def _of_scales(tensors: Sequence[InspectedTensor]) -> Iterator[Suspicion]:
+    """Scales of FP8 tensors that no library writes."""
+    for tensor in tensors:
+        for sentence, figures in tensor.tally.wrong() if isinstance(tensor.tally, ScaledTally) else ():
+            yield Suspicion(kind=Kind.SCALE_NUMBERS, tensor=tensor.name, sentence=sentence, figures=figures)
+
+
+def _judged(tensor: Recognised, layout: Layout, whole: bool) -> Judged | None:
     """What is counted of a tensor. None for codes of more than a byte, and blocks of two axes."""
-    layout = tensor.readings[0].layout
     if layout.element_bits > 8 or len(layout.block_format.shape) > 1:
         return None
     stored = StoredBlocks(tensor.arrays, layout, tensor.name)

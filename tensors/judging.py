@@ -27,6 +27,7 @@ class Kind(Rule):
         "scale_values",
         "bytes that should be codes of E8M0 are the numbers themselves, 1, 2, 4, 8, or exponents without the bias",
     )
+    SCALE_NUMBERS = "scale_numbers", "scales of FP8 are NaN, Inf, negative or 0, or too large or small"
     SCALE_FORMAT = "scale_format", "bytes of E8M0 look like E4M3, or bytes of E4M3 like E8M0"
     SIGN_BIT = "sign_bit", "scales of E4M3 are negative"
     NAN_SCALE = "nan_scale", "block scales are NaN, so that all numbers of their blocks are NaN"

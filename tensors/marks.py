@@ -12,6 +12,7 @@ from typing import Any
 from ..host.files import parsed_json
 from ..spec.catalogue import excerpt
 from ..spec.layouts import Layout, Part
+from ..spec.scaled_layouts import AnyLayout, ScaledLayout
 from . import model_config
 from .remarks import layouts_said
 from .stored import Contents
@@ -24,7 +25,7 @@ class Mark:
     """What a library writes beside its arrays: in words, and whether it speaks of a layout."""
 
     text: str
-    allows: Callable[[Layout], bool]
+    allows: Callable[[AnyLayout], bool]
 
 
 Marks = Callable[[Contents, str], Mark | None]
@@ -42,10 +43,14 @@ def _of_comfy(contents: Contents, name: str) -> Mark | None:
         return None
     about = _json(COMFY.of(name), bytes(stored.data[:LONGEST]).decode("utf-8", "replace"))
     format = str(about.get("format"))
-    return Mark(
-        text=f"{COMFY.name} says {excerpt(format)}",
-        allows=lambda layout: layout.dialect == "comfy" and bool(format) and layout.block.startswith(format),
-    )
+    return Mark(text=f"{COMFY.name} says {excerpt(format)}", allows=lambda layout: _is_of_comfy(layout, format))
+
+
+def _is_of_comfy(layout: AnyLayout, format: str) -> bool:
+    """Is this the layout of a format of ComfyUI, as ``nvfp4`` or ``float8_e4m3fn``?"""
+    if isinstance(layout, ScaledLayout):
+        return layout.dialect == "comfy" and format.startswith(f"float8_{layout.element.name}")
+    return layout.dialect == "comfy" and bool(format) and layout.block.startswith(format)
 
 
 def _of_torchao(contents: Contents, name: str) -> Mark | None:
@@ -59,14 +64,14 @@ def _of_torchao(contents: Contents, name: str) -> Mark | None:
     is_swizzled, element = data.get("is_swizzled_scales") is True, str(data.get("elem_dtype"))
     dialect = "torchao_swizzled" if is_swizzled else "torchao"
 
-    def allows(layout: Layout) -> bool:
+    def allows(layout: AnyLayout) -> bool:
+        if isinstance(layout, ScaledLayout) or kind == "Float8Tensor":
+            return isinstance(layout, ScaledLayout) and (kind, layout.dialect) == ("Float8Tensor", "torchao")
         own = layout.block == "nvfp4" if kind == "NVFP4Tensor" else layout.block_format.element.name in element
         return layout.dialect == dialect and own
 
-    return Mark(
-        text=f"the metadata have the _type {excerpt(kind)} with is_swizzled_scales {str(is_swizzled).lower()}",
-        allows=allows,
-    )
+    swizzled = "" if kind == "Float8Tensor" else f" with is_swizzled_scales {str(is_swizzled).lower()}"
+    return Mark(text=f"the metadata have the _type {excerpt(kind)}{swizzled}", allows=allows)
 
 
 def _of_ours(contents: Contents, name: str) -> Mark | None:
@@ -74,8 +79,8 @@ def _of_ours(contents: Contents, name: str) -> Mark | None:
     if (said := layouts_said(contents.metadata).get(name)) is None:
         return None
     return Mark(
-        text=f"the metadata of mxcast say {said.name}",
-        allows=lambda layout: (layout.dialect, layout.block) == (said.dialect, said.block),
+        text=f"the metadata of mxcast say {said.full_name}",
+        allows=lambda layout: layout.name == said.name and said.full_name in (said.name, layout.full_name),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..models import BlockArray
-from ..models.block_array import code_values
+from ..models.block_array import code_values, numbers_of
 from ..spec import Convention
 from ..spec.catalogue import Rule
 
@@ -70,7 +70,7 @@ def not_finite(q: BlockArray, numbers: np.ndarray) -> NotFinite:
     *lines, last = places = np.nonzero(~np.isfinite(y))
     is_nan = np.isnan(y[places])
     elements = code_values(q.block.element)[codes[places]]
-    factors = code_values(q.block.scale)[scales[(*lines, last // q.block.shape[-1])]]
+    factors = numbers_of(q.block.scale, scales[(*lines, last // q.block.shape[-1])])
     cause = np.where(np.isfinite(elements), Cause.RANGE, Cause.ELEMENT)
     cause = np.where(np.isnan(factors), Cause.BLOCK_SCALE, cause)
     if q.tensor_scale is not None:

@@ -16,8 +16,10 @@ from ..models.packing import read_tensor_scale
 from ..models.source import FORMATS
 from ..spec import BlockFormat, Convention, Encode, FloatFormat, Order, TwoLevelEncode, encoding
 from ..spec.catalogue import excerpt
+from ..spec.layouts import Layout
 from ..spec.names import block_format
 from ..spec.profiles import OperationFields
+from ..spec.scaled_layouts import ScaledLayout
 from .containers import CONVERTED, Contents, Stored, read
 from .portions import StoredBlocks
 from .recognition import Recognised, recognised
@@ -58,6 +60,8 @@ class PairedTensor:
 
     def __init__(self, name: str, numbers: Stored, quantized: Recognised) -> None:
         self.name, self.numbers, layout = name, numbers, quantized.readings[0].layout
+        if isinstance(layout, ScaledLayout):
+            raise ValueError(f"block formats are compared, not {layout.name}, FP8 under scales that are numbers")
         self.layout, self.block = layout, layout.block_format
         if layout.element_bits > 8 or len(self.block.shape) > 1:
             raise ValueError(f"blocks of one axis and codes of eight bits are compared, not those of {self.block.name}")
@@ -180,7 +184,7 @@ def pairs(
     is_single = len(entering) == len(found) == 1
     named = {next(iter(entering)) if is_single else one.name: one for one in found}
     _check_names(numbers, quantized, entering, named, made, format)
-    formats = sorted({one.readings[0].layout.block_format.name for one in found})
+    formats = sorted({one.readings[0].layout.block for one in found})
     if len(formats) > 1:
         raise ValueError(f"{quantized} has tensors of {' and '.join(formats)}: --format chooses")
     paired = []
@@ -215,7 +219,9 @@ def rules_of(
 def _of_format(tensor: Recognised, block: BlockFormat) -> Recognised:
     """The same with the readings that are of a block format."""
     kept = tuple(
-        reading for reading in tensor.readings if reading.layout.block_format.scaled_by(block.convention) == block
+        reading
+        for reading in tensor.readings
+        if isinstance(reading.layout, Layout) and reading.layout.block_format.scaled_by(block.convention) == block
     )
     return replace(tensor, readings=kept)
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from ..models.element import code_dtype
 from ..models.layout_parts import stored_shapes
-from ..models.packing import stored_dtype
-from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode
-from ..spec.catalogue import known_name
+from ..spec import BlockFormat, Encode, TwoLevelEncode
 from ..spec.layouts import Layout, Packing, Part, ScaleOrder
+from ..spec.scaled_layouts import AnyLayout, ScaledLayout, layouts_of
 from .containers import Contents, Stored
+from .fitting import fitting
 from .folders import files_in, shards_beside
 from .marks import COMFY, MARKS, Marks, of_configuration
 from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
@@ -38,11 +38,11 @@ BYTES = ("U8", "I8", "F8_E4M3", "F8_E8M0")
 class Reading:
     """One way to read the arrays of a tensor: the layouts that read the same bytes, and why it may be theirs."""
 
-    layouts: tuple[Layout, ...]
+    layouts: tuple[AnyLayout, ...]
     evidence: tuple[str, ...]
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> AnyLayout:
         """One of them: what is read is the same."""
         return self.layouts[0]
 
@@ -51,17 +51,8 @@ class Reading:
         return " or ".join(layout.name for layout in self.layouts)
 
     def described(self) -> dict[str, str]:
-        """What it says of the bytes, in words of `spec.layouts`."""
-        layout = self.layout
-        block = layout.block_format
-        return {
-            "block format": block.name,
-            "block": " x ".join(map(str, block.shape)),
-            "axis": str(layout.axis),
-            "packing": str(layout.packing),
-            "scales": f"{block.scale.name}, {layout.place}, {layout.order}",
-            "tensor scale": str(layout.convention),
-        }
+        """Properties of the bytes, in words."""
+        return self.layout.described()
 
     def to_dict(self) -> dict:
         names = [layout.name for layout in self.layouts]
@@ -137,12 +128,12 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
         return list(_own(path, contents))
     if is_native(path):
         return list(_native(path, contents, stored_as))
-    layouts = _chosen(stored_as)
+    layouts = layouts_of(stored_as)
     apart, joined = ([one for one in layouts if (one.scales is None) is alone] for alone in (False, True))
     said = layouts_said(contents.metadata)
     found: dict[str, Recognised] = {}
     marks = [*MARKS, of_configuration(path)]
-    passes: tuple[tuple[list[Layout], tuple[str, ...]], ...] = (apart, ()), (apart, BYTES), (joined, ())
+    passes: tuple[tuple[list[AnyLayout], tuple[str, ...]], ...] = (apart, ()), (apart, BYTES), (joined, ())
     for candidates, dtypes in passes:
         taken = {array for tensor in found.values() for array in tensor.arrays}
         for array, stored in contents.tensors.items():
@@ -184,16 +175,6 @@ def recognised_in(folder: Path, stored_as: str | None = None) -> tuple[Contents,
     return Contents(tensors=every, metadata=rest.metadata), found
 
 
-def _chosen(stored_as: str | None) -> list[Layout]:
-    every = [layout for layouts in LAYOUTS.values() for layout in layouts.values()]
-    if stored_as is None:
-        return every
-    dialect, colon, block = stored_as.partition(":")
-    dialect = known_name("layout", dialect, LAYOUTS)
-    layouts = LAYOUTS[dialect]
-    return [layouts[known_name(f"block format of {dialect}", block, layouts)]] if colon else list(layouts.values())
-
-
 def _own(path: Path, contents: Contents) -> Iterator[Recognised]:
     """The tensors of a file of `quantize_file`."""
     numerics, shapes = about(path, contents)
@@ -218,7 +199,7 @@ def strays(
         return
     elsewhere = shards_beside(path).keys() - contents.tensors.keys()
     taken = {array for tensor in found for array in tensor.arrays}
-    layouts = _chosen(stored_as)
+    layouts = layouts_of(stored_as)
     for array in contents.tensors:
         if array not in taken and (sentence := stray_of(contents.tensors, array, layouts, elsewhere)):
             yield array, sentence
@@ -266,17 +247,11 @@ def _own_layout(names: Sequence[str], numerics: Encode | TwoLevelEncode) -> Layo
 
 
 def _fitting(
-    contents: Contents, array: str, layouts: Sequence[Layout], other_dtypes: Collection[str], marks: Sequence[Marks]
+    contents: Contents, array: str, layouts: Sequence[AnyLayout], other_dtypes: Collection[str], marks: Sequence[Marks]
 ) -> Recognised | None:
     """The tensor that has an array as its codes, by these layouts; their scales may have other dtypes too."""
-    tensors, stored = contents.tensors, contents.tensors[array]
-    by_name: dict[str, list[Layout]] = {}
-    for layout in layouts:
-        if layout.codes.dtype != stored.dtype or (tensor := layout.codes.tensor_of(array)) is None:
-            continue
-        shape = _scales_shape(layout, stored.shape)
-        if shape is not None and _has_scales(tensors, layout, tensor, shape, other_dtypes):
-            by_name.setdefault(tensor, []).append(layout)
+    tensors = contents.tensors
+    by_name = fitting(tensors, array, layouts, other_dtypes)
     if not by_name:
         return None
     said = layouts_said(contents.metadata)
@@ -287,10 +262,10 @@ def _fitting(
     ((name, fits),) = by_name.items()
     kept, evidence, contradiction = _marked(contents, name, fits, marks)
     try:
-        kept = [with_stored_scale(layout, name, tensors) for layout in kept]
+        kept = [with_stored_scale(one, name, tensors) if isinstance(one, Layout) else one for one in kept]
     except ValueError as error:
         contradiction = str(error)
-    groups: dict[tuple, list[Layout]] = {}
+    groups: dict[tuple, list[AnyLayout]] = {}
     for layout in kept:
         groups.setdefault(layout.reading, []).append(layout)
     for part in kept[0].parts:
@@ -308,24 +283,16 @@ def _fitting(
     )
 
 
-def _has_scales(
-    tensors: Mapping[str, Stored], layout: Layout, name: str, shape: tuple[int, ...], other_dtypes: Collection[str]
-) -> bool:
-    """Has a tensor the scales of this shape that a layout has apart from its codes?"""
-    if layout.scales is None:
-        return True
-    stored = tensors.get(layout.scales.of(name))
-    return stored is not None and stored.shape == shape and stored.dtype in (layout.scales.dtype, *other_dtypes)
-
-
-def _evidence(layout: Layout, name: str, tensors: Mapping[str, Stored]) -> tuple[str, ...]:
+def _evidence(layout: AnyLayout, name: str, tensors: Mapping[str, Stored]) -> tuple[str, ...]:
     """What speaks for a layout that fits, in words without the name of the tensor."""
     there = [part for part in layout.parts if part.of(name) in tensors]
     said = [
         f"arrays {', '.join(part.name for part in there)}",
         f"dtypes {', '.join(tensors[part.of(name)].dtype for part in there)}",
     ]
-    if layout.scales is None:
+    if isinstance(layout, ScaledLayout):
+        said.append(f"shape: a scale for a {layout.tile_in_words}")
+    elif layout.scales is None:
         unit = layout.together * (1 + layout.block_bytes)
         said.append(f"shape: rows of a multiple of {unit} bytes")
     else:
@@ -334,42 +301,9 @@ def _evidence(layout: Layout, name: str, tensors: Mapping[str, Stored]) -> tuple
     return tuple(said)
 
 
-def _scales_shape(layout: Layout, codes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape of the scales that a layout stores beside codes of this shape; () where they are in the same array.
-    None where codes have no such shape.
-    """
-    item = stored_dtype(layout.codes).itemsize
-    if layout.has_block_axis:
-        return codes[:-1] if len(codes) > 1 and codes[-1] == layout.block_bytes else None
-    across = -1 if layout.is_transposed else layout.axis
-    is_matrix = layout.order is not ScaleOrder.LINEAR or (layout.padding, layout.scale_padding) != ((1, 1), (1, 1))
-    if len(codes) < max(-layout.axis, 1 + is_matrix):
-        return None
-    together = layout.together * (layout.block_bytes + (layout.scales is None))
-    length = codes[across] * item
-    if length % together:
-        return None
-    if layout.scales is None:
-        return ()
-    if layout.padding != (1, 1) and (
-        codes[-2] % layout.padding[0] or length // layout.block_bytes * layout.width % layout.padding[1]
-    ):
-        return None
-    blocks = list(codes)
-    blocks[across] = length // together
-    if layout.order is ScaleOrder.LINEAR:
-        for axis, multiple in zip((-2, -1), layout.scale_padding):
-            if multiple > 1:
-                blocks[axis] = -(-blocks[axis] // multiple) * multiple
-    else:
-        for axis, (tile, stored) in zip((-2, -1), zip((128, 4), layout.tile_shape)):
-            blocks[axis] = -(-blocks[axis] // tile) * stored
-    return tuple(blocks)
-
-
 def _marked(
-    contents: Contents, name: str, fits: list[Layout], marks: Sequence[Marks]
-) -> tuple[list[Layout], list[str], str]:
+    contents: Contents, name: str, fits: list[AnyLayout], marks: Sequence[Marks]
+) -> tuple[list[AnyLayout], list[str], str]:
     """The layouts that marks leave, the marks in words, and what contradicts the shapes."""
     kept, evidence, contradiction = fits, [], ""
     for read in marks:

@@ -5,6 +5,7 @@ torchao 0.18.0, prototype/safetensors/safetensors_support.py; ComfyUI, comfy/flo
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
@@ -13,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..host.files import parsed_json
-from ..spec.layouts import LAYOUTS, Layout, ScaleOrder
+from ..spec import E4M3
+from ..spec.layouts import Layout, ScaleOrder
+from ..spec.scaled_layouts import AnyLayout, ScaledLayout, layouts_of
 
 __all__ = ["is_mark", "layouts_said", "mark", "merged", "remarks", "shape_before"]
 
@@ -32,8 +35,8 @@ LAID_OUT = "mxcast_layouts"
 
 def remarks(
     metadata: Mapping[str, str],
-    before: Mapping[str, Layout],
-    after: Mapping[str, Layout],
+    before: Mapping[str, AnyLayout],
+    after: Mapping[str, AnyLayout],
     shapes: Mapping[str, tuple[int, ...]],
     copied: Collection[str],
     is_native: bool,
@@ -46,15 +49,16 @@ def remarks(
     if after and not is_native:
         names: dict[str, list[str]] = {}
         for name, layout in after.items():
-            names.setdefault(layout.name, []).append(name)
+            names.setdefault(layout.full_name, []).append(name)
         found[LAID_OUT] = json.dumps(names)
-    completed = {name: shapes[name] for name, layout in after.items() if shapes[name][-2:][0] % layout.padding[0]}
+    laid = {name: layout for name, layout in after.items() if isinstance(layout, Layout)}
+    completed = {name: shapes[name] for name, layout in laid.items() if shapes[name][-2:][0] % layout.padding[0]}
     if completed:
         found[SHAPES] = json.dumps(completed)
     known: dict[str, Any] = {}
     if any(layout.dialect in TORCHAO for layout in before.values()):
         known = {name: _object(found.pop(name, "")) for name in _names(found.pop(NAMES, ""))}
-    theirs = {name: layout for name, layout in after.items() if layout.dialect in TORCHAO}
+    theirs = {name: layout for name, layout in laid.items() if layout.dialect in TORCHAO}
     if theirs:
         # torchao takes a tensor for one of a module, so its name must have a dot
         plain = [name for name in copied if "." in name]
@@ -92,23 +96,20 @@ def merged(metadata: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return found
 
 
-def layouts_said(metadata: Mapping[str, str]) -> Mapping[str, Layout]:
+def layouts_said(metadata: Mapping[str, str]) -> Mapping[str, AnyLayout]:
     """The layout of each tensor, where a file that was written here says it."""
     return _laid_out(metadata.get(LAID_OUT, ""))
 
 
 @lru_cache(maxsize=4)
-def _laid_out(text: str) -> Mapping[str, Layout]:
-    known = {layout.name: layout for layouts in LAYOUTS.values() for layout in layouts.values()}
+def _laid_out(text: str) -> Mapping[str, AnyLayout]:
     said = _parsed(text)
-    lists = said.items() if isinstance(said, dict) else ()
-    return {
-        name: known[layout]
-        for layout, names in lists
-        if layout in known and isinstance(names, list)
-        for name in names
-        if isinstance(name, str)
-    }
+    found: dict[str, AnyLayout] = {}
+    for layout, names in said.items() if isinstance(said, dict) else ():
+        with contextlib.suppress(ValueError):  # an unknown layout
+            known = layouts_of(layout) if ":" in layout and isinstance(names, list) else []
+            found |= {name: one for one in known for name in names if isinstance(name, str)}
+    return found
 
 
 def _parsed(text: str) -> Any:
@@ -150,14 +151,18 @@ def _entry(layout: Layout, known: dict[str, Any] | None) -> dict[str, Any]:
     return {"_type": "MXTensor", "_data": common | of_mx, "_tensor_data_names": ["qdata", "scale"]}
 
 
-def mark(layout: Layout, tensor: str) -> dict[str, np.ndarray]:
+def mark(layout: AnyLayout, tensor: str) -> dict[str, np.ndarray]:
     """The array by which a library knows that a tensor is quantized, by its name."""
-    if layout.dialect != "comfy" or layout.tensor_scale is None:
+    if isinstance(layout, ScaledLayout):
+        format = f"float8_{layout.element.name}" + "fn" * (layout.element == E4M3)
+    else:
+        format = layout.block if layout.tensor_scale is not None else ""
+    if layout.dialect != "comfy" or not format:
         return {}
-    return {_mark_of(tensor): np.frombuffer(json.dumps({"format": layout.block}).encode(), np.uint8)}
+    return {_mark_of(tensor): np.frombuffer(json.dumps({"format": format}).encode(), np.uint8)}
 
 
-def is_mark(array: str, tensors: Mapping[str, Layout]) -> bool:
+def is_mark(array: str, tensors: Mapping[str, AnyLayout]) -> bool:
     """Is this such an array of one of some tensors?"""
     return any(layout.dialect == "comfy" and array == _mark_of(tensor) for tensor, layout in tensors.items())
 

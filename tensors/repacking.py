@@ -15,6 +15,7 @@ from ..models.parallel import checked_jobs, in_order
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
 from ..spec.catalogue import known_name
 from ..spec.names import block_format
+from ..spec.scaled_layouts import SCALED_LAYOUTS
 from .bridging import BridgedTensor
 from .containers import written
 from .conversions import Conversion, Dequantized, MadeArray, Placed, Repacked, parts_of, put
@@ -24,8 +25,11 @@ from .gguf_files import without_types
 from .metadata import KEY, widest_first
 from .native import NATIVE
 from .not_finite import NotFinite
+from .quantized_source import QuantizedSource
 from .remarks import remarks
-from .sources import QuantizedSource
+from .rescaling import Rescaled
+from .scaled import ScaledTensor
+from .sources import StoredTensor
 
 __all__ = ["RepackedFile", "converted", "dequantize_layout", "quantize_layout", "repack_file"]
 
@@ -112,7 +116,10 @@ def repack_file(
     Raises ValueError for unknown layouts, files without such tensors and damaged ones, and for what `models.pack`
     refuses; the tensor is named. ``target`` appears whole or not at all.
     """
-    layout, block = known_name("layout", layout, LAYOUTS), None if block is None else block_format(block)
+    layout, block = (
+        known_name("layout", layout, LAYOUTS | SCALED_LAYOUTS),
+        None if block is None else block_format(block),
+    )
     opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
     conversion = Repacked(layout, Path(target).suffix)
     return converted(opened, Path(target), layout, conversion, jobs, progress, experts, block, unfinished)
@@ -150,7 +157,7 @@ def converted(
     source: QuantizedSource,
     target: Path,
     layout: str | None,
-    conversion: Conversion,
+    conversion: Conversion[StoredTensor],
     jobs: int,
     progress: Progress,
     experts: str | None = None,
@@ -169,9 +176,10 @@ def converted(
                 tensors[name] = BridgedTensor(tensor, block)
     header = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
     made: dict[str, dict[str, MadeArray]] = {}
+    of = {name: _conversion_of(tensor, conversion) for name, tensor in tensors.items()}
     for name, tensor in tensors.items():
         with source.naming(name):
-            made[name] = conversion.arrays(name, tensor)
+            made[name] = of[name].arrays(name, tensor)
         for array, one in made[name].items():
             if array in header:
                 raise ValueError(f"{source.path} has another tensor of the name {array!r}, which {name!r} becomes")
@@ -180,10 +188,10 @@ def converted(
     def made_of(part: tuple[str, Box]) -> tuple[str, Box, Placed, NotFinite]:
         name, box = part
         with source.naming(name):
-            return name, box, *conversion.part(name, tensors[name], box)
+            return name, box, *of[name].part(name, tensors[name], box)
 
     metadata = {key: text for key, text in source.contents.metadata.items() if key != KEY}
-    after = {name: there for name, tensor in tensors.items() if (there := conversion.layout(tensor)) is not None}
+    after = {name: there for name, tensor in tensors.items() if (there := of[name].layout(tensor)) is not None}
     codes = {name: tensor.codes for name, tensor in tensors.items()}
     metadata = remarks(metadata, source.layouts, after, codes, copied, target.suffix in NATIVE)
     sizes = {name: math.prod(tensor.codes) for name, tensor in tensors.items()}
@@ -197,9 +205,9 @@ def converted(
         counts = {name: NotFinite.of_dict(notes[name]) if name in notes else NotFinite() for name in sizes}
         done, total = sum(sizes.values()) - sum(left.values()), sum(sizes.values())
         for name in left:
-            for array, (starts, numbers) in conversion.whole(name, tensors[name]).items():
+            for array, (starts, numbers) in of[name].whole(name, tensors[name]).items():
                 put(write, array, numbers.shape, starts, numbers)
-        parts = ((name, box) for name in left for box in parts_of(tensors[name], conversion))
+        parts = ((name, box) for name in left for box in parts_of(tensors[name], of[name]))
         for name, box, found, lost in in_order(made_of, parts, checked_jobs(jobs)):
             for array, (starts, numbers) in found.items():
                 put(write, array, made[name][array].written, starts, numbers)
@@ -213,3 +221,10 @@ def converted(
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
     wrong = {name: one for name, one in counts.items() if one}
     return RepackedFile(path=target, layout=layout, tensors=shapes, copied=tuple(copied), not_finite=wrong)
+
+
+def _conversion_of(tensor: StoredTensor, conversion: Conversion[StoredTensor]) -> Conversion[Any]:
+    """The conversion of one tensor: FP8 under scales that are numbers is repacked in its own way."""
+    if isinstance(conversion, Repacked) and isinstance(tensor, ScaledTensor):
+        return Rescaled(conversion.dialect)
+    return conversion

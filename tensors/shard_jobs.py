@@ -24,8 +24,8 @@ from ..spec.names import block_format
 from .conversions import Dequantized, Repacked
 from .files import dequantize_file, quantize_file
 from .folders import Checkpoint
+from .quantized_source import QuantizedSource
 from .repacking import converted, quantize_layout, repack_file
-from .sources import QuantizedSource
 from .transposing import transposed
 
 __all__ = ["Job", "Run", "locally", "on_cluster"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import mmap
 import struct
 import tokenize
@@ -17,7 +18,7 @@ import numpy as np
 
 from ..spec.catalogue import cut
 
-__all__ = ["CONVERTED", "DTYPES", "NAMES", "Contents", "Header", "Stored", "Write", "whole"]
+__all__ = ["CONVERTED", "DTYPES", "NAMES", "Contents", "Header", "Stored", "Write", "taken", "whole"]
 
 CONVERTED: dict[str, np.dtype] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 """Number types that are quantized, by their name in safetensors; NumPy has no BF16, so its bits."""
@@ -83,6 +84,20 @@ class Contents:
 
     tensors: dict[str, Stored]
     metadata: dict[str, str] = field(default_factory=dict)
+
+
+def taken(stored: Stored, shape: tuple[int, ...], box: tuple[slice, ...], dtype: np.dtype | None = None) -> np.ndarray:
+    """A copy of a part of an array that has this shape; its pages are given back."""
+    data = stored.data if dtype is None else stored.data.view(dtype)
+    found = data.reshape(shape)[box].copy()
+    if found.size:
+        steps = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        first, last = (
+            sum(s * step for s, step in zip(place, steps)) for place in zip(*((b.start, b.stop - 1) for b in box))
+        )
+        size = data.itemsize // stored.data.itemsize
+        stored.release(first * size, (last + 1 - first) * size)
+    return found
 
 
 SAID = 200

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ..spec.layouts import Layout
+from ..spec.scaled_layouts import AnyLayout
 from .stored import Stored
 
 __all__ = ["has_dtypes", "stray_of"]
@@ -17,7 +17,7 @@ SHARED = ("torchao", "torchao_swizzled")
 """Dialects whose names are those of all quantizations of a library, also with scales of more than a byte."""
 
 
-def has_dtypes(tensors: Mapping[str, Stored], array: str, layouts: Sequence[Layout]) -> bool:
+def has_dtypes(tensors: Mapping[str, Stored], array: str, layouts: Sequence[AnyLayout]) -> bool:
     """Has one of these layouts the names and dtypes of an array of codes and of its scales?"""
     for layout in layouts:
         name = layout.codes.tensor_of(array)
@@ -29,7 +29,7 @@ def has_dtypes(tensors: Mapping[str, Stored], array: str, layouts: Sequence[Layo
 
 
 def stray_of(
-    tensors: Mapping[str, Stored], array: str, layouts: Sequence[Layout], elsewhere: Collection[str] = ()
+    tensors: Mapping[str, Stored], array: str, layouts: Sequence[AnyLayout], elsewhere: Collection[str] = ()
 ) -> str:
     """What is wrong with an array that belongs to no tensor of these layouts, as a sentence; empty where nothing is, or
     its scales are elsewhere.

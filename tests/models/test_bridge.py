@@ -7,7 +7,7 @@ import pytest
 
 from mxcast.models import bridge, dequantize, quantize, quantize_two_level, survives
 from mxcast.models.block_array import BlockArray
-from mxcast.spec import BLOCKS, E4M3, OTHER_BLOCKS, Convention
+from mxcast.spec import BLOCKS, E4M3, FP32, OTHER_BLOCKS, BlockFormat, Convention
 
 MXFP4, NVFP4 = BLOCKS["mxfp4_e2m1"], OTHER_BLOCKS["nvfp4"]
 EXACT = {  # pairs of elements of which the first has no value that the second has not
@@ -100,10 +100,29 @@ def test_an_array_of_a_model():
     assert 0 < np.count_nonzero(kept) < kept.size and kept[0, 3]
 
 
+def test_scales_of_fp32():
+    """Powers of two that E8M0 has survive, and NaN, and zeros under any positive number; nothing else does."""
+    block = BlockFormat(name="fp8_e4m3", element=E4M3, scale=FP32, shape=(128,))
+    scales = [1.0, 2.0**-127, 2.0**127, np.nan, 3.0, 2.0**-128, 0.0, -1.0, np.inf, np.nextafter(np.float32(1), 2)]
+    patterns = np.array(scales, np.float32).view(np.uint32)[:, None]
+    for zeros, kept in (False, 4), (True, 6):
+        codes = np.resize(np.arange(256, dtype=np.uint8), (len(scales), 128)) & (0x80 if zeros else 0xFF)
+        q = BlockArray(codes=codes, scales=patterns, block=block)
+        survivors = survives(q, "e4m3")
+        if zeros:  # also 3, 2**-128 and the number next to 1
+            assert survivors[:, 0].tolist() == [True] * 6 + [False] * 3 + [True]
+        else:
+            assert survivors[:, 0].tolist() == [True] * 4 + [False] * 6
+        part = BlockArray(codes=codes[:kept], scales=patterns[:kept], block=block)
+        assert same(dequantize(bridge(part, "e4m3")), dequantize(part))
+        with pytest.raises(ValueError, match="no power of two"):
+            bridge(q, "e4m3")
+
+
 def test_what_has_no_bridge():
     q = quantize(np.ones((2, 32), np.float32), "e2m1")
     refused = {
-        "from formats with E8M0 scales, not from nvfp4": (
+        "from formats with E8M0 or FP32 scales, not from nvfp4": (
             quantize_two_level(np.ones((2, 32), np.float32), "nvfp4"),
             "e4m3",
         ),

@@ -8,7 +8,7 @@ import pytest
 from mxcast.models import BlockArray, Quantized, dequantize, error_statistics, quantize
 from mxcast.models.block_array import code_dtype, code_values
 from mxcast.models.exact import dequantize_block, fp32
-from mxcast.spec import E5M2, E8M0, FP32, UE4M3, BlockFormat, Encode, FloatFormat, block_format
+from mxcast.spec import E4M3, E5M2, E8M0, FP32, TF32, UE4M3, BlockFormat, Encode, FloatFormat, block_format
 
 
 def exact_float32(number) -> np.float32:
@@ -54,6 +54,21 @@ def test_products_are_the_exact_ones(name):
         np.testing.assert_array_equal(got[~nan].view(np.uint32), wanted[~nan].view(np.uint32))
         compared += np.count_nonzero(~nan)
     assert compared > 100
+
+
+@pytest.mark.parametrize("element", [E4M3, E5M2], ids=lambda element: element.name)
+def test_products_with_scales_of_fp32(element):
+    """Rounded once: every code under scales with long fractions, subnormal ones, zeros, negative ones, NaN and Inf."""
+    rng = np.random.default_rng(2)
+    scales = np.concatenate([rng.integers(0, 1 << 32, 40), [0, 1 << 31, 1, 0x7FFFFF, 0x7F800000, 0x7FC00000]])
+    block = BlockFormat(name="fp8", element=element, scale=FP32, shape=(256,))
+    codes = np.tile(np.arange(256, dtype=np.uint8), (len(scales), 1))
+    y = dequantize(BlockArray(scales=scales.astype(np.uint32)[:, None], codes=codes, block=block))
+    for scale, got in zip(scales.tolist(), y):
+        wanted = np.array([exact_float32(number) for number in dequantize_block(scale, range(256), block)])
+        nan = np.isnan(wanted)
+        np.testing.assert_array_equal(np.isnan(got), nan)
+        np.testing.assert_array_equal(got[~nan].view(np.uint32), wanted[~nan].view(np.uint32))
 
 
 def test_inf_times_a_scale_of_zero_is_nan():
@@ -103,7 +118,7 @@ BEYOND = FloatFormat(name="beyond", exp_bits=9, man_bits=2, bias=255, specials="
             dataclasses.replace(wide(), shape=(2, 2)),
             "wide has blocks of shape (2, 2): dequantize takes blocks along one axis",
         ),
-        (wide(scale=FP32), "a table of values is for codes of at most 16 bits, not for fp32"),
+        (wide(scale=TF32), "a table of values is for codes of at most 16 bits, not for tf32"),
         (wide(BEYOND), "an element must have 1 to 5 exponent bits and 0 to 10 fraction bits, not those of beyond"),
         (wide(BEYOND, UE4M3), "beyond has values that float32 does not have"),
     ],

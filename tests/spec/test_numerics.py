@@ -58,6 +58,7 @@ from mxcast.spec import (
 )
 from mxcast.spec.layouts import Packing, ScaleByte, ScaleOrder, ScalePlace
 from mxcast.spec.profiles import like
+from mxcast.spec.scaled_layouts import Grain
 from mxcast.tensors.experts import Experts
 from mxcast.tensors.judging import Kind
 from mxcast.tensors.not_finite import Cause
@@ -88,6 +89,7 @@ def test_the_rules_are_all_here():
         "Experts",
         "FourOverSix",
         "Goal",
+        "Grain",
         "Kind",
         "Lane",
         "NanSubstitute",
@@ -114,6 +116,7 @@ def test_the_rules_are_all_here():
         Convention,
         Experts,
         Goal,
+        Grain,
         Kind,
         Negatives,
         Packing,

@@ -9,8 +9,8 @@ import pytest
 
 from mxcast.spec import LAYOUTS
 from mxcast.tensors.conversions import Dequantized, parts_of
+from mxcast.tensors.quantized_source import QuantizedSource
 from mxcast.tensors.safetensors_files import BITS
-from mxcast.tensors.sources import QuantizedSource
 from mxcast.tensors.stored import Contents, Stored
 
 EVERY = [layout for dialect in LAYOUTS.values() for layout in dialect.values()]
