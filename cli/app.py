@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import sys
 import warnings
 from collections.abc import Sequence
@@ -28,11 +30,25 @@ from . import (
     proving,
     vectors,
 )
-from .errors import ExitCode, explained, interrupted, warned
+from .errors import ExitCode, UsageError, explained, interrupted, warned
 from .examples import epilog
 from .streams import abandon, complain, reader_is_gone
 
 __all__ = ["app", "command"]
+
+
+class _Verb(typer.core.TyperCommand):
+    """A verb, which refuses an option that takes one value and is given several times."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        *_, given = self.make_parser(ctx).parse_args(list(args))
+        for option in given:
+            is_switch = getattr(option, "is_flag", False) and not option.secondary_opts
+            is_single = option.param_type_name == "option" and not option.multiple and not is_switch
+            if is_single and (count := given.count(option)) > 1:
+                name = max(option.opts, key=len)
+                raise UsageError(f"{name} is given {count} times and takes one value")
+        return super().parse_args(ctx, args)
 
 
 class _Verbs(typer.core.TyperGroup):
@@ -69,7 +85,7 @@ for verb in (
     explore.explore,
 ):
     name = verb.__name__.rstrip("_").replace("_", "-")
-    app.command(name, epilog=epilog(name))(verb)
+    app.command(name, cls=_Verb, epilog=epilog(name))(verb)
 
 
 def _print_version(wanted: bool) -> None:
@@ -92,6 +108,7 @@ def _command(
 
     Exit codes: 0 passed, 1 a check failed, 2 usage, configuration or input, 3 a tool is missing or too old, 4
     inconclusive; 129, 130, 131, 143 ended by SIGHUP, SIGINT, SIGQUIT, SIGTERM; 141 the reader of the output is gone.
+    With --json, an error is a document too: {"error": SENTENCE, "exit_code": CODE}.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -106,8 +123,8 @@ def _built() -> Any:
 def command(arguments: Sequence[str]) -> int:
     """Run the command with these arguments; returns the exit code.
 
-    What the user can mend, and a warning of ours, is one sentence on stderr; anything else is a defect of ours and
-    keeps its traceback.
+    What the user can mend, and a warning of ours, is one sentence on stderr; with --json an error is a document on
+    stdout too. Anything else is a defect of ours and keeps its traceback.
     """
     with warnings.catch_warnings():
         warnings.showwarning = warned
@@ -131,9 +148,15 @@ def _answered(arguments: Sequence[str]) -> int:
         if known is None:
             raise error  # noqa: B904  # it is no other error
         code, sentence = known
-        try:
-            sys.stdout.flush()
-        except OSError:  # the disk is still full
-            abandon("stdout")
+    try:
+        if _asks_for_json(arguments):
+            print(json.dumps({"error": sentence, "exit_code": int(code)}, indent=2))
+        sys.stdout.flush()
+    except OSError:  # the disk is still full
+        abandon("stdout")
     complain(f"mxcast: {sentence}")
     return int(code)
+
+
+def _asks_for_json(arguments: Sequence[str]) -> bool:
+    return "--json" in itertools.takewhile("--".__ne__, arguments)

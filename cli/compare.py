@@ -28,7 +28,7 @@ from ..spec import (
 from ..spec.catalogue import known_name
 from ..spec.names import scalar_format
 from .errors import ExitCode
-from .options import ALL, FORMATS, Force, Json, Op, Quiet, Set, Verbose, assignment, profile_and_fields
+from .options import ALL, FORMATS, Force, Json, Op, Quiet, Set, Verbose, assigned, profile_and_fields
 from .output import Output
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def compare(
     --set replaces a rule on both sides.
     """
     output = Output(json, quiet, verbose)
-    both = dict(map(assignment, set or ()))
+    both = assigned(set or ())
     sides = [_side(text, both) for text in (a, b)]
     op = known_name("operation", op, COMPARED)
     if op == "decode" and (is_two_level(format) or all(side.profile in TWO_LEVEL_DECODERS for side in sides)):

@@ -16,7 +16,7 @@ from .options import (
     Quiet,
     Set,
     Verbose,
-    assignment,
+    assigned,
     profile_and_fields,
     request,
     two_level_rules,
@@ -211,7 +211,7 @@ def _two_level_decoder(
     from .two_level_decoded_steps import show
 
     name, replaced = (None, {}) if profile is None else profile_and_fields(profile)
-    fields: dict[str, Any] = replaced | dict(map(assignment, assignments or ()))
+    fields: dict[str, Any] = replaced | assigned(assignments or ())
     rules = two_level_decoding(format, name, **fields)
     if scale is None or codes is None:
         raise ValueError(

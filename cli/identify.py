@@ -11,7 +11,7 @@ from ..spec.catalogue import unknown_name
 from ..spec.profiles import operation_of
 from .check_rtl import NAN_CODES
 from .errors import ExitCode
-from .options import Json, Op, Profile, Quiet, Seed, Set, Verbose, assignment, profile_and_fields
+from .options import Json, Op, Profile, Quiet, Seed, Set, Verbose, assigned, profile_and_fields
 from .output import Output
 from .streams import stdout_as_stderr
 from .text import one_line
@@ -137,7 +137,7 @@ def identify(
 def _rules(profile: str | None, set: list[str] | None) -> tuple[str | None, dict[str, Any]]:
     """The name of a profile, and the fields that replace its own: of a user, and checked where they are used."""
     name, replaced = (None, {}) if profile is None else profile_and_fields(profile)
-    return name, replaced | dict(map(assignment, set or ()))
+    return name, replaced | assigned(set or ())
 
 
 def _of_files(

@@ -60,6 +60,7 @@ __all__ = [
     "Set",
     "Target",
     "Verbose",
+    "assigned",
     "assignment",
     "profile_and_fields",
     "request",
@@ -236,7 +237,7 @@ def request(
             raise ValueError(f"{one.strip()!r} is a profile: mxcast {asked} --profile {one.strip()}")
     profile, replaced = profile_and_fields(profile)
     built_for = {} if target is None else {"target": target}
-    own = replaced | dict(map(assignment, assignments or ()))
+    own = replaced | assigned(assignments or ())
     fields = settings.fields | built_for | own
     for key in fields:
         if key not in KEYS[op]:
@@ -285,7 +286,7 @@ def two_level_rules(
         raise ValueError(f"a configuration file is of a converter to MX formats, not to {format}")
     usual = next(iter(TWO_LEVEL))
     name, replaced = profile_and_fields(usual if profile is None else profile)
-    fields: dict[str, Any] = replaced | dict(map(assignment, assignments or ()))
+    fields: dict[str, Any] = replaced | assigned(assignments or ())
     for key in fields:
         if key not in TWO_LEVEL_KEYS:
             raise ValueError(unknown_name("field", key, TWO_LEVEL_KEYS))
@@ -298,7 +299,17 @@ def profile_and_fields(text: str) -> tuple[str, dict[str, str | int]]:
     parts = replaced.split(",") if colon else []
     if not profile or not all("=" in part for part in parts):
         raise ValueError(f"rules are PROFILE or PROFILE:KEY=VALUE,KEY=VALUE, not {excerpt(text)}")
-    return profile, dict(map(assignment, parts))
+    return profile, assigned(parts)
+
+
+def assigned(texts: Iterable[str]) -> dict[str, str | int]:
+    """Keys and values of texts KEY=VALUE. Raises ValueError for a key with two values."""
+    found: dict[str, str | int] = {}
+    for key, value in map(assignment, texts):
+        if key in found:
+            raise ValueError(f"{excerpt(key)} takes one value, not {excerpt(found[key])} and {excerpt(value)}")
+        found[key] = value
+    return found
 
 
 def assignment(text: str) -> tuple[str, str | int]:

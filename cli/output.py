@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from ..hdl import HardwareConfig
 from .streams import complain
+from .tables import cell, is_number, listed, plain_table
 from .text import shown
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Output"]
 
+PIPE = 10_000
+"""Columns of a pipe, in which nothing is folded or cut."""
+NARROW = 60
+"""Columns of a terminal below which a table that does not fit is a list."""
 PATIENCE = 1.0
 """Seconds before a progress bar appears."""
 
@@ -67,8 +71,12 @@ class Output:
         """
         if not self.talks or not rows:
             return
+        plain, columns = plain_table(rows, title), _columns()
+        if columns < NARROW and max(map(len, plain.splitlines())) > columns:
+            print(listed(rows, title, columns))
+            return
         if not sys.stdout.isatty():
-            print(_plain_table(rows, title))
+            print(plain)
             return
         from rich import box
         from rich.table import Table
@@ -77,11 +85,9 @@ class Output:
         console = _console()
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for column, value in rows[0].items():
-            table.add_column(
-                column.replace("_", " "), justify="right" if _is_number(value) else "left", overflow="fold"
-            )
+            table.add_column(column.replace("_", " "), justify="right" if is_number(value) else "left", overflow="fold")
         for row in rows:
-            table.add_row(*(value if isinstance(value, Text) else Text(_cell(value)) for value in row.values()))
+            table.add_row(*(value if isinstance(value, Text) else Text(cell(value)) for value in row.values()))
         console.print(table)
 
     @contextlib.contextmanager
@@ -111,40 +117,12 @@ class Output:
             yield lambda text: status.update(f"{label}: {text}")
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _plain_table(rows: Sequence[Mapping[str, object]], title: str | None) -> str:
-    """The table for a pipe, where nothing is folded: rich would take longer than a conversion."""
-    right = [_is_number(value) for value in rows[0].values()]
-    head = [[column.replace("_", " ")] for column in rows[0]]
-    body = [
-        [(value.plain if hasattr(value, "plain") else _cell(value)).split("\n") for value in row.values()]
-        for row in rows
-    ]
-    widths = [max(len(line) for cell in column for line in cell) for column in zip(head, *body)]
-
-    def lines(cells: list[list[str]]) -> Iterator[str]:
-        for texts in zip_longest(*cells, fillvalue=""):
-            yield "  ".join(
-                text.rjust(width) if to_right else text.ljust(width)
-                for text, width, to_right in zip(texts, widths, right)
-            ).rstrip()
-
-    rule = _line() * (sum(widths) + 2 * len(widths) - 2)
-    return "\n".join(
-        [*([title] if title else []), *lines(head), rule, *(line for cells in body for line in lines(cells)), ""]
-    )
-
-
-def _line() -> str:
-    """What a horizontal line is made of."""
-    try:
-        "─".encode(sys.stdout.encoding or "ascii")
-        return "─"
-    except UnicodeEncodeError:
-        return "-"
+def _columns() -> int:
+    """Columns of the terminal, also of a narrow one that a pipe leads to, if the environment says so."""
+    if sys.stdout.isatty():
+        return _console().width
+    said = os.environ.get("COLUMNS", "")
+    return max(int(said), 1) if said.isdecimal() and len(said) < 5 and int(said) else PIPE
 
 
 def _console() -> Console:
@@ -155,7 +133,7 @@ def _console() -> Console:
             raise  # the BrokenPipeError, which the command answers for all verbs alike
 
     # a pipe has no width: nothing is folded or cut there
-    return Plain() if sys.stdout.isatty() else Plain(width=10_000)
+    return Plain() if sys.stdout.isatty() else Plain(width=PIPE)
 
 
 class _LateBar:
@@ -192,13 +170,3 @@ class _LateBar:
             self._is_over = True
             if self._bar is not None:
                 self._bar.stop()
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:g}"
-    if isinstance(value, dict):
-        return "\n".join(f"{key}={item}" for key, item in value.items())
-    return "" if value is None else shown(str(value))

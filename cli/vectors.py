@@ -11,7 +11,7 @@ import typer
 from ..host.errors import ToolMissing
 from ..spec.profiles import operation_of
 from .errors import ExitCode
-from .options import Format, Json, Op, Profile, Quiet, Seed, Set, Verbose, assignment, profile_and_fields
+from .options import Format, Json, Op, Profile, Quiet, Seed, Set, Verbose, assigned, profile_and_fields
 from .output import Output
 from .streams import complain
 
@@ -65,7 +65,7 @@ def vectors(
     if format is None:
         raise ValueError("a format is missing: mxcast vectors e4m3")
     name, replaced = (None, {}) if profile is None else profile_and_fields(profile)
-    fields: dict[str, Any] = replaced | dict(map(assignment, set or ()))  # of a user: checked where they are used
+    fields: dict[str, Any] = replaced | assigned(set or ())  # of a user: checked where they are used
     rules = operation_of(op, format, name, **fields)
     output.document(_made(rules, _weights(tensors), out, full, seed, output))
 

@@ -28,15 +28,21 @@ def passes(capsys) -> Callable[..., str]:
 
 @pytest.fixture
 def fails(capsys) -> Callable[..., str]:
-    """Run the command, which must fail with this code and one sentence on stderr; returns the sentence."""
+    """Run the command, which must fail with this code and one sentence on stderr; returns the sentence. With --json
+    it is in the document on stdout too.
+    """
 
     def run(code: int, *arguments: object) -> str:
         got = main([str(a) for a in arguments])
         out, err = capsys.readouterr()
         assert got == code, err
-        assert out == "", "an error must not look like a result"
         assert err.startswith("mxcast: ") and err.count("\n") == 1 and err.endswith("\n"), err
-        return err[len("mxcast: ") : -1]
+        sentence = err[len("mxcast: ") : -1]
+        if "--json" in arguments:
+            assert json.loads(out) == {"error": sentence, "exit_code": code}
+        else:
+            assert out == "", "an error must not look like a result"
+        return sentence
 
     return run
 

@@ -319,11 +319,7 @@ def test_emit_all(passes, tmp_path):
         ("e4m3", ["random_bits=5", "rounding=sr"], {"rounding": "sr", "random_bits": 5}),  # in any order
         ("e4m3", ["rounding=sr"], {"rounding": "sr", "random_bits": 8}),
         ("int4", ["source=bf16", "block_size=16"], {"source": "bf16", "block_size": 16, "block": "mxint4"}),
-        (
-            "mxfp7_e3m3",
-            ["scale_rule=even", "scale_rule=rceil"],
-            {"scale_rule": "rceil", "block": "mxfp7_e3m3"},
-        ),  # the last wins
+        ("mxfp7_e3m3", ["scale_rule=rceil"], {"scale_rule": "rceil", "block": "mxfp7_e3m3"}),
     ],
 )
 def test_rules_on_the_command_line(format, assignments, fields):
