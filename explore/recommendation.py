@@ -76,8 +76,8 @@ def _recommendation(about: str, group: Sequence[dict]) -> Recommendation:
         why = "the smallest; all are equally accurate" if judged else "the smallest; the accuracy is not known"
     else:
         own = f"{played[chosen['id']]}: " if chosen["id"] in played else ""
-        worth = f"{WORTH:.0%}".replace("%", "\N{NO-BREAK SPACE}%")
-        why = f"{own}the best balance if 1 dB is worth {worth} of the LUTs, unless your software expects other rules"
+        balance = f"the best balance if 1 dB is worth {100 * WORTH:.0f} % of the LUTs"
+        why = f"{own}{balance}, unless your software expects other rules"
     return Recommendation(
         about=about,
         text=f"build {name} ({_figures(chosen)}), {why}.",
@@ -109,11 +109,7 @@ def _compared(row: dict, chosen: dict) -> str:
     """Differences between a row and the chosen one, in LUTs and dB."""
     ratio = row["luts"] / max(chosen["luts"], 1)
     percent = round(100 * (ratio - 1))
-    found = [
-        "as many LUTs"
-        if not percent
-        else f"{abs(percent)}\N{NO-BREAK SPACE}% {'more' if percent > 0 else 'fewer'} LUTs"
-    ]
+    found = ["as many LUTs" if not percent else f"{abs(percent)} % {'more' if percent > 0 else 'fewer'} LUTs"]
     if ratio >= 3:
         found = [f"{ratio:.0f} times the LUTs"]
     theirs, ours = row["sqnr_db"], chosen["sqnr_db"]

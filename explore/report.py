@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -97,12 +98,17 @@ def report(
 def _recommendation(done: list[dict]) -> str:
     lines = []
     for one in recommended(done):
-        others = f"<p>Or {escape('; '.join(one.others))}.</p>" if one.others else ""
+        others = f"<p>Or {_kept_together('; '.join(one.others))}.</p>" if one.others else ""
         lines.append(
-            f"<li><strong>{escape(one.about)}</strong>: {escape(one.text)}"
+            f"<li><strong>{escape(one.about)}</strong>: {_kept_together(one.text)}"
             f"{_command(one.command, one.about) if one.command else ''}{others}</li>"
         )
     return f'<ul class="recommendation">{"".join(lines)}</ul>' if lines else ""
+
+
+def _kept_together(sentence: str) -> str:
+    """A text in HTML in which no line begins with a unit."""
+    return re.sub(r"(?<=\d) (?=%|dB)", "&nbsp;", escape(sentence))
 
 
 def _command(text: str, of: str) -> str:
