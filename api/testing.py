@@ -49,5 +49,5 @@ def assert_follows(
     found = identify(function, format, profile=profile, op=op, samples=samples, blocks=blocks, **rules)
     if found.follows(found.rules):
         return
-    lines = [found.sentence, *found.remarks, *([found.witness] if found.witness else [])]
+    lines = [found.sentence, *found.remarks, *found.witnesses]
     raise AssertionError("\n".join(lines))

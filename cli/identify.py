@@ -181,9 +181,12 @@ def _show(found: Identification, output: Output) -> None:
         for row, one in zip(rows, found.nearest if found.normal else ()):
             row["of N(0,1)"] = one.normal
         output.table(rows)
-    output.table([{"differs": cause, "blocks": count} for cause, count in found.causes.items()])
+    differs: list[dict[str, object]] = [
+        {"differs": one.text, "blocks": one.blocks, "of N(0,1)": one.normal} for one in found.departures
+    ]
+    output.table(differs or [{"differs": cause, "blocks": count} for cause, count in found.causes.items()])
     if isinstance(tensors, dict) and len(tensors) > 1:
         wrong = [{"tensor": one_line(name), **counts} for name, counts in tensors.items() if counts["differing"]]
         output.table(wrong)
-    for text in filter(None, [*found.remarks, found.witness]):
+    for text in [*found.remarks, *found.witnesses]:
         output.say(text)

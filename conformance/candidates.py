@@ -124,7 +124,11 @@ class Converted:
     made: Transactions
 
     def first(self, count: int) -> Converted:
-        return Converted(self.given.rows(slice(count)), self.made.rows(slice(count)))
+        return self.rows(slice(count))
+
+    def rows(self, chosen: slice | np.ndarray) -> Converted:
+        """Some of them."""
+        return Converted(self.given.rows(chosen), self.made.rows(chosen))
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 
 from ..models.block_array import code_values
-from ..models.source import DTYPES, widen
-from ..models.two_level import ORDERS
 from ..sim.operations import golden
 from ..sim.transactions import Transactions
-from ..spec import Cast, Encode, FloatFormat, NumberFormat, Role, TwoLevelEncode
+from ..spec import Cast, Encode, NumberFormat, Role, TwoLevelEncode
 from . import tensors
 from .candidates import Candidate, Converted, Rules, candidates
 from .outcome import NEAREST, Identification, Verdict, is_departure, named
 from .returned_numbers import numbers_of
+from .scaled import element_of, magnitudes, patterns_of, scaled
 from .separation import soon_separated
 from .subject import Subject
 
@@ -72,10 +71,10 @@ class _Hypothesis:
 
     @classmethod
     def of(cls, found: Candidate, v: np.ndarray, unit: np.ndarray, format: NumberFormat) -> _Hypothesis:
-        magnitudes = np.unique(np.abs(finite_values(format)))
-        at = np.searchsorted(magnitudes, np.abs(v), side="right") - 1
-        lower = magnitudes[at]
-        upper = np.where(lower == np.abs(v), lower, magnitudes[np.minimum(at + 1, len(magnitudes) - 1)])
+        known = magnitudes(format)
+        at = np.searchsorted(known, np.abs(v), side="right") - 1
+        lower = known[at]
+        upper = np.where(lower == np.abs(v), lower, known[np.minimum(at + 1, len(known) - 1)])
         zeros = np.zeros(v.shape, np.int64)
         return cls([found], v, unit, lower, upper, zeros, zeros.copy(), np.zeros(v.shape))
 
@@ -103,12 +102,6 @@ class _Hypothesis:
 
     def shares(self, samples: int) -> np.ndarray:
         return self.ups[self.between] / samples
-
-
-def finite_values(format: NumberFormat) -> np.ndarray:
-    """float64: what the codes of a format stand for, without NaN and Inf."""
-    values = code_values(format).astype(np.float64)
-    return values[np.isfinite(values)]
 
 
 def judged_by_distribution(
@@ -263,12 +256,11 @@ def _wrong(one: Candidate, given: Transactions, made: Transactions) -> int:
     expected = golden(rules, seen)
     if Role.SCALE in made.arrays:
         return int((expected[Role.SCALE] != made[Role.SCALE]).any(axis=1).sum())
-    x, factors = _wide(rules, given[Role.NUMBERS]), code_values(rules.block.scale).astype(np.float64)
     y, right = (
         numbers.view(np.float32).astype(np.float64) for numbers in (made[Role.NUMBERS], numbers_of(rules, expected))
     )
-    with np.errstate(all="ignore"):
-        v, unit = x / factors[expected[Role.SCALE]], factors[expected[Role.SCALE]]
+    v = scaled(rules, seen, expected[Role.SCALE])
+    unit = code_values(rules.block.scale).astype(np.float64)[expected[Role.SCALE]]
     is_special = ~np.isfinite(v)
     checked = _Hypothesis.of(one, np.where(is_special, 0, v), unit, rules.block.element)
     checked.add(np.where(is_special, 0, y))
@@ -282,44 +274,26 @@ def _wrong_of(one: Candidate, hard: Callable[[Rules], Converted]) -> int:
     return _wrong(one, blocks.given, blocks.made)
 
 
-def _wide(rules: Any, patterns: np.ndarray) -> np.ndarray:
-    """float32 numbers of patterns of the source."""
-    numbers = np.ascontiguousarray(patterns).view(DTYPES[rules.source.name])
-    return widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32)
-
-
 def _blocks(rules: Rules, seed: int) -> Transactions:
     """Finite blocks: directed ones, whose largest number makes the scale 1 under nearly all rules, with numbers at
     places between two elements, and blocks of N(0,1). Of NVFP4 these are tensors.
     """
     rng = np.random.default_rng(seed)
-    element = rules.scalar if isinstance(rules, Cast) else rules.block.element
-    width = rules.ports[0].lanes
-    magnitudes = np.unique(np.abs(finite_values(element)))
-    top = 2.0 ** np.floor(np.log2(magnitudes[-1])) if isinstance(rules, Encode) else magnitudes[-1]
-    most = int(np.searchsorted(magnitudes, top))
+    known, width = magnitudes(element_of(rules)), rules.ports[0].lanes
+    top = 2.0 ** np.floor(np.log2(known[-1])) if isinstance(rules, Encode) else known[-1]
+    most = int(np.searchsorted(known, top))
     step = rng.integers(0, most, (DIRECTED, width))
-    places = rng.choice(FRACTIONS, (DIRECTED, width)) * np.diff(magnitudes)[step] + magnitudes[step]
+    places = rng.choice(FRACTIONS, (DIRECTED, width)) * np.diff(known)[step] + known[step]
     directed = (places * rng.choice([-1, 1], places.shape)).astype(np.float32)
     directed[:, 0] = top
     normal = rng.standard_normal((NORMAL, width), np.float32)
     if isinstance(rules, TwoLevelEncode):
         size = tensors.BLOCKS_OF_TENSOR
         directed = directed[:size]
-        directed[-1, 0] = 448 * magnitudes[-1]
+        directed[-1, 0] = 448 * known[-1]
         normal = normal[: NORMAL // size * size]
     numbers = np.concatenate([directed, normal])
-    return Transactions({Role.NUMBERS: _narrowed(rules.source, numbers)})  # type: ignore[union-attr]
-
-
-def _narrowed(source: FloatFormat, numbers: np.ndarray) -> np.ndarray:
-    """The same as patterns of a source, cut off."""
-    patterns = numbers.view(np.uint32)
-    if source.bits == 32:
-        return patterns
-    if source.exp_bits == 8:
-        return (patterns >> np.uint32(16)).astype(np.uint16)
-    return numbers.astype(np.float16).view(np.uint16)
+    return Transactions({Role.NUMBERS: patterns_of(rules.source, numbers)})  # type: ignore[union-attr]
 
 
 def _hypotheses(found: Sequence[Candidate], given: Transactions, first: Transactions) -> list[_Hypothesis]:
@@ -328,46 +302,25 @@ def _hypotheses(found: Sequence[Candidate], given: Transactions, first: Transact
     for one in found:
         rules: Any = one.numerics
         seen = _seen(rules, given)
-        x = _wide(rules, given[Role.NUMBERS])
-        scales = first[Role.SCALE] if Role.SCALE in first.arrays else None
-        format = rules.scalar if isinstance(rules, Cast) else rules.block.element
-        unit = np.ones((len(x), 1))
-        if isinstance(rules, Cast):
-            v = x.astype(np.float64)
-        else:
-            factors = code_values(rules.block.scale).astype(np.float64)
-            own = golden(rules, seen)[Role.SCALE] if scales is None else scales
-            if scales is None:
-                unit = factors[own]
-            if isinstance(rules, TwoLevelEncode):
-                v = _scaled_under_two(rules, seen, x, own)
-            else:
-                v = x.astype(np.float64) / factors[own]
+        scales, unit = first.get(Role.SCALE), np.ones((len(given), 1))
+        if scales is None and not isinstance(rules, Cast):
+            scales = golden(rules, seen)[Role.SCALE]
+            unit = code_values(rules.block.scale).astype(np.float64)[scales]
+        v = scaled(rules, seen, scales)
         with np.errstate(invalid="ignore"):
             v = np.where(np.isfinite(v), v, 0)
         same = next((h for h in made if np.array_equal(h.v, v) and np.array_equal(h.unit, unit)), None)
         if same is None:
-            made.append(_Hypothesis.of(one, v, unit, format))
+            made.append(_Hypothesis.of(one, v, unit, element_of(rules)))
         else:
             same.found.append(one)
     return made
 
 
-def _scaled_under_two(rules: TwoLevelEncode, seen: Transactions, x: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """The binary32 numbers that an order rounds to elements."""
-    arithmetic = ORDERS[rules.order]
-    constant = seen.get(Role.ELEMENT_CONSTANT)
-    d = np.ones((len(x), 1), np.float32) if constant is None else constant.view(np.float32)
-    with np.errstate(all="ignore"):
-        factor = arithmetic.factor(code_values(rules.block.scale)[scales], d)
-        return arithmetic.scaled(x, factor).astype(np.float64)
-
-
 def _results(rules: Any, made: Transactions) -> np.ndarray:
     """float64: what the codes stand for, without their scales, or numbers."""
     if Role.CODES in made.arrays:
-        format = rules.scalar if isinstance(rules, Cast) else rules.block.element
-        return code_values(format).astype(np.float64)[made[Role.CODES]]
+        return code_values(element_of(rules)).astype(np.float64)[made[Role.CODES]]
     return made[Role.NUMBERS].view(np.float32).astype(np.float64)
 
 

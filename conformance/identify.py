@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -15,10 +15,12 @@ from ..spec import Encode, Role, TwoLevelEncode
 from . import tensors
 from .candidates import Candidate, Converted, Judged, Rules, candidates, judged, ranked
 from .character import character, depends_on_others, is_random
+from .departures import Causes, Departure, unexplained
 from .distribution import judged_by_distribution, without_random_bits
 from .minimise import smallest
+from .named_causes import named_causes
 from .outcome import NEAREST, Identification, Verdict, is_departure, named
-from .returned_numbers import departures_of_numbers, described_numbers, judged_numbers, numbers_of
+from .returned_numbers import described_numbers, judged_numbers, numbers_of, remarks_on_numbers
 from .separation import separation
 from .subject import Function, Subject, SubjectError
 from .suspicions import is_exchanged, suspicions
@@ -29,6 +31,10 @@ HARD, NORMAL = 20_000, 10_000
 """Random blocks beside the directed ones, and blocks of N(0,1)."""
 COMPLETED = 512
 """Blocks among which one is looked for whose numbers tell two rules apart."""
+FEW = 500
+"""Blocks of N(0,1) by which rules are chosen to compare with where most differ from all rules."""
+WITNESSES = 4
+"""Causes of which the smallest block is looked for."""
 HOW_RANDOM = "Under rounding=sr it is called with random bits too; samples, as 10000, judge it by its distribution"
 """What can be done about it."""
 
@@ -106,9 +112,11 @@ def identify(
             return Identification(**known)
     say("looking for the smallest block")
     asked = next((one for one in candidates(rules, trial.inputs) if one.numerics == rules), order[0])
-    base = trial.counted(asked if expected else trial.exchanged() or order[0])
-    known["witness"], known["witness_block"] = trial.witness(base)
-    known["causes"], known["remarks"] = trial.departures(base)
+    base = trial.counted(asked if expected else trial.base(order))
+    departures, known["remarks"] = trial.departures(base)
+    known |= {"departures": departures, "causes": {one.text: one.blocks for one in departures}}
+    if departures:
+        known |= {"witness": departures[0].witness, "witness_block": departures[0].block}
     if samples:
         say("calling it again and again")
         known["remarks"] += (trial.distribution(name, samples, expected).sentence,)
@@ -235,7 +243,7 @@ class _Trial:
             return Identification(verdict=Verdict.UNKNOWN, sentence=sentence, **known)
         if not self.is_of_tensors and depends_on_others(self.convert, normal):
             sentence = f"{name} depends on the batch: blocks alone gave other results than among others"
-            return Identification(verdict=Verdict.DIFFERS, sentence=sentence, **known)
+            return Identification(verdict=Verdict.DIFFERS, sentence=sentence, remarks=self._straddles(), **known)
         return None
 
     def told_apart(self, matches: list[Candidate]) -> tuple[list[Candidate], tuple[str, ...]]:
@@ -292,15 +300,31 @@ class _Trial:
         if differs.any():
             yield given.rows(np.flatnonzero(differs)[:1])
 
-    def exchanged(self) -> Candidate | None:
-        """The profile whose codes are right but for their order, if there is one: to all others nothing is near."""
+    @property
+    def _profiles(self) -> list[Candidate]:
+        return [one for one in candidates(self.rules, self.inputs) if not is_departure(one)]
+
+    def _few(self, rules: Rules) -> Converted:
+        return self.converted(rules)[1].first(FEW)
+
+    def base(self, order: Sequence[Candidate]) -> Candidate:
+        """The rules to compare with: the nearest ones. If most blocks differ from all rules, a profile comes first from
+        which results are only exchanged, or for which named causes explain most of what differs.
+        """
         normal = self._made("normal")
-        if not isinstance(self.rules, Encode) or Role.CODES not in normal.made.arrays:
-            return None
-        profiles = [one for one in candidates(self.rules, self.inputs) if not is_departure(one)]
-        return next(
-            (one for one in profiles if isinstance(one.numerics, Encode) and is_exchanged(one.numerics, normal)), None
-        )
+        if order[0].normal * 2 < len(normal.given):
+            return order[0]
+        for one in self._profiles if Role.CODES in normal.made.arrays else ():
+            if isinstance(one.numerics, Encode) and is_exchanged(one.numerics, normal):
+                return one
+        left = [unexplained(one.numerics, self._few(one.numerics)) for one in self._profiles]
+        best = int(np.argmin(left))
+        return self._profiles[best] if left[best] * 2 < FEW else order[0]
+
+    def _straddles(self) -> tuple[str, ...]:
+        """How blocks straddle, in a sentence, if they do."""
+        causes = (named_causes(one.numerics, few := self._few(one.numerics), few) for one in self._profiles)
+        return next(((cause.text,) for some in causes for cause in some if cause.is_of_batch), ())
 
     def _differs(self, rules: Rules, blocks: Converted) -> bool:
         seen = Converted(self._seen(rules, blocks.given), blocks.made)
@@ -309,73 +333,62 @@ class _Trial:
     def _seen(self, rules: Rules, given: Transactions) -> Transactions:
         return tensors.with_constants(rules, given) if isinstance(rules, TwoLevelEncode) else given
 
-    def departures(self, base: Candidate) -> tuple[dict[str, int], tuple[str, ...]]:
-        """Kinds of blocks that differ from those of some rules, with their counts, and what this looks like."""
+    def departures(self, base: Candidate) -> tuple[tuple[Departure, ...], tuple[str, ...]]:
+        """Where it departs from some rules, the worst cause first, the first ones with their smallest blocks; and
+        remarks.
+        """
         rules, (hard, normal) = base.numerics, self.converted(base.numerics)
+        told = [Converted(self._seen(rules, one.given), one.made) for one in self.separating]
+        causes = Causes.of(rules, normal, hard, self.nan_codes_free)
+        found = causes.found([normal, hard, *told])
+        departures = [
+            self._with_witness(causes, departure, block) if place < WITNESSES else departure
+            for place, (departure, block) in enumerate(found)
+        ]
+        return tuple(departures), (*self.remarks, *self._remarks(rules, normal, hard))
+
+    def _remarks(self, rules: Rules, normal: Converted, hard: Converted) -> tuple[str, ...]:
+        """Sentences about all that differs."""
         parts = ((normal.given, hard.given), (normal.made, hard.made))
         every = Converted(*map(Transactions.joined, parts))
         if isinstance(rules, Encode) and Role.NUMBERS in normal.made.arrays:
-            by_kind, looks = departures_of_numbers(rules, normal, every)
-            return by_kind, (*self.remarks, *looks)
+            return remarks_on_numbers(rules, normal, every)
         know = of(rules)
         why = know.why(rules, every.given, golden(rules, every.given), every.made, self.nan_codes_free)
-        numbers, counts = np.unique(why[why >= 0], return_counts=True)
-        found = [know.causes[number] for number in numbers]
-        remarks = [
-            *self.remarks,
-            *filter(None, [know.only(found)]),
-            *suspicions(rules, normal),
-            *suspicions(rules, every),
-        ]
-        return {cause.text: int(count) for cause, count in zip(found, counts)}, tuple(dict.fromkeys(remarks))
+        only = know.only([know.causes[number] for number in np.unique(why[why >= 0])])
+        return tuple(dict.fromkeys([*filter(None, [only]), *suspicions(rules, normal), *suspicions(rules, every)]))
 
-    def witness(self, base: Candidate) -> tuple[str, Transactions | None]:
-        """The smallest block found that is converted otherwise than by some rules, in words."""
-        rules = base.numerics
-        hard, normal = self.converted(rules)
-        told = [Converted(self._seen(rules, one.given), one.made) for one in self.separating]
-        for blocks in (normal, hard, *told):
-            rows = np.flatnonzero(self.judge(rules, blocks).differs)
-            if len(rows):
-                break
-        else:
-            return "", None
-        row = int(rows[0])
-        block = blocks.given.rows(slice(row, row + 1))
-        role = next(iter(block.arrays))
+    def _with_witness(self, causes: Causes, departure: Departure, found: Converted) -> Departure:
+        """The same with the smallest block that was found to differ for this cause."""
+        rules, role = causes.rules, next(iter(found.given.arrays))
 
         def differs(elements: np.ndarray) -> np.ndarray:
-            given = block.rows(np.zeros(len(elements), int)).with_arrays({role: elements})
-            made = [self._alone(rules, given.rows(slice(i, i + 1))) for i in range(len(given))]
-            return np.array([self._differs(rules, one) for one in made], bool)
+            given = found.given.rows(np.zeros(len(elements), int)).with_arrays({role: elements})
+            is_tried = self._finite(given) if self.raises else np.ones(len(given), bool)
+            rows = np.flatnonzero(is_tried)
+            if len(rows):
+                tried = given.rows(rows)
+                parts = [tried.rows(slice(i, i + 1)) for i in range(len(tried))] if self.is_of_tensors else [tried]
+                made = [self._alone(rules, part) for part in parts]
+                is_tried[rows] = np.concatenate([causes.texts(one) == departure.text for one in made])
+            return is_tried
 
+        small = found
+        if differs(found.given[role])[0]:
+            elements = smallest(found.given[role][0], differs)
+            small = self._alone(rules, found.given.with_arrays({role: elements[None]}))
+        return replace(departure, witness=self._described(rules, small), block=small.given)
+
+    def _alone(self, rules: Rules, blocks: Transactions) -> Converted:
+        """Blocks by themselves; of tensors one block, in a tensor of its own, as some rules see it."""
         if not self.is_of_tensors:
+            return Converted(blocks, self.convert(blocks))
+        own = Transactions(
+            {role: array for role, array in blocks.arrays.items() if role in (Role.NUMBERS, Role.RANDOM)}
+        )
+        return Converted(self._seen(rules, own), self.convert(own))
 
-            def differs(elements: np.ndarray) -> np.ndarray:
-                given = block.rows(np.zeros(len(elements), int)).with_arrays({role: elements})
-                is_tried = self._finite(given) if self.raises else np.ones(len(given), bool)
-                tried = given.rows(is_tried)
-                is_tried[is_tried] = self.judge(rules, Converted(tried, self.convert(tried))).differs
-                return is_tried
-
-        if not differs(block[role])[0]:
-            return self._described(rules, blocks, row), block
-        found = smallest(block[role][0], differs)
-        small = block.with_arrays({role: found[None]})
-        alone = self._alone(rules, small)
-        return self._described(rules, Converted(self._seen(rules, alone.given), alone.made), 0), small
-
-    def _alone(self, rules: Rules, block: Transactions) -> Converted:
-        """A block, in a tensor of its own where there are tensors."""
-        own: dict[Role, np.ndarray] = {
-            role: array for role, array in block.arrays.items() if role in (Role.NUMBERS, Role.RANDOM)
-        }
-        given = Transactions(own) if self.is_of_tensors else block
-        return Converted(given, self.convert(given))
-
-    def _described(self, rules: Rules, blocks: Converted, row: int) -> str:
-        part = slice(row, row + 1)
-        given, made = blocks.given.rows(part), blocks.made.rows(part)
-        if isinstance(rules, Encode) and Role.NUMBERS in made.arrays:
-            return described_numbers(rules, given, made)
-        return of(rules).described(rules, "the smallest block", given, golden(rules, given), made)
+    def _described(self, rules: Rules, block: Converted) -> str:
+        if isinstance(rules, Encode) and Role.NUMBERS in block.made.arrays:
+            return described_numbers(rules, block.given, block.made)
+        return of(rules).described(rules, "the smallest block", block.given, golden(rules, block.given), block.made)

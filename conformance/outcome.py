@@ -9,6 +9,7 @@ from enum import StrEnum
 from ..sim.transactions import Transactions
 from ..spec import Operation
 from .candidates import Candidate, Rules
+from .departures import Departure
 
 __all__ = ["NEAREST", "Identification", "Verdict", "is_departure", "named"]
 
@@ -48,8 +49,18 @@ class Identification:
     """Where it departs from the rules compared with: kinds of blocks in words, and how many differ."""
     remarks: tuple[str, ...] = ()
     """What the differences look like."""
+    departures: tuple[Departure, ...] = ()
+    """The causes of what differs, the worst first, each with its smallest block. For files there are only causes."""
     pair: tuple[str, ...] = ()
     """Rules that could not be told apart."""
+
+    @property
+    def witnesses(self) -> tuple[str, ...]:
+        """The smallest block of each cause, the worst cause first, in words."""
+        several = [one for one in self.departures if one.witness]
+        if len(several) < 2:
+            return (self.witness,) if self.witness else ()
+        return tuple(f"{one.text}: {one.witness}" for one in several)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,6 +84,7 @@ class Identification:
             "witness": self.witness,
             "witness_block": block and {str(role): array[0].tolist() for role, array in block.arrays.items()},
             "causes": dict(self.causes),
+            "departures": [one.to_dict() for one in self.departures],
             "remarks": list(self.remarks),
             "pair": list(self.pair),
         }

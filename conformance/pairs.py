@@ -19,6 +19,7 @@ from ..spec import BlockFormat, Convention, Encode, FloatFormat, Order, Role, Tw
 from . import tensors
 from .candidates import Candidate, Converted, candidates, judged
 from .character import character
+from .named_causes import named_causes
 from .outcome import NEAREST, Identification, Verdict, is_departure, named
 from .separation import soon_separated
 from .suspicions import suspicions
@@ -379,6 +380,9 @@ class _Files:
         if differing:  # beside blocks of all kinds, as what is said of every block must hold for all
             differing += [self.converted(base, tensor, part, rows) for tensor, part, rows in self._sample]
             every = Converted(*map(Transactions.joined, zip(*((one.given, one.made) for one in differing))))
+            tensor, part, _ = self._sample[0]
+            in_order = self.converted(base, tensor, part, slice(SAMPLE))
+            remarks += [cause.text for cause in named_causes(rules, in_order, every)]
             remarks += suspicions(rules, every)
         remarks += wrong_scales[:3]
         found: dict[str, Any] = {

@@ -13,7 +13,7 @@ from ..spec import Decode, Encode, Role
 from .candidates import Converted, Judged
 from .suspicions import suspicions
 
-__all__ = ["departures_of_numbers", "described_numbers", "judged_numbers", "numbers_of"]
+__all__ = ["as_codes", "described_numbers", "judged_numbers", "kinds_of_numbers", "numbers_of", "remarks_on_numbers"]
 
 NO_ELEMENT = "numbers that no element has under the right scale"
 OTHER_ELEMENTS = "other elements"
@@ -25,28 +25,30 @@ def judged_numbers(rules: Encode, blocks: Converted) -> Judged:
     return Judged(differs.any(axis=1), {Role.NUMBERS: int(differs.sum())})
 
 
-def departures_of_numbers(rules: Encode, normal: Converted, every: Converted) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Kinds of blocks whose numbers differ, with their counts, and what this looks like: of all blocks, those of N(0,1)
-    among them.
-    """
+def kinds_of_numbers(rules: Encode, blocks: Converted, expected: Transactions) -> np.ndarray:
+    """(n,) kinds of blocks whose numbers differ, in words; empty where nothing differs."""
+    made, is_off = as_codes(rules, expected, blocks.made[Role.NUMBERS])
+    known = of(rules)
+    why = known.why(rules, blocks.given, expected, made, False)
+    kinds = [cause.text.partition(":")[0] for cause in known.causes]
+    texts = [["", *(f"{kind}: {what}" for kind in kinds)] for what in (OTHER_ELEMENTS, NO_ELEMENT)]
+    return np.array(texts, object)[is_off.astype(int), why + 1]
+
+
+def remarks_on_numbers(rules: Encode, normal: Converted, every: Converted) -> tuple[str, ...]:
+    """Sentences about wrong numbers of blocks of N(0,1), and of all blocks."""
     expected, known = golden(rules, every.given), of(rules)
-    made, is_off = _as_codes(rules, expected, every.made[Role.NUMBERS])
+    made, _ = as_codes(rules, expected, every.made[Role.NUMBERS])
     why = known.why(rules, every.given, expected, made, False)
-    counts: dict[str, int] = {}
     found = sorted(set(why[why >= 0].tolist()))
-    for number in found:
-        kind, _, _ = known.causes[number].text.partition(":")
-        for what, rows in ((NO_ELEMENT, is_off), (OTHER_ELEMENTS, ~is_off)):
-            if count := int(((why == number) & rows).sum()):
-                counts[f"{kind}: {what}"] = counts.get(f"{kind}: {what}", 0) + count
     remarks = [known.only([known.causes[number] for number in found]), _ratio(rules, normal)]
     for blocks in (normal, every):
         right = golden(rules, blocks.given)
-        codes, is_off = _as_codes(rules, right, blocks.made[Role.NUMBERS])
+        codes, is_off = as_codes(rules, right, blocks.made[Role.NUMBERS])
         if not is_off.all():  # else there is no code to be looked at
             kept = Converted(blocks.given.rows(~is_off), codes.rows(~is_off))
             remarks += suspicions(rules, kept)
-    return counts, tuple(dict.fromkeys(filter(None, remarks)))
+    return tuple(dict.fromkeys(filter(None, remarks)))
 
 
 def described_numbers(rules: Encode, given: Transactions, made: Transactions) -> str:
@@ -77,7 +79,7 @@ def _plain(rules: Encode, patterns: np.ndarray) -> np.ndarray:
     return plain if rules.block.element.signed_zero else np.where(plain == 1 << 31, np.uint32(0), plain)
 
 
-def _as_codes(rules: Encode, expected: Transactions, patterns: np.ndarray) -> tuple[Transactions, np.ndarray]:
+def as_codes(rules: Encode, expected: Transactions, patterns: np.ndarray) -> tuple[Transactions, np.ndarray]:
     """The codes that numbers are under the expected scales, and (n,) in which blocks a number is no element under its
     scale; the scale of such a block is another one here.
     """

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..models.block_array import code_values
-from ..models.source import DTYPES, widen
 from ..sim.operations import golden, of
 from ..sim.transactions import Transactions
 from ..spec import FP32, Encode, Role, TwoLevelEncode
 from .candidates import Converted, Rules
+from .scaled import magnitudes, scaled, wide
 
 __all__ = ["is_exchanged", "suspicions"]
 
@@ -88,13 +87,9 @@ def _of_codes(asked: Encode | TwoLevelEncode, expected: np.ndarray, codes: np.nd
 
 def _of_ties(asked: Encode, patterns: np.ndarray, scales: np.ndarray, different: np.ndarray) -> Iterator[str]:
     """Do only numbers differ that are halfway between two elements?"""
-    numbers = np.ascontiguousarray(patterns).view(DTYPES[asked.source.name])
-    wide = widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32)
-    with np.errstate(all="ignore"):
-        v = np.abs(wide / code_values(asked.block.scale).astype(np.float64)[scales])[different]
-    known = code_values(asked.block.element).astype(np.float64)
-    magnitudes = np.unique(np.abs(known[np.isfinite(known)]))
-    if v.size and np.isin(v, (magnitudes[:-1] + magnitudes[1:]) / 2).all():
+    v = np.abs(scaled(asked, Transactions({Role.NUMBERS: patterns}), scales))[different]
+    known = magnitudes(asked.block.element)
+    if v.size and np.isin(v, (known[:-1] + known[1:]) / 2).all():
         yield "only numbers halfway between two elements differ: ties are rounded otherwise"
 
 
@@ -107,9 +102,8 @@ def _of_logarithm(
     asked: Encode | TwoLevelEncode, patterns: np.ndarray, scales: np.ndarray, expected: Transactions
 ) -> Iterator[str]:
     """Are only scales of largest magnitudes wrong that are next to a power of two?"""
-    numbers = np.ascontiguousarray(patterns).view(DTYPES[asked.source.name])
-    wide = widen(numbers, np.empty(numbers.shape, np.uint32)) & np.uint32(FP32.magnitude_mask)
-    largest = wide.max(axis=1)[_rows_of(scales, expected)]
+    magnitude = wide(asked.source, patterns).view(np.uint32) & np.uint32(FP32.magnitude_mask)
+    largest = magnitude.max(axis=1)[_rows_of(scales, expected)]
     fraction = (largest & np.uint32((1 << FP32.man_bits) - 1)).astype(int)
     if ((fraction >= (1 << FP32.man_bits) - NEAR) | ((fraction > 0) & (fraction <= NEAR))).all():
         side = "below" if (fraction > NEAR).all() else "above" if (fraction <= NEAR).all() else "beside"

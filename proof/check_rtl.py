@@ -12,6 +12,7 @@ import numpy as np
 
 from ..conformance.candidates import Candidate, Converted, candidates, judged, ranked
 from ..conformance.minimise import fewest, smallest
+from ..conformance.named_causes import named_causes
 from ..conformance.suspicions import suspicions
 from ..hdl import HardwareConfig
 from ..host.errors import DesignError
@@ -492,6 +493,7 @@ def _name(check: Check, comparison: Comparison) -> None:
         partial(judged, nan_codes_free=check.nan_codes_free),
     )
     check.tried = len(hard.given) + len(usual.given)
+    check.remarks += [cause.text for cause in named_causes(rules, usual, hard)]
     check.remarks += suspicions(rules, usual)
     if isinstance(comparison.design, StreamedDriver):
         latency = comparison.design.latency
