@@ -33,6 +33,7 @@ from mxcast.models import pack, quantize_two_level
 from mxcast.models import quantize as quantized
 from mxcast.spec import Convention
 from mxcast.spec.layouts import LAYOUTS, Layout
+from mxcast.spec.profiles import library_profile
 from mxcast.tensors.containers import read, written
 from mxcast.tensors.metadata import widest_first
 from mxcast.tensors.native import NATIVE, dialect_of
@@ -44,10 +45,6 @@ KEPT = ROOT / "records" / "layouts.json"
 PAGE = ROOT / "docs" / "how-to" / "layouts.md"
 
 SEED = 21
-PROFILES = {"modelopt": "nvfp4_modelopt", "compressed_tensors": "nvfp4_compressed_tensors"}
-"""Of dialects whose NVFP4 has a profile of its own; others that multiply have torchao's order, and those that store the
-largest magnitude Transformer Engine's.
-"""
 WEIGHTS = ["--include", "*.weight", "--exclude", "*LayerNorm*"]
 """What is quantized of the model: its matrices, which all layouts take."""
 
@@ -60,10 +57,11 @@ def numbers(library: Library) -> np.ndarray:
 
 
 def profile_of(layout: Layout) -> str | None:
+    """A profile of NVFP4, of the library or else of its convention; None for other formats."""
     if layout.block != "nvfp4":
         return None
     by_convention = {Convention.AMAX: "nvfp4_te", Convention.MULTIPLIER: "nvfp4_ao"}
-    return PROFILES.get(layout.dialect) or by_convention[layout.convention]
+    return library_profile(layout.dialect, layout.block_format) or by_convention[layout.convention]
 
 
 def suffix_of(dialect: str) -> str:
@@ -171,7 +169,7 @@ def of_model(path: Path, words: list[str], rows: dict[str, dict[str, object]]) -
             if words and not any(word in layout.name for word in words):
                 continue
             begun, profile = time.perf_counter(), profile_of(layout)
-            rules = ["--format", layout.block, *(["--profile", profile] if profile else [])]
+            rules = ["--format", layout.block, "--profile", profile or "ocp"]
             key = layout.block, profile
             if key not in plain and layout.axis == -1:
                 _must(run("quantize", path, folder / "q.safetensors", *rules, *WEIGHTS))

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..spec import Encode, TwoLevelEncode, is_two_level
+from ..spec import Encode, TwoLevelEncode, block_format, is_two_level
+from ..spec.profiles import library_profile
 from .converted import file_written, quantized_row, resumable, shards_written
 from .options import Config, Json, Pad, Profile, Quiet, Set, Verbose, request, two_level_rules
 from .output import Output
+from .settings import Settings, read_settings
 from .text import one_line
 
 if TYPE_CHECKING:
@@ -130,9 +132,13 @@ def quantize(
     stands as a library has it. IN may be a folder with the shards of a model; OUT is a new one then.
     """
     output = Output(json, quiet, verbose)
+    from ..tensors.native import dialect_of
+
     usage = f"quantize {source} {target} --format {{}}"
-    numerics, named = _rules(usage, format, profile, set, config, output)
     run = _run(source, scheduler, jobs)
+    layout = layout if run is not None else layout or dialect_of(target)
+    usual = _of_library(layout, format, config) if profile is None else None
+    numerics, named = _rules(usage, format, profile or usual, set, config, output)
     if run is not None:
         from ..tensors.checkpoints import quantize_checkpoint
 
@@ -151,11 +157,10 @@ def quantize(
                 run=run,
                 progress=progress,
             )
+        _say_profile(usual, layout, output)
         shards_written(made, output)
         return
-    from ..tensors.native import dialect_of
-
-    if (layout := layout or dialect_of(target)) is None:
+    if layout is None:
         from ..tensors.files import quantize_file as quantized
     else:
         from ..tensors.repacking import quantize_layout
@@ -179,6 +184,7 @@ def quantize(
             exclude=exclude or (),
             progress=progress,
         )
+    _say_profile(usual, layout, output)
     rows = [quantized_row(one_line(t.name), " x ".join(map(str, t.shape)), t.statistics) for t in report.tensors]
     if len(rows) > 1:
         rows.append(quantized_row("total", "", report.total))
@@ -187,6 +193,24 @@ def quantize(
         output.say(f"copied unchanged: {', '.join(map(one_line, report.copied))}")
     output.say(f"wrote {target}")
     output.document(report.to_dict())
+
+
+def _of_library(layout: str | None, format: str | None, config: Path | None) -> str | None:
+    """The profile by which the library of a layout encodes a format, unless a configuration file names a profile."""
+    settings = read_settings(config) if config else Settings()
+    format = settings.format if format is None else format
+    if layout is None or format is None or settings.profile is not None:
+        return None
+    try:
+        return library_profile(layout.lower(), block_format(format))
+    except ValueError:  # an unknown format, which has a sentence of its own
+        return None
+
+
+def _say_profile(usual: str | None, layout: str | None, output: Output) -> None:
+    """Say which profile was taken because of the layout."""
+    if usual is not None and layout is not None:
+        output.say(f"profile {usual}, of the library with the layout {layout.lower()}; --profile takes another")
 
 
 def _rules(

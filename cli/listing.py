@@ -44,6 +44,7 @@ from ..spec import (
 )
 from ..spec.catalogue import known_name
 from ..spec.names import named_blocks
+from ..spec.profiles import library_profile
 from ..spec.scaled_layouts import SCALED_LAYOUTS
 from .options import Json, Quiet, Verbose
 from .output import Output
@@ -311,6 +312,7 @@ def _layouts() -> Rows:
             "codes": f"{layout.codes.name} {layout.codes.dtype}, {layout.packing}",
             "scales": f"{layout.scales.name} {layout.scales.dtype}, {layout.order}" if layout.scales else layout.place,
             "tensor scale": f"{layout.tensor_scale.name}, {layout.convention}" if layout.tensor_scale else "",
+            "profile": library_profile(layout.dialect, layout.block_format) or "",
             "source": layout.source,
         }
         for layouts in LAYOUTS.values()
@@ -323,6 +325,7 @@ def _layouts() -> Rows:
             "codes": f"{layout.codes.name} {layout.codes.dtype}",
             "scales": layout.scales_in_words,
             "tensor scale": "",
+            "profile": "",
             "source": layout.source,
         }
         for scaled in SCALED_LAYOUTS.values()

@@ -66,9 +66,11 @@ def _pointer(array: np.ndarray) -> ctypes.c_void_p:
 def _encoder(function: Callable, rules: Encode | TwoLevelEncode) -> Callable:
     def encode(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x = np.ascontiguousarray(x)
-        scales, codes = np.zeros(len(x), np.uint8), np.zeros(x.shape, np.uint8)
+        scales, codes = np.zeros(x.size, np.uint8), np.zeros(x.shape, np.uint8)  # room for codes in place of scales
         function(_pointer(x), _pointer(scales), _pointer(codes), ctypes.c_size_t(len(x)))
-        return scales, codes
+        if scales[len(x) :].any():
+            raise ValueError(f"it writes more than {len(x)} scales: are the pointers to scales and codes exchanged?")
+        return scales[: len(x)], codes
 
     return encode
 

@@ -29,8 +29,13 @@ def encoded(made: object, block: BlockFormat, count: int) -> tuple[np.ndarray, n
     parts = _parts(made)
     if parts is None:
         return numbers(made, (count, block.block_size))
-    scales, codes = (words(part, format) for part, format in zip(parts, (block.scale, block.element)))
     size = count * block.block_size
+    if _are_exchanged(parts, block, count):
+        raise ValueError(
+            f"{size} codes come first and {count} scales second: codes and scales seem to be exchanged, and scales "
+            "come first"
+        )
+    scales, codes = (words(part, format) for part, format in zip(parts, (block.scale, block.element)))
     if block.element.bits == NIBBLE and codes.size * 2 == size:
         codes = np.stack([codes & 15, codes >> NIBBLE], axis=-1)
     for name, array, expected in (("scales", scales, count), ("codes", codes, size)):
@@ -40,6 +45,17 @@ def encoded(made: object, block: BlockFormat, count: int) -> tuple[np.ndarray, n
     if (codes >= 1 << block.element.bits).any():
         raise ValueError(f"codes of {block.element.name} have {block.element.bits} bits, and one is {codes.max()}")
     return scales.reshape(count, 1), codes
+
+
+def _are_exchanged(parts: Sequence[object], block: BlockFormat, count: int) -> bool:
+    """Have the parts the numbers of elements that codes and scales have, in this order?"""
+    try:
+        first, second = (_array(part).size for part in parts)
+    except (ValueError, TypeError):  # of which the reader has a sentence of its own
+        return False
+    size = count * block.block_size
+    packed = size // 2 if block.element.bits == NIBBLE else size
+    return block.block_size > 2 and first in (size, packed) and second == count
 
 
 def _parts(made: object) -> Sequence[object] | None:

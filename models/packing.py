@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..spec import BlockFormat, Convention, TwoLevelEncode
+from ..spec import TWO_LEVEL, BlockFormat, Convention, TwoLevelEncode, two_level
 from ..spec.catalogue import excerpt
 from ..spec.layouts import Layout, Packing, Part, ScaleByte, ScaleOrder, ScalePlace, layout_named
 from ..spec.names import block_format
@@ -466,9 +466,10 @@ def _converted(g: float, own: tuple[Convention, Fraction], other: tuple[Conventi
         rounded = np.float32(float(found))
         if np.isfinite(rounded) and Fraction(float(rounded)) == found:
             return rounded
+    profiles = [name for name in TWO_LEVEL if two_level("nvfp4", name).block.convention is other[0]]
     raise ValueError(
         f"the tensor scale {g!s} of the convention {own[0]} is no float32 number in the convention {other[0]}: "
-        "quantize with a profile that has this convention"
+        f"quantize with a profile that has this convention: {', '.join(profiles)}"
     )
 
 

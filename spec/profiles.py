@@ -24,6 +24,7 @@ from .two_level_operation import is_two_level
 __all__ = [
     "CASTS",
     "DECODERS",
+    "OF_LAYOUTS",
     "PROFILES",
     "PROFILES_OF",
     "TWO_LEVEL",
@@ -33,6 +34,7 @@ __all__ = [
     "casting",
     "decoding",
     "encoding",
+    "library_profile",
     "like",
     "numerics",
     "operation_of",
@@ -444,6 +446,31 @@ PROFILES_OF = {
     Hadamard.name: HADAMARDS,
 }
 """By the name of the operation. The first profile is the one that is taken unless another is given."""
+
+OF_LAYOUTS: dict[str, tuple[str, ...]] = {
+    "ggml": ("ggml",),
+    "compressed_tensors": ("compressed_tensors", "nvfp4_compressed_tensors"),
+    "modelopt": ("modelopt", "nvfp4_modelopt"),
+    "quark": ("quark",),
+    "quark_pack": ("quark",),
+    "torchao": ("torchao_floor", "nvfp4_ao"),  # FLOOR is the default of MXTensor.to_mx
+    "torchao_swizzled": ("torchao_floor", "nvfp4_ao"),
+    "mlx": ("mlx",),
+    "te": ("te", "nvfp4_te"),
+    "te_columnwise": ("te", "nvfp4_te"),
+}
+"""By dialect of `layouts.LAYOUTS`: the profiles by which its library encodes."""
+
+
+def library_profile(dialect: str, block: BlockFormat) -> str | None:
+    """The profile by which the library of a layout encodes a block format; None if it has no profile here.
+
+    >>> library_profile("modelopt", block_format("nvfp4")), library_profile("gpt_oss", block_format("e2m1"))
+    ('nvfp4_modelopt', None)
+    """
+    known = TWO_LEVEL if is_two_level(block) else PROFILES
+    elements = {name: dict(known[name].by_element) for name in OF_LAYOUTS.get(dialect, ()) if name in known}
+    return next((name for name, own in elements.items() if not own or block.element.name in own), None)
 
 
 def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fields: Unpack[CastFields]) -> Cast:

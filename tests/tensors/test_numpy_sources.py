@@ -14,7 +14,7 @@ TARGETS = {
     "own": ("q.safetensors", ["-f", "e2m1"]),
     "npz": ("q.npz", ["-f", "e2m1"]),
     "nvfp4 npz": ("q.npz", ["-f", "nvfp4"]),
-    "gguf": ("q.gguf", ["-f", "e2m1"]),
+    "gguf": ("q.gguf", ["-f", "e2m1", "--profile", "ocp"]),
     "nvfp4 gguf": ("q.gguf", ["-f", "nvfp4", "--profile", "nvfp4_ao"]),
     "onnx": ("q.onnx", ["-f", "e4m3"]),
     "gpt_oss": ("q.safetensors", ["-f", "e2m1", "--layout", "gpt_oss"]),
@@ -115,7 +115,7 @@ def test_a_type_that_numpy_does_not_have(tmp_path, fails, passes, raw_safetensor
 @pytest.mark.parametrize("target", ["q.npz", "q.safetensors", "q.gguf"])
 def test_transposed(target, tmp_path, passes):
     np.save(tmp_path / "x.npy", Y)
-    passes("quantize", tmp_path / "x.npy", tmp_path / target, "-f", "e2m1", "--transposed")
+    passes("quantize", tmp_path / "x.npy", tmp_path / target, "-f", "e2m1", "--profile", "ocp", "--transposed")
     passes("dequantize", tmp_path / target, tmp_path / "y.safetensors")
     expected = dequantize(quantize(np.ascontiguousarray(Y.swapaxes(1, 2)), "e2m1"))
     assert np.array_equal(load_file(tmp_path / "y.safetensors")["x"], expected)
