@@ -85,6 +85,10 @@ class Group:
 NETLISTS = ("netlist xcu", "netlist ecp5")
 ALL = ("proved", "mutants", "all inputs")
 
+OCP = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "e8m0")
+OTHERS = tuple(name for name in SCALARS if name not in OCP)
+"""Scalar formats of OCP, and those of others."""
+
 EVIDENCE = (
     Group(operation="encode", formats=BLOCKS, profiles=("ocp",), checks=(*ALL, *NETLISTS, "at once", "by z3")),
     Group(operation="encode", formats=BLOCKS, profiles=("nvidia", "te"), checks=(*ALL, *NETLISTS)),
@@ -125,8 +129,11 @@ EVIDENCE = (
         target="xcu",
         checks=("proved", "all inputs"),
     ),
-    Group(operation="cast", formats=SCALARS, profiles=("ocp",), checks=ALL),
-    Group(operation="cast", formats=SCALARS, profiles=("ocp",), destination="fp32", checks=ALL),
+    Group(operation="cast", formats=OCP, profiles=("ocp",), checks=ALL),
+    Group(operation="cast", formats=OCP, profiles=("ocp",), destination="fp32", checks=ALL),
+    Group(operation="cast", formats=OTHERS, profiles=("ocp",), checks=("proved",)),
+    Group(operation="cast", formats=OTHERS, profiles=("ocp",), destination="fp32", checks=("proved",)),
+    Group(operation="cast", formats=("e5m2", "e4m3"), profiles=("riscv",), checks=("proved",)),
     Group(
         operation="cast",
         formats=("e8m0",),

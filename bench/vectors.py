@@ -29,7 +29,7 @@ PAGE = ROOT / "docs" / "how-to" / "vectors.md"
 FORMATS = {
     "encode": ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8"),
     "decode": ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "int8"),
-    "cast": ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "e8m0", "ue4m3"),
+    "cast": ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "e8m0", "ue4m3", "ue5m3", "e4m3fnuz", "e5m2fnuz"),
 }
 UNDER_TWO = ("nvfp4",)
 

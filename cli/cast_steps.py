@@ -31,7 +31,11 @@ def _always(rules: Cast) -> list[str]:
     """Rules that the title names in any case: those that the destination asks for."""
     to = rules.destination
     nan = "nan_substitute" if to.nan_code is None else "nan"
-    return ["rounding", "overflow", nan, *([] if to.signed else ["negative", "underflow"])]
+    return [
+        *("rounding", "overflow", nan),
+        *([] if to.signed else ["negative"]),
+        *([] if to.subnormals else ["underflow"]),
+    ]
 
 
 def _number(step: CastStep, rules: Cast, stacked: bool) -> dict[str, object]:

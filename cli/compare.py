@@ -28,7 +28,7 @@ from ..spec import (
 from ..spec.catalogue import known_name
 from ..spec.names import scalar_format
 from .errors import ExitCode
-from .options import ALL, FORMATS, Force, Json, Op, Quiet, Set, Verbose, assigned, profile_and_fields
+from .options import ALL, Force, Json, Op, Quiet, Set, Verbose, assigned, every_format, profile_and_fields
 from .output import Output
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def compare(
     a: Annotated[str, typer.Argument(metavar="A", show_default=False, help=SIDE)],
     b: Annotated[str, typer.Argument(metavar="B", show_default=False, help="The other one, written alike.")],
     format: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="e4m3, int8, ..., of casts ue8m0 too, or all six.")
+        str, typer.Option("--format", metavar="FORMAT", help="e4m3, int8, ..., of casts ue8m0 too, or all of both.")
     ] = ALL,
     op: Op = "encode",
     set: Set = None,
@@ -101,12 +101,20 @@ def compare(
         if expect_equal and not result["equal"]:
             raise typer.Exit(ExitCode.FAILED)
         return
-    results = COMPARED[op](
-        [_name(name, op) for name in (FORMATS[op] if format == ALL else [format])], sides, force, output
-    )
+    names = _common(op, sides) if format == ALL else [_name(format, op)]
+    results = COMPARED[op](names, sides, force, output)
     output.document(results if format == ALL else results[0])
     if expect_equal and not all(result["equal"] for result in results):
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _common(op: str, sides: list[Side]) -> list[str]:
+    """The formats that both profiles have."""
+    first, second = ([_name(one, op) for one in every_format(op, side.profile, side.fields)] for side in sides)
+    names = [name for name in first if name in second]
+    if not names:
+        raise ValueError(f"{sides[0].profile} and {sides[1].profile} have no format in common")
+    return names
 
 
 def _name(format: str, op: str) -> str:

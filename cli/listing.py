@@ -24,6 +24,7 @@ from ..hdl import (
 from ..spec import (
     BLOCK_SIZES,
     CAST_RULES,
+    CAST_SOURCES,
     CASTS,
     DECODE_RULES,
     INSTRUCTIONS,
@@ -148,8 +149,11 @@ def _cast_rules() -> Rows:
     ]
     numbers: Rows = [
         {"key": key, "value": s.name, "meaning": f"{meaning}: {s.source}"}
-        for key, meaning in (("source", "the numbers that are cast"), ("destination", "the numbers of the way back"))
-        for s in SOURCES.values()
+        for key, meaning, formats in (
+            ("source", "the numbers that are cast", CAST_SOURCES),
+            ("destination", "the numbers of the way back", SOURCES),
+        )
+        for s in formats.values()
     ]
     return [
         *listed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,6 +30,7 @@ from ..spec import (
     TWO_LEVEL,
     TWO_LEVEL_DECODE_RULES,
     TWO_LEVEL_RULES,
+    Cast,
     Encode,
     Hadamard,
     TwoLevelEncode,
@@ -39,6 +40,7 @@ from ..spec import (
 )
 from ..spec.catalogue import excerpt, known_name, unknown_name
 from ..spec.identifiers import LONGEST
+from ..spec.profiles import formats_of
 from ..spec.ptx import FORMATS as PTX_FORMATS
 from ..spec.ptx import is_instruction
 from .output import Output
@@ -62,6 +64,7 @@ __all__ = [
     "Verbose",
     "assigned",
     "assignment",
+    "every_format",
     "profile_and_fields",
     "request",
     "two_level_rules",
@@ -246,7 +249,7 @@ def request(
     many = allow_all and format == ALL
     if many and name:
         raise ValueError(f"--name {name} is for one module: give one format, not {ALL}")
-    blocks = list(FORMATS[op]) if many else [format]
+    blocks = every_format(op, profile, own) if many else [format]
     configs: tuple[HardwareConfig, ...] = tuple(CONFIGURATIONS[op](block, profile, **fields) for block in blocks)
     if output is None:  # rules only: the registers of a file for other commands too are no matter
         if chosen := next((key for key in constraints if key in own), None):
@@ -270,6 +273,14 @@ def _is_design(text: str, out: Path) -> bool:
     except ValueError:
         return text != ALL and text.isidentifier() and design_in(out / text[:LONGEST]) is not None
     return False
+
+
+def every_format(op: str, profile: str, fields: Mapping[str, object]) -> list[str]:
+    """What ``all`` formats are under a profile: those that its definition has. Codes go back from every format."""
+    names = {BLOCKS[name].short_name if name in BLOCKS else name: name for name in FORMATS[op]}
+    if op == Cast.name and "destination" in fields:
+        return list(names.values())
+    return [names[name] for name in formats_of(op, profile, names)]
 
 
 def _is_of_casts(format: str) -> bool:

@@ -15,9 +15,11 @@ from ..spec import (
     CastOverflow,
     CastRounding,
     CastUnderflow,
+    EncodedZero,
     FloatFormat,
     NanSubstitute,
     Rounding,
+    SpecialCodes,
 )
 from .boundaries import cast_stages
 from .config import CastConfig
@@ -29,17 +31,30 @@ __all__ = ["NumberCast"]
 ROUNDINGS: dict[CastRounding, Callable[..., Value | int]] = {
     CastRounding.RNE: SHARED[Rounding.RNE],
     CastRounding.RNA: SHARED[Rounding.RNA],
+    CastRounding.RNZ: SHARED[Rounding.RNZ],
     CastRounding.RTZ: SHARED[Rounding.RTZ],
     CastRounding.RP: lambda last, below, sticky, random: below | sticky,
     CastRounding.SR: SHARED[Rounding.SR],
 }
 """Does a truncated magnitude go one up? Arguments are those of `rounding.rounds_up`."""
 
-OVERFLOWS: dict[CastOverflow, Callable[[FloatFormat], int | None]] = {
-    CastOverflow.SATURATE: lambda to: to.max_code,
-    CastOverflow.INF: lambda to: to.inf_code,
+OVERFLOWS: dict[CastOverflow, Callable[[Cast], tuple[int | None, int | None]]] = {
+    CastOverflow.SATURATE: lambda rules: (rules.destination.max_code, rules.destination.max_code),
+    CastOverflow.INF: lambda rules: (rules.destination.inf_code, rules.destination.inf_code),
+    CastOverflow.IEEE: lambda rules: (
+        rules.destination.max_code if rules.rounding is CastRounding.RTZ else rules.destination.inf_code,
+        rules.destination.inf_code,
+    ),
 }
-"""The magnitude beyond the largest number; None is NaN."""
+"""The magnitudes of numbers beyond the largest one, and of Inf; None is NaN."""
+
+ZEROS: dict[EncodedZero, Callable[[Value, Value, Value], Value]] = {
+    EncodedZero.SIGNED: lambda sign, was_zero, is_zero: sign,
+    EncodedZero.POSITIVE: lambda sign, was_zero, is_zero: sign & ~is_zero,
+    EncodedZero.TAKEN_POSITIVE: lambda sign, was_zero, is_zero: sign & ~was_zero,
+    EncodedZero.TAKEN_NEGATIVE: lambda sign, was_zero, is_zero: sign | was_zero,
+}
+"""The sign of a result, of the sign of the source, and whether it was zero or the result is."""
 
 NEGATIVES: dict[CastNegative, bool] = {CastNegative.MAGNITUDE: False, CastNegative.NAN: True}
 """Is a number with a sign NaN in a format without one?"""
@@ -138,7 +153,8 @@ class NumberCast(wiring.Component):
         rules, to, limits = self.rules, self.rules.destination, _Limits(self.rules)
         sign, field, fraction, kinds = _read(rules.source, self.x)
         told = {"sign": sign, **kinds}
-        if rules.nan is CastNan.PAYLOAD and rules.source.man_bits and "is_nan" in kinds:
+        has_payload = rules.source.man_bits and rules.source.specials is not SpecialCodes.FNUZ and "is_nan" in kinds
+        if rules.nan is CastNan.PAYLOAD and has_payload:
             told["payload"] = fraction
         zeros, normal, is_tiny = _normalised(field, fraction, rules.source, limits.zeros)
         cut = _cut(normal, rules)
@@ -178,7 +194,9 @@ def _read(source: FloatFormat, x: Value) -> tuple[Value, Value, Value, dict[str,
     magnitude = x[: source.bits - source.signed]
     fraction, field = magnitude[: source.man_bits], magnitude[source.man_bits :]
     kinds: dict[str, Value] = {"is_zero": ~magnitude.any()} if source.subnormals else {}
-    if source.inf_code is not None:
+    if source.specials is SpecialCodes.FNUZ:
+        kinds = {"is_zero": ~x.any(), "is_nan": x[-1] & ~magnitude.any()}
+    elif source.inf_code is not None:
         kinds |= {"is_inf": field.all() & ~fraction.any(), "is_nan": field.all() & fraction.any()}
     elif source.nan_code is not None:
         kinds |= {"is_nan": magnitude.all()}
@@ -245,15 +263,27 @@ def _result(is_over: Value, now: Stage, rules: Cast) -> Value:
     """The result, of a rounded magnitude and of what is known of the number."""
     to, none = rules.destination, Const(0, 1)
     is_nan, is_inf, is_zero = (now.values.get(name, none) for name in ("is_nan", "is_inf", "is_zero"))
-    beyond, limit = is_over | is_inf, OVERFLOWS[rules.overflow](to)
-    has_no_number = is_nan if limit is not None else is_nan | beyond
+    of_over, of_inf = OVERFLOWS[rules.overflow](rules)
+    cases = [(is_over | is_inf, of_inf)] if of_over == of_inf else [(is_over, of_over), (is_inf, of_inf)]
+    has_no_number = is_nan
+    for which, limit in cases:
+        has_no_number = has_no_number if limit is not None else has_no_number | which
     if not to.subnormals:
         has_no_number = has_no_number | UNDERFLOWS[rules.underflow](now.is_gone, is_zero)
     if not to.signed and NEGATIVES[rules.negative]:
         has_no_number = has_no_number | now.sign
     if to.nan_code is None:
         nan = SUBSTITUTES[rules.nan_substitute](now.sign, to)
+    elif to.specials is SpecialCodes.FNUZ:
+        nan = Const(to.nan_code, to.bits)
     else:
         nan = NANS[rules.nan](now.sign, now.values.get("payload"), is_nan, to)
-    magnitude = Mux(beyond, limit or 0, Mux(now.is_gone, 0, now.number[: to.bits - to.signed]))[: to.bits - to.signed]
-    return Mux(has_no_number, nan, Cat(magnitude, now.sign)[: to.bits])
+    smallest = ~is_zero if rules.rounding is CastRounding.RP and to.subnormals else 0
+    magnitude: Value = Mux(now.is_gone, smallest, now.number[: to.bits - to.signed])
+    for which, limit in cases:  # of both the last one holds
+        magnitude = Mux(which, limit or 0, magnitude)
+    magnitude = magnitude[: to.bits - to.signed]
+    sign = ZEROS[rules.zero](now.sign, is_zero, ~magnitude.any())
+    if to.signed and not to.signed_zero:
+        sign = sign & magnitude.any()
+    return Mux(has_no_number, nan, Cat(magnitude, sign)[: to.bits])

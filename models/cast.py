@@ -18,8 +18,10 @@ from ..spec import (
     CastOverflow,
     CastRounding,
     CastUnderflow,
+    EncodedZero,
     FloatFormat,
     NanSubstitute,
+    SpecialCodes,
     casting,
 )
 from ..spec.ptx import is_instruction
@@ -55,13 +57,14 @@ def cast(
 
     Parameters
     ----------
-    x : array of float32, float16 or bfloat16, or anything on the CPU that gives one by DLPack or ``__array__``
-    format : ``e4m3``, ``e5m2``, ``e3m2``, ``e2m3``, ``e2m1`` or ``ue8m0``, an instruction of PTX
-        (``cvt.rp.satfinite.ue8m0x2.f32``), or a `Cast`
+    x : array of float32, float16 or bfloat16, with ``source="fp64"`` also of float64, or anything on the CPU that gives
+        one by DLPack or ``__array__``
+    format : ``e4m3``, ``e5m2``, ``e3m2``, ``e2m3``, ``e2m1``, ``ue8m0``, ``ue4m3``, ``ue5m3``, ``e4m3fnuz`` or
+        ``e5m2fnuz``, an instruction of PTX (``cvt.rp.satfinite.ue8m0x2.f32``), or a `Cast`
     profile : the name of the profile (`spec.CASTS`); ``ocp`` unless given
     random : under the rounding ``sr``, random bits of each number: an array of unsigned integers of the shape of x, or
         a generator, of NumPy or PyTorch, that draws them
-    dtype : float32 or float16: round to it first, as float64, integers and lists must be
+    dtype : float32 or float16: round to it first, as integers and lists must be, and float64 unless it is the source
     jobs : number of threads that share the work; the bits do not depend on it
     rules : fields of `Cast` that replace those of the profile, such as ``rounding``
 
@@ -136,9 +139,10 @@ PatternFunction = Callable[[np.ndarray, Cast, np.ndarray, np.ndarray | None], No
 
 def cast_array(x: object, rules: Cast, convert: PatternFunction, random: Random = None) -> np.ndarray:
     """Have ``convert`` cast the numbers of an array; errors are those of `cast`."""
-    numbers = as_numbers(x, rules.source, hint=": dtype='float32' rounds it first")
-    if numbers.dtype != DTYPES[rules.source.name]:
-        numbers = widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32)
+    numbers = as_numbers(x, rules.source, hint=": source='fp64' casts it, or dtype='float32' rounds it first")
+    if numbers.dtype != (wanted := DTYPES[rules.source.name]):
+        with np.errstate(invalid="ignore"):  # of signalling NaN
+            numbers = widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32).astype(wanted, copy=False)
     patterns = np.ascontiguousarray(numbers).view(f"u{numbers.itemsize}")
     codes = np.empty(patterns.shape, np.uint8)
     convert(patterns, rules, codes, random_bits(random, codes.shape, rules.random_bits, rules.rounding))
@@ -177,8 +181,8 @@ def cast_patterns(
 
 
 SHORT = 16
-"""Bits of a pattern that decide its result, with the OR of the rest: with a sign, eight bits of exponent and seven of
-fraction these are three more bits of the fraction than any code has.
+"""Bits of a pattern that decide its result, with the OR of the rest: sign, exponent and at least four bits of the
+fraction, of which no code has more than three.
 """
 
 
@@ -187,15 +191,17 @@ def _places(patterns: np.ndarray, rules: Cast) -> np.ndarray:
     rest = rules.source.bits - SHORT
     if rest <= 0:
         return patterns
-    places = patterns >> np.uint32(rest - 1)
-    np.bitwise_and(places, np.uint32(-2 % (1 << 32)), out=places)
-    return np.bitwise_or(places, (patterns & np.uint32((1 << rest) - 1)) != 0, out=places)
+    word = patterns.dtype.type
+    places = patterns >> word(rest - 1)
+    np.bitwise_and(places, ~word(1), out=places)
+    np.bitwise_or(places, (patterns & word((1 << rest) - 1)) != 0, out=places)
+    return places if rest < 32 else places.astype(np.intp)
 
 
 def representatives(source: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
     """The smallest pattern of each class of patterns that have the same place in every table of results, ascending, and
     the number of patterns in its class, (n,) int64 both. Of a source of at most 16 bits every pattern is a class of its
-    own; of FP32 the patterns with the same first 16 bits and the same OR of the others are one.
+    own; of a longer one the patterns with the same first 16 bits and the same OR of the others are one.
 
     >>> from mxcast.spec import FP32
     >>> patterns, counts = representatives(FP32)
@@ -205,7 +211,9 @@ def representatives(source: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
     rest = source.bits - SHORT
     if rest <= 0:
         return np.arange(1 << source.bits), np.ones(1 << source.bits, np.int64)
-    patterns = (np.arange(1 << SHORT)[:, None] << rest | [0, 1]).reshape(-1)
+    patterns = (
+        np.arange(1 << SHORT, dtype=np.uint64)[:, None] << np.uint64(rest) | np.arange(2, dtype=np.uint64)
+    ).ravel()
     return patterns, np.tile([1, (1 << rest) - 1], 1 << SHORT)
 
 
@@ -216,7 +224,8 @@ def _table(rules: Cast) -> np.ndarray:
     return _by_rules(patterns, rules, None).astype(f"u{-(-rules.destination.bits // 8)}")
 
 
-# All arithmetic is on integers: every source number but zero is a normal number of float64, whose fields say all.
+# All arithmetic is on integers, the fields of float64: every source number but zero is a normal number of it, or
+# a subnormal one, which is far below the numbers of all codes.
 FRACTION = (1 << 52) - 1
 BIAS = 1023
 MOST_PLACES = 62
@@ -233,17 +242,22 @@ def _by_rules(patterns: np.ndarray, rules: Cast, random: np.ndarray | None) -> n
     codes = _rounded(np.where(np.isfinite(values) & ~is_zero, magnitudes, 1.0), rules, random)
     codes[is_zero] = 0 if to.subnormals else -1
     is_over = is_inf | (codes > to.max_code)
-    codes[is_over], over_is_nan = OVERFLOWS[rules.overflow](to)
+    becomes_inf = is_over & OVERFLOWS[rules.overflow](is_inf, rules.rounding)
+    codes[is_over] = to.max_code
+    codes[becomes_inf] = to.inf_field
     gone = codes < 0
     codes[gone] = 0
-    is_nan |= UNDERFLOWS[rules.underflow](gone, is_zero) | (is_over & over_is_nan)
+    is_nan |= UNDERFLOWS[rules.underflow](gone, is_zero) | (becomes_inf & (to.inf_code is None))
     if to.signed:
-        codes |= np.where(negative, to.sign_mask, 0)
+        signs = ZEROS[rules.zero](negative, is_zero, codes == 0) & ((codes != 0) | to.signed_zero)
+        codes |= np.where(signs, to.sign_mask, 0)
     else:
         is_nan |= NEGATIVES[rules.negative](negative)
     which = is_nan.nonzero()[0]
     if to.nan_code is None:
         codes[which] = SUBSTITUTES[rules.nan_substitute](negative[which], to)
+    elif to.specials is SpecialCodes.FNUZ:
+        codes[which] = to.nan_code
     else:
         codes[which] = NANS[rules.nan](negative[which], _fractions(patterns[which], rules), to)
     return codes
@@ -254,6 +268,8 @@ def pattern_values(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
     if source.name in SCALARS:
         return code_values(source).astype(np.float64)[patterns]
     numbers = patterns.astype(f"u{source.bits // 8}").view(DTYPES[source.name])
+    if numbers.dtype == np.float64:
+        return numbers
     with np.errstate(invalid="ignore"):  # of signalling NaN
         return widen(numbers, np.empty(numbers.shape, np.uint32)).view(np.float32).astype(np.float64)
 
@@ -285,17 +301,27 @@ def _carries(part: np.ndarray, places: np.ndarray, rules: Cast, random: np.ndarr
 ROUNDINGS: dict[CastRounding, Callable[..., np.ndarray]] = {
     CastRounding.RNE: lambda codes, part, half, carry: (part > half) | ((part == half) & (codes & 1 == 1)),
     CastRounding.RNA: lambda codes, part, half, carry: part >= half,
+    CastRounding.RNZ: lambda codes, part, half, carry: part > half,
     CastRounding.RTZ: lambda codes, part, half, carry: np.zeros(codes.shape, bool),
     CastRounding.RP: lambda codes, part, half, carry: part > 0,
     CastRounding.SR: lambda codes, part, half, carry: carry,
 }
 """Whether codes go up, of the part that was cut off, of half a step, and of the carry out of the random bits."""
 
-OVERFLOWS: dict[CastOverflow, Callable[[FloatFormat], tuple[int, bool]]] = {
-    CastOverflow.SATURATE: lambda to: (to.max_code, False),
-    CastOverflow.INF: lambda to: (to.inf_field, to.inf_code is None),
+OVERFLOWS: dict[CastOverflow, Callable[[np.ndarray, CastRounding], np.ndarray]] = {
+    CastOverflow.SATURATE: lambda is_inf, rounding: np.zeros_like(is_inf),
+    CastOverflow.INF: lambda is_inf, rounding: np.ones_like(is_inf),
+    CastOverflow.IEEE: lambda is_inf, rounding: is_inf if rounding is CastRounding.RTZ else np.ones_like(is_inf),
 }
-"""The magnitude code beyond the largest number, and whether it is NaN."""
+"""Which of the numbers beyond the largest become Inf; the others become the largest."""
+
+ZEROS: dict[EncodedZero, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    EncodedZero.SIGNED: lambda negative, was_zero, is_zero: negative,
+    EncodedZero.POSITIVE: lambda negative, was_zero, is_zero: negative & ~is_zero,
+    EncodedZero.TAKEN_POSITIVE: lambda negative, was_zero, is_zero: negative & ~was_zero,
+    EncodedZero.TAKEN_NEGATIVE: lambda negative, was_zero, is_zero: negative | was_zero,
+}
+"""Which results are negative, of the signs of the sources, and where these or the results are zero."""
 
 NEGATIVES: dict[CastNegative, Callable[[np.ndarray], np.ndarray]] = {
     CastNegative.MAGNITUDE: np.zeros_like,

@@ -70,8 +70,8 @@ def compare_casts(a: Cast, b: Cast) -> CastCertificate:
         if len(places):
             pattern, by_a, by_b = (int(of[places[0]]) for of in (patterns, of_a, of_b))
             first = CastResult(pattern=pattern, a=by_a, b=by_b)
-            found[cause] = ElementFinding(differing=int(counts[places].sum()), first=first)
-    return CastCertificate(a=a, b=b, compared=int(counts.sum()), causes=found)
+            found[cause] = ElementFinding(differing=sum(counts[places].tolist()), first=first)
+    return CastCertificate(a=a, b=b, compared=sum(counts.tolist()), causes=found)
 
 
 def _results(patterns: np.ndarray, rules: Cast) -> np.ndarray:

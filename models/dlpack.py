@@ -18,7 +18,7 @@ CPU_MEMORY = {1, 3, 11}
 """Device types whose memory the processor reads: the CPU's own, and host memory that CUDA or ROCm has pinned."""
 KINDS = ("int", "uint", "float", "opaque", "bfloat", "complex", "bool")
 """Names of DLPack's type codes; codes from 7 on are formats of at most eight bits."""
-DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16}
+DTYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": np.uint16}
 
 
 class Tensor(ctypes.Structure):

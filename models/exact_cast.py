@@ -12,9 +12,11 @@ from ..spec import (
     CastOverflow,
     CastRounding,
     CastUnderflow,
+    EncodedZero,
     FloatFormat,
     NanSubstitute,
     Number,
+    SpecialCodes,
 )
 from .exact import TWO, floor_log2
 
@@ -23,17 +25,21 @@ __all__ = ["cast_number"]
 ROUNDINGS: dict[CastRounding, Callable[[int, Fraction, Fraction], bool]] = {
     CastRounding.RNE: lambda code, part, random: 2 * part > 1 or (2 * part == 1 and code % 2 == 1),
     CastRounding.RNA: lambda code, part, random: 2 * part >= 1,
+    CastRounding.RNZ: lambda code, part, random: 2 * part > 1,
     CastRounding.RTZ: lambda code, part, random: False,
     CastRounding.RP: lambda code, part, random: part > 0,
     CastRounding.SR: lambda code, part, random: part + random >= 1,
 }
 """Whether a magnitude goes up that lies ``part`` of a step above the one of a code."""
 
-OVERFLOWS: dict[CastOverflow, Callable[[FloatFormat], int | None]] = {
-    CastOverflow.SATURATE: lambda to: to.max_code,
-    CastOverflow.INF: lambda to: to.inf_code,
+OVERFLOWS: dict[CastOverflow, Callable[[Cast, bool], int | None]] = {
+    CastOverflow.SATURATE: lambda rules, is_inf: rules.destination.max_code,
+    CastOverflow.INF: lambda rules, is_inf: rules.destination.inf_code,
+    CastOverflow.IEEE: lambda rules, is_inf: (
+        rules.destination.max_code if rules.rounding is CastRounding.RTZ and not is_inf else rules.destination.inf_code
+    ),
 }
-"""The magnitude code beyond the largest number; None is NaN."""
+"""The magnitude code of Inf, or of a number beyond the largest; None is NaN."""
 
 
 def quiet(to: FloatFormat) -> int:
@@ -69,6 +75,14 @@ SUBSTITUTES: dict[NanSubstitute, Callable[[bool, FloatFormat], int]] = {
 
 NEGATIVES: dict[CastNegative, bool] = {CastNegative.MAGNITUDE: False, CastNegative.NAN: True}
 """Are values below zero NaN in a format without a sign?"""
+
+ZEROS: dict[EncodedZero, Callable[[bool, bool, bool], bool]] = {
+    EncodedZero.SIGNED: lambda negative, was_zero, is_zero: negative,
+    EncodedZero.POSITIVE: lambda negative, was_zero, is_zero: negative and not is_zero,
+    EncodedZero.TAKEN_POSITIVE: lambda negative, was_zero, is_zero: negative and not was_zero,
+    EncodedZero.TAKEN_NEGATIVE: lambda negative, was_zero, is_zero: negative or was_zero,
+}
+"""Is a result negative, given the sign of the source, whether it was zero, and whether the result is?"""
 
 UNDERFLOWS: dict[CastUnderflow, Callable[[Fraction], bool]] = {
     CastUnderflow.SMALLEST: lambda value: False,
@@ -118,10 +132,13 @@ def cast_number(code: int, rules: Cast, random: int = 0) -> int:
     if not to.signed and negative and NEGATIVES[rules.negative]:
         magnitude = None
     if magnitude is not None:
-        return signed(magnitude, negative, to)
+        was_zero = number.kind == "finite" and number.magnitude == 0
+        return signed(magnitude, ZEROS[rules.zero](negative, was_zero, magnitude == 0), to)
     if to.nan_code is None:
         return SUBSTITUTES[rules.nan_substitute](negative, to)
-    has_payload = number.kind == "nan" and source.man_bits > 0
+    if to.specials is SpecialCodes.FNUZ:
+        return to.nan_code
+    has_payload = number.kind == "nan" and source.man_bits > 0 and source.specials is not SpecialCodes.FNUZ
     fraction = Fraction(code % 2**source.man_bits, 2**source.man_bits) if has_payload else None
     return NANS[rules.nan](negative, fraction, to)
 
@@ -132,7 +149,7 @@ def _magnitude(number: Number, rules: Cast, random: Fraction) -> int | None:
     if number.kind == "nan":
         return None
     if number.kind == "inf":
-        return OVERFLOWS[rules.overflow](to)
+        return OVERFLOWS[rules.overflow](rules, True)
     code = -1  # zero is below the smallest number, where there is no other
     if value:
         code, part = neighbour(value, to)
@@ -141,4 +158,4 @@ def _magnitude(number: Number, rules: Cast, random: Fraction) -> int | None:
         code = 0
     if code < 0:
         return None if UNDERFLOWS[rules.underflow](value) else 0
-    return OVERFLOWS[rules.overflow](to) if code > to.max_code else code
+    return OVERFLOWS[rules.overflow](rules, False) if code > to.max_code else code

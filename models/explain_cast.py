@@ -14,9 +14,9 @@ from typing import Unpack
 
 import numpy as np
 
-from ..spec import Cast, CastFields, CastOverflow, CastRounding, FloatFormat, Number, casting, profile_of
+from ..spec import Cast, CastFields, CastRounding, FloatFormat, Number, casting, profile_of
 from .cast import cast_patterns
-from .exact_cast import NEGATIVES, OVERFLOWS, UNDERFLOWS, cast_number, neighbour, signed
+from .exact_cast import NEGATIVES, OVERFLOWS, UNDERFLOWS, ZEROS, cast_number, neighbour, signed
 from .explain import code_fields
 from .explanation import as_float, class_of, finite_fields
 
@@ -33,7 +33,7 @@ class CastStep:
     value: float
     below: int | None
     above: int | None
-    """The codes between which a finite number lies, of its sign where the destination has one, by their magnitudes.
+    """The codes between which a finite number lies, with the signs that these have as results, by their magnitudes.
     ``below`` alone is the number itself, or the largest one; ``above`` alone is the smallest one. None where nothing is
     rounded."""
     guard: int | None
@@ -168,11 +168,11 @@ class _Trace:
 def _step(pattern: int, code: int, random: int, rules: Cast) -> CastStep:
     to, number = rules.destination, rules.source.decode(pattern)
     trace = _traced(number, random, rules)
-    if trace.magnitude is not None and signed(trace.magnitude, number.negative, to) != code:
+    if trace.magnitude is not None and _signed(trace.magnitude, number, rules) != code:
         raise AssertionError(f"the steps shown for {pattern:#x} do not lead to {code:#x}: {trace}")
     result = to.decode(code)
     value, given = as_float(number), as_float(result)
-    below, above = (None if one is None else signed(one, number.negative, to) for one in (trace.below, trace.above))
+    below, above = (None if one is None else _signed(one, number, rules) for one in (trace.below, trace.above))
     return CastStep(
         pattern=pattern,
         kind=class_of(number, pattern, rules.source),
@@ -193,6 +193,12 @@ def _step(pattern: int, code: int, random: int, rules: Cast) -> CastStep:
     )
 
 
+def _signed(magnitude: int, number: Number, rules: Cast) -> int:
+    """The code of a magnitude, with the sign that the rules give it."""
+    was_zero = number.kind == "finite" and number.magnitude == 0
+    return signed(magnitude, ZEROS[rules.zero](number.negative, was_zero, magnitude == 0), rules.destination)
+
+
 def _traced(number: Number, random: int, rules: Cast) -> _Trace:
     """What becomes of one number, whatever the sign of a result."""
     to = rules.destination
@@ -201,9 +207,7 @@ def _traced(number: Number, random: int, rules: Cast) -> _Trace:
     if number.negative and not to.signed and NEGATIVES[rules.negative]:
         return _Trace(action="negative to NaN")
     if number.kind == "inf":
-        magnitude = OVERFLOWS[rules.overflow](to)
-        becomes_inf = magnitude is not None and magnitude == to.inf_code
-        return _Trace(action="inf" if becomes_inf else BEYOND[rules.overflow](to), magnitude=magnitude)
+        return _beyond(rules, is_inf=True)
     if number.magnitude == 0:
         return _Trace(action="zero", magnitude=0) if to.subnormals else _gone(number.magnitude, rules)
     return _rounded(number.magnitude, random, rules)
@@ -220,7 +224,7 @@ def _rounded(value: Fraction, random: int, rules: Cast) -> _Trace:
         action = f"tie {action}"
     done = _Trace(action=action, magnitude=cut + up)
     if cut + up > to.max_code:
-        done = _Trace(action=BEYOND[rules.overflow](to), magnitude=OVERFLOWS[rules.overflow](to))
+        done = _beyond(rules, is_inf=False)
     if cut + up < 0:
         done = _gone(value, rules)
     has_above = cut < -1 or (part > 0 and cut < to.max_code)
@@ -234,6 +238,16 @@ def _rounded(value: Fraction, random: int, rules: Cast) -> _Trace:
     return replace(done, guard=guard, sticky=sticky)
 
 
+def _beyond(rules: Cast, is_inf: bool) -> _Trace:
+    """What becomes of Inf, or of a number beyond the largest."""
+    to, magnitude = rules.destination, OVERFLOWS[rules.overflow](rules, is_inf)
+    if magnitude == to.max_code:
+        return _Trace(action="saturated", magnitude=magnitude)
+    if magnitude is None:
+        return _Trace(action="overflow to NaN")
+    return _Trace(action="inf" if is_inf else "overflow to Inf", magnitude=magnitude)
+
+
 def _gone(value: Fraction, rules: Cast) -> _Trace:
     """What becomes of a magnitude below the smallest number of a format without a zero."""
     if UNDERFLOWS[rules.underflow](value):
@@ -244,6 +258,7 @@ def _gone(value: Fraction, rules: Cast) -> _Trace:
 INCREMENTS: dict[CastRounding, Callable[[int, int, int, int], int]] = {
     CastRounding.RNE: lambda guard, sticky, last, carry: guard & (sticky | last),
     CastRounding.RNA: lambda guard, sticky, last, carry: guard,
+    CastRounding.RNZ: lambda guard, sticky, last, carry: guard & sticky,
     CastRounding.RTZ: lambda guard, sticky, last, carry: 0,
     CastRounding.RP: lambda guard, sticky, last, carry: guard | sticky,
     CastRounding.SR: lambda guard, sticky, last, carry: carry,
@@ -252,11 +267,5 @@ INCREMENTS: dict[CastRounding, Callable[[int, int, int, int], int]] = {
 carry of the random bits.
 """
 
-TIES = (CastRounding.RNE, CastRounding.RNA)
+TIES = (CastRounding.RNE, CastRounding.RNA, CastRounding.RNZ)
 """Roundings to nearest, under which a tie is worth a word."""
-
-BEYOND: dict[CastOverflow, Callable[[FloatFormat], str]] = {
-    CastOverflow.SATURATE: lambda to: "saturated",
-    CastOverflow.INF: lambda to: "overflow to NaN" if to.inf_code is None else "overflow to Inf",
-}
-"""What happens beyond the largest number."""

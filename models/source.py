@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..spec import BF16, FP16, FP32, FloatFormat
+from ..spec import BF16, FP16, FP32, FP64, FloatFormat
 from ..spec.catalogue import excerpt
 from .dlpack import from_dlpack
 
@@ -31,8 +31,17 @@ FORMATS: dict[np.dtype, FloatFormat] = {
     np.dtype(np.float32): FP32,
     np.dtype(np.uint16): BF16,
     np.dtype(np.float16): FP16,
+    np.dtype(np.float64): FP64,
 }
 """The format of an array's dtype. NumPy has no BF16: its numbers are given as bit patterns."""
+
+TAKEN: dict[FloatFormat, tuple[str, tuple[FloatFormat, ...]]] = {
+    FP64: ("float64, float32, float16 or bfloat16", (FP64, FP32, BF16, FP16)),
+    FP32: ("float32, float16 or bfloat16", (FP32, BF16, FP16)),
+    BF16: ("bfloat16 (or its patterns as uint16)", (BF16,)),
+    FP16: ("float16", (FP16,)),
+}
+"""By source, in words and as formats: numbers that are numbers of it too."""
 
 DTYPES: dict[str, np.dtype] = {source.name: dtype for dtype, source in FORMATS.items()}
 
@@ -67,8 +76,8 @@ def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False, hint: 
 
     ``x`` is an array, or anything on the CPU with ``__dlpack__`` or ``__array__``, such as a PyTorch tensor or a JAX
     array. BF16 numbers become bit patterns; uint16 is taken for such patterns only where the source is BF16 or
-    ``patterns`` is true. Raises TypeError unless every number of the array's format is a number of ``source``: FP32
-    includes all three formats; ``hint`` ends the sentence about float64.
+    ``patterns`` is true. Raises TypeError unless every number of the array's format is a number of ``source``
+    (`TAKEN`); ``hint`` ends the sentence about float64.
     """
     array = from_dlpack(x) if _is_dlpack(x) else as_array(x, "x")
     given = array.dtype.name
@@ -77,10 +86,8 @@ def as_numbers(x: object, source: FloatFormat, *, patterns: bool = False, hint: 
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     is_number = given != "uint16" or patterns or source is BF16 or _is_dlpack(x)
-    if array.dtype not in FORMATS or source not in (FP32, FORMATS[array.dtype]) or not is_number:
-        wanted = {FP32: "float32, float16 or bfloat16", BF16: "bfloat16 (or its patterns as uint16)", FP16: "float16"}[
-            source
-        ]
+    wanted, formats = TAKEN[source]
+    if FORMATS.get(array.dtype) not in formats or not is_number:
         found = "bfloat16" if given == "uint16" and _is_dlpack(x) else given
         raise TypeError(f"x must be {wanted}, not {found}" + (hint if given == "float64" else ""))
     return array
@@ -165,10 +172,13 @@ def widen(numbers: np.ndarray, out: np.ndarray) -> np.ndarray:
 def narrow(patterns: np.ndarray, source: FloatFormat) -> np.ndarray:
     """Numbers of a source by their FP32 patterns, (n,) uint32 -> (n,) of its dtype: the way back from `widen`.
 
-    Numbers that the source does not have are rounded, in no specified way. The bits of NaN are kept.
+    Numbers that the source does not have are rounded, in no specified way. The bits of NaN are kept, but in FP64.
     """
     if source == FP32:
         return patterns.view(np.float32)
+    if source == FP64:
+        with np.errstate(invalid="ignore"):  # of signalling NaN
+            return patterns.view(np.float32).astype(np.float64)
     if source == BF16:
         return (patterns >> np.uint32(16)).astype(np.uint16)
     special = patterns & INFINITY == INFINITY

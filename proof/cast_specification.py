@@ -9,15 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from ..spec import Cast, CastNan, CastNegative, CastOverflow, CastRounding, CastUnderflow, NanSubstitute, Role
+from ..spec import (
+    Cast,
+    CastNan,
+    CastNegative,
+    CastOverflow,
+    CastRounding,
+    CastUnderflow,
+    EncodedZero,
+    NanSubstitute,
+    Role,
+    SpecialCodes,
+)
 from .scalar import classes, grid
 from .specification import DOUBLE, bits, extended, shifted
 
-__all__ = ["CastSpecification"]
+__all__ = ["OVERFLOWS", "CastSpecification"]
 
 ADDED: dict[CastRounding, Callable[[int, int], str]] = {
     CastRounding.RNE: lambda more, width: bits(1, width),
     CastRounding.RNA: lambda more, width: bits(1, width),
+    CastRounding.RNZ: lambda more, width: bits(1, width),
     CastRounding.RTZ: lambda more, width: bits(0, width),
     CastRounding.RP: lambda more, width: bits(2, width),
     CastRounding.SR: lambda more, width: extended("r", more, width),
@@ -28,14 +40,27 @@ step, and what would be on a code already is not taken to the next one."""
 IS_REACHED: dict[CastRounding, str] = {
     CastRounding.RNE: "(or (fp.lt {start} q) (and (fp.eq {start} q) (= ((_ extract 0 0) c) #b0)))",
     CastRounding.RNA: "(fp.leq {start} q)",
+    CastRounding.RNZ: "(fp.lt {start} q)",
     CastRounding.RTZ: "(fp.leq {start} q)",
     CastRounding.RP: "(fp.lt {start} q)",
     CastRounding.SR: "(fp.leq {start} q)",
 }
 """Does a magnitude reach a code whose range begins at ``start``?"""
 
-OVERFLOWS: dict[CastOverflow, bool] = {CastOverflow.SATURATE: False, CastOverflow.INF: True}
-"""Does a number beyond the largest become Inf?"""
+OVERFLOWS: dict[CastOverflow, Callable[[CastRounding], tuple[bool, bool]]] = {
+    CastOverflow.SATURATE: lambda rounding: (False, False),
+    CastOverflow.INF: lambda rounding: (True, True),
+    CastOverflow.IEEE: lambda rounding: (rounding is not CastRounding.RTZ, True),
+}
+"""Does a number beyond the largest become Inf, and does Inf stay so?"""
+
+SIGNS: dict[EncodedZero, str] = {
+    EncodedZero.SIGNED: "(source_negative x)",
+    EncodedZero.POSITIVE: "(and (source_negative x) (not {is_zero}))",
+    EncodedZero.TAKEN_POSITIVE: "(and (source_negative x) (not (fp.isZero q)))",
+    EncodedZero.TAKEN_NEGATIVE: "(or (source_negative x) (fp.isZero q))",
+}
+"""Has a result, whose magnitude is ``c``, a sign?"""
 
 NEGATIVES: dict[CastNegative, str] = {CastNegative.MAGNITUDE: "false", CastNegative.NAN: "(source_negative x)"}
 """Is a number NaN for its sign, in a format without one?"""
@@ -82,19 +107,25 @@ class CastSpecification:
         yield "; --- the result"
         over = f"(reaches q {bits(to.max_code + 1, w + 1)}{passed})"
         under = "false" if to.subnormals else f"(not (reaches q {bits(0, w + 1)}{passed}))"
-        becomes_inf = OVERFLOWS[rules.overflow]
+        over_is_inf, inf_stays = OVERFLOWS[rules.overflow](rules.rounding)
         none = "false" if to.subnormals else f"(and {under} {UNDERFLOWS[rules.underflow]})"
         is_nan = ["(source_nan x)", f"(and (not (source_inf x)) {none})"]
         if not to.signed:
             is_nan.append(NEGATIVES[rules.negative])
-        if becomes_inf and to.inf_code is None:
-            is_nan += ["(source_inf x)", over]
-        beyond = bits(to.inf_code if becomes_inf and to.inf_code is not None else to.max_code, w)
+        if to.inf_code is None:
+            is_nan += ["(source_inf x)"] if inf_stays else []
+            is_nan += [over] if over_is_inf else []
+        limits = [to.max_code if to.inf_code is None or not inf else to.inf_code for inf in (over_is_inf, inf_stays)]
+        beyond, of_inf = (f"(= c {bits(limit, w)})" for limit in limits)
         next_code = f"(bvadd (concat #b0 c) {bits(1, w + 1)})"
         inside = f"(and (reaches q (concat #b0 c){passed}) (not (reaches q {next_code}{passed})))"
-        finite = f"(ite {over} (= c {beyond}) (ite {under} (= c {bits(0, w)}) {inside}))"
-        number = f"(ite (source_inf x) (= c {beyond}) {finite})"
-        sign = f"(= ((_ extract {w} {w}) p) (ite (source_negative x) #b1 #b0))" if to.signed else "true"
+        finite = f"(ite {over} {beyond} (ite {under} (= c {bits(0, w)}) {inside}))"
+        number = f"(ite (source_inf x) {of_inf} {finite})"
+        is_zero = f"(= c {bits(0, w)})"
+        negative = SIGNS[rules.zero].format(is_zero=is_zero)
+        if not to.signed_zero:
+            negative = f"(and {negative} (not {is_zero}))"
+        sign = f"(= ((_ extract {w} {w}) p) (ite {negative} #b1 #b0))" if to.signed else "true"
         c = f"((_ extract {w - 1} 0) p)"
         yield (
             f"(define-fun is_cast ((x (_ BitVec {source.bits})){self.random} (p (_ BitVec {to.bits}))) Bool "
@@ -115,10 +146,12 @@ class CastSpecification:
                 NanSubstitute.LARGEST: f"(= p {bits(to.max_code, to.bits)})",
                 NanSubstitute.ZERO: signed(0, "(not (source_negative x))"),
             }[rules.nan_substitute]
+        if to.specials is SpecialCodes.FNUZ:
+            return f"(= p {bits(to.nan_code, to.bits)})"
         quiet = to.max_code + 1 if to.inf_code is None else to.inf_code | 1 << (to.man_bits - 1)
         canonical, negative = f"(= p {bits(quiet, to.bits)})", "(source_negative x)"
         payload = canonical
-        if source.man_bits and source.nan_code is not None:
+        if source.man_bits and source.nan_code is not None and source.specials is not SpecialCodes.FNUZ:
             low, more = f"((_ extract {source.man_bits - 1} 0) x)", to.man_bits - source.man_bits
             if to.man_bits and more >= 0:
                 low = shifted(low, source.man_bits, to.man_bits)

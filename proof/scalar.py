@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from ..spec import FloatFormat
+from ..spec import FP64, FloatFormat, SpecialCodes
 from .specification import DOUBLE, DOUBLE_BIAS, bits, double, extended, shifted
 
 __all__ = ["classes", "grid"]
@@ -32,13 +32,15 @@ def classes(f: FloatFormat, prefix: str, code: str) -> Iterator[str]:
         is_top = f"(= {field} {bits((1 << f.exp_bits) - 1, f.exp_bits)})"
         nan = f"(and {is_top} (not (= {low} {bits(0, fraction_bits)})))"
         inf = f"(= {magnitude} {bits(f.inf_code, top + 1)})"
+    elif f.specials is SpecialCodes.FNUZ:
+        nan = f"(= {code} {bits(f.sign_mask, width)})"
     elif f.nan_code is not None:
         nan = f"(= {magnitude} {bits(f.nan_code, top + 1)})"
     yield predicate("nan", nan)
     yield predicate("inf", inf)
     exponent = f"(bvadd {extended(field, f.exp_bits, 11)} {bits(DOUBLE_BIAS - f.bias, 11)})"
     value = f"(fp #b0 {exponent} {shifted(low, fraction_bits, 52)})"
-    if f.subnormals:
+    if f.subnormals and f != FP64:  # whose subnormals are those of binary64
         unit = Fraction(2) ** (1 - f.bias - fraction_bits)
         subnormal = f"(fp.mul RNE ((_ to_fp_unsigned 11 53) RNE {low}) {double(unit)})"
         value = f"(ite (= {field} {bits(0, f.exp_bits)}) {subnormal} {value})"

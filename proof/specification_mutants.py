@@ -15,7 +15,6 @@ from typing import Any
 from ..hdl import HardwareConfig, verilog
 from ..host.files import claimed
 from ..spec import (
-    CastOverflow,
     CastRounding,
     Decode,
     DecodedRounding,
@@ -29,7 +28,7 @@ from ..spec import (
     Specials,
     Subnormals,
 )
-from .cast_specification import CastSpecification
+from .cast_specification import OVERFLOWS, CastSpecification
 from .decode_specification import DecodeSpecification
 from .design import Design
 from .operations import asked_of
@@ -275,7 +274,7 @@ CAST_MUTANTS: dict[str, SpecificationMutant] = {
         # a NaN that is read as a number is too large, which is NaN again where there is no Inf
         applies=lambda n: (
             n.source.nan_code is not None
-            and not (n.overflow is CastOverflow.INF and n.destination.inf_code is None and not n.is_back)
+            and not (OVERFLOWS[n.overflow](n.rounding)[0] and n.destination.inf_code is None and not n.is_back)
         ),
     ),
     "inf": SpecificationMutant(
@@ -294,7 +293,7 @@ CAST_MUTANTS: dict[str, SpecificationMutant] = {
         description="zeros have no sign",
         function="source_negative",
         body=lambda s: f"(and ({{right}} x) (not (= x {bits(s.source.sign_mask, s.source.bits)})))",
-        applies=lambda n: n.source.signed and n.destination.signed,
+        applies=lambda n: n.source.signed_zero and n.destination.signed_zero and n.zero is EncodedZero.SIGNED,
     ),
     "subnormal numbers": SpecificationMutant(
         description="numbers below the smallest normal one are zero",

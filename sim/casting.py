@@ -110,7 +110,8 @@ def boundary(rules: Cast) -> Transactions:
         return Transactions.joined(everything(rules))
     steps = np.arange(1 << bits) << (source.man_bits - bits)
     fractions = np.unique((steps[:, None] + np.arange(-1, 2)) % (1 << source.man_bits))
-    patterns = (np.arange(1 << (source.bits - source.man_bits))[:, None] << source.man_bits | fractions).reshape(-1)
+    signs_and_fields = np.arange(1 << (source.bits - source.man_bits), dtype=np.uint64)[:, None]
+    patterns = (signs_and_fields << np.uint64(source.man_bits) | fractions.astype(np.uint64)).reshape(-1)
     around = _words(rules, patterns[_apart(rules, np.arange(len(patterns)), len(patterns))])
     return Transactions.joined([around, _sticky(rules)])
 
@@ -133,8 +134,8 @@ def _sticky(rules: Cast) -> Transactions:
 def _alone(rules: Cast) -> Transactions:
     """Zero, Inf, and every bit of the fraction alone in subnormal numbers and in NaN, with both signs."""
     source = rules.source
-    fractions = np.array([0, *(1 << bit for bit in range(source.man_bits))])
-    fields = np.array([0, ((1 << source.exp_bits) - 1) << source.man_bits])
+    fractions = np.array([0, *(1 << bit for bit in range(source.man_bits))], np.uint64)
+    fields = np.array([0, ((1 << source.exp_bits) - 1) << source.man_bits], np.uint64)
     magnitudes = (fields[:, None] | fractions).reshape(-1)
     patterns = np.concatenate([magnitudes, magnitudes | source.sign_mask]) if source.signed else magnitudes
     return _words(rules, patterns[_apart(rules, np.arange(len(patterns)), len(patterns))])

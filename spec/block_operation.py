@@ -156,6 +156,7 @@ def _float_checks(element: FloatFormat) -> dict[str, bool]:
             element.signed and element.subnormals
         ),
         f"the bias of an element must not be negative, not {element.bias}": element.bias < 0,
+        f"{element.name} is a format of casts, not of elements: its negative zero is NaN": not element.signed_zero,
     }
 
 

@@ -13,13 +13,31 @@ from typing import Any, ClassVar, TypedDict, Unpack
 
 from . import ptx
 from .catalogue import Rule, excerpt, unknown_name
-from .formats import E2M1, E2M3, E3M2, E4M3, E5M2, E8M0, FP32, SOURCES, FloatFormat, NumberFormat
+from .encode import EncodedZero
+from .formats import (
+    E2M1,
+    E2M3,
+    E3M2,
+    E4M3,
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    E8M0,
+    FP32,
+    FP64,
+    SOURCES,
+    UE4M3,
+    UE5M3,
+    FloatFormat,
+    NumberFormat,
+)
 from .names import format_of, scalar_format
-from .operation import Operation, random_bits_under
+from .operation import Operation, random_bits_under, without_signed_zero
 from .ports import Port, Role
 
 __all__ = [
     "CAST_RULES",
+    "CAST_SOURCES",
     "SCALARS",
     "Cast",
     "CastFields",
@@ -32,8 +50,13 @@ __all__ = [
     "check_fields",
 ]
 
-SCALARS: dict[str, FloatFormat] = {f.name: f for f in (E5M2, E4M3, E3M2, E2M3, E2M1, E8M0)}
+SCALARS: dict[str, FloatFormat] = {
+    f.name: f for f in (E5M2, E4M3, E3M2, E2M3, E2M1, E8M0, UE4M3, UE5M3, E4M3FNUZ, E5M2FNUZ)
+}
 """Formats of the codes that are cast to, and back from, by name."""
+
+CAST_SOURCES: dict[str, FloatFormat] = {**SOURCES, FP64.name: FP64}
+"""Formats of the numbers that are cast, by name. Codes are cast back to those of `SOURCES`."""
 
 
 class CastRounding(Rule):
@@ -43,6 +66,7 @@ class CastRounding(Rule):
 
     RNE = "rne", "to nearest, ties to the even code (IEEE 754 roundTiesToEven; PTX cvt.rn to FP8, FP6 and FP4)"
     RNA = "rna", "to nearest, ties away from zero (IEEE 754 roundTiesToAway; ONNX nearest; ml_dtypes and torch to E8M0)"
+    RNZ = "rnz", "to nearest, ties toward zero (IEEE 754-2019 roundTiesTowardZero)"
     RTZ = "rtz", "toward zero (IEEE 754 roundTowardZero; PTX cvt.rz, ONNX down)"
     RP = "rp", "up, for formats without a sign (PTX cvt.rp, ONNX up)"
     SR = (
@@ -59,6 +83,11 @@ class CastOverflow(Rule):
     INF = (
         "inf",
         "Inf of their sign, or NaN where the format has no Inf (OFP8 v1.0, non-saturating; PTX without .satfinite)",
+    )
+    IEEE = (
+        "ieee",
+        "as inf, but under rtz the largest number of their sign for all but Inf (IEEE 754-2019, section 7.4; RISC-V "
+        "Zvfofp8min; CUDA's UE5M3 without .satfinite)",
     )
 
 
@@ -113,6 +142,7 @@ class CastFields(TypedDict, total=False):
     nan_substitute: str
     negative: str
     underflow: str
+    zero: str
     random_bits: int
 
 
@@ -121,9 +151,9 @@ class Cast(Operation):
     """One complete rule for turning numbers into codes of a scalar format, or such codes into numbers.
 
     Formats and rules are accepted by name, E8M0 also as ``ue8m0``, and rules also by the names that PTX gives them:
-    ``rz``, ``rs``, ``satfinite``, and ``rn``, which is ``rne``, but ``rna`` where all numbers are powers of two. One of
-    the two formats is FP32, BF16 or FP16, the other one of `SCALARS`. Under the rounding ``sr`` there are 1 to 16
-    random bits, 8 unless given.
+    ``rz``, ``rs``, ``satfinite``, and ``rn``, which is ``rne``, but ``rna`` where all numbers are powers of two. The
+    source is one of `CAST_SOURCES` and the destination one of `SCALARS`, or the source is a scalar and the destination
+    one of `SOURCES`. Under the rounding ``sr`` there are 1 to 16 random bits, 8 unless given.
 
     >>> Cast(destination="ue8m0", rounding="rn", overflow="satfinite").by_name()["rounding"]
     'rna'
@@ -145,16 +175,19 @@ class Cast(Operation):
     nan_substitute: NanSubstitute = NanSubstitute.LARGEST
     negative: CastNegative = CastNegative.MAGNITUDE
     underflow: CastUnderflow = CastUnderflow.SMALLEST
+    zero: EncodedZero = EncodedZero.SIGNED
     random_bits: int = 0
     """Random bits for each number, 1 to 16, under `CastRounding.SR` (8 unless given); 0 under every other one."""
 
     def __post_init__(self) -> None:
         for role in ("source", "destination"):
-            object.__setattr__(self, role, scalar_format(getattr(self, role), role, {**SOURCES, **SCALARS}))
+            object.__setattr__(self, role, scalar_format(getattr(self, role), role, CAST_SOURCES | SCALARS))
         source, to = self.source, self.destination
-        if (source in SOURCES.values()) == (to in SOURCES.values()):
+        is_there = source in CAST_SOURCES.values() and to in SCALARS.values()
+        if not is_there and not (source in SCALARS.values() and to in SOURCES.values()):
             raise ValueError(
-                f"a cast is between {', '.join(SOURCES)} and {', '.join(SCALARS)}, not from {source.name} to {to.name}"
+                f"a cast is from {', '.join(CAST_SOURCES)} to {', '.join(SCALARS)}, or back to {', '.join(SOURCES)}, "
+                f"not from {source.name} to {to.name}"
             )
         if type(self.lanes) is not int or self.lanes not in (1, 2, 4):
             raise ValueError(f"lanes must be 1, 2 or 4, not {excerpt(self.lanes)}")
@@ -163,7 +196,7 @@ class Cast(Operation):
         object.__setattr__(self, "random_bits", random_bits_under(self.rounding, self.random_bits))
         if self.rounding is CastRounding.RP and to.signed:
             raise ValueError(f"the rounding rp is for formats without a sign, which {to.name} is not")
-        if self.overflow is CastOverflow.INF and to.nan_code is None:
+        if self.overflow is not CastOverflow.SATURATE and to.nan_code is None:
             raise ValueError(
                 f"{to.name} has neither Inf nor NaN, so overflow must be saturate (OCP MX v1.0, section 5.3)"
             )
@@ -223,6 +256,12 @@ class Cast(Operation):
         }
         return fields | ({"random_bits": self.random_bits} if self.random_bits else {})
 
+    def to_dict(self) -> dict[str, object]:
+        return without_signed_zero(super().to_dict())
+
+    def identity(self) -> dict[str, object]:
+        return without_signed_zero(super().identity())
+
     @classmethod
     def from_dict(cls, fields: Mapping[str, object]) -> Cast:
         """The operation that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written.
@@ -276,5 +315,6 @@ CAST_RULES: dict[str, type[Rule]] = {
     "nan_substitute": NanSubstitute,
     "negative": CastNegative,
     "underflow": CastUnderflow,
+    "zero": EncodedZero,
 }
 """Fields of `Cast` that are enumerations."""

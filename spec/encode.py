@@ -16,6 +16,7 @@ from .block_operation import BlockOperation
 from .blocks import BLOCK_SIZES, BlockFormat
 from .catalogue import Rule
 from .formats import FP32, TF32, FloatFormat, Kind, NumberFormat
+from .operation import without_signed_zero
 from .ports import Port, Role
 
 __all__ = [
@@ -120,7 +121,7 @@ class Subnormals(Rule):
 
 
 class EncodedZero(Rule):
-    """Which sign an element that is zero has."""
+    """Which sign a zero has, of an element or of a number that is cast."""
 
     SIGNED = "signed", "that of the number, also where the number only rounds to zero"
     POSITIVE = "positive", "plus, also where the number only rounds to zero (ggml; MLX, MXFP4)"
@@ -235,23 +236,16 @@ class Encode(BlockOperation):
         )
 
     def to_dict(self) -> dict[str, object]:
-        """As that of every operation; without ``zero`` where it is signed, of which files of version 0.1 do not say
-        anything.
-        """
-        return self._without_signed_zero(super().to_dict())
+        """As that of every operation; without ``zero`` where it is signed."""
+        return without_signed_zero(super().to_dict())
 
     def identity(self) -> dict[str, object]:
         """As that of every operation; without the name of the operation, which files of version 0.1 have not, and
         without ``zero`` where it is signed.
         """
-        identity = self._without_signed_zero(super().identity())
+        identity = without_signed_zero(super().identity())
         del identity["operation"]
         return identity
-
-    def _without_signed_zero(self, fields: dict[str, object]) -> dict[str, object]:
-        if self.zero is EncodedZero.SIGNED:
-            del fields["zero"]
-        return fields
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, object]) -> Encode:

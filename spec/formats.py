@@ -20,11 +20,14 @@ __all__ = [
     "E2M3",
     "E3M2",
     "E4M3",
+    "E4M3FNUZ",
     "E5M2",
+    "E5M2FNUZ",
     "E8M0",
     "ELEMENTS",
     "FP16",
     "FP32",
+    "FP64",
     "INT8",
     "OTHER_ELEMENTS",
     "SCALES",
@@ -52,6 +55,7 @@ class SpecialCodes(Rule):
     IEEE = "ieee", "the top exponent field holds Inf (fraction 0) and NaN (any other fraction)"
     NAN_ONLY = "nan_only", 'only the all-ones code of either sign is NaN, and there is no Inf ("fn" elsewhere)'
     NONE = "none", "every code is a number"
+    FNUZ = "fnuz", 'the code of negative zero is NaN, and there is neither Inf nor a negative zero ("fnuz" elsewhere)'
 
 
 class Negatives(Rule):
@@ -137,6 +141,10 @@ class FloatFormat:
             f"{self.name} must have a fraction bit to tell NaN from Inf",
         )
         _require(
+            self.specials is not SpecialCodes.FNUZ or (self.signed and self.subnormals),
+            f"{self.name} must have a sign and a zero, as negative zero is its NaN",
+        )
+        _require(
             self.max_code >> self.man_bits > 0, f"{self.name} has no normal number: its top exponent field is special"
         )
 
@@ -163,7 +171,11 @@ class FloatFormat:
 
     @property
     def nan_code(self) -> int | None:
-        """The canonical (positive, all-ones) NaN, or None where the format has none."""
+        """The NaN whose bits but the sign are ones or, under `SpecialCodes.FNUZ`, that of negative zero; None if every
+        code is a number.
+        """
+        if self.specials is SpecialCodes.FNUZ:
+            return self.sign_mask
         return None if self.specials is SpecialCodes.NONE else self.magnitude_mask
 
     @property
@@ -203,7 +215,7 @@ class FloatFormat:
     @property
     def signed_zero(self) -> bool:
         """Are there two zeros?"""
-        return self.signed and self.subnormals
+        return self.signed and self.subnormals and self.specials is not SpecialCodes.FNUZ
 
     @property
     def fields(self) -> tuple[int, ...]:
@@ -219,7 +231,7 @@ class FloatFormat:
         """What a code stands for (IEEE 754-2019, section 3.4). Raises ValueError for a number that is no code."""
         _require(0 <= code < 1 << self.bits, f"a code of {self.name} has {self.bits} bits, not the value {code}")
         negative, magnitude = bool(code & self.sign_mask), code & self.magnitude_mask
-        if magnitude > self.max_code:
+        if magnitude > self.max_code or (negative and magnitude == 0 and not self.signed_zero):
             return Number(negative, Fraction(0), "inf" if magnitude == self.inf_code else "nan")
         field, fraction = divmod(magnitude, 1 << self.man_bits)
         is_subnormal = self.subnormals and field == 0
@@ -231,7 +243,7 @@ class FloatFormat:
     def signed_code(self, magnitude: int, negative: bool) -> int:
         """The code of this magnitude and sign. Raises ValueError for a sign that the format has not."""
         _require(self.signed or not negative, f"{self.name} has no sign")
-        return magnitude | (self.sign_mask if negative else 0)
+        return magnitude | (self.sign_mask if negative and (magnitude or self.signed_zero) else 0)
 
     def is_subnormal(self, magnitude: int) -> bool:
         """Has this magnitude the exponent field 0?"""
@@ -371,6 +383,8 @@ BF16 = FloatFormat(
     specials=SpecialCodes.IEEE,
     source="Intel BFLOAT16 Hardware Numerics Definition, 2018",
 )
+FP64 = FloatFormat(name="fp64", exp_bits=11, man_bits=52, bias=1023, specials=SpecialCodes.IEEE, source=IEEE_754)
+"""A format that casts read."""
 FP16 = FloatFormat(name="fp16", exp_bits=5, man_bits=10, bias=15, specials=SpecialCodes.IEEE, source=IEEE_754)
 TF32 = FloatFormat(
     name="tf32",
@@ -388,6 +402,10 @@ E3M2 = FloatFormat(name="e3m2", exp_bits=3, man_bits=2, bias=3, specials=Special
 E2M3 = FloatFormat(name="e2m3", exp_bits=2, man_bits=3, bias=1, specials=SpecialCodes.NONE, source=OCP_MX)
 E2M1 = FloatFormat(name="e2m1", exp_bits=2, man_bits=1, bias=1, specials=SpecialCodes.NONE, source=OCP_MX)
 INT8 = FixedFormat(name="int8", bits=8, frac_bits=6, lowest=-127, highest=127, source=OCP_MX)
+
+FNUZ = "8-bit Numerical Formats for Deep Neural Networks (Noune and others), 2022; AMD CDNA 3 ISA"
+E4M3FNUZ = FloatFormat(name="e4m3fnuz", exp_bits=4, man_bits=3, bias=8, specials=SpecialCodes.FNUZ, source=FNUZ)
+E5M2FNUZ = FloatFormat(name="e5m2fnuz", exp_bits=5, man_bits=2, bias=16, specials=SpecialCodes.FNUZ, source=FNUZ)
 
 E8M0 = FloatFormat(
     name="e8m0",

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import ptx
 from .blocks import BLOCKS, OTHER_BLOCKS, BlockFormat, block_name
 from .catalogue import excerpt, known_name, unknown_name
 from .formats import (
+    E4M3FNUZ,
+    E5M2FNUZ,
     E8M0,
     ELEMENTS,
+    FP64,
     OTHER_ELEMENTS,
     SCALES,
     SOURCES,
@@ -33,13 +36,19 @@ __all__ = [
     "named_blocks",
     "scalar_format",
     "source_format",
+    "whole_name",
 ]
+
+ALONE = (*SCALES.values(), E4M3FNUZ, E5M2FNUZ)
+"""Formats that are no elements of blocks."""
 
 KINDS: dict[Kind, type[FloatFormat] | type[FixedFormat]] = {Kind.FLOAT: FloatFormat, Kind.FIXED: FixedFormat}
 
 # What a name can spell: ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
 N = "0|[1-9][0-9]{0,8}"  # without leading zeros: e04m3 is no e4m3; and a number of more digits is in no format
 FLOAT_NAME = re.compile(f"(?:mxfp(?P<bits>{N})_)?e(?P<exp>{N})m(?P<man>{N})(?:_(?P<specials>ieee|nan_only|none))?")
+WELL_FORMED = re.compile(f"u?e(?:{N})m(?:{N})(?!fnu?$)[a-z0-9]*")
+"""Names of formats elsewhere too: with ``fn`` they have another name here, and are the same."""
 FIXED_NAME = re.compile(f"(?:mx)?int(?P<bits>{N})")
 
 
@@ -57,7 +66,9 @@ def scalar_format(name: str | FloatFormat, kind: str, known: Mapping[str, FloatF
     given = name.name if isinstance(name, FloatFormat) else name
     if isinstance(given, str):
         given = ptx.FORMATS.get(given.lower(), given)
-    found = known[known_name(kind, given, known)]
+    if not isinstance(given, str) or given.lower() not in known:
+        raise ValueError(unknown_format(kind, given, known))
+    found = known[given.lower()]
     if isinstance(name, FloatFormat) and name != found:
         raise ValueError(f"{name.name!r} is the name of another format: give it by its name")
     return found
@@ -73,7 +84,7 @@ def element_format(name: str) -> NumberFormat:
     >>> element_format("e3m3").max_value, element_format("e3m4_ieee").nan_code, element_format("int4").max_value
     (Fraction(30, 1), 127, Fraction(7, 4))
     """
-    given, name = name, name.lower()
+    given, name = name, whole_name(name)
     if name in ELEMENTS:
         return ELEMENTS[name]
     for element in OTHER_ELEMENTS.values():
@@ -88,7 +99,32 @@ def element_format(name: str) -> NumberFormat:
         if match["bits"] not in (None, str(made.bits)):
             raise ValueError(f"{made.name} has {made.bits} bits, which {given} contradicts")
         return made
-    raise ValueError(unknown_name("format", given, [*ELEMENTS, *OTHER_ELEMENTS, *BLOCKS, *OTHER_BLOCKS]))
+    if name in (known.name for known in ALONE):
+        raise ValueError(f"{given} is a format of single numbers, which casts convert to, and not of blocks")
+    raise ValueError(unknown_format("format", given, [*ELEMENTS, *OTHER_ELEMENTS, *BLOCKS, *OTHER_BLOCKS]))
+
+
+def whole_name(name: str) -> str:
+    """A name of a block format in small letters. ``mxfp4`` is that of the one format of its family.
+
+    >>> whole_name("MXFP4"), whole_name("mxfp8")
+    ('mxfp4_e2m1', 'mxfp8')
+    """
+    name = name.lower()
+    family = [block for block in BLOCKS if block.startswith(f"{name}_")]
+    return family[0] if len(family) == 1 else name
+
+
+def unknown_format(kind: str, name: object, known: Iterable[str]) -> str:
+    """The sentence of `unknown_name`, but without a hint for a name that is well-formed: it means another format.
+
+    >>> unknown_format("format", "e4m3b11fnuz", ["e4m3"]), unknown_format("format", "e4m3fn", ["e4m3"])
+    ("unknown format 'e4m3b11fnuz': known are e4m3", "unknown format 'e4m3fn': did you mean 'e4m3'?")
+    """
+    known = list(known)
+    if isinstance(name, str) and WELL_FORMED.fullmatch(name.lower()):
+        return f"unknown {kind} {excerpt(name)}: known are {', '.join(known)}"
+    return unknown_name(kind, name, known)
 
 
 def _fixed(bits: int) -> FixedFormat:
@@ -174,7 +210,7 @@ def is_spelt(format: NumberFormat) -> bool:
 
 def _named(name: str) -> NumberFormat | None:
     """The format that a name alone means, if there is one."""
-    for known in (*SOURCES.values(), *SCALES.values(), TF32):
+    for known in (*SOURCES.values(), *ALONE, FP64, TF32):
         if known.name == name:
             return known
     try:

@@ -13,7 +13,7 @@ from .formats import NumberFormat
 from .names import format_fields, is_spelt
 from .ports import Port
 
-__all__ = ["OPERATIONS", "Operation", "operation_of", "random_bits_under", "short_id"]
+__all__ = ["OPERATIONS", "Operation", "operation_of", "random_bits_under", "short_id", "without_signed_zero"]
 
 OPERATIONS: dict[str, type[Operation]] = {}
 """The operations by name."""
@@ -78,6 +78,11 @@ class Operation(ABC):
     def id(self) -> str:
         """`short_id` of `identity`."""
         return short_id(self.identity())
+
+
+def without_signed_zero(fields: Mapping[str, object]) -> dict[str, object]:
+    """Fields of an operation without ``zero`` where it is signed, which files of earlier versions do not mention."""
+    return {name: value for name, value in fields.items() if (name, value) != ("zero", "signed")}
 
 
 def random_bits_under(rounding: Rule, given: object) -> int:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 
 from .block_operation import BlockOperation
 from .blocks import BlockFormat
-from .cast import SCALARS, Cast, CastFields, check_fields
+from .cast import CAST_SOURCES, SCALARS, Cast, CastFields, check_fields
 from .catalogue import known_name
 from .decode import Decode, DecodeFields
 from .encode import Encode, EncodeFields
@@ -34,6 +34,7 @@ __all__ = [
     "casting",
     "decoding",
     "encoding",
+    "formats_of",
     "library_profile",
     "like",
     "numerics",
@@ -258,8 +259,8 @@ DECODERS: dict[str, Profile] = {
 }
 """Profiles of decoding by name."""
 
-FLOATS = tuple(name for name, one in SCALARS.items() if one.signed)
-
+FLOATS = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1")
+"""The formats of single numbers with a sign of OCP MX v1.0."""
 
 CASTS: dict[str, Profile] = {
     p.name: p
@@ -270,16 +271,21 @@ CASTS: dict[str, Profile] = {
             date="2023-09",
             rules=(),
             by_destination=_each(
-                (FLOATS, {}), (["e8m0"], {"rounding": "rtz"}), (SOURCES, {"overflow": "inf", "nan": "canonical"})
+                ([name for name in SCALARS if name != "e8m0"], {}),
+                (["e8m0"], {"rounding": "rtz"}),
+                (SOURCES, {"overflow": "inf", "nan": "canonical"}),
             ),
-            remark="no cast to E8M0 is defined: this is the largest power of two not above, as of section 6.3",
+            remark="no cast to E8M0 is defined: this is the largest power of two not above, as of section 6.3; casts "
+            "to UE4M3, UE5M3, E4M3FNUZ and E5M2FNUZ, which OCP has not, are those of OFP8",
         ),
         Profile(
             name="ptx",
             source="NVIDIA PTX ISA 9.0, cvt; CUDA 13.5 headers, cuda_fp8.hpp, cuda_fp6.hpp, cuda_fp4.hpp",
             date="2025-08",
             rules=(),
-            by_destination=_each((FLOATS, {}), (["e8m0"], {"rounding": "rp"}), (SOURCES, {"overflow": "inf"})),
+            by_destination=_each(
+                ([*FLOATS, "ue5m3"], {}), (["e8m0"], {"rounding": "rp"}), (SOURCES, {"overflow": "inf"})
+            ),
             remark="an instruction is a format by its name: cvt.rp.satfinite.ue8m0x2.f32",
         ),
         Profile(
@@ -288,7 +294,7 @@ CASTS: dict[str, Profile] = {
             date="2026-08",
             rules=(("nan", "signed"), ("nan_substitute", "zero")),
             by_destination=_each(
-                (["e5m2", "e4m3", *SOURCES], {"overflow": "inf"}),
+                (["e5m2", "e4m3", "e4m3fnuz", "e5m2fnuz", *SOURCES], {"overflow": "inf"}),
                 (["e3m2", "e2m3", "e2m1"], {}),
                 (["e8m0"], {"rounding": "rna", "overflow": "inf", "negative": "nan", "underflow": "nan_zero"}),
             ),
@@ -301,13 +307,13 @@ CASTS: dict[str, Profile] = {
             rules=(("nan", "signed_all_ones"),),
             by_destination=_each(
                 (["e4m3"], {}),
-                (["e5m2"], {"overflow": "inf"}),
+                (["e5m2", "e4m3fnuz", "e5m2fnuz"], {"overflow": "inf"}),
                 (["e8m0"], {"rounding": "rna", "overflow": "inf"}),
                 (["fp32", "fp16"], {"overflow": "inf", "nan": "payload"}),
                 (["bf16"], {"overflow": "inf", "nan": "canonical"}),
             ),
-            remark="to E8M0 the library rounds numbers between 2**-127 and 1.5 * 2**-127 up; the NaN of E8M0 becomes "
-            "0x7F800001 in FP32",
+            remark="to E8M0 the library rounds numbers between 2**-127 and 1.5 * 2**-127 up; the NaN of E8M0, E4M3FNUZ "
+            "and E5M2FNUZ becomes 0x7F800001 in FP32",
         ),
         Profile(
             name="onnx",
@@ -315,7 +321,9 @@ CASTS: dict[str, Profile] = {
             date="2026-08",
             rules=(("nan", "signed"),),
             by_destination=_each(
-                (["e5m2", "e4m3", "e2m1"], {}), (["e8m0"], {"rounding": "rp"}), (SOURCES, {"overflow": "inf"})
+                (["e5m2", "e4m3", "e2m1", "e4m3fnuz", "e5m2fnuz"], {}),
+                (["e8m0"], {"rounding": "rp"}),
+                (SOURCES, {"overflow": "inf"}),
             ),
             remark="the text of the operator; its reference implementation differs for E8M0 and for NaN to E2M1",
         ),
@@ -326,6 +334,15 @@ CASTS: dict[str, Profile] = {
             rules=(("nan", "negative"),),
             by_destination=_each((FLOATS, {}), (["e8m0"], {"rounding": "rne", "negative": "nan", "underflow": "nan"})),
             remark="the library raises an error for NaN to FP6 and FP4, and saturates -Inf to E8M0",
+        ),
+        Profile(
+            name="riscv",
+            source="RISC-V Zvfofp8min 0.2.1, vfncvt.f.f.q, vfncvtbf16.f.f.w and vfwcvtbf16.f.f.v",
+            date="2026-01",
+            rules=(("overflow", "ieee"),),
+            by_destination=_each((["e5m2", "e4m3"], {}), (["bf16"], {"nan": "canonical"})),
+            remark="the rounding is that of the register frm, of which rne, rtz and rna (RMM) are here; the forms .sat "
+            "have overflow=saturate",
         ),
     )
 }
@@ -499,7 +516,7 @@ def casting(format: str | FloatFormat | Cast, profile: str | None = None, **fiel
     if "source" in given and "destination" in given:
         raise ValueError("a cast has one format of numbers: give source, or destination for the way back")
     given["source" if "destination" in given else "destination"] = scalar_format(scalar, "format", SCALARS)
-    to = scalar_format(given["destination"], "destination", {**SOURCES, **SCALARS}).name
+    to = scalar_format(given["destination"], "destination", CAST_SOURCES | SCALARS).name
     profile = profile_named(Cast.name, "ocp" if profile is None else profile)
     rules = dict(CASTS[profile].by_destination)
     if to not in rules:
@@ -631,6 +648,17 @@ def profile_named(operation: str, name: str) -> str:
     if others and name not in list(known):
         raise ValueError(f"unknown profile {name!r}: known are {', '.join(known)}; {name} is of {', '.join(others)}")
     return known_name("profile", name, known)
+
+
+def formats_of(operation: str, profile: str, formats: Iterable[str]) -> list[str]:
+    """Those of these formats that a profile's definition has: elements of blocks, or destinations of casts.
+
+    >>> formats_of("encode", "ggml", ["e4m3", "e2m1"]), formats_of("cast", "ocp", ["e4m3"])
+    (['e2m1'], ['e4m3'])
+    """
+    chosen = PROFILES_OF[operation][profile_named(operation, profile)]
+    known = dict(chosen.by_element + chosen.by_destination)
+    return [name for name in formats if not known or name in known]
 
 
 def profile_of(rules: Operation, preferred: str | None = None) -> str | None:

@@ -15,7 +15,7 @@ from .blocks import BlockFormat
 from .catalogue import Rule, excerpt, known_name
 from .formats import E4M3, E5M2, FP32, NumberFormat
 from .layouts import LAYOUTS, Layout, Part, layout_named
-from .names import block_format
+from .names import block_format, whole_name
 
 __all__ = [
     "SCALED_LAYOUTS",
@@ -275,7 +275,7 @@ def layouts_of(stored_as: str | None = None, format: str | BlockFormat | None = 
     found: dict[str, AnyLayout] = {**LAYOUTS.get(dialect, {}), **SCALED_LAYOUTS.get(dialect, {})}
     if colon:
         block, colon, tile = block.partition(":")
-        layout = found[known_name(f"block format of {dialect}", block, found)]
+        layout = found[known_name(f"block format of {dialect}", whole_name(block), found)]
         return [_with_tile(layout, tile) if colon else layout]
     if format is None:
         return list(found.values())

@@ -10,6 +10,7 @@ from .te_reference import VARIABLE
 __all__ = ["ADAPTERS"]
 
 FLOATS = ("e5m2", "e4m3", "e3m2", "e2m3", "e2m1")
+FNUZ = ("e4m3fnuz", "e5m2fnuz")
 TORCHAO = ("e5m2", "e4m3", "e2m1")
 MODES = ("floor", "rceil", "ceil", "even")
 
@@ -28,7 +29,7 @@ ADAPTERS: dict[str, Adapter] = {
             name="ml_dtypes",
             distribution="ml_dtypes",
             calls="astype; of decoders the product of what scales and elements become in float32",
-            operations={"cast": (*FLOATS, "e8m0"), "decode": FLOATS},
+            operations={"cast": (*FLOATS, "e8m0", *FNUZ), "decode": FLOATS},
             make=lazily("ml_dtypes_casts", "function"),
             tested="0.6.0",
         ),
@@ -126,7 +127,7 @@ ADAPTERS: dict[str, Adapter] = {
             name="onnx",
             distribution="onnx",
             calls="reference.ReferenceEvaluator of Cast, and of DequantizeLinear with blocks of 32",
-            operations={"cast": (*FLOATS, "e8m0"), "decode": FLOATS},
+            operations={"cast": (*FLOATS, "e8m0", *FNUZ), "decode": FLOATS},
             make=lazily("onnx_reference", "function"),
             tested="1.23.2",
         ),
@@ -134,7 +135,7 @@ ADAPTERS: dict[str, Adapter] = {
             name="torch",
             distribution="torch",
             calls="Tensor.to, on the CPU, without a block scale",
-            operations={"cast": ("e5m2", "e4m3", "e8m0")},
+            operations={"cast": ("e5m2", "e4m3", "e8m0", *FNUZ)},
             make=lazily("torch_casts", "function"),
             tested="2.13.0",
         ),

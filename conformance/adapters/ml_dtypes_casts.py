@@ -18,6 +18,8 @@ NAMES = {
     "e2m3": "float6_e2m3fn",
     "e2m1": "float4_e2m1fn",
     "e8m0": "float8_e8m0fnu",
+    "e4m3fnuz": "float8_e4m3fnuz",
+    "e5m2fnuz": "float8_e5m2fnuz",
 }
 
 

@@ -18,6 +18,8 @@ NAMES = {
     "e2m3": "FLOAT6E2M3",
     "e2m1": "FLOAT4E2M1",
     "e8m0": "FLOAT8E8M0",
+    "e4m3fnuz": "FLOAT8E4M3FNUZ",
+    "e5m2fnuz": "FLOAT8E5M2FNUZ",
     "fp32": "FLOAT",
 }
 OPSET = 25

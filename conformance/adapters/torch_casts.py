@@ -12,7 +12,13 @@ from ...spec import Cast, Operation
 
 __all__ = ["function"]
 
-NAMES = {"e5m2": "float8_e5m2", "e4m3": "float8_e4m3fn", "e8m0": "float8_e8m0fnu"}
+NAMES = {
+    "e5m2": "float8_e5m2",
+    "e4m3": "float8_e4m3fn",
+    "e8m0": "float8_e8m0fnu",
+    "e4m3fnuz": "float8_e4m3fnuz",
+    "e5m2fnuz": "float8_e5m2fnuz",
+}
 
 
 def function(rules: Operation) -> Callable:

@@ -31,6 +31,8 @@ def test_an_instruction_is_a_format(passes):
 def test_all_formats(passes, tmp_path):
     written = json.loads(passes("emit", "all", "--op", "cast", "-o", tmp_path, "--json"))
     assert [one["numerics"]["destination"] for one in written] == list(SCALARS)
+    written = json.loads(passes("emit", "all", "--op", "cast", "--profile", "riscv", "-o", tmp_path, "--json"))
+    assert [one["numerics"]["destination"] for one in written] == ["e5m2", "e4m3"]
 
 
 @pytest.mark.slow
@@ -69,7 +71,8 @@ def test_compare(passes):
         "value": 0x3A01,
     }
     every = json.loads(passes("compare", "ocp", "ptx", "--op", "cast", "--json"))
-    assert [one["equal"] for one in every] == [True] * 5 + [False]
+    assert [one["equal"] for one in every] == [True] * 5 + [False, True]
+    assert [one["a"]["destination"] for one in every] == ["e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "e8m0", "ue5m3"]
 
 
 def test_the_commands_of_a_comparison_show_its_results(passes):
@@ -113,7 +116,7 @@ def test_the_lists(passes):
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["emit", "e4m4", "--op", "cast"], "unknown format 'e4m4': did you mean 'e4m3'?"),
+        (["emit", "e4m4", "--op", "cast"], "unknown format 'e4m4': known are e5m2, e4m3"),
         (["emit", "e4m3", "--op", "cast", "--profile", "nvidia"], "unknown profile 'nvidia'"),
         (["emit", "e4m3", "--op", "cast", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
         (["emit", "torch", "--op", "cast"], "'torch' is a profile: mxcast emit e4m3 --op cast --profile torch"),
@@ -131,7 +134,16 @@ def test_the_lists(passes):
             ["emit", "cvt.rp.ue8m0x2.f32", "--op", "cast", "--profile", "ocp"],
             "an instruction is one of the profile ptx",
         ),
-        (["compare", "ocp", "torch", "--op", "cast"], "torch has no cast to e3m2: it has e4m3, e5m2, e8m0"),
+        (
+            ["compare", "ocp", "torch", "--op", "cast", "--format", "e3m2"],
+            "torch has no cast to e3m2: it has e4m3, e5m2",
+        ),
+        (
+            ["compare", "riscv:source=fp64", "torch", "--op", "cast", "--set", "destination=fp16"],
+            "a cast has one format",
+        ),
+        (["emit", "e4m3fnuz"], "e4m3fnuz needs --op cast: mxcast emit e4m3fnuz --op cast"),
+        (["compare", "ocp", "te", "--format", "ue5m3"], "ue5m3 is a format of single numbers, which casts convert to"),
         (["compare", "ocp", "nvidia", "--op", "cast"], "unknown profile 'nvidia'"),
         (["compare", "ocp", "ptx", "--op", "cast", "--format", "int8"], "unknown format 'int8'"),
         (["compare", "ocp", "ptx:rounding=sr", "--op", "cast"], "stochastic rounding (sr) cannot be compared"),

@@ -118,7 +118,10 @@ def test_the_memory_is_kept_as_long_as_the_array():
 @pytest.mark.parametrize(
     "foreign, sentence",
     [
-        (Foreign(np.ones(32), 2), "x must be float32, float16 or bfloat16, not float64"),
+        (
+            Foreign(np.ones(32), 2),
+            "x must be float32, float16 or bfloat16, not float64: dtype='float32' rounds it first",
+        ),
         (Foreign(np.ones(32, np.int8), 0), "x must be float32, float16 or bfloat16, not int8"),
         (Foreign(np.ones(32, np.complex64), 5), "x must be float32, float16 or bfloat16, not complex64"),
         (Foreign(np.ones(32, bool), 6), "x must be float32, float16 or bfloat16, not bool"),

@@ -24,7 +24,20 @@ from mxcast.sim.self_checking import bench
 from mxcast.sim.transactions import Transactions
 from mxcast.sim.verification import verify
 from mxcast.sim.verilated import driver_of
-from mxcast.spec import CAST_RULES, CASTS, INSTRUCTIONS, SCALARS, SOURCES, Cast, CastRounding, Role, casting
+from mxcast.spec import (
+    CAST_RULES,
+    CAST_SOURCES,
+    CASTS,
+    INSTRUCTIONS,
+    SCALARS,
+    SOURCES,
+    Cast,
+    CastOverflow,
+    CastRounding,
+    EncodedZero,
+    Role,
+    casting,
+)
 
 from ..configurations import share
 
@@ -34,11 +47,11 @@ RANDOM = Role.RANDOM
 def of_profiles(source: str) -> list[Cast]:
     """The casts from a format that profiles have."""
     found = []
-    for to in SCALARS if source in SOURCES else SOURCES:
-        fields = {"source": source} if source in SOURCES else {"destination": to}
+    for to in SCALARS if source in CAST_SOURCES else SOURCES:
+        fields = {"source": source} if source in CAST_SOURCES else {"destination": to}
         for profile, one in CASTS.items():
             if to in dict(one.by_destination):
-                found.append(casting(to if source in SOURCES else source, profile, **fields))
+                found.append(casting(to if source in CAST_SOURCES else source, profile, **fields))
     return list(dict.fromkeys(found))
 
 
@@ -48,7 +61,7 @@ def of_other_rules(source: str, count: int, seed: int) -> list[Cast]:
     while len(found) < count:
         rules = {name: rng.choice(list(rule)) for name, rule in CAST_RULES.items()}
         bits = {"random_bits": rng.randrange(1, 17)} if rules["rounding"] == "sr" else {}
-        to = rng.choice(list(SCALARS if source in SOURCES else SOURCES))
+        to = rng.choice(list(SCALARS if source in CAST_SOURCES else SOURCES))
         try:
             found.append(Cast(source=source, destination=to, **rules, **bits))
         except ValueError:  # they do not go together
@@ -108,7 +121,14 @@ def test_fp32_of_every_profile(record_property):
     assert counted > 20_000_000
 
 
-LONG = list(dict.fromkeys([*(casting(name, "ptx") for name in SCALARS), *(casting("e8m0", name) for name in CASTS)]))
+LONG = list(
+    dict.fromkeys(
+        casting(to, profile)
+        for profile, one in CASTS.items()
+        for to in dict(one.by_destination)
+        if to in SCALARS and (profile == "ptx" or to in ("e8m0", "ue4m3", "e4m3fnuz", "e5m2fnuz"))
+    )
+)
 
 
 @pytest.mark.slow
@@ -179,26 +199,62 @@ def changed_rounding(rounding, decide):
     return lambda monkeypatch: monkeypatch.setitem(number_cast.ROUNDINGS, rounding, decide)
 
 
+def finite_inf(monkeypatch):
+    largest = SCALARS["e4m3"].max_code
+    monkeypatch.setitem(number_cast.OVERFLOWS, CastOverflow.IEEE, lambda rules: (largest, largest))
+
+
+def signed_zeros(monkeypatch):
+    monkeypatch.setitem(number_cast.ZEROS, EncodedZero.POSITIVE, lambda sign, was_zero, is_zero: sign)
+
+
+def nothing_is_smallest(monkeypatch):
+    right = number_cast._result
+
+    def wrong(is_over, now, rules):
+        now.values["is_zero"] = now.values["is_zero"] | now.is_gone
+        return right(is_over, now, rules)
+
+    monkeypatch.setattr(number_cast, "_result", wrong)
+
+
 BUGS = {
-    "the bias is off by one": ("e4m3", "fp32", wrong_bias),
-    "a subnormal result is not shifted": ("e5m2", "fp32", unshifted_subnormals),
-    "-0 is lost": ("e2m1", "bf16", changed_reader(lambda s, f, m, k: (s & ~k["is_zero"], f, m, k))),
-    "NaN is a number": ("e3m2", "fp16", changed_reader(lambda s, f, m, k: (s, f, m, {**k, "is_nan": s & ~s}))),
-    "one bit of the fraction is not looked at": ("e5m2", "fp32", without_a_bit),
-    "a tie goes up": ("e4m3", "bf16", changed_rounding(CastRounding.RNE, lambda last, below, *rest: below)),
+    "the bias is off by one": ("e4m3", {"source": "fp32"}, wrong_bias),
+    "a subnormal result is not shifted": ("e5m2", {"source": "fp32"}, unshifted_subnormals),
+    "-0 is lost": ("e2m1", {"source": "bf16"}, changed_reader(lambda s, f, m, k: (s & ~k["is_zero"], f, m, k))),
+    "NaN is a number": (
+        "e3m2",
+        {"source": "fp16"},
+        changed_reader(lambda s, f, m, k: (s, f, m, {**k, "is_nan": s & ~s})),
+    ),
+    "one bit of the fraction is not looked at": ("e5m2", {"source": "fp32"}, without_a_bit),
+    "a tie goes up": ("e4m3", {"source": "bf16"}, changed_rounding(CastRounding.RNE, lambda last, below, *rest: below)),
     "what is below the guard bit does not go up": (
         "cvt.rp.satfinite.ue8m0x2.f32",
-        None,
+        {},
         changed_rounding(CastRounding.RP, lambda last, below, *rest: below),
     ),
+    "a tie goes away from zero": (
+        "e5m2fnuz",
+        {"source": "bf16", "rounding": "rnz"},
+        changed_rounding(CastRounding.RNZ, lambda last, below, *rest: below),
+    ),
+    "Inf is finite": ("e4m3", {"source": "fp64", "rounding": "rtz", "overflow": "ieee"}, finite_inf),
+    "a zero keeps its sign": ("e2m1", {"source": "fp16", "zero": "positive"}, signed_zeros),
+    "the code of -0 is a number": (
+        "e4m3fnuz",
+        {"destination": "bf16"},
+        changed_reader(lambda s, f, m, k: (s, f, m, {**k, "is_nan": s & ~s})),
+    ),
+    "what is far below the smallest number is zero": ("ue5m3", {"rounding": "rp"}, nothing_is_smallest),
 }
 
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_found(bug, monkeypatch):
-    name, source, plant = BUGS[bug]
+    name, fields, plant = BUGS[bug]
     plant(monkeypatch)
-    result = verify(cast_config(name, **({"source": source} if source else {})), blocks=10_000)
+    result = verify(cast_config(name, **fields), blocks=10_000)
     assert not result.passed and result.mismatched_blocks
     assert re.search(r"number \d: 0x\w+, expected 0x\w+, got 0x", result.report)
 

@@ -20,12 +20,15 @@ from mxcast.spec import (
     E2M3,
     E3M2,
     E4M3,
+    E4M3FNUZ,
     E5M2,
+    E5M2FNUZ,
     E8M0,
     FP16,
     FP32,
     INT8,
     OTHER_BLOCKS,
+    SCALARS,
     SOURCES,
     TF32,
     UE4M3,
@@ -37,6 +40,8 @@ from mxcast.spec import (
     FloatFormat,
     SpecialCodes,
     block_format,
+    casting,
+    decoding,
     element_format,
     numerics,
     signal_codes,
@@ -422,11 +427,30 @@ def test_spelt_fixed_point_formats(name, bits, max_value):
         ("e2m1_none", E2M1),
         ("mxint8", INT8),
         ("mxfp8_e4m3_nan_only", E4M3),
+        ("mxfp4", E2M1),
+        ("MXFP4", E2M1),
     ],
 )
 def test_another_spelling_of_a_standard_format(name, standard):
     assert element_format(name) is standard
     assert block_format(name) is block_format(standard) is BLOCKS[block_format(name).name]
+
+
+@pytest.mark.parametrize("format, theirs", [(E4M3FNUZ, "float8_e4m3fnuz"), (E5M2FNUZ, "float8_e5m2fnuz")])
+def test_formats_without_negative_zero(format, theirs):
+    """Every code is that of ml_dtypes; blocks have no such elements."""
+    values = np.arange(256, dtype=np.uint8).view(getattr(ml_dtypes, theirs)).astype(np.float64)
+    numbers = [format.decode(code) for code in range(256)]
+    assert [number.kind for number in numbers] == ["nan" if np.isnan(value) else "finite" for value in values]
+    assert all(np.isnan(value) or number.value == F(value) for number, value in zip(numbers, values))
+    assert (format.nan_code, format.signed_zero, format.signed_code(0, negative=True)) == (0x80, False, 0)
+    assert float(format.max_value) == float(ml_dtypes.finfo(theirs).max)
+    mine = dataclasses.replace(format, name="mine")
+    for make in (numerics, decoding):
+        with pytest.raises(ValueError, match="^mine is a format of casts, not of elements: its negative zero is NaN$"):
+            make(mine)
+    with pytest.raises(ValueError, match="^mine must have a sign and a zero, as negative zero is its NaN$"):
+        dataclasses.replace(mine, signed=False)
 
 
 # ---- formats of one's own
@@ -521,13 +545,23 @@ KNOWN = ", ".join(
 )
 
 
+def of_casts(name):
+    return casting(name)
+
+
 @pytest.mark.parametrize(
     "lookup, name, sentence",
     [
         (block_format, "f4m3", "unknown format 'f4m3': did you mean 'e4m3'?"),
         (block_format, "mxfp8_e4n3", "unknown format 'mxfp8_e4n3': did you mean 'mxfp8_e4m3'?"),
         (block_format, "MXFP6", "unknown format 'MXFP6': did you mean 'mxfp6_e3m2' or 'mxfp6_e2m3'?"),
-        (block_format, "mxfp4", "unknown format 'mxfp4': did you mean 'mxfp4_e2m1'?"),
+        (block_format, "e4m3fnuz", "e4m3fnuz is a format of single numbers, which casts convert to, and not of blocks"),
+        (block_format, "UE5M3", "UE5M3 is a format of single numbers, which casts convert to, and not of blocks"),
+        (block_format, "e4m3b11fnuz", f"unknown format 'e4m3b11fnuz': known are {KNOWN}"),
+        (block_format, "e4m3fn", "unknown format 'e4m3fn': did you mean 'e4m3'?"),
+        (of_casts, "e3m3", f"unknown format 'e3m3': known are {', '.join(SCALARS)}"),
+        (of_casts, "e8m0fnu", "unknown format 'e8m0fnu': did you mean 'e8m0'?"),
+        (of_casts, "e4m", "unknown format 'e4m': did you mean 'e4m3' or 'e4m3fnuz'?"),
         (
             block_format,
             "e04m3",
