@@ -47,8 +47,8 @@ KINDS: dict[Kind, type[FloatFormat] | type[FixedFormat]] = {Kind.FLOAT: FloatFor
 # What a name can spell: ExMy with its special codes, and INTn. The OCP formats have the names without special codes.
 N = "0|[1-9][0-9]{0,8}"  # without leading zeros: e04m3 is no e4m3; and a number of more digits is in no format
 FLOAT_NAME = re.compile(f"(?:mxfp(?P<bits>{N})_)?e(?P<exp>{N})m(?P<man>{N})(?:_(?P<specials>ieee|nan_only|none))?")
-WELL_FORMED = re.compile(f"u?e(?:{N})m(?:{N})(?!fnu?$)[a-z0-9]*")
-"""Names of formats elsewhere too: with ``fn`` they have another name here, and are the same."""
+WELL_FORMED = re.compile(f"u?e(?:{N})m(?:{N})(?:b(?:{N}))?(?:fnuz)?")
+"""Names of formats here and elsewhere. With ``fn`` after them they are formats that have shorter names here."""
 FIXED_NAME = re.compile(f"(?:mx)?int(?P<bits>{N})")
 
 

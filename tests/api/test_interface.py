@@ -98,7 +98,7 @@ def test_the_hardware_of_other_operations(op, rules, make, tmp_path):
         ),
         (
             lambda: mxcast.synth("e2m1", op="cast", profile="torch"),
-            "torch has no cast to e2m1: it has e4m3, e5m2, e8m0, fp32, fp16, bf16",
+            "torch has no cast to e2m1: it has e4m3, e5m2, e4m3fnuz, e5m2fnuz, e8m0, fp32, fp16, bf16",
         ),
         (lambda: mxcast.prove(decoder_config("e4m3")), "a DecoderConfig is of the operation decode, not encode"),
         (lambda: mxcast.emit("f4m3"), "unknown format 'f4m3': did you mean 'e4m3'?"),
