@@ -201,10 +201,15 @@ def _scaled(tensor: Recognised, layout: ScaledLayout, whole: bool) -> InspectedT
 
 
 def _of_scales(tensors: Sequence[InspectedTensor]) -> Iterator[Suspicion]:
-    """Scales of FP8 tensors that no library writes."""
+    """Scales of FP8 tensors that no library writes, and elements that are no numbers."""
     for tensor in tensors:
-        for sentence, figures in tensor.tally.wrong() if isinstance(tensor.tally, ScaledTally) else ():
+        if not isinstance(tensor.tally, ScaledTally):
+            continue
+        for sentence, figures in tensor.tally.wrong():
             yield Suspicion(kind=Kind.SCALE_NUMBERS, tensor=tensor.name, sentence=sentence, figures=figures)
+        if count := tensor.tally.not_finite_elements:
+            sentence = f"{count} elements are NaN or Inf"
+            yield Suspicion(kind=Kind.NOT_FINITE, tensor=tensor.name, sentence=sentence, figures={"elements": count})
 
 
 def _judged(tensor: Recognised, layout: Layout, whole: bool) -> Judged | None:

@@ -18,6 +18,7 @@ __all__ = ["ScaledTally"]
 
 PART, SAMPLE = 1 << 18, 1 << 22
 """Elements of a part, and elements that are looked at unless all are asked for."""
+SMALLEST = float(np.finfo(np.float32).smallest_normal)
 
 
 class ScaledTally:
@@ -82,6 +83,11 @@ class ScaledTally:
         return int(self.codes[np.abs(code_values(element)) == float(element.max_value)].sum())
 
     @property
+    def not_finite_elements(self) -> int:
+        """Elements that are NaN or Inf."""
+        return int(self.codes[~np.isfinite(code_values(self.tensor.layout.element))].sum())
+
+    @property
     def codes_used(self) -> int:
         return int(np.count_nonzero(self.codes))
 
@@ -110,6 +116,7 @@ class ScaledTally:
         factors = self._factors
         kinds = {"NaN": np.isnan(factors), "Inf": np.isinf(factors), "negative": factors < 0}
         kinds["0 over elements that are not"] = (factors == 0) & (self._most > 0)
+        kinds["subnormal, as if not initialised"] = (factors > 0) & (factors < SMALLEST) & (self._most > 0)
         if found := {kind: int(count) for kind, where in kinds.items() if (count := np.count_nonzero(where))}:
             words = " and ".join(f"{count} {'is' if count == 1 else 'are'} {kind}" for kind, count in found.items())
             yield f"of {factors.size} scales {words}", {kind: float(count) for kind, count in found.items()}

@@ -12,6 +12,8 @@ from mxcast.cli import main
 from mxcast.models import BlockArray, quantize_two_level
 from mxcast.spec import E4M3, E8M0, LAYOUTS, Convention
 from mxcast.spec.layouts import Layout, ScaleByte
+from mxcast.spec.scaled_layouts import SCALED_LAYOUTS
+from mxcast.tensors.containers import written
 from mxcast.tensors.inspection import inspect_file
 
 from .stored_files import EVERY, NAME, WEIGHTS, quantized, stored, with_scales, write
@@ -220,3 +222,43 @@ def test_a_file_of_quantize(tmp_path, passes, saved):
     passes("quantize", saved(x), tmp_path / "q.safetensors", "-f", "e2m1", "--pad")
     document = json.loads(passes("dequantize", tmp_path / "q.safetensors", tmp_path / "y.safetensors", "--json"))
     assert document["not_finite"] == {"x": {"nan": {"block_scale": 32 + 6}, "inf": {}}}
+
+
+SCALED = SCALED_LAYOUTS["deepseek_v3"]["fp8_e4m3"]
+
+
+def scaled_file(path, codes: np.ndarray, scales: np.ndarray):
+    """FP8 under scales for blocks of 128 x 128."""
+    tensors = {NAME: ("F8_E4M3", codes), f"{NAME}_scale_inv": ("F32", scales)}
+    header = {name: (dtype, array.shape, array.nbytes) for name, (dtype, array) in tensors.items()}
+    with written(path, header, {}) as into:
+        for name, (_, array) in tensors.items():
+            into(name, 0, array)
+    return path
+
+
+@pytest.mark.parametrize("value", [GARBAGE, TINY, 3.39e38, np.nan, np.inf, 0, -1])
+def test_one_scale_number_of_several(value, tmp_path):
+    """Also of an FP8 tensor, whose other scales are right."""
+    scales = np.full((2, 2), 0.01, np.float32)
+    scales[0, 1] = value
+    codes = np.full((256, 256), 0x38, np.uint8)
+    assert kinds(scaled_file(tmp_path / "a.safetensors", codes, scales), SCALED) == {"scale_numbers"}
+
+
+def test_elements_of_fp8_under_scale_numbers(tmp_path, passes):
+    codes = np.full((256, 256), 0x38, np.uint8)
+    codes[200, 3] = 0xFF
+    path = scaled_file(tmp_path / "a.safetensors", codes, np.full((2, 2), 0.01, np.float32))
+    (found,) = inspect_file(path).suspicions
+    assert (found.kind, found.sentence) == ("not_finite", "1 elements are NaN or Inf")
+    arguments = "dequantize", path, tmp_path / "y.safetensors", "--from", "deepseek_v3", "--json"
+    assert json.loads(passes(*arguments))["not_finite"] == {NAME: {"nan": {"element": 1}, "inf": {}}}
+    codes[200, 3], scales = 0x7E, np.full((2, 2), 0.01, np.float32)
+    scales[1, 0], scales[0, 0] = np.nan, 1e36
+    scaled_file(path, codes, scales)
+    counts = json.loads(passes(*arguments))["not_finite"][NAME]
+    assert counts == {"nan": {"block_scale": 128 * 128}, "inf": {}}
+    codes[:] = 0x7E
+    counts = json.loads(passes(*(arguments[0], scaled_file(path, codes, scales), *arguments[2:])))["not_finite"][NAME]
+    assert counts == {"nan": {"block_scale": 128 * 128}, "inf": {"range": 128 * 128}}
