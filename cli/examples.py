@@ -25,6 +25,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "inspect": (
         "mxcast inspect experts.safetensors",
         "mxcast inspect model.safetensors --as comfy --all --report model.html",
+        "mxcast inspect model/",
     ),
     "explain": (
         'mxcast explain e4m3 --profile te --values "1.875, 0x3F880000, nan"',

@@ -10,6 +10,7 @@ from math import prod
 from ..spec import LAYOUTS
 from ..spec.layouts import Layout
 from .stored import Stored
+from .unrecognised import OF_ACTIVATIONS
 
 __all__ = ["with_stored_scale"]
 
@@ -48,8 +49,9 @@ def _fits(stored: Stored, matrices: int) -> bool:
 
 
 def _similar(layout: Layout, name: str, tensors: Mapping[str, Stored], matrices: int) -> str | None:
-    """An array that fits and has the name of a scale of the tensor, not of its input; None without such an array."""
+    """An array that fits and has the name of a scale of the tensor, not of activations; None without such an array."""
     module, dot, leaf = map(re.escape, name.rpartition("."))
-    pattern = re.compile(rf"{module}{dot}(?:{leaf}[._])?(?!\w*input)[^.]*scale[^.]*")
-    others = (array for array in tensors if array not in layout.names(name) and pattern.fullmatch(array))
+    pattern = re.compile(rf"{module}{dot}(?:{leaf}[._])?([^.]*scale[^.]*)")
+    found = {array: said[1] for array in tensors if (said := pattern.fullmatch(array))}
+    others = (array for array in found if array not in layout.names(name) and not OF_ACTIVATIONS.match(found[array]))
     return next((array for array in others if _fits(tensors[array], matrices)), None)

@@ -251,7 +251,7 @@ HALF, TWO = np.array([0.5], np.float32), np.array([2], np.float32)
         ("u.weight", {"u.weight.scale": HALF.reshape(())}, 3),
         ("u", {"u.scale": TWO}, 12),
         ("u.weight", {"u.weight.scale": HALF, "u.input_scale": TWO, "v.scale": TWO}, 3),
-        ("u.weight", {"u.input_scale": TWO}, 6),
+        ("u.weight", {"u.input_scale": TWO, "u.k_scale": TWO, "u.output_scale": TWO}, 6),
     ],
 )
 def test_the_names_of_a_tensor_scale(name, arrays, largest, tmp_path, passes, capsys):
