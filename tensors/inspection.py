@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from ..spec.layouts import Layout
-from ..spec.scaled_layouts import ScaledLayout
+from ..spec.scaled_layouts import AnyLayout, ScaledLayout
 from .code_order import suspicions_of_code_order
 from .containers import read
-from .impossible import of_activations
+from .impossible import IMPOSSIBLE, of_activations
 from .judging import Judged, Kind, Suspicion
 from .portions import StoredBlocks
 from .recognition import Reading, Recognised, recognised, recognised_in, strays
@@ -180,6 +180,7 @@ def inspect_file(
         found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=arrays[0], sentence=sentence, figures={}))
         others = {name: stored for name, stored in others.items() if name not in arrays}
     found_wrong += _of_scales(inspected)
+    found_wrong += [one for tensor in found if tensor.is_ambiguous for one in _in_every_reading(tensor, whole)]
     found_wrong += [suspicion for one in judged for suspicion in suspicions(one)]
     found_wrong += [*suspicions_of_code_order(judged, others), *_of_fused_layers(judged), *of_activations(others)]
     return Inspection(path=path, tensors=tuple(inspected), others=tuple(others), suspicions=tuple(found_wrong))
@@ -187,8 +188,10 @@ def inspect_file(
 
 def _scaled(tensor: Recognised, layout: ScaledLayout, whole: bool) -> InspectedTensor:
     """An FP8 tensor under scales that are numbers."""
-    if tensor.is_ambiguous:
-        return _inspected(tensor, None)
+    return _inspected(tensor, None) if tensor.is_ambiguous else _counted(tensor, layout, whole)
+
+
+def _counted(tensor: Recognised, layout: ScaledLayout, whole: bool) -> InspectedTensor:
     tally = ScaledTally(ScaledTensor(tensor.arrays, layout, tensor.name), whole)
     return InspectedTensor(
         name=tensor.name,
@@ -198,6 +201,25 @@ def _scaled(tensor: Recognised, layout: ScaledLayout, whole: bool) -> InspectedT
         tally=tally,
         amax=tally.largest,
     )
+
+
+def _in_every_reading(tensor: Recognised, whole: bool) -> list[Suspicion]:
+    """Suspicions about an ambiguous tensor that hold in each of its readings; nothing is said of bytes that may not be
+    quantized.
+    """
+    try:
+        found = [_impossible(tensor, one.layout, whole) for one in tensor.readings if not tensor.may_be_plain]
+    except ValueError:  # codes that one of the readings does not have
+        return []
+    return [one for kind, one in found[0].items() if all(kind in other for other in found)] if found else []
+
+
+def _impossible(tensor: Recognised, layout: AnyLayout, whole: bool) -> dict[Kind, Suspicion]:
+    """Suspicions about impossible numbers in one reading, by kind."""
+    if isinstance(layout, ScaledLayout):
+        return {one.kind: one for one in _of_scales([_counted(tensor, layout, whole)])}
+    judged = _judged(tensor, layout, whole)
+    return {one.kind: one for check in IMPOSSIBLE for one in check(judged)} if judged else {}
 
 
 def _of_scales(tensors: Sequence[InspectedTensor]) -> Iterator[Suspicion]:

@@ -262,3 +262,56 @@ def test_elements_of_fp8_under_scale_numbers(tmp_path, passes):
     codes[:] = 0x7E
     counts = json.loads(passes(*(arguments[0], scaled_file(path, codes, scales), *arguments[2:])))["not_finite"][NAME]
     assert counts == {"nan": {"block_scale": 128 * 128}, "inf": {"range": 128 * 128}}
+
+
+AMBIGUOUS = [
+    "modelopt:nvfp4",
+    "comfy:nvfp4",
+    "te:mxfp8_e5m2",
+    "quark:mxfp6_e3m2",
+    "comfy:mxfp8_e4m3",
+    "onnx:mxfp6_e2m3",
+]
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_an_ambiguous_tensor(name, tmp_path):
+    """Impossible numbers in every reading are suspicions, although nothing else is counted."""
+    layout = next(one for one in EVERY if one.name == name)
+    right = write(tmp_path / "a.safetensors", layout, stored(layout, quantized(layout)))
+    found = inspect_file(right)
+    assert found.ambiguous and not found.suspicions
+    for codes in (None, 0):
+        wrong = with_block(quantized(layout), 0xFF, codes)
+        found = inspect_file(write(tmp_path / "a.safetensors", layout, stored(layout, wrong)))
+        assert found.ambiguous and [str(one.kind) for one in found.suspicions] == ["nan_scale"]
+    if layout.tensor_scale:
+        for value in (np.nan, 3.39e38, 0):
+            arrays = with_tensor_scale(layout, stored(layout, quantized(layout)), value)
+            found = inspect_file(write(tmp_path / "a.safetensors", layout, arrays))
+            assert found.ambiguous and [str(one.kind) for one in found.suspicions] == ["tensor_scale"]
+
+
+def test_what_only_one_reading_finds(tmp_path):
+    """0x7D is NaN as E5M2 and a number as E4M3: which of the two it is, nobody can tell."""
+    layout = next(one for one in EVERY if one.name == "te:mxfp8_e5m2")
+    codes = np.full((128, 384), 0x38, np.uint8)
+    codes[3, 7] = 0x7D
+    q = replace(quantized(layout), codes=codes)
+    found = inspect_file(write(tmp_path / "a.safetensors", layout, stored(layout, q)))
+    assert found.ambiguous and not found.suspicions
+    assert kinds(tmp_path / "a.safetensors", layout) == {"not_finite"}
+
+
+def test_scale_numbers_of_an_ambiguous_tensor(tmp_path):
+    scales = np.full((2, 2), 0.01, np.float32)
+    path = tmp_path / "a.safetensors"
+    for value, expected in ((0.02, []), (np.nan, ["scale_numbers"])):
+        scales[1, 1] = value
+        codes = np.full((192, 192), 0x38, np.uint8)
+        header = {"l.weight": ("F8_E4M3", codes.shape, codes.nbytes), "l.weight_scale": ("F32", (2, 2), 16)}
+        with written(path, header, {}) as into:
+            into("l.weight", 0, codes)
+            into("l.weight_scale", 0, scales)
+        found = inspect_file(path)
+        assert found.ambiguous and [str(one.kind) for one in found.suspicions] == expected

@@ -149,7 +149,7 @@ def test_a_sample(tmp_path):
 def test_blocks_of_two_sizes_are_ambiguous(shape, scales, tmp_path, fails):
     """The shape of the scales does not say which blocks it counts; a layout with one size does."""
     layout = SCALED_LAYOUTS["compressed_tensors"]["fp8_e4m3"]
-    codes = random_codes(shape)
+    codes = random_codes(shape) & 0xFE  # without NaN
     path = write(tmp_path / "a.safetensors", layout, codes, random_scales(scales, "F32"))
     assert main(["inspect", str(path), "-q"]) == 4
     (tensor,) = inspect_file(path, layout.name).tensors
