@@ -13,10 +13,23 @@ from .judging import Judged, Kind, Suspicion, is_plausible
 from .stored import Stored
 from .unrecognised import OF_ACTIVATIONS
 
-__all__ = ["IMPOSSIBLE", "of_activations"]
+__all__ = ["IMPOSSIBLE", "elements_in_words", "of_activations"]
 
 MOST_SCALES = 1 << 16
 """Scales of activations in one array that are looked at."""
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def elements_in_words(count: int) -> str:
+    """How many elements a sentence is about.
+
+    >>> elements_in_words(1), elements_in_words(2)
+    ('1 element is', '2 elements are')
+    """
+    return f"{count} element{'s' * (count != 1)} {_are(count)}"
 
 
 def _not_finite(judged: Judged) -> Iterator[Suspicion]:
@@ -30,9 +43,11 @@ def _not_finite(judged: Judged) -> Iterator[Suspicion]:
         over = f", {zeros} of them over blocks of zeros" if zeros else ""
         whole = ": the whole tensor is NaN, as zeros are under some libraries" if count == blocks else ""
         figures = {"NaN scales": count, "over zeros": zeros, "blocks": blocks}
-        yield judged.suspicion(Kind.NAN_SCALE, f"{count} of {blocks} block scales are NaN{over}{whole}", figures)
+        yield judged.suspicion(
+            Kind.NAN_SCALE, f"{count} of {blocks} block scales {_are(count)} NaN{over}{whole}", figures
+        )
     if count := tally.not_finite_elements:
-        yield judged.suspicion(Kind.NOT_FINITE, f"{count} elements are NaN or Inf", {"elements": count})
+        yield judged.suspicion(Kind.NOT_FINITE, f"{elements_in_words(count)} NaN or Inf", {"elements": count})
 
 
 def _has_square(amax: float) -> bool:

@@ -13,7 +13,7 @@ from ..spec.layouts import Layout
 from ..spec.scaled_layouts import AnyLayout, ScaledLayout
 from .code_order import suspicions_of_code_order
 from .containers import read
-from .impossible import IMPOSSIBLE, of_activations
+from .impossible import IMPOSSIBLE, elements_in_words, of_activations
 from .judging import Judged, Kind, Suspicion
 from .portions import StoredBlocks
 from .recognition import Reading, Recognised, recognised, recognised_in, strays
@@ -230,7 +230,7 @@ def _of_scales(tensors: Sequence[InspectedTensor]) -> Iterator[Suspicion]:
         for sentence, figures in tensor.tally.wrong():
             yield Suspicion(kind=Kind.SCALE_NUMBERS, tensor=tensor.name, sentence=sentence, figures=figures)
         if count := tensor.tally.not_finite_elements:
-            sentence = f"{count} elements are NaN or Inf"
+            sentence = f"{elements_in_words(count)} NaN or Inf"
             yield Suspicion(kind=Kind.NOT_FINITE, tensor=tensor.name, sentence=sentence, figures={"elements": count})
 
 

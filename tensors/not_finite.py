@@ -54,7 +54,7 @@ class NotFinite:
         '32 results are NaN (32 because the block scale is NaN)'
         """
         return " and ".join(
-            f"{sum(counts.values())} results are {kind} ("
+            f"{(total := sum(counts.values()))} result{'s are' if total != 1 else ' is'} {kind} ("
             + ", ".join(f"{count} because {Cause.named('cause', cause).__doc__}" for cause, count in counts.items())
             + ")"
             for kind, counts in (("NaN", self.nan), ("Inf", self.inf))

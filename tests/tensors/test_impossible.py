@@ -58,7 +58,7 @@ def test_a_scale_that_is_nan_outside_of_the_sample(tmp_path):
     assert found.tensors[0].tally.blocks < found.tensors[0].blocks == 160 * 128 * 12
     assert found.tensors[0].tally.nan_scales == 0
     (suspicion,) = found.suspicions
-    assert suspicion.sentence == "1 of 245760 block scales are NaN"
+    assert suspicion.sentence == "1 of 245760 block scales is NaN"
 
 
 def test_elements_that_are_nan_or_inf(tmp_path):
@@ -251,7 +251,7 @@ def test_elements_of_fp8_under_scale_numbers(tmp_path, passes):
     codes[200, 3] = 0xFF
     path = scaled_file(tmp_path / "a.safetensors", codes, np.full((2, 2), 0.01, np.float32))
     (found,) = inspect_file(path).suspicions
-    assert (found.kind, found.sentence) == ("not_finite", "1 elements are NaN or Inf")
+    assert (found.kind, found.sentence) == ("not_finite", "1 element is NaN or Inf")
     arguments = "dequantize", path, tmp_path / "y.safetensors", "--from", "deepseek_v3", "--json"
     assert json.loads(passes(*arguments))["not_finite"] == {NAME: {"nan": {"element": 1}, "inf": {}}}
     codes[200, 3], scales = 0x7E, np.full((2, 2), 0.01, np.float32)

@@ -81,7 +81,7 @@ def test_a_suspicion_in_the_second_file(tmp_path, capsys):
         save_file(stored, tmp_path / f"{n}.safetensors")
     assert main(["inspect", str(indexed(tmp_path))]) == 1
     text = capsys.readouterr().out
-    assert f"suspicion (nan_scale): {NAMES[1]}: 1 of 1536 block scales are NaN" in text
+    assert f"suspicion (nan_scale): {NAMES[1]}: 1 of 1536 block scales is NaN" in text
 
 
 def test_what_tells(tmp_path):
