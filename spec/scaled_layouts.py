@@ -27,6 +27,7 @@ __all__ = [
     "grain_of",
     "layouts_of",
     "scales_shape",
+    "with_tile",
 ]
 
 Tile = tuple[int, int]
@@ -109,6 +110,11 @@ class ScaledLayout:
         """Layouts with the same reading give the same numbers for arrays that they fit."""
         return self.codes.name, self.scales.name, self.scales.dtype, self.element, self.extent
 
+    def is_read_as(self, other: ScaledLayout) -> bool:
+        """Are arrays of another layout read the same? Without a tile, scales of any tile are."""
+        names = [(one.codes.name, one.scales.name, one.element) for one in (self, other)]
+        return names[0] == names[1] and self.tile in (None, other.tile)
+
     @property
     def tile_in_words(self) -> str:
         if self.tile is None:
@@ -146,23 +152,22 @@ def fitting_tiles(
 ) -> list[Tile]:
     """The tiles that explain scales of this shape for codes of that shape; several if the shapes do not decide.
 
-    ``declared`` are the only groups and blocks that may be there. Without them these are the ``usual`` block, or else
+    ``declared`` are tiles that somebody names. The others are the ``usual`` block, or if that does not fit
     groups of 128, blocks of 128 x 128, and groups and square blocks that divide the codes (multiples of 16).
 
     >>> fitting_tiles((256, 192), (2, 2)), fitting_tiles((256, 192), (256, 1)), fitting_tiles((256, 192), ())
     ([(128, 128)], [(1, 0)], [(0, 0)])
     """
-    lead, (rows, columns) = codes[:-2], ((1, 1) + codes)[-2:]
-    if all(length == 1 for length in scales):
-        blocks = declared or ((usual,) if usual else ())
-        return [tile for tile in blocks if len(scales) > 1 and rows <= tile[0] and columns <= tile[1]][:1] or [(0, 0)]
-    if scales[: len(lead)] != lead:
-        return []
-    rest = scales[len(lead) :]
+    lead, matrix = codes[:-2], ((1, 1) + codes)[-2:]
+    rest = scales[len(lead) :] if scales[: len(lead)] == lead else scales
     if len(rest) == 4 and rest[1] == rest[3] == 1:  # NVIDIA ModelOpt, FP8_PB_WO
         rest = rest[0], rest[2]
     if all(length == 1 for length in rest):
-        return [(0, 0)]
+        blocks = (*declared, *([usual] if usual and len(rest) == 2 else []))
+        return list(dict.fromkeys(tile for tile in blocks if _counts(matrix, tile) == (1, 1))) or [(0, 0)]
+    if scales[: len(lead)] != lead:
+        return []
+    rows, columns = matrix
     if len(rest) == 1:
         return [(1, 0)] * (rest[0] == rows) + [(0, 1)] * (bool(lead) and rest[0] == columns)
     if len(rest) != 2:
@@ -171,11 +176,19 @@ def fitting_tiles(
         return [(1, 0)]
     if rest == (1, columns):
         return [(0, 1)]
+    known = [tile for tile in declared if all(tile) and _counts(matrix, tile) == rest]
+    if usual is not None and _counts(matrix, usual) == rest:
+        return list(dict.fromkeys([*known, usual]))
     found: dict[Tile, Tile] = {}
-    for tile in declared or ((1, 128), (128, 128), *_dividing((rows, columns), rest)):
-        if all(tile) and (-(-rows // tile[0]), -(-columns // tile[1])) == rest:
+    for tile in (*known, (1, 128), (128, 128), *_dividing(matrix, rest)):
+        if _counts(matrix, tile) == rest:
             found.setdefault((min(tile[0], rows), min(tile[1], columns)), tile)
-    return [usual] if usual is not None and usual in found.values() else list(found.values())
+    return list(found.values())
+
+
+def _counts(matrix: Shape, tile: Tile) -> Shape:
+    """How many tiles a matrix has down and across."""
+    return tuple(-(-length // size) if size else 1 for length, size in zip(matrix, tile))
 
 
 def _dividing(codes: Shape, tiles: Shape) -> Iterator[Tile]:
@@ -198,7 +211,7 @@ def scales_shape(layout: ScaledLayout, codes: Shape) -> Shape:
         of = f" of {layout.size[0]} x {layout.size[1]}" if layout.size else ""
         has = f"the layout {layout.dialect} has FP8 with a scale for a {' or '.join(map(str, layout.forms))}{of}"
         raise ValueError(f"{has}, not for a {layout.tile_in_words}")
-    down, across = (-(-length // size) if size else 1 for length, size in zip(((1, 1) + codes)[-2:], tile))
+    down, across = _counts(((1, 1) + codes)[-2:], tile)
     counts = {"1": 1, "r": down, "c": across}
     return (*codes[:-2], *(counts[axis] for axis in form))
 
@@ -249,7 +262,12 @@ def _with_tile(layout: AnyLayout, text: str) -> AnyLayout:
         tiles[text] = int(match[1]), int(match[2])
     if not isinstance(layout, ScaledLayout) or text not in tiles:
         raise ValueError(f"a scale of {layout.name} has no tile {excerpt(text)}: of FP8 it is tensor, row or 128x128")
-    return replace(layout, tile=tiles[text])
+    return with_tile(layout, tiles[text])
+
+
+def with_tile(layout: AnyLayout, tile: Tile) -> AnyLayout:
+    """The layout of FP8 whose scales are for this tile."""
+    return replace(layout, tile=tile) if isinstance(layout, ScaledLayout) else layout
 
 
 SCALED_LAYOUTS: dict[str, dict[str, ScaledLayout]] = {}

@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..models import BlockArray, bridge, survives
 from ..models.bridge import bridged_block, largest_exponent
 from ..models.layout_parts import Box, boxes
 from ..spec import BlockFormat
+from ..spec.names import block_format
 from .conversions import PART
 from .scaled import ScaledTensor
 from .sources import StoredTensor
 
-__all__ = ["BridgedTensor"]
+__all__ = ["BridgedTensor", "OtherBlock"]
+
+
+@dataclass(frozen=True)
+class OtherBlock:
+    """Another block format for tensors: for those in one block format, or for all."""
+
+    block: BlockFormat
+    only: str | None = None
+
+    @classmethod
+    def named(cls, text: str | BlockFormat) -> OtherBlock:
+        """The block format of a name, or after ``=`` in one as ``fp8_e4m3=mxfp8_e4m3``. Raises ValueError for others.
+
+        >>> OtherBlock.named("fp8_e4m3=e4m3").only
+        'fp8_e4m3'
+        """
+        if isinstance(text, BlockFormat):
+            return cls(text)
+        only, equals, name = text.rpartition("=")
+        only = only if only.startswith("fp8_") or not equals else block_format(only).name
+        return cls(block_format(name), only if equals else None)
+
+    def of(self, own: BlockFormat) -> BlockFormat | None:
+        """The block format that tensors in another one get; None if they stay."""
+        return self.block if self.only in (None, own.name) else None
 
 
 class BridgedTensor:

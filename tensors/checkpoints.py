@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,17 @@ from ..host.cache import sources
 from ..host.files import replaced, write_whole
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
 from ..spec.catalogue import known_name
-from ..spec.layouts import Layout
-from ..spec.names import block_format
+from ..spec.scaled_layouts import SCALED_LAYOUTS, AnyLayout
+from .bridging import OtherBlock
+from .config_writers import configured
 from .containers import READERS, read
 from .experts import Experts, has_experts
 from .files import asked_for, quantizable
 from .folders import INDEX, Checkpoint
 from .metadata import KEY, about
-from .model_config import CONFIG, HF_QUANT_CONFIG, UnknownQuantization, configured, stored_as
-from .quantized_source import QuantizedSource
-from .remarks import layouts_said
+from .model_config import CONFIG, HF_QUANT_CONFIG, groups_in
+from .quantized_source import QuantizedSource, arrays_of
+from .repacking import layouts_after
 from .shard_jobs import Job, Run
 from .unfinished_model import UnfinishedModel
 from .unrecognised import check_numbers
@@ -83,8 +84,9 @@ def quantize_checkpoint(
     of = None if layout is None else layout_named(known_name("layout", layout, LAYOUTS), numerics.block)
     if opened.is_ours:
         raise ValueError(f"{source} has been quantized by mxcast already")
-    if found := stored_as(opened.folder):
-        raise ValueError(f"{source} has weights in the layout {found.name} already")
+    if (groups := groups_in(opened.folder)) and groups.layouts:
+        words = " and ".join(dict.fromkeys(one.name for one in groups.layouts))
+        raise ValueError(f"{source} has weights in the layout {words} already")
     chosen = quantizable(
         opened.folder, opened.contents, numerics.block_size, pad, asked_for(opened.contents, include, exclude)
     )
@@ -95,7 +97,8 @@ def quantize_checkpoint(
         options = {"numerics": numerics.to_dict(), "profile": profile, "pad": pad, "seed": seed, "layout": layout}
         options["is_transposed"] = is_transposed and any(len(chosen[name].shape) == 3 for name in names)
         jobs.append(_job(opened, target, shard, "quantize" if names else "copy", include=_exactly(names), **options))
-    return _made(opened, target, jobs, of, set(chosen), run, progress)
+    placed = {} if of is None else dict.fromkeys(chosen, of)
+    return _made(opened, target, jobs, layout, placed, set(chosen), run, progress)
 
 
 def convert_checkpoint(
@@ -119,12 +122,12 @@ def convert_checkpoint(
     ``format`` are not needed. Raises the errors of `quantize_checkpoint`.
     """
     opened, target = Checkpoint(Path(source)), Path(target)
-    layout = None if layout is None else known_name("layout", layout, LAYOUTS)
-    to = None if block is None else block_format(block)
+    layout = None if layout is None else known_name("layout", layout, LAYOUTS | SCALED_LAYOUTS)
     how = None if experts is None else Experts.named("arrangement of experts", experts)
     if how is not None and not has_experts(opened.contents.tensors, how):
         raise ValueError(f"{source} has no experts that can be {how}")
     jobs: list[Job] = []
+    numbers: list[str] = []
     if opened.is_ours:
         if layout is None and (profile or include or exclude or experts or is_transposed):
             raise ValueError(f"{source} was written by mxcast quantize: it is dequantized as a whole, by its own rules")
@@ -134,50 +137,25 @@ def convert_checkpoint(
             chosen_here = {"include": _exactly(names), "experts": _where(how, names), "block": block}
             jobs.append(_job(opened, target, shard, verb, layout=layout, **chosen_here))
         parts = {name for names in chosen.values() for name in names}
+        to = blocks[0] if block is None else OtherBlock.named(block).of(blocks[0]) or blocks[0]
+        placed: dict[str, AnyLayout] = {} if layout is None else dict.fromkeys(sorted(parts), layout_named(layout, to))
     else:
-        own = _layout_of(opened, stored_as, format)
-        found = QuantizedSource(opened.folder, own.dialect, own.block, include, exclude, opened.contents)
-        patterns = {"stored_as": own.dialect, "format": own.block, "include": [*include], "exclude": [*exclude]}
+        found = QuantizedSource(opened.folder, stored_as, format, include, exclude, opened.contents)
+        given = format.name if isinstance(format, BlockFormat) else format
+        patterns = {"stored_as": stored_as, "format": given, "include": [*include], "exclude": [*exclude]}
         for shard, names in opened.arrays.items():
             where = {"experts": _where(how, names), "is_transposed": is_transposed, "block": block}
             jobs.append(_job(opened, target, shard, "repack", layout=layout, profile=profile, **patterns, **where))
-        blocks, parts = [own.block_format], set(opened.contents.tensors) - set(found.copied)
-    of = None if layout is None else layout_named(layout, to or blocks[0])
-    return _made(opened, target, jobs, of, parts, run, progress)
+        parts = set(opened.contents.tensors) - set(found.copied) | arrays_of(found.kept)
+        placed = found.kept | ({} if layout is None else layouts_after(found, layout, how, block))
+        if layout is None:
+            numbers = found.names
+    return _made(opened, target, jobs, layout, placed, parts, run, progress, numbers)
 
 
 def _where(how: Experts | None, names: Sequence[str]) -> str | None:
     """How experts are arranged in a shard, which may have none."""
     return str(how) if how is not None and has_experts(names, how) else None
-
-
-def _layout_of(opened: Checkpoint, asked: str | None, format: str | BlockFormat | None) -> Layout:
-    """The layout that the command or the configuration says. Raises ValueError where they say none, or not the same."""
-    block = None if format is None else block_format(format)
-    if asked is None:
-        if (said := stored_as(opened.folder) or _said_by_shards(opened)) is None:
-            raise ValueError(f"{opened.folder} was not written by mxcast quantize: its layout must be given")
-    else:
-        try:
-            said = stored_as(opened.folder)
-        except UnknownQuantization:
-            said = None  # of a dialect that no configuration here speaks of
-    if said is None or (asked is None and block is None):
-        return said or layout_named(str(asked), block)
-    dialect = asked or said.dialect
-    found = layout_named(dialect, said.block_format if block is None and dialect == said.dialect else block)
-    if found.reading != said.reading:
-        raise ValueError(
-            f"the configuration of {opened.folder} speaks of the layout {said.name}, and the command of {found.name}"
-        )
-    return found
-
-
-def _said_by_shards(opened: Checkpoint) -> Layout | None:
-    """The one layout that the metadata of mxcast say in all shards; None without metadata, and for several."""
-    said = {one.name: one for shard in opened.shards.values() for one in layouts_said(shard.metadata).values()}
-    only = next(iter(said.values())) if len(said) == 1 else None
-    return only if isinstance(only, Layout) else None
 
 
 def _of_ours(
@@ -213,18 +191,24 @@ def _made(
     opened: Checkpoint,
     target: Path,
     jobs: Sequence[Job],
-    layout: Layout | None,
+    layout: str | None,
+    placed: Mapping[str, AnyLayout],
     parts: set[str],
     run: Run,
     progress: Progress,
+    numbers: Sequence[str] = (),
 ) -> ConvertedCheckpoint:
-    """Do the jobs that are not done, and write what is beside the shards."""
-    others = [
-        name.removesuffix(".weight")
-        for name, one in sorted(opened.contents.tensors.items())
+    """Do the jobs that are not done, and write the other files. ``placed`` has the layouts of the tensors that are
+    quantized in the new model, ``parts`` the arrays that were quantized or become so, ``numbers`` the tensors that
+    become numbers.
+    """
+    plain = [
+        name
+        for name, one in opened.contents.tensors.items()
         if name not in parts and name.endswith(".weight") and len(one.shape) > 1
     ]
-    documents = {name: one for name, one in configured(opened.folder, layout, others).items() if one}
+    others = [name.removesuffix(".weight") for name in sorted([*plain, *numbers])]
+    documents = {name: one for name, one in configured(opened.folder, placed, others).items() if one}
     if target.suffix in READERS:
         raise ValueError(f"what {opened.folder} becomes is a folder, not {target}")
     if target.exists() and target.samefile(opened.folder):
@@ -251,7 +235,7 @@ def _made(
             write_whole(target / INDEX, json.dumps(_index(target, opened), indent=2) + "\n")
     return ConvertedCheckpoint(
         path=target,
-        layout=layout.dialect if layout else None,
+        layout=layout,
         shards={shard: done[shard] for shard in sorted(done)},
         kept=kept,
         resumed=begun,

@@ -8,6 +8,7 @@ from ..host.files import UNFINISHED, parsed_json
 from ..spec.catalogue import excerpt
 from .containers import Contents, read
 from .metadata import KEY
+from .remarks import merged
 
 __all__ = ["INDEX", "Checkpoint", "files_in", "shards_beside"]
 
@@ -32,7 +33,7 @@ class Checkpoint:
             if other := set(names) ^ set(contents.tensors):
                 raise ValueError(f"{folder / INDEX} and {shard} do not agree on the tensor {excerpt(min(other))}")
         tensors = {name: one for contents in self.shards.values() for name, one in contents.tensors.items()}
-        self.contents = Contents(tensors=tensors)
+        self.contents = Contents(tensors=tensors, metadata=merged(one.metadata for one in self.shards.values()))
 
     @property
     def is_ours(self) -> bool:

@@ -21,7 +21,7 @@ from .scaled import ScaledTensor
 from .scaled_tally import ScaledTally
 from .suspicions import suspicions
 from .tally import Tally, tallied
-from .unrecognised import NOT_READ, scales_of, unrecognised
+from .unrecognised import NOT_READ, more_than_codes, scales_of, unrecognised
 
 __all__ = ["InspectedTensor", "Inspection", "inspect_file"]
 
@@ -179,6 +179,11 @@ def inspect_file(
         sentence = f"{words}: {NOT_READ}"
         found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=arrays[0], sentence=sentence, figures={}))
         others = {name: stored for name, stored in others.items() if name not in arrays}
+    changed = more_than_codes(contents.tensors)
+    for tensor in found:
+        if array := changed.get(tensor.name.rpartition(".")[0]):
+            sentence = f"{array!r} changes its numbers, which no layout here has"
+            found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=tensor.name, sentence=sentence, figures={}))
     found_wrong += _of_scales(inspected)
     found_wrong += [one for tensor in found if tensor.is_ambiguous for one in _in_every_reading(tensor, whole)]
     found_wrong += [suspicion for one in judged for suspicion in suspicions(one)]

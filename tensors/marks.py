@@ -11,13 +11,14 @@ from typing import Any
 
 from ..host.files import parsed_json
 from ..spec.catalogue import excerpt
-from ..spec.layouts import Layout, Part
+from ..spec.layouts import Part
 from ..spec.scaled_layouts import AnyLayout, ScaledLayout
 from . import model_config
+from .config_groups import Groups
 from .remarks import layouts_said
 from .stored import Contents
 
-__all__ = ["COMFY", "MARKS", "Mark", "Marks", "beside", "of_configuration"]
+__all__ = ["COMFY", "MARKS", "Mark", "Marks", "configuration", "of_configuration"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,25 +96,29 @@ def _json(name: str, text: str) -> dict[str, Any]:
     return about
 
 
-def beside(path: Path) -> Layout | None:
-    """The layout in the configuration of a model in a folder, or in the folder of a file; None for a quantization that
-    is not known here.
+def configuration(path: Path) -> Groups | None:
+    """The groups in the configuration of a model in a folder, or in the folder of a file; None for a configuration that
+    says nothing which is known here.
     """
     try:
-        return model_config.stored_as(path if path.is_dir() else path.parent)
+        return model_config.groups_in(path if path.is_dir() else path.parent)
     except ValueError:
         return None
 
 
-def of_configuration(path: Path) -> Marks:
-    """What the configuration beside a file says."""
-    if (said := beside(path)) is None:
-        return lambda contents, name: None
-    mark = Mark(
-        text=f"the configuration beside the file says {said.dialect}",
-        allows=lambda layout: layout.dialect == said.dialect and layout.block == said.block,
-    )
-    return lambda contents, name: mark
+def of_configuration(groups: Groups | None) -> Marks:
+    """Marks from the configuration next to a file."""
+
+    def mark(contents: Contents, name: str) -> Mark | None:
+        if groups is None or not groups.groups:
+            return None
+        group = groups.of(name)
+        return Mark(
+            text=f"the configuration beside the file says {groups.in_words(name)}",
+            allows=lambda layout: group is not None and group.has(layout),
+        )
+
+    return mark
 
 
 MARKS: tuple[Marks, ...] = (_of_comfy, _of_torchao, _of_ours)

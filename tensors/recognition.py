@@ -14,11 +14,11 @@ from ..models.element import code_dtype
 from ..models.layout_parts import stored_shapes
 from ..spec import BlockFormat, Encode, TwoLevelEncode
 from ..spec.layouts import Layout, Packing, Part, ScaleOrder
-from ..spec.scaled_layouts import AnyLayout, ScaledLayout, layouts_of
+from ..spec.scaled_layouts import AnyLayout, ScaledLayout, Tile, layouts_of
 from .containers import Contents, Stored
 from .fitting import fitting
 from .folders import files_in, shards_beside
-from .marks import COMFY, MARKS, Marks, of_configuration
+from .marks import COMFY, MARKS, Marks, configuration, of_configuration
 from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
 from .native import is_native, native_layouts
 from .remarks import layouts_said, merged
@@ -132,7 +132,8 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
     apart, joined = ([one for one in layouts if (one.scales is None) is alone] for alone in (False, True))
     said = layouts_said(contents.metadata)
     found: dict[str, Recognised] = {}
-    marks = [*MARKS, of_configuration(path)]
+    groups = configuration(path)
+    marks, tiles = [*MARKS, of_configuration(groups)], groups.tiles if groups else ()
     passes: tuple[tuple[list[AnyLayout], tuple[str, ...]], ...] = (apart, ()), (apart, BYTES), (joined, ())
     for candidates, dtypes in passes:
         taken = {array for tensor in found.values() for array in tensor.arrays}
@@ -141,7 +142,7 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
             if array in taken or (is_guess and len(stored.shape) < 2):
                 continue
             try:
-                tensor = _fitting(contents, array, candidates, dtypes, marks)
+                tensor = _fitting(contents, array, candidates, dtypes, marks, tiles)
             except ValueError as error:  # what a library writes beside it
                 raise ValueError(f"{path}: {error}") from None
             if tensor:
@@ -247,11 +248,16 @@ def _own_layout(names: Sequence[str], numerics: Encode | TwoLevelEncode) -> Layo
 
 
 def _fitting(
-    contents: Contents, array: str, layouts: Sequence[AnyLayout], other_dtypes: Collection[str], marks: Sequence[Marks]
+    contents: Contents,
+    array: str,
+    layouts: Sequence[AnyLayout],
+    other_dtypes: Collection[str],
+    marks: Sequence[Marks],
+    tiles: tuple[Tile, ...],
 ) -> Recognised | None:
     """The tensor that has an array as its codes, by these layouts; their scales may have other dtypes too."""
     tensors = contents.tensors
-    by_name = fitting(tensors, array, layouts, other_dtypes)
+    by_name = fitting(tensors, array, layouts, other_dtypes, tiles)
     if not by_name:
         return None
     said = layouts_said(contents.metadata)

@@ -18,7 +18,7 @@ from ..spec import E4M3
 from ..spec.layouts import Layout, ScaleOrder
 from ..spec.scaled_layouts import AnyLayout, ScaledLayout, layouts_of
 
-__all__ = ["is_mark", "layouts_said", "mark", "merged", "remarks", "shape_before"]
+__all__ = ["layouts_said", "mark", "marks_of", "merged", "remarks", "shape_before"]
 
 TORCHAO = ("torchao", "torchao_swizzled")
 NAMES = "tensor_names"
@@ -162,9 +162,9 @@ def mark(layout: AnyLayout, tensor: str) -> dict[str, np.ndarray]:
     return {_mark_of(tensor): np.frombuffer(json.dumps({"format": format}).encode(), np.uint8)}
 
 
-def is_mark(array: str, tensors: Mapping[str, AnyLayout]) -> bool:
-    """Is this such an array of one of some tensors?"""
-    return any(layout.dialect == "comfy" and array == _mark_of(tensor) for tensor, layout in tensors.items())
+def marks_of(tensors: Mapping[str, AnyLayout]) -> set[str]:
+    """The names of these arrays for some tensors."""
+    return {_mark_of(tensor) for tensor, layout in tensors.items() if layout.dialect == "comfy"}
 
 
 def _mark_of(tensor: str) -> str:

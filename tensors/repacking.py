@@ -14,9 +14,8 @@ from ..models.layout_parts import Box
 from ..models.parallel import checked_jobs, in_order
 from ..spec import LAYOUTS, BlockFormat, Encode, TwoLevelEncode, layout_named
 from ..spec.catalogue import known_name
-from ..spec.names import block_format
-from ..spec.scaled_layouts import SCALED_LAYOUTS
-from .bridging import BridgedTensor
+from ..spec.scaled_layouts import SCALED_LAYOUTS, AnyLayout
+from .bridging import BridgedTensor, OtherBlock
 from .containers import written
 from .conversions import Conversion, Dequantized, MadeArray, Placed, Repacked, parts_of, put
 from .experts import Experts, arranged
@@ -110,16 +109,14 @@ def repack_file(
     say themselves what is quantized. ``include`` and ``exclude`` are patterns of the names of its arrays of codes; what
     they leave out is copied, as all is that is not quantized. ``experts`` is how gate and up shall be stored
     (`Experts`), as they are unless given; ``block`` another block format, in which the numbers are the same
-    (`models.bridge`). ``jobs`` threads share the work. ``progress`` is called with the elements done and the elements
+    (`models.bridge`), or as ``fp8_e4m3=mxfp8_e4m3`` one for the tensors in another. ``jobs`` threads share the work.
+    ``progress`` is called with the elements done and the elements
     in all. ``unfinished`` is the folder from which `containers.written` resumes.
 
     Raises ValueError for unknown layouts, files without such tensors and damaged ones, and for what `models.pack`
     refuses; the tensor is named. ``target`` appears whole or not at all.
     """
-    layout, block = (
-        known_name("layout", layout, LAYOUTS | SCALED_LAYOUTS),
-        None if block is None else block_format(block),
-    )
+    layout = known_name("layout", layout, LAYOUTS | SCALED_LAYOUTS)
     opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
     conversion = Repacked(layout, Path(target).suffix)
     return converted(opened, Path(target), layout, conversion, jobs, progress, experts, block, unfinished)
@@ -161,7 +158,7 @@ def converted(
     jobs: int,
     progress: Progress,
     experts: str | None = None,
-    block: BlockFormat | None = None,
+    block: str | BlockFormat | None = None,
     unfinished: Path | None = None,
 ) -> RepackedFile:
     """Write what becomes of each tensor, part by part. ``unfinished`` is the folder from which `containers.written`
@@ -170,10 +167,11 @@ def converted(
     tensors, copied = {name: source.tensor(name) for name in source.names}, source.copied
     if experts is not None:
         tensors, copied = arranged(tensors, copied, Experts.named("arrangement of experts", experts))
-    if block is not None:
-        for name, tensor in tensors.items():
+    other = None if block is None else OtherBlock.named(block)
+    for name, tensor in tensors.items():
+        if other is not None and (to := other.of(tensor.block)) is not None:
             with source.naming(name):
-                tensors[name] = BridgedTensor(tensor, block)
+                tensors[name] = BridgedTensor(tensor, to)
     header = {name: (stored.dtype, stored.shape, stored.data.nbytes) for name, stored in copied.items()}
     made: dict[str, dict[str, MadeArray]] = {}
     of = {name: _conversion_of(tensor, conversion) for name, tensor in tensors.items()}
@@ -228,3 +226,21 @@ def _conversion_of(tensor: StoredTensor, conversion: Conversion[StoredTensor]) -
     if isinstance(conversion, Repacked) and isinstance(tensor, ScaledTensor):
         return Rescaled(conversion.dialect)
     return conversion
+
+
+def layouts_after(
+    source: QuantizedSource, dialect: str, how: Experts | None, block: str | BlockFormat | None
+) -> dict[str, AnyLayout]:
+    """The layouts that the tensors of a model get by `converted`, without reading their codes. Raises its errors."""
+    tensors = {name: source.tensor(name) for name in source.names}
+    if how is not None:
+        tensors, _ = arranged(tensors, {}, how)
+    other = None if block is None else OtherBlock.named(block)
+    found: dict[str, AnyLayout] = {}
+    for name, tensor in tensors.items():
+        with source.naming(name):
+            to = other.of(tensor.block) if other else None
+            conversion = _conversion_of(tensor, Repacked(dialect, ".safetensors"))
+            there = conversion.layout(tensor) if to is None else layout_named(dialect, to)
+            found |= {} if there is None else {name: there}
+    return found

@@ -20,7 +20,6 @@ from ..host.errors import ToolError
 from ..host.files import named, remove
 from ..host.unfinished import work_folder
 from ..spec import Encode, TwoLevelEncode
-from ..spec.names import block_format
 from .conversions import Dequantized, Repacked
 from .files import dequantize_file, quantize_file
 from .folders import Checkpoint
@@ -162,8 +161,7 @@ def _repack(job: Job, source: Path, target: Path) -> dict[str, Any]:
     conversion = (
         Dequantized(options["profile"], options["is_transposed"]) if layout is None else Repacked(layout, target.suffix)
     )
-    block = None if options["block"] is None else block_format(options["block"])
-    others = {"experts": options["experts"], "block": block, "unfinished": job.folder}
+    others = {"experts": options["experts"], "block": options["block"], "unfinished": job.folder}
     return converted(found, target, layout, conversion, 1, None, **others).to_dict()
 
 

@@ -10,9 +10,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from .stored import Stored
 
-__all__ = ["NARROW", "NOT_READ", "check_numbers", "scales_of", "unrecognised"]
+__all__ = ["NARROW", "NOT_READ", "check_numbers", "more_than_codes", "scales_of", "unrecognised"]
 
 NARROW = ("F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ")
 """Dtypes of codes and scales."""
@@ -32,7 +34,7 @@ SUFFIX = re.compile(r"_(packed|blocks|qdata|data|codes)$")
 def scales_of(tensors: Mapping[str, Stored], array: str) -> list[str]:
     """The names of the arrays that look like scales of the weight in an array.
 
-    >>> stored = Stored(dtype="F32", shape=(), data=None)
+    >>> stored = Stored(dtype="F32", shape=(), data=np.zeros(1))
     >>> scales_of(dict.fromkeys(["l.weight", "l.weight_scale_inv", "l.input_scale", "m.scale"], stored), "l.weight")
     ['l.weight_scale_inv']
     """
@@ -46,7 +48,7 @@ class _Scales:
         self._by_module: dict[str, list[str]] = {}
         for name in tensors:
             module, _, leaf = name.rpartition(".")
-            if SCALE.search(leaf) and not OF_ACTIVATIONS.match(leaf):
+            if SCALE.search(leaf) and not OF_ACTIVATIONS.match(leaf) and not _are_zero(name, tensors[name]):
                 self._by_module.setdefault(module, []).append(name)
 
     def of(self, array: str) -> list[str]:
@@ -105,6 +107,24 @@ def _is_matrix_of_integers(stored: Stored) -> bool:
 def _is_scale(array: str, stored: Stored) -> bool:
     """Is it a scale that no codes were found for?"""
     leaf = array.rpartition(".")[2]
-    if OF_ACTIVATIONS.match(leaf):
+    if OF_ACTIVATIONS.match(leaf) or _are_zero(array, stored):
         return False
     return stored.dtype in NARROW or (bool(SCALE.search(leaf)) and _is_matrix_of_integers(stored))
+
+
+CHANGING = re.compile(r"pre_quant_scale|svdquant_lora_\w+|\w*g_idx|\w*zero_points?")
+"""Names of arrays that change the numbers of the weight in their module, and that no layout has."""
+
+
+def more_than_codes(tensors: Mapping[str, Stored]) -> dict[str, str]:
+    """The arrays that change the numbers of a weight, by module."""
+    return {
+        name.rpartition(".")[0]: name
+        for name, stored in tensors.items()
+        if CHANGING.fullmatch(name.rpartition(".")[2]) and not _are_zero(name, stored)
+    }
+
+
+def _are_zero(array: str, stored: Stored) -> bool:
+    """Are these zero points of 0, which change nothing?"""
+    return "zero_point" in array.rpartition(".")[2] and not stored.data.view(np.uint8).any()

@@ -52,8 +52,9 @@ def test_the_tiles_of_a_shape(codes, scales, tiles):
 def test_a_block_that_is_known():
     """The usual one decides between two, a declared one is the only one."""
     assert fitting_tiles((192, 192), (2, 2), usual=(128, 128)) == [(128, 128)]
-    assert fitting_tiles((192, 192), (2, 2), usual=(128, 128), declared=((96, 96),)) == [(96, 96)]
-    assert fitting_tiles((192, 192), (2, 2), declared=((64, 64),)) == []
+    assert fitting_tiles((192, 192), (2, 2), usual=(128, 128), declared=((96, 96),)) == [(96, 96), (128, 128)]
+    assert fitting_tiles((100, 300), (2, 5), declared=((64, 64),)) == [(64, 64)]
+    assert fitting_tiles((1, 64), (1,), declared=((1, 0), (128, 128))) == [(1, 0), (128, 128)]
     assert fitting_tiles((64, 100), (1, 1), usual=(128, 128)) == [(128, 128)]
     assert fitting_tiles((64, 100), (), usual=(128, 128)) == [(0, 0)]
     assert fitting_tiles((200, 100), (1, 1), usual=(128, 128)) == [(0, 0)]

@@ -89,7 +89,7 @@ def write_raw(
     path: Path, arrays: Mapping[str, tuple[str, tuple[int, ...], np.ndarray]], metadata: Mapping[str, str] | None = None
 ) -> Path:
     """A file of arrays, each with its dtype, shape and data."""
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True, parents=True)
     header = {name: (dtype, shape, data.nbytes) for name, (dtype, shape, data) in arrays.items()}
     with written(path, header, metadata or {}) as into:
         for name, (_, _, data) in arrays.items():

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 from mxcast.models import dequantize, pack, quantize
 from mxcast.spec import layout_named
 from mxcast.spec.names import block_format
-from mxcast.tensors import checkpoints, model_config, shard_jobs
+from mxcast.tensors import checkpoints, config_writers, model_config, shard_jobs
 from mxcast.tensors.containers import read
 from mxcast.tensors.files import quantize_file
 from mxcast.tensors.repacking import repack_file
@@ -185,15 +185,15 @@ CONFIGURED = [
 @pytest.mark.parametrize("dialect, block", CONFIGURED, ids=str)
 def test_configurations_there_and_back(dialect, block, tmp_path):
     layout = layout_named(dialect, block_format(block))
-    documents = model_config.configured(tmp_path, layout, ["lm_head"])
+    documents = config_writers.configured(tmp_path, {"up.weight": layout}, ["lm_head"])
     for name, document in documents.items():
         (tmp_path / name).write_text(json.dumps(document))
-    assert model_config.stored_as(tmp_path) == layout
+    assert model_config.groups_in(tmp_path).of("up.weight").layouts == (layout,)
     assert set(documents) == {"config.json"} | ({"hf_quant_config.json"} if dialect == "modelopt" else set())
     if dialect == "modelopt":
         (tmp_path / "config.json").unlink()
-        assert model_config.stored_as(tmp_path) == layout
-    assert model_config.configured(tmp_path, None, [])["config.json"].keys() == set()
+        assert model_config.groups_in(tmp_path).of("up.weight").layouts == (layout,)
+    assert config_writers.configured(tmp_path, {}, [])["config.json"].keys() == set()
 
 
 def test_what_compressed_tensors_reads_of_it(tmp_path):
@@ -204,7 +204,9 @@ def test_what_compressed_tensors_reads_of_it(tmp_path):
     presets = {"mxfp4_e2m1": "MXFP4A16", "mxfp6_e2m3": "MXFP6A16", "mxfp8_e4m3": "MXFP8A16", "nvfp4": "NVFP4A16"}
     for block, preset in presets.items():
         layout = layout_named("compressed_tensors", block_format(block))
-        section = model_config.configured(tmp_path, layout, ["lm_head"])["config.json"]["quantization_config"]
+        section = config_writers.configured(tmp_path, {"up.weight": layout}, ["lm_head"])["config.json"][
+            "quantization_config"
+        ]
         found = QuantizationConfig(**section)
         wanted = QuantizationConfig(config_groups={preset: ["Linear"]}).config_groups[preset]
         weights = section["config_groups"]["group_0"]["weights"]
@@ -224,12 +226,12 @@ def test_two_configurations_that_do_not_agree(model, fails, passes, tmp_path):
     assert sentence.endswith("speaks of the layout modelopt:nvfp4, and hf_quant_config.json of modelopt:mxfp8_e4m3")
     (there / "config.json").write_text(kept)
     sentence = fails(2, *arguments, "--from", "comfy", "-f", "nvfp4")
-    assert sentence.endswith("speaks of the layout modelopt:mxfp8_e4m3, and the command of comfy:nvfp4")
+    assert sentence.endswith("has no quantized tensors in the layout comfy")
     assert not (tmp_path / "out").exists()
     passes(*arguments, "--from", "compressed_tensors", "-f", "e4m3")  # which reads the same arrays the same
     for name in ("config.json", "hf_quant_config.json"):
         (there / name).unlink()
-    (there / "config.json").write_text('{"quantization_config": {"quant_method": "fp8"}}')
+    (there / "config.json").write_text('{"quantization_config": {"quant_method": "awq"}}')
     passes("convert", there, tmp_path / "own", "--from", "modelopt", "-f", "e4m3", "--layout", "modelopt")
     assert content(tmp_path / "own").keys() == content(there).keys() | {"hf_quant_config.json"}
 
@@ -281,7 +283,7 @@ def test_a_shard_that_is_gone_is_made_again(model, tmp_path, monkeypatch, passes
         ('{"quantization_config": 3}', "must have objects of JSON, not 3"),
         ('{"quantization_config": {"quant_method": "awq"}}', "a quantization that is not known here: 'awq'"),
         ('{"quantization_config": {"quant_method": ["mxfp4"]}}', "a quantization that is not known here: ['mxfp4']"),
-        ('{"quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8"}}', "not known here: 'FP8'"),
+        ('{"quantization_config": {"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"}}', "known here: 'W4A8_AWQ'"),
         ('{"quantization_config": {"quant_method": "quark"}}', "not known here: None"),
     ],
 )
