@@ -27,7 +27,7 @@ class Targets:
     texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what is no regular expression."""
+        """Raises ValueError for an invalid regular expression."""
         self._patterns  # noqa: B018
 
     @cached_property
@@ -70,7 +70,7 @@ class Targets:
 
 
 def wildcards(patterns: Iterable[str], has_subtrees: bool = True) -> tuple[str, ...]:
-    """Targets for names with ``*`` and ``?``, as ModelOpt and Quark have them; a name stands for all in it too."""
+    """Targets for names with ``*`` and ``?``, as ModelOpt and Quark have them. A name includes all modules in it."""
     found = []
     for pattern in patterns:
         end = r"(?:\..*)?" if has_subtrees else ""
@@ -141,7 +141,7 @@ class Groups:
     groups: tuple[Group, ...]
     ignored: Targets = Targets()
     kv_cache: object = field(default=None, compare=False)
-    """What the configuration says about the scales of the cache of keys and values."""
+    """Scales for the cache of keys and values, as the configuration has them."""
 
     def of(self, tensor: str) -> Group | None:
         """The group of a tensor; None for one that is not quantized. Names come before expressions, and both before
@@ -160,7 +160,7 @@ class Groups:
         return None
 
     def in_words(self, tensor: str) -> str:
-        """What the configuration says about a tensor."""
+        """The statement of the configuration about a tensor."""
         group = self.of(tensor)
         return "that it is not quantized" if group is None else group.in_words
 

@@ -223,12 +223,12 @@ FP8_CACHE = {"num_bits": 8, "type": "float", "dynamic": False}
 
 
 def _scheme(kv_cache: object) -> object:
-    """What `config.json` has for the cache of keys and values."""
+    """The entry in `config.json` for the cache of keys and values."""
     return FP8_CACHE if kv_cache == "FP8" else kv_cache
 
 
 def _algorithm(kv_cache: object) -> object:
-    """What `hf_quant_config.json` has for it."""
+    """The entry in `hf_quant_config.json` for it."""
     is_fp8 = isinstance(kv_cache, dict) and (kv_cache.get("num_bits"), kv_cache.get("type")) == (8, "float")
     return "FP8" if is_fp8 else kv_cache or None
 

@@ -25,7 +25,7 @@ __all__ = ["GivenLayouts"]
 
 
 class GivenLayouts:
-    """What is known about the layouts before any array is looked at."""
+    """The layouts that are possible before any array is looked at."""
 
     def __init__(self, path: Path, contents: Contents, stored_as: str | None, format: str | BlockFormat | None) -> None:
         """Raises ValueError for unknown names, and for a damaged or unknown configuration that would be needed."""
@@ -150,8 +150,8 @@ class GivenLayouts:
         return name, layout
 
     def _agreed(self, name: str, layouts: Sequence[AnyLayout]) -> Sequence[AnyLayout]:
-        """The layouts of a tensor with which the configuration agrees. Raises ValueError if there are none: in a model,
-        and next to a file if arrays of both have these names.
+        """The layouts of a tensor with which the configuration agrees. Raises ValueError without any: in a model, and
+        next to a file if arrays of both have these names.
         """
         if self.groups is None or self.is_native:
             return layouts
@@ -163,13 +163,13 @@ class GivenLayouts:
         if not self.is_model and not own:
             return layouts
         arrays = " or ".join(dict.fromkeys(layout.full_name for layout in layouts))
-        config = f"the configuration {'of' if self.is_model else 'beside'} {self.path}"
+        config = f"the configuration {'of' if self.is_model else 'next to'} {self.path}"
         others = "its arrays are" if self.stored_as is None else "the command says"
         raise ValueError(f"tensor {name!r}: {config} says {self.groups.in_words(name)}, and {others} {arrays}")
 
 
 def _named(tensors: Mapping[str, Stored], array: str, layouts: Sequence[AnyLayout]) -> dict[str, list[AnyLayout]]:
-    """The layouts that have the name of an array of codes, and scales beside it; by tensor."""
+    """The layouts that have the name of an array of codes, and scales next to it, by tensor."""
     found: dict[str, list[AnyLayout]] = {}
     for layout in layouts:
         name = layout.codes.tensor_of(array)

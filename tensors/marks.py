@@ -114,7 +114,7 @@ def of_configuration(groups: Groups | None) -> Marks:
             return None
         group = groups.of(name)
         return Mark(
-            text=f"the configuration beside the file says {groups.in_words(name)}",
+            text=f"the configuration next to the file says {groups.in_words(name)}",
             allows=lambda layout: group is not None and group.has(layout),
         )
 

@@ -62,7 +62,7 @@ QUARK = {"fp4": "mxfp4_e2m1", "fp6_e3m2": "mxfp6_e3m2", "fp6_e2m3": "mxfp6_e2m3"
 
 
 class UnknownQuantization(ValueError):
-    """A configuration speaks of a quantization that is not known here."""
+    """A configuration has a quantization that is not known here."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Unread:
 
 
 def groups_in(folder: Path) -> Groups | None:
-    """What the configuration of a model says about its weights; None if it says nothing.
+    """The groups of weights in the configuration of a model; None if it says nothing about them.
 
     Raises ValueError for one that is damaged, for a quantization that is not known here, and where two documents do not
     agree.
@@ -88,7 +88,7 @@ def groups_in(folder: Path) -> Groups | None:
     second = _groups(of_modelopt, {"quant_method": "modelopt"} | _object(of_modelopt, about))
     if first is not None and second is not None and set(first.layouts) != set(second.layouts):
         names = [" and ".join(sorted({layout.full_name for layout in one.layouts})) for one in (first, second)]
-        raise ValueError(f"{folder / CONFIG} speaks of the layout {names[0]}, and {HF_QUANT_CONFIG} of {names[1]}")
+        raise ValueError(f"{folder / CONFIG} says {names[0]}, and {HF_QUANT_CONFIG} says {names[1]}")
     return second if first is None else first
 
 
@@ -105,7 +105,7 @@ def _groups(path: Path, section: object) -> Groups | None:
         raise ValueError(f"{path}: {error}") from None
     if isinstance(found, Unread) or (found.groups and not found.layouts):
         words = found.found if isinstance(found, Unread) else found.groups[0].unread
-        raise UnknownQuantization(f"{path} speaks of a quantization that is not known here: {excerpt(words)}")
+        raise UnknownQuantization(f"{path} has a quantization that is not known here: {excerpt(words)}")
     return found
 
 

@@ -223,7 +223,7 @@ def test_two_configurations_that_do_not_agree(model, fails, passes, tmp_path):
     other = {"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}}
     (there / "config.json").write_text(json.dumps(other))
     sentence = fails(2, *arguments)
-    assert sentence.endswith("speaks of the layout modelopt:nvfp4, and hf_quant_config.json of modelopt:mxfp8_e4m3")
+    assert sentence.endswith("says modelopt:nvfp4, and hf_quant_config.json says modelopt:mxfp8_e4m3")
     (there / "config.json").write_text(kept)
     sentence = fails(2, *arguments, "--from", "comfy", "-f", "nvfp4")
     assert sentence.endswith("has no quantized tensors in the layout comfy")

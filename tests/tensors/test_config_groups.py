@@ -1,4 +1,4 @@
-"""What configurations of real libraries say about each module: groups, targets, exceptions, and what is not read."""
+"""Configurations of real libraries, module by module: groups, targets, exceptions, and formats that are not read."""
 
 import json
 

@@ -182,7 +182,7 @@ def test_fp8_alone_becomes_mxfp8(tmp_path, fails):
 
 
 def test_another_configuration_cannot_say_it(tmp_path, fails):
-    """Of tensors that stay as they are, or in a library without FP8."""
+    """Tensors that stay as they are, or would be in a library without FP8."""
     folder, _, _ = deepseek(tmp_path)
     for options, sentence in (
         (["--layout", "compressed_tensors", "--include", "*experts*"], "no configuration describes"),
@@ -293,7 +293,7 @@ def test_the_configuration_says_something_else(tmp_path, fails):
 
 @pytest.mark.parametrize("array", ["pre_quant_scale", "svdquant_lora_a", "weight_zero_point", "weight_g_idx"])
 def test_arrays_that_change_the_numbers(array, tmp_path, fails, passes):
-    """Of AWQ, SVD, asymmetric quantization and activation order; zero points of 0 change nothing."""
+    """AWQ, SVD, asymmetric quantization and activation order; zero points of 0 change nothing."""
     arrays, numbers = fp8(random_scales((200, 1), "F32"), (1, 0))
     changing = {ATTENTION.replace("weight", array): filled("F32", 256)}
     path = write_raw(tmp_path / "a.safetensors", arrays | changing)

@@ -199,4 +199,4 @@ def test_the_configuration_beside_a_file(tmp_path):
         assert tensor.is_ambiguous is (names is None) and bool(found.suspicions) is contradicted, section
         if names is not None:
             assert [reading.names for reading in tensor.readings] == names
-            assert tensor.readings[0].evidence[0] == "the configuration beside the file says modelopt:nvfp4"
+            assert tensor.readings[0].evidence[0] == "the configuration next to the file says modelopt:nvfp4"

@@ -148,7 +148,7 @@ def test_the_configuration_beside_a_file(tmp_path, passes, fails):
     arguments = "dequantize", path, tmp_path / "b.safetensors", "-f", "nvfp4"
     sentence = fails(2, *arguments, "--from", "comfy")
     assert sentence == (
-        f"tensor 'up.weight': the configuration beside {path} says modelopt:nvfp4, and the command says comfy:nvfp4"
+        f"tensor 'up.weight': the configuration next to {path} says modelopt:nvfp4, and the command says comfy:nvfp4"
     )
     passes(*arguments, "--from", "modelopt")
     made(path, "gpt_oss", unchanged)
