@@ -49,17 +49,24 @@ class UnfinishedModel:
             except BaseException:
                 self._end_without_parts(is_new)
                 raise
-            with open(self._command / WAITERS, "wb") as waiters:
-                with contextlib.suppress(BlockingIOError):  # the same command waits, and takes all shards as they are
-                    fcntl.flock(waiters, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(self._record)
+            self._is_removed()
 
     def _ask_for_state(self, locks: contextlib.ExitStack) -> None:
         """Hold a lock in the folder of the same command while this one waits, so that its state is not removed."""
         if self._request is None and self._command.is_dir():
             with contextlib.suppress(FileNotFoundError):  # it has been removed meanwhile
-                self._request = locks.enter_context(open(self._command / WAITERS, "wb"))
+                self._request = locks.enter_context(open(self._command / WAITERS, "rb"))
                 fcntl.flock(self._request, fcntl.LOCK_SH)
+
+    def _is_removed(self) -> bool:
+        """Remove the state, unless the same command waits: it takes the shards that are complete."""
+        with contextlib.suppress(BlockingIOError), contextlib.ExitStack() as locks:
+            if (self._command / WAITERS).exists():
+                waiters = locks.enter_context(open(self._command / WAITERS, "rb"))
+                fcntl.flock(waiters, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(self._record, ignore_errors=True)
+            return True
+        return False
 
     def _check(self) -> None:
         is_unfinished = self._record.is_dir() and not self._record.is_symlink()
@@ -73,17 +80,16 @@ class UnfinishedModel:
                 (self.target / Path(name).name).unlink(missing_ok=True)
             remove(other)
         self._command.mkdir(exist_ok=True)
+        (self._command / WAITERS).touch()
         write_note(self._command / FILES, list(files))
         for folder in self._folders.values():
             folder.mkdir(exist_ok=True)
 
     def _end_without_parts(self, is_new: bool) -> None:
         parts = (path for path in self._command.rglob("*") if path.is_file() and path.name not in (FILES, WAITERS))
-        if not any(parts):
-            shutil.rmtree(self._record, ignore_errors=True)
-            if is_new:
-                with contextlib.suppress(OSError):  # other files have come
-                    self.target.rmdir()
+        if not any(parts) and self._is_removed() and is_new:
+            with contextlib.suppress(OSError):  # other files have come
+                self.target.rmdir()
 
     def folder(self, shard: str) -> Path:
         """The folder from which the job of a shard resumes."""

@@ -440,6 +440,32 @@ def test_the_same_command_that_waited(others, model, tmp_path, monkeypatch):
     assert content(tmp_path / "out") == content(tmp_path / "once")
 
 
+def test_the_same_command_that_waited_for_an_error(model, tmp_path, monkeypatch):
+    """It meets the same error, and nothing is left."""
+    begun, asked, ask = threading.Event(), threading.Event(), UnfinishedModel._ask_for_state
+
+    def noted(unfinished, locks):
+        ask(unfinished, locks)
+        if unfinished._request:
+            asked.set()
+
+    def refused(jobs):
+        begun.set()
+        asked.wait(60)
+        raise ValueError("refused")
+        yield
+
+    monkeypatch.setattr(UnfinishedModel, "_ask_for_state", noted)
+    with ThreadPoolExecutor(2) as pool, pytest.warns(Waiting):
+        first = pool.submit(quantize, model, tmp_path / "out", "e4m3", refused)
+        begun.wait()
+        second = pool.submit(quantize, model, tmp_path / "out", "e4m3", refused)
+        for one in (first, second):
+            with pytest.raises(ValueError, match="^refused$"):
+                one.result()
+    assert not [*(tmp_path / "out").glob("*")]
+
+
 @pytest.mark.parametrize("is_there", [False, True])
 def test_what_is_refused_leaves_nothing(is_there, model, tmp_path, fails):
     out = tmp_path / "out"
