@@ -12,6 +12,8 @@ from ..spec import is_two_level
 from .errors import ExitCode
 from .options import (
     Config,
+    Design,
+    DesignFolder,
     Force,
     Format,
     Json,
@@ -25,6 +27,7 @@ from .options import (
     Set,
     Target,
     Verbose,
+    check_emitted,
     request,
 )
 from .output import Output
@@ -70,6 +73,8 @@ def verify(
     set: Set = None,
     target: Target = None,
     config: Config = None,
+    name: Design = None,
+    out: DesignFolder = Path("build"),
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
@@ -77,7 +82,9 @@ def verify(
 ) -> None:
     """Compare the emitted Verilog, Verilated, with the golden model, bit for bit."""
     output = Output(json, quiet, verbose)
-    asked = request("verify {}", format, profile, set, config, target=target, output=output, op=op, of_any=True)
+    asked = request(
+        "verify {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True, out=out
+    )
     if op != "encode" and (exhaustive or tensors is not None or pad):
         raise ValueError(f"--exhaustive, --tensors and --pad are of encoders: leave them out with --op {op}")
     if exhaustive:
@@ -92,6 +99,7 @@ def verify(
         from ..tensors.files import read_blocks
 
         read_blocks(tensors, asked.configs[0].numerics.block_size, pad)  # a wrong file is refused before a long build
+    check_emitted(asked, out)
     from ..sim import verify
 
     results = []

@@ -10,7 +10,21 @@ import typer
 
 from ..hdl import ConverterConfig
 from ..spec.catalogue import known_name
-from .options import Config, Force, Format, Json, Op, Profile, Quiet, Set, Verbose, request
+from .options import (
+    Config,
+    Design,
+    DesignFolder,
+    Force,
+    Format,
+    Json,
+    Op,
+    Profile,
+    Quiet,
+    Set,
+    Verbose,
+    check_emitted,
+    request,
+)
 from .output import Output
 
 __all__ = ["synth"]
@@ -44,6 +58,8 @@ def synth(
     profile: Profile = None,
     set: Set = None,
     config: Config = None,
+    name: Design = None,
+    out: DesignFolder = Path("build"),
     force: Force = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 2,
     json: Json = False,
@@ -62,7 +78,20 @@ def synth(
     usual = "asic" if liberty is not None else "ecp5" if pnr else "xcu"
     target = known_name("target", usual if target is None else target, TARGETS)
     built_for = TARGETS[target].optimized_as
-    asked = request("synth {}", format, profile, set, config, target=built_for, output=output, op=op, of_any=True)
+    asked = request(
+        "synth {}",
+        format,
+        profile,
+        set,
+        config,
+        name=name,
+        usual_target=built_for,
+        output=output,
+        op=op,
+        of_any=True,
+        out=out,
+    )
+    check_emitted(asked, out)
     for chosen in asked.configs:
         output.configuration(chosen)
     if pnr:

@@ -48,6 +48,8 @@ from .settings import TABLES, Settings, read_settings
 
 __all__ = [
     "Config",
+    "Design",
+    "DesignFolder",
     "Force",
     "Format",
     "Json",
@@ -64,6 +66,7 @@ __all__ = [
     "Verbose",
     "assigned",
     "assignment",
+    "check_emitted",
     "every_format",
     "profile_and_fields",
     "request",
@@ -123,6 +126,13 @@ Config = Annotated[
     ),
 ]
 Name = Annotated[str | None, typer.Option("--name", show_default="FORMAT_PROFILE", help="Name of the top module.")]
+Design = Annotated[
+    str | None,
+    typer.Option(
+        "--name", metavar="NAME", show_default=False, help="An emitted design, which must have this configuration."
+    ),
+]
+DesignFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder in which NAME was emitted.")]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for what is written.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random stimuli.")]
 Force = Annotated[bool, typer.Option("--force", help="Do it again, whatever is in the cache or in the output folder.")]
@@ -174,6 +184,8 @@ class Request:
     many: bool
     """Whether ``all`` formats were asked for: then results are lists."""
     name: str | None = None
+    is_emitted: bool = False
+    """Whether the command line names a design in a folder."""
 
     @property
     def encoders(self) -> tuple[ConverterConfig, ...]:
@@ -194,6 +206,7 @@ def request(
     *,
     name: str | None = None,
     target: str | None = None,
+    usual_target: str | None = None,
     allow_all: bool = True,
     output: Output | None = None,
     op: str = "encode",
@@ -206,6 +219,7 @@ def request(
     configuration, and of one mode. ``output`` shows that registers are being chosen; a command without one takes no
     registers. With ``of_any`` the operation may be any that has hardware, one under two levels of scales among them.
     With ``out`` and without rules, ``name`` may name a design in this folder, and so may a ``format`` that is unknown.
+    ``usual_target`` is the target of a configuration for which no ``target`` is given.
     Raises ValueError and TypeError.
     """
     op = known_name("operation", op, OPERATIONS)
@@ -214,10 +228,11 @@ def request(
         if design is not None:
             if name not in (None, design):
                 raise ValueError(f"{design} is a design in {out}, and --name says {name}: give one of them")
-            return Request(configs=(design_of(out, design),), many=False, name=design)
+            return Request(configs=(design_of(out, design),), many=False, name=design, is_emitted=True)
     if config and op != "encode":
         raise ValueError(f"a configuration file is of an encoder: leave out --config or --op {op}")
     settings = read_settings(config) if config else Settings()
+    is_emitted = out is not None and name is not None
     format, name = settings.format if format is None else format, settings.name if name is None else name
     if format is None:
         raise ValueError(f"a format is missing: mxcast {usage.format('e4m3')}")
@@ -239,6 +254,7 @@ def request(
             asked = usage.format("e4m3") + ("" if op == "encode" else f" --op {op}")
             raise ValueError(f"{one.strip()!r} is a profile: mxcast {asked} --profile {one.strip()}")
     profile, replaced = profile_and_fields(profile)
+    target = usual_target if target is None else target
     built_for = {} if target is None else {"target": target}
     own = replaced | assigned(assignments or ())
     fields = settings.fields | built_for | own
@@ -263,7 +279,17 @@ def request(
         raise ValueError(
             f"mxcast {usage.split()[0]} takes one format and one scale rule, not {len(configs[0].modes)} modes"
         )
-    return Request(configs=configs, many=many, name=name)
+    return Request(configs=configs, many=many, name=name, is_emitted=is_emitted)
+
+
+def check_emitted(asked: Request, out: Path) -> None:
+    """Raise ValueError if the design that a request names is missing in the folder, of another configuration, or
+    edited.
+    """
+    from ..hdl import intact
+
+    if asked.is_emitted and asked.name is not None and intact(asked.configs[0], out, asked.name) is None:
+        raise ValueError(f"{out} holds no Verilog of a design {asked.name}: leave out --name, or emit it first")
 
 
 def _is_design(text: str, out: Path) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..hdl import BEST, HardwareConfig
-from ..hdl.designs import described, refuse_another
+from ..hdl.designs import described
 from ..host.cache import refreshed
 from ..host.files import parsed_json, regular
 from ..spec import Encode, Role, TwoLevelEncode
@@ -100,7 +100,6 @@ def prove(
         config_of, name_of = beside(rtl)
         asked, name = Request(configs=(config_of,), many=False), name or name_of
     else:
-        built_for = target or (netlist if netlist in BEST else None)
         asked = request(
             "prove {}",
             format,
@@ -108,11 +107,12 @@ def prove(
             set,
             config,
             name=name,
-            target=built_for,
+            target=target,
+            usual_target=netlist if netlist in BEST else None,
             output=output,
             op=op,
             of_any=True,
-            out=out,
+            out=None if rtl else out,
         )
     if rtl is not None and asked.many:
         raise ValueError("--rtl is one converter: give one format")
@@ -201,7 +201,7 @@ def mutate(
     asked = request(
         "mutate {}", format, profile, set, config, name=name, target=target, output=output, op=op, of_any=True, out=out
     )
-    from ..hdl import default_name
+    from ..hdl import default_name, intact
     from ..proof.mutation import mutate
     from ..proof.specification_mutants import refute
 
@@ -209,7 +209,7 @@ def mutate(
     for chosen in asked.configs:
         output.configuration(chosen)
         top = asked.name or default_name(chosen)
-        refuse_another(out, top, chosen)
+        intact(chosen, out, top)
         folder = out / top / "mutants"
         with output.progress(f"mutating {chosen.formats}") as progress, refreshed(force):
             result = mutate(chosen, mutants, seed=seed, out=folder, timeout=timeout, progress=progress)

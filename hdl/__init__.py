@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from .decoder import BlockDecoder
     from .element import ElementQuantizer
     from .emission import default_name, describe, verilog
-    from .folder import emit, emitted
+    from .folder import emit, emitted, intact
     from .hadamard import HadamardTransform
     from .random_source import RandomSource
     from .scale import ScaleUnit
@@ -140,6 +140,7 @@ __all__ = [
     "emitted",
     "fields_of",
     "hadamard_config",
+    "intact",
     "stages",
     "supports",
     "threshold_table",
@@ -161,7 +162,7 @@ MODULES = {
     "TwoLevelConverter": "two_level",
     "TwoLevelDecoder": "two_level_decoder",
     **dict.fromkeys(("default_name", "describe", "verilog"), "emission"),
-    **dict.fromkeys(("emit", "emitted"), "folder"),
+    **dict.fromkeys(("emit", "emitted", "intact"), "folder"),
 }
 """Where the names are that need Amaranth."""
 

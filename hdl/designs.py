@@ -25,6 +25,9 @@ REPLACE_IT = "give another name or folder, or replace the design by emit with --
 MOST = 4
 """Differences between two configurations that a message lists."""
 
+DEFAULT = "the default"
+"""Value of a choice of the hardware that a configuration leaves out."""
+
 EVIDENCE = ("proof", "sim", "mutants")
 """Folders with the evidence that commands found about the Verilog in ``rtl/``."""
 
@@ -120,9 +123,9 @@ def _difference(held: HardwareConfig | None, asked: HardwareConfig) -> str:
     """How two configurations differ, as the end of a sentence."""
     if held is None or held.numerics.name != asked.numerics.name:
         return ""
-    sides = [_fields(held), _fields(asked)]
-    keys = [key for key in sides[0] | sides[1] if sides[0].get(key) != sides[1].get(key)]
-    said = [f"{key} {sides[1].get(key, 'none')} instead of {sides[0].get(key, 'none')}" for key in keys[:MOST]]
+    theirs, ours = _fields(held), _fields(asked)
+    keys = [key for key in theirs | ours if theirs.get(key) != ours.get(key)]
+    said = [f"{key} {ours.get(key, DEFAULT)} instead of {theirs.get(key, DEFAULT)}" for key in keys[:MOST]]
     more = [f"{len(keys) - MOST} more"] if len(keys) > MOST else []
     return f", with {', '.join([*said, *more])}" if said else ""
 

@@ -14,7 +14,7 @@ from .emission import default_name, describe, modules, title, verilog
 from .package import core, file_list, templates
 from .vendors import project
 
-__all__ = ["emit", "emitted"]
+__all__ = ["emit", "emitted", "intact"]
 
 
 def emit(
@@ -89,25 +89,31 @@ def emit(
 
 def emitted(config: HardwareConfig, out: Path | str = "build", name: str | None = None) -> Path:
     """The Verilog file of a configuration below ``out``, for a command that checks it: the one that was emitted there,
-    which stays as it is, or a new one if the folder holds no design.
+    which stays as it is (`intact`), or a new one if the folder holds no design.
+    """
+    name = default_name(config) if name is None else describe(config, name)["name"]
+    return intact(config, out, name) or emit(config, out, name)["verilog"]
+
+
+def intact(config: HardwareConfig, out: Path | str, name: str) -> Path | None:
+    """The Verilog file of the design ``name`` below ``out``, or None if it is missing.
 
     Raises ValueError if the folder holds a design of another configuration, if somebody has edited the file, or if
     another version of the generator made it.
     """
-    name = default_name(config) if name is None else describe(config, name)["name"]
     folder = Path(out) / name
     refuse_another(out, name, config)
     held, path = design_in(folder), folder / "rtl" / f"{name}.v"
     found = _digest(path)
     if found is None:
-        return emit(config, out, name)["verilog"]
+        return None
     expected = verilog(replace(config, profile=held.config.profile) if held and held.config else config, name)
     if found == _sha256sum(expected):
         return path
     if held and held.sums.get(f"rtl/{name}.v") == found:
-        raise ValueError(f"{path} was made by another version of the generator: emit it again, or name it by --rtl")
+        raise ValueError(f"{path} was made by another version of the generator: emit it again, or prove it with --rtl")
     raise ValueError(
-        f"{path} has been edited since it was emitted: name it by --rtl, move it, or emit it again with emit --force"
+        f"{path} has been edited since it was emitted: prove it with --rtl, move it, or emit it again with emit --force"
     )
 
 

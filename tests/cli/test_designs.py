@@ -31,7 +31,7 @@ BOTH = (
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
-@pytest.mark.parametrize("verb", ["prove", "test", "mutate"])
+@pytest.mark.parametrize("verb", ["prove", "test", "mutate", "verify"])
 def test_a_check_refuses_another_configuration(verb, force, folder, fails):
     before = content(folder)
     said = fails(2, verb, "e2m1", *SMALL, "--name", "mx_encoder", "-o", "build", *force)
@@ -65,6 +65,26 @@ def test_without_rules_a_check_takes_the_design_in_the_folder(named, folder, pas
     assert (folder / "proof/mx_encoder/proof.json").is_file()
 
 
+def test_synth_and_verify_take_the_design_in_the_folder(folder, passes):
+    """Built for any target: synth maps what is there."""
+    before = content(folder)
+    for target in ("ecp5", "lut6"):
+        found = json.loads(passes("synth", "mx_encoder", "-o", "build", "--target", target, "--json"))
+        assert (found["config_id"], found["target"]) == ("dbb2f498", target)
+    assert json.loads(passes("verify", "mx_encoder", "--blocks", 10, "--json"))["config_id"] == "dbb2f498"
+    assert content(folder) == before
+
+
+@pytest.mark.parametrize("verb", ["prove", "test", "mutate", "verify", "synth"])
+def test_an_edited_design_is_not_checked(verb, folder, fails):
+    """Whatever would be found out is not about the file."""
+    path = folder / "rtl/mx_encoder.v"
+    path.write_text(path.read_text() + "// mine")
+    before = content(folder)
+    assert fails(2, verb, "mx_encoder").startswith(f"{path} has been edited since it was emitted")
+    assert content(folder) == before
+
+
 def test_the_evidence_of_a_design_goes_with_it(folder, passes):
     passes("prove", "mx_encoder", "-o", "build")
     passes("emit", "e2m1", *SMALL, "--name", "mx_encoder", "-o", "build", "--force")
@@ -89,6 +109,9 @@ def test_a_check_of_another_file_leaves_the_design_alone(folder, fails):
         (["prove", "mx_encoder", "-o", "elsewhere"], "unknown format 'mx_encoder'"),
         (["prove", "mx_encoder", "-o", "build", "--name", "other"], "mx_encoder is a design in build, and --name says"),
         (["prove", "mx_encoder", "-o", "build", "--profile", "te"], "unknown format 'mx_encoder'"),
+        (["verify", "e2m1", "--name", "other"], "build holds no Verilog of a design other"),
+        (["synth", "--name", "other"], "build holds no design other"),
+        (["synth", "e2m1", "--name", "mx_encoder"], "is asked for, with block_size 32 instead of 2, scale_rule floor"),
         (["prove", "--name", "mx_encoder", "-o", "build", "--profile", "te"], "a format is missing"),
         (["test", "--name", "../x", "-o", "build"], "name must be a Verilog identifier"),
         (["prove", "x" * 300, "-o", "build"], "unknown format"),
