@@ -32,7 +32,7 @@ test-all: $(READY)
 # What is compared with other libraries, with those that are heavy (the extra `oracles`); the outcome is kept.
 test-oracles: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,oracles]'
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q -m "not slow" --outcome=records/tests.json --outcome-of=oracles tests/models tests/tensors
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q -m "not slow" --outcome=records/tests.json --outcome-of=oracles tests/models tests/tensors tests/conformance/test_moved_libraries.py
 
 # The six formats beside the paper's table VIII.
 table: $(READY)

@@ -92,6 +92,7 @@ def _profiles() -> Rows:
             "name": p.name,
             "source": p.source,
             "date": p.date,
+            "checked_up_to": p.up_to,
             "rules": dict(p.rules),
             "elements": {name: ", ".join(f"{key}={value}" for key, value in rules) for name, rules in p.by_element},
             "remark": p.remark,
@@ -102,7 +103,14 @@ def _profiles() -> Rows:
 
 def _decoders() -> Rows:
     return [
-        {"name": p.name, "source": p.source, "date": p.date, "rules": dict(p.rules), "remark": p.remark}
+        {
+            "name": p.name,
+            "source": p.source,
+            "date": p.date,
+            "checked_up_to": p.up_to,
+            "rules": dict(p.rules),
+            "remark": p.remark,
+        }
         for p in PROFILES_OF["decode"].values()
     ]
 
@@ -133,6 +141,7 @@ def _casts() -> Rows:
             "name": p.name,
             "source": p.source,
             "date": p.date,
+            "checked_up_to": p.up_to,
             "rules": dict(p.rules),
             "destinations": {
                 name: ", ".join(f"{key}={value}" for key, value in rules) for name, rules in p.by_destination
@@ -171,7 +180,15 @@ def _instructions() -> Rows:
 
 def _two_level() -> Rows:
     return [
-        {"name": p.name, "of": of, "source": p.source, "date": p.date, "rules": dict(p.rules), "remark": p.remark}
+        {
+            "name": p.name,
+            "of": of,
+            "source": p.source,
+            "date": p.date,
+            "checked_up_to": p.up_to,
+            "rules": dict(p.rules),
+            "remark": p.remark,
+        }
         for of, profiles in (("encode", TWO_LEVEL), ("decode", TWO_LEVEL_DECODERS))
         for p in profiles.values()
     ]

@@ -61,12 +61,28 @@ class Profile:
     rules: Rules
     source: str
     date: str
+    library: str = ""
+    """The distribution of Python that has these rules, if there is one."""
+    checked: str = ""
+    """The release or commit of a library up to which it has these rules, as far as it was read or run."""
+    until: str = ""
+    """In place of ``checked``: the last release or commit that has them, as a later one has others."""
     remark: str = ""
     by_element: tuple[tuple[str, Rules], ...] = ()
     """Of encoders: the elements that the definition has, by name, and the rules that are for one of them only; none
     where it is for all."""
     by_destination: tuple[tuple[str, Rules], ...] = ()
     """Of casts: the destinations that the definition has, by name, and the rules that are for one of them only."""
+
+    @property
+    def up_to(self) -> str:
+        """Up to which version a library has these rules, in words; empty for a standard or a paper.
+
+        >>> PROFILES["mlx"].up_to, DECODERS["te"].up_to
+        ('mlx 0.32.4', 'commit bf4b2b9f8 of 2026-08-05, the last with these rules')
+        """
+        version = f"{self.until}, the last with these rules" if self.until else self.checked
+        return f"{self.library} {version}".strip()
 
 
 def _rules(
@@ -81,6 +97,8 @@ def _each(*rules: tuple[Iterable[str], dict[str, str]]) -> tuple[tuple[str, Rule
 
 
 TORCHAO = "torchao, prototype/mx_formats, ScaleCalculationMode"
+TORCHAO_CHECKED = "0.18.0, commit 36027d82d of 2026-08-21 (0.19.0)"
+TE_CHECKED = "commit d0067d0da of 2026-08-22 (2.20.0.dev0)"
 
 PROFILES: dict[str, Profile] = {
     p.name: p
@@ -97,36 +115,45 @@ PROFILES: dict[str, Profile] = {
         ),
         Profile(
             name="te",
-            source="Transformer Engine 2.20.0.dev0, MXFP8 quantization",
+            source="Transformer Engine, MXFP8 quantization",
             date="2026-08",
+            checked=TE_CHECKED,
             rules=_rules("rceil", "te"),
             remark="FP32 arithmetic; NaN does not reach the scale",
         ),
         Profile(
             name="torchao_floor",
-            source=f"{TORCHAO}.FLOOR, 0.19.0 source tree",
+            source=f"{TORCHAO}.FLOOR",
             date="2026-08",
+            library="torchao",
+            checked=TORCHAO_CHECKED,
             rules=_rules("floor"),
             remark="release 0.18.0 halves the elements of blocks with byte 0",
         ),
         Profile(
             name="torchao_rceil",
-            source=f"{TORCHAO}.RCEIL, 0.19.0 source tree",
+            source=f"{TORCHAO}.RCEIL",
             date="2026-08",
+            library="torchao",
+            checked=TORCHAO_CHECKED,
             rules=_rules("rceil"),
             remark="release 0.18.0 takes an FP32 log2, wrong for thousands of maxima, and zeroes blocks with byte 0",
         ),
         Profile(
             name="torchao_ceil",
-            source=f"{TORCHAO}.CEIL, 0.19.0 source tree",
+            source=f"{TORCHAO}.CEIL",
             date="2026-08",
+            library="torchao",
+            checked=TORCHAO_CHECKED,
             rules=_rules("pow2_ceil"),
             remark="release 0.18.0 halves the elements of blocks with byte 0",
         ),
         Profile(
             name="torchao_even",
-            source=f"{TORCHAO}.EVEN, 0.19.0 source tree",
+            source=f"{TORCHAO}.EVEN",
             date="2026-08",
+            library="torchao",
+            checked=TORCHAO_CHECKED,
             rules=_rules("even"),
             remark="the library gives byte 0xFF for maxima that round up to 2**128; this is the natural byte",
         ),
@@ -134,6 +161,7 @@ PROFILES: dict[str, Profile] = {
             name="microxcaling",
             source="microsoft/microxcaling, shared_exp_method max, round even",
             date="2024-05",
+            checked="commit 7bc4195 of 2024-08-19",
             rules=_rules("floor"),
             remark="the library's FP32 log2 gives one byte too many for 7404 maxima just below powers of two",
         ),
@@ -141,6 +169,7 @@ PROFILES: dict[str, Profile] = {
             name="samson",
             source="MX-for-FPGA (Samson and others), FP6, FP4 and INT8 modules",
             date="2024-07",
+            checked="commit afb8f78 of 2024-08-25",
             rules=_rules("floor", source="bf16"),
         ),
         Profile(
@@ -153,8 +182,10 @@ PROFILES: dict[str, Profile] = {
         ),
         Profile(
             name="compressed_tensors",
-            source="compressed-tensors 0.20.0, calculate_qparams and the compressors of its files",
+            source="compressed-tensors, calculate_qparams and the compressors of its files",
             date="2026-10",
+            library="compressed-tensors",
+            checked="0.20.0",
             rules=_rules("even", zero="taken_positive"),
             by_element=_each((["e2m1"], {}), (["e2m3"], {"zero": "signed"}), (["e4m3"], {"scale_rule": "even1"})),
             remark="blocks with NaN, Inf or a maximum that rounds up to 2**128 have byte 127 there; numbers below "
@@ -162,8 +193,10 @@ PROFILES: dict[str, Profile] = {
         ),
         Profile(
             name="mlx",
-            source="MLX 0.32.4 on a CPU, quantize in the modes mxfp4 and mxfp8; since 0.32.2",
+            source="MLX on a CPU, quantize in the modes mxfp4 and mxfp8; since 0.32.2",
             date="2026-10",
+            library="mlx",
+            checked="0.32.4",
             rules=_rules("rceil"),
             by_element=_each((["e2m1"], {"rounding": "rnz", "zero": "positive"}), (["e4m3"], {})),
             remark="a block of zeros has byte 127 there, and one with NaN or Inf 128; bytes below 0 wrap, which are "
@@ -171,8 +204,10 @@ PROFILES: dict[str, Profile] = {
         ),
         Profile(
             name="mlx_round",
-            source="MLX up to 0.32.1 on a CPU, quantize in the modes mxfp4 and mxfp8",
+            source="MLX on a CPU, quantize in the modes mxfp4 and mxfp8",
             date="2026-08",
+            library="mlx",
+            until="0.32.1",
             rules=_rules("round_log2"),
             by_element=_each((["e2m1"], {"rounding": "rnz", "zero": "positive"}), (["e4m3"], {})),
             remark="the library takes an FP32 log2, wrong for thousands of maxima by one either way; blocks of zeros, "
@@ -180,8 +215,10 @@ PROFILES: dict[str, Profile] = {
         ),
         Profile(
             name="modelopt",
-            source="NVIDIA ModelOpt 0.47.0, MXFP4QTensor.quantize and MXFP8QTensor.quantize",
+            source="NVIDIA ModelOpt, MXFP4QTensor.quantize and MXFP8QTensor.quantize",
             date="2026-09",
+            library="nvidia-modelopt",
+            checked="0.47.0",
             rules=_rules("ceil"),
             by_element=_each((["e2m1"], {"rounding": "rnz", "zero": "taken_negative"}), (["e4m3"], {"specials": "te"})),
             remark="the library takes an FP32 log2, one too small for thousands of maxima; NaN in a block gives byte 0 "
@@ -189,8 +226,10 @@ PROFILES: dict[str, Profile] = {
         ),
         Profile(
             name="ggml",
-            source="gguf-py 0.19.0, MXFP4.quantize_blocks; ggml, quantize_row_mxfp4_ref",
+            source="gguf-py, MXFP4.quantize_blocks; ggml, quantize_row_mxfp4_ref",
             date="2026-08",
+            library="gguf",
+            checked="0.19.0, ggml's commit d99724f2 of 2026-08-21",
             rules=_rules("floor", rounding="rnz", zero="positive"),
             by_element=_each((["e2m1"], {})),
             remark="the library's FP32 log2 gives one byte too many for thousands of maxima just below powers of two, "
@@ -198,8 +237,10 @@ PROFILES: dict[str, Profile] = {
         ),
         Profile(
             name="quark",
-            source="AMD Quark 0.13, even_round and fake_quantize_mx on a CPU",
+            source="AMD Quark, even_round and fake_quantize_mx on a CPU",
             date="2026-09",
+            library="amd-quark",
+            checked="0.13",
             rules=_rules("even", zero="positive"),
             by_element=_each((["e3m2", "e2m3", "e2m1"], {}), (["e5m2", "e4m3"], {"zero": "signed"})),
             remark="maxima that round up to 2**128, and Inf, have byte 254 there; blocks with NaN are NaN",
@@ -220,8 +261,10 @@ DECODERS: dict[str, Profile] = {
         ),
         Profile(
             name="torchao",
-            source="torchao, prototype/mx_formats, to_dtype, 0.18.0 and the 0.19.0 source tree",
+            source="torchao, prototype/mx_formats, to_dtype",
             date="2026-08",
+            library="torchao",
+            checked=TORCHAO_CHECKED,
             rules=(("nan", "payload"),),
             remark="all numbers of FP32 and BF16, and NaN of FP32 but under byte 255; for FP16 the library first "
             "rounds the scale to FP16, which is 0 up to 2**-25 and Inf from 2**16 on",
@@ -230,13 +273,24 @@ DECODERS: dict[str, Profile] = {
             name="te",
             source="Transformer Engine, common/cast/mxfp8/dequantize_mxfp8.cuh with ptx::exp2f",
             date="2026-08",
+            until="commit bf4b2b9f8 of 2026-08-05",
             rules=(("scale_reading", "field"), ("nan", "all_ones")),
             remark="blocks with byte 0 become zeros, those with byte 255 Inf",
+        ),
+        Profile(
+            name="te_e8m0",
+            source="Transformer Engine, common/cast/mxfp8/dequantize_mxfp8.cuh with ptx::exp2f; since commit 4ff5fdfed "
+            "(pull request 3262)",
+            date="2026-08",
+            checked=TE_CHECKED,
+            rules=(("nan", "all_ones"),),
+            remark="byte 0 is 2**-127, and blocks with byte 255 are NaN",
         ),
         Profile(
             name="gpt_oss",
             source="openai/gpt-oss, gpt_oss/torch/weights.py, torch.ldexp",
             date="2026-07",
+            checked="commit 7b58334 of 2026-07-24",
             rules=(("scale_reading", "power"), ("destination", "bf16")),
             remark="bit for bit with torch.ldexp of torch 2.13.0, which takes byte 255 for 2**128",
         ),
@@ -244,13 +298,16 @@ DECODERS: dict[str, Profile] = {
             name="ggml",
             source="ggml, dequantize_row_mxfp4 with GGML_E8M0_TO_FP32_HALF",
             date="2026-08",
+            library="gguf",
+            checked="0.19.0, ggml's commit d99724f2 of 2026-08-21",
             rules=(("scale_reading", "power"), ("zero", "positive")),
             remark="bit for bit with gguf-py 0.19.0",
         ),
         Profile(
             name="idma",
-            source="PULP iDMA v0.7.0, src/backend/idma_otf_mxdequant.sv",
+            source="PULP iDMA, src/backend/idma_otf_mxdequant.sv",
             date="2026-08",
+            until="0.7.0, commit 2e0b0fe of 2026-08-19",
             rules=(("scale_reading", "signed"), ("subnormals", "flush"), ("overflow", "saturate")),
             remark="E5M2 to FP32; to FP16 with subnormals=exact and overflow=inf; later sources (commit 0f472e92) have "
             "E4M3 too and the rules of ocp",
@@ -280,8 +337,9 @@ CASTS: dict[str, Profile] = {
         ),
         Profile(
             name="ptx",
-            source="NVIDIA PTX ISA 9.0, cvt; CUDA 13.5 headers, cuda_fp8.hpp, cuda_fp6.hpp, cuda_fp4.hpp",
+            source="NVIDIA PTX ISA, cvt; CUDA headers, cuda_fp8.hpp, cuda_fp6.hpp, cuda_fp4.hpp",
             date="2025-08",
+            checked="PTX ISA 9.0, CUDA 13.5.37",
             rules=(),
             by_destination=_each(
                 ([*FLOATS, "ue5m3"], {}), (["e8m0"], {"rounding": "rp"}), (SOURCES, {"overflow": "inf"})
@@ -290,8 +348,10 @@ CASTS: dict[str, Profile] = {
         ),
         Profile(
             name="ml_dtypes",
-            source="ml_dtypes 0.6.0, astype",
+            source="ml_dtypes, astype of arrays",
             date="2026-08",
+            library="ml_dtypes",
+            checked="0.6.0",
             rules=(("nan", "signed"), ("nan_substitute", "zero")),
             by_destination=_each(
                 (["e5m2", "e4m3", "e4m3fnuz", "e5m2fnuz", *SOURCES], {"overflow": "inf"}),
@@ -302,8 +362,10 @@ CASTS: dict[str, Profile] = {
         ),
         Profile(
             name="torch",
-            source="torch 2.13.0 on a CPU, Tensor.to",
+            source="torch on a CPU, Tensor.to",
             date="2026-08",
+            library="torch",
+            checked="2.13.0",
             rules=(("nan", "signed_all_ones"),),
             by_destination=_each(
                 (["e4m3"], {}),
@@ -319,6 +381,8 @@ CASTS: dict[str, Profile] = {
             name="onnx",
             source="ONNX operator Cast, version 25, saturate = 1, round_mode = up",
             date="2026-08",
+            library="onnx",
+            checked="1.23.2",
             rules=(("nan", "signed"),),
             by_destination=_each(
                 (["e5m2", "e4m3", "e2m1", "e4m3fnuz", "e5m2fnuz"], {}),
@@ -329,16 +393,19 @@ CASTS: dict[str, Profile] = {
         ),
         Profile(
             name="gfloat",
-            source="gfloat 0.5.2, encode_float of round_float, saturating",
+            source="gfloat, encode_float of round_float, saturating",
             date="2026-08",
+            library="gfloat",
+            checked="0.5.2",
             rules=(("nan", "negative"),),
             by_destination=_each((FLOATS, {}), (["e8m0"], {"rounding": "rne", "negative": "nan", "underflow": "nan"})),
             remark="the library raises an error for NaN to FP6 and FP4, and saturates -Inf to E8M0",
         ),
         Profile(
             name="riscv",
-            source="RISC-V Zvfofp8min 0.2.1, vfncvt.f.f.q, vfncvtbf16.f.f.w and vfwcvtbf16.f.f.v",
+            source="RISC-V Zvfofp8min, vfncvt.f.f.q, vfncvtbf16.f.f.w and vfwcvtbf16.f.f.v",
             date="2026-01",
+            checked="version 0.2.1, commit b38069a of 2026-01-28",
             rules=(("overflow", "ieee"),),
             by_destination=_each((["e5m2", "e4m3"], {}), (["bf16"], {"nan": "canonical"})),
             remark="the rounding is that of the register frm, of which rne, rtz and rna (RMM) are here; the forms .sat "
@@ -353,49 +420,60 @@ TWO_LEVEL: dict[str, Profile] = {
     for p in (
         Profile(
             name="nvfp4_te",
-            source="Transformer Engine 2.20.0.dev0, NVFP4 quantization, without fast math",
+            source="Transformer Engine, NVFP4 quantization, without fast math",
             date="2026-08",
+            checked=TE_CHECKED,
             rules=(("order", "te"),),
             remark="since 2.15; the PyTorch reference gives -0 the code of +0 and lets NaN reach the scale",
         ),
         Profile(
             name="nvfp4_paper",
-            source="Pretraining Large Language Models with NVFP4, appendix C; Transformer Engine up to 2.14",
+            source="Pretraining Large Language Models with NVFP4, appendix C; Transformer Engine",
             date="2025-09",
+            until="2.14",
             rules=(("order", "paper"),),
         ),
         Profile(
             name="nvfp4_te_4over6",
-            source="Transformer Engine 2.20.0.dev0, nvfp4_4over6 with the mean absolute error, without fast math",
+            source="Transformer Engine, nvfp4_4over6 with the mean absolute error, without fast math",
             date="2026-08",
+            checked=TE_CHECKED,
             rules=(("order", "paper"), ("four_over_six", "mae")),
             remark="four_over_six=mse and scale_max=256 are options of the recipe",
         ),
         Profile(
             name="nvfp4_ao",
-            source="torchao 0.18.0, prototype/mx_formats, nvfp4_quantize with per_tensor_scale",
+            source="torchao, prototype/mx_formats, nvfp4_quantize with per_tensor_scale",
             date="2026-08",
+            library="torchao",
+            checked="0.18.0",
             rules=(("order", "ao"),),
             remark="bit for bit on x86; the sign of a NaN that an invalid operation makes is that of x86",
         ),
         Profile(
             name="nvfp4_ao_single",
-            source="torchao 0.18.0, prototype/mx_formats, nvfp4_quantize without per_tensor_scale",
+            source="torchao, prototype/mx_formats, nvfp4_quantize without per_tensor_scale",
             date="2026-08",
+            library="torchao",
+            checked="0.18.0",
             rules=(("order", "ao_single"),),
             remark="no scale of the tensor",
         ),
         Profile(
             name="nvfp4_modelopt",
-            source="NVIDIA ModelOpt 0.47.0, NVFP4QTensor.quantize",
+            source="NVIDIA ModelOpt, NVFP4QTensor.quantize",
             date="2026-11",
+            library="nvidia-modelopt",
+            checked="0.47.0",
             rules=(("order", "modelopt"),),
             remark="a scale that is NaN has either sign there",
         ),
         Profile(
             name="nvfp4_compressed_tensors",
-            source="compressed-tensors 0.20.0, nvfp4-pack-quantized: generate_gparam, calculate_qparams, quantize",
+            source="compressed-tensors, nvfp4-pack-quantized: generate_gparam, calculate_qparams, quantize",
             date="2026-11",
+            library="compressed-tensors",
+            checked="0.20.0",
             rules=(("order", "compressed_tensors"),),
             remark="of weights in FP32; in BF16 the library rounds b / 6 to BF16; NaN scales have either sign there",
         ),
@@ -408,35 +486,44 @@ TWO_LEVEL_DECODERS: dict[str, Profile] = {
     for p in (
         Profile(
             name="nvfp4_te",
-            source="Transformer Engine 2.20.0.dev0, common/cast/nvfp4/dequantize_nvfp4.cuh",
+            source="Transformer Engine, common/cast/nvfp4/dequantize_nvfp4.cuh",
             date="2026-08",
+            checked=TE_CHECKED,
             rules=(("convention", "amax"), ("nan", "all_ones")),
             remark="s * a is Inf where a is above 7.6e35 and the scale is large",
         ),
         Profile(
             name="nvfp4_ao",
-            source="torchao 0.18.0, prototype/mx_formats, NVFP4Tensor.dequantize with per_tensor_scale",
+            source="torchao, prototype/mx_formats, NVFP4Tensor.dequantize with per_tensor_scale",
             date="2026-08",
+            library="torchao",
+            checked="0.18.0",
             rules=(("convention", "multiplier"), ("nan", "payload")),
             remark="bit for bit on a CPU, but for NaN of BF16, and NaN of 0 * Inf, which is negative on x86",
         ),
         Profile(
             name="nvfp4_ao_single",
-            source="torchao 0.18.0, prototype/mx_formats, NVFP4Tensor.dequantize without per_tensor_scale",
+            source="torchao, prototype/mx_formats, NVFP4Tensor.dequantize without per_tensor_scale",
             date="2026-08",
+            library="torchao",
+            checked="0.18.0",
             rules=(("convention", "none"), ("nan", "payload")),
         ),
         Profile(
             name="nvfp4_modelopt",
-            source="NVIDIA ModelOpt 0.47.0, NVFP4QTensor.dequantize",
+            source="NVIDIA ModelOpt, NVFP4QTensor.dequantize",
             date="2026-11",
+            library="nvidia-modelopt",
+            checked="0.47.0",
             rules=(("convention", "multiplier"), ("nan", "payload")),
             remark="the rules of nvfp4_ao",
         ),
         Profile(
             name="nvfp4_compressed_tensors",
-            source="compressed-tensors 0.20.0, quantization/lifecycle, dequantize in FP32",
+            source="compressed-tensors, quantization/lifecycle, dequantize in FP32",
             date="2026-11",
+            library="compressed-tensors",
+            checked="0.20.0",
             rules=(("convention", "divisor"), ("nan", "payload")),
         ),
     )
@@ -446,8 +533,9 @@ TWO_LEVEL_DECODERS: dict[str, Profile] = {
 HADAMARDS: dict[str, Profile] = {
     "te": Profile(
         name="te",
-        source="Transformer Engine 2.20.0.dev0, get_wgrad_sign_vector",
+        source="Transformer Engine, get_wgrad_sign_vector",
         date="2026-08",
+        checked=TE_CHECKED,
         rules=(),
         remark="the exact sum; a kernel that adds in binary32 can differ in principle",
     )

@@ -154,10 +154,12 @@ def test_list(passes, monkeypatch):
 
 def test_list_profiles_says_where_they_are_from(passes):
     text = passes("list", "profiles")
-    assert text.split("name")[1].split("\n")[0].split() == ["source", "date", "rules", "elements", "remark"]
+    assert text.split("name")[1].split("\n")[0].split() == [
+        *("source", "date", "checked", "up", "to", "rules", "elements", "remark")
+    ]
     for profile in PROFILES.values():
         row = next(line for line in text.splitlines() if line.strip().startswith(f"{profile.name} "))
-        assert profile.source in row and profile.date in row and profile.remark in row
+        assert all(part in row for part in (profile.source, profile.date, profile.up_to, profile.remark))
         for key, value in profile.rules:
             assert f"{key}={value}" in text
         for element, own in profile.by_element:
@@ -509,7 +511,7 @@ def test_the_package_is_the_command():
     "words, sentence",
     [
         (["emit", "e4m3", "--set", "latensy=3"], "unknown field 'latensy': did you mean 'latency'?"),
-        (["emit", "mxfp4"], "unknown format 'mxfp4': did you mean 'mxfp4_e2m1'?"),
+        (["emit", "mxfp6"], "unknown format 'mxfp6': did you mean 'mxfp6_e3m2' or 'mxfp6_e2m3'?"),
         (["emit", "e4m3", "--set", "optimize=3"], "unknown optimize 3: known are area, speed, balanced, plain"),
         (["emit", "e4m3", "--set", "profile=te"], "unknown field 'profile'"),
         (["emit", "e4m3", "--set", "rounding=sr", "--set", "random_bits=0"], "random_bits must be 1 to 16, not 0"),

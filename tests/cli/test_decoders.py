@@ -72,7 +72,7 @@ def test_a_decoder_that_differs_fails(monkeypatch, passes, capsys):
         (["emit", "e4m3", "--op", "decod"], "unknown operation 'decod': did you mean 'decode'?"),
         (
             ["emit", "e4m3", "--op", "decode", "--profile", "nvidia"],
-            "unknown profile 'nvidia': known are ocp, torchao, te, gpt_oss, ggml, idma; nvidia is of encode",
+            "unknown profile 'nvidia': known are ocp, torchao, te, te_e8m0, gpt_oss, ggml, idma; nvidia is of encode",
         ),
         (["emit", "e4m3", "--op", "decode", "--set", "scale_rule=ceil"], "unknown field 'scale_rule'"),
         (["emit", "idma", "--op", "decode"], "'idma' is a profile: mxcast emit e4m3 --op decode --profile idma"),

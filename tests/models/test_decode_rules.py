@@ -90,6 +90,14 @@ SOURCES_SAY = {
     ("ggml", "e2m1"): {(127, 0x8): 0, (0, 0x1): 0x00200000, (1, 0x1): 0x00400000, (255, 0x1): 0x7F000000},
     # Transformer Engine: the byte is the exponent field of the factor
     ("te", "e4m3"): {(0, 0x7E): 0, (0, 0xFE): 0x80000000, (255, 0x38): 0x7F800000, (255, 0): 0x7FFFFFFF},
+    # its test of pull request 3262: code 0x38 is 2**-127 under byte 0, and NaN under byte 255
+    ("te_e8m0", "e4m3"): {
+        (0, 0x38): 0x00400000,
+        (0, 0xB8): 0x80400000,
+        (255, 0x38): 0x7FFFFFFF,
+        (255, 0): 0x7FFFFFFF,
+        (127, 0x38): 0x3F800000,
+    },
     # iDMA: n = byte as a signed number; flush, largest finite, 7FC00000, Inf stays
     ("idma", "e5m2"): {
         (0xFF, 0x3C): 0x3F000000,
