@@ -30,7 +30,9 @@ class Departure:
     normal: int = 0
     """Blocks of these that are of N(0,1)."""
     error: float = 0.0
-    """The sum of the relative errors of finite results."""
+    """The sum of the relative errors of results that should be finite."""
+    others: float = 0.0
+    """Other results that should be NaN or Inf, and are not."""
     witness: str = ""
     """The smallest block found that shows it, in words."""
     block: Transactions | None = None
@@ -84,8 +86,10 @@ class Causes:
                 found[chosen] = np.where(found[chosen] != "", named.text, "")
         return found
 
-    def errors(self, blocks: Converted) -> np.ndarray:
-        """(n,) the sum of the relative errors of the finite results of each block, each 1 at most."""
+    def errors(self, blocks: Converted) -> tuple[float, float]:
+        """The sum of the relative errors of results that should be finite, each 1 at most; and how many results that
+        should be NaN or Inf are not.
+        """
         right, made = (self._values(one) for one in (golden(self.rules, blocks.given), blocks.made))
         finite = np.isfinite(right)
         magnitude = np.abs(np.where(finite, right, 0))
@@ -96,7 +100,8 @@ class Causes:
         with np.errstate(all="ignore"):
             error = np.abs(made - right) / of_each
         error = np.where(finite & (made != right), np.where(np.isfinite(error), np.minimum(error, 1), 1), 0)
-        return error.sum(axis=1)
+        others = ~finite & (made != right) & ~(np.isnan(made) & np.isnan(right))
+        return float(error.sum()), float(others.sum())
 
     def _values(self, results: Transactions) -> np.ndarray:
         """(n, lanes) float64: the numbers of some results."""
@@ -122,12 +127,12 @@ class Causes:
         found = []
         for text in dict.fromkeys(text for some in texts for text in some if text):
             rows = [np.flatnonzero(some == text) for some in texts]
-            error = sum(self.errors(blocks.rows(some)).sum() for blocks, some in zip(parts, rows))
-            counts = [len(some) for some in rows]
-            departure = Departure(text=text, blocks=sum(counts), normal=counts[0], error=float(error))
+            pairs = [self.errors(blocks.rows(some)) for blocks, some in zip(parts, rows) if len(some)]
+            counts, (error, others) = [len(some) for some in rows], map(sum, zip(*pairs))
+            departure = Departure(text=text, blocks=sum(counts), normal=counts[0], error=error, others=others)
             first = next(blocks.rows(some[:1]) for blocks, some in zip(parts, rows) if len(some))
             found.append((departure, first))
-        return sorted(found, key=lambda one: (-one[0].error, -one[0].normal, -one[0].blocks))
+        return sorted(found, key=lambda one: (one[0].error, one[0].others, one[0].blocks), reverse=True)
 
 
 def unexplained(rules: Rules, blocks: Converted) -> int:

@@ -3,14 +3,15 @@
 Of an element let v be the number that is rounded (x / 2^X, of NVFP4 the binary32 number of the order), lo and hi the
 two elements beside its magnitude, and f = (|v| - lo) / (hi - lo). A fair function gives hi with probability f, one with
 n random bits with probability floor(2^n f) / 2^n. By Hoeffding's inequality the share of hi in N samples is within
-sqrt(ln(2 M / RISK) / (2 N)) of its probability for all of M elements at once, but with the probability RISK. Only the
-calls have to be independent, not the elements of one call.
+sqrt(ln(2 M / RISK) / (2 N)) of its probability for all of M elements at once, but with the probability RISK. For that
+only the calls have to be independent; `independence` judges whether all results are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import log, sqrt
 from typing import Any
 
@@ -22,6 +23,8 @@ from ..sim.transactions import Transactions
 from ..spec import Cast, Encode, NumberFormat, Role, TwoLevelEncode
 from . import tensors
 from .candidates import Candidate, Converted, Rules, candidates
+from .independence import RISK as INDEPENDENT
+from .independence import Dependence, Independence, is_central
 from .outcome import NEAREST, Identification, Verdict, is_departure, named
 from .returned_numbers import numbers_of
 from .scaled import element_of, magnitudes, patterns_of, scaled
@@ -68,6 +71,8 @@ class _Hypothesis:
     """How often neither of the two was."""
     stray: np.ndarray
     """The last of these results."""
+    calls: list[bytes] = field(default_factory=list)
+    """For each sample packed bits: did the elements of `central` get the upper one?"""
 
     @classmethod
     def of(cls, found: Candidate, v: np.ndarray, unit: np.ndarray, format: NumberFormat) -> _Hypothesis:
@@ -89,6 +94,7 @@ class _Hypothesis:
             self.stray = np.where(is_other, results / self.unit, self.stray)
         self.ups += is_upper
         self.others += is_other
+        self.calls.append(np.packbits(is_upper[self.central]).tobytes())
 
     @property
     def between(self) -> np.ndarray:
@@ -99,6 +105,19 @@ class _Hypothesis:
         """f of the elements that are between two."""
         kept = self.between
         return (np.abs(self.v[kept]) - self.lower[kept]) / (self.upper[kept] - self.lower[kept])
+
+    @cached_property
+    def central(self) -> np.ndarray:
+        """(n, lanes) the elements by which dependence is judged."""
+        found = self.between.copy()
+        found[found] = is_central(self.fraction)
+        return found
+
+    def independence(self, rules: Rules, probabilities: np.ndarray) -> Independence:
+        """The results of all samples, with the probabilities of the elements that are between two."""
+        kept = self.central[self.between]
+        lanes = 0 if isinstance(rules, Cast) else self.v.shape[1]
+        return Independence(np.flatnonzero(self.central), probabilities[kept], self.calls, lanes)
 
     def shares(self, samples: int) -> np.ndarray:
         return self.ups[self.between] / samples
@@ -165,8 +184,12 @@ def judged_by_distribution(
             f"{name} follows no known rules for scales; the nearest are {' = '.join(nearest.names)}, from which "
             f"{fewest:,} of {known['blocks']:,} blocks differ"
         )
+    independence = base.independence(asked, verdict.probabilities)
     if not verdict.is_fair:
-        sentence = f"{name} {verdict.text}, in {sampled}" + (f"; {scale_sentence}" if scale_sentence else "")
+        text = verdict.text
+        if repeated := independence.repeated():
+            text = f"repeats its results, and is no stochastic rounding: {repeated}"
+        sentence = f"{name} {text}, in {sampled}" + (f"; {scale_sentence}" if scale_sentence else "")
         witness = _witness(base, given, samples, verdict.worst)
         return Identification(
             verdict=Verdict.DIFFERS, sentence=sentence, witness=witness, nearest=tuple(right[:NEAREST]), **known
@@ -176,8 +199,11 @@ def judged_by_distribution(
         f"{verdict.bound:.4f} of {verdict.text} for every element (Hoeffding; a fair function fails once in "
         f"{round(1 / RISK):,} runs)"
     )
-    remark = _fitting(verdict)
-    known |= {"remarks": (fair, remark)}
+    dependence = independence.found()
+    known |= {"remarks": (fair, _fitting(verdict), _independent(dependence, samples, len(independence.places)))}
+    if text := dependence.text or independence.repeated():
+        sentence = f"{name} has the right probabilities in {sampled}, but its results depend on each other: {text}"
+        return Identification(verdict=Verdict.DIFFERS, sentence=sentence, nearest=tuple(right[:NEAREST]), **known)
     if scale_sentence:
         return Identification(verdict=Verdict.DIFFERS, sentence=f"{scale_sentence}; {fair}", **known)
     matches, pair = _told_apart([one for one in base.found if not is_departure(one)] or base.found, convert)
@@ -276,7 +302,7 @@ def _wrong_of(one: Candidate, hard: Callable[[Rules], Converted]) -> int:
 
 def _blocks(rules: Rules, seed: int) -> Transactions:
     """Finite blocks: directed ones, whose largest number makes the scale 1 under nearly all rules, with numbers at
-    places between two elements, and blocks of N(0,1). Of NVFP4 these are tensors.
+    places between two elements, and blocks of N(0,1). Of NVFP4 these are tensors, and fewer.
     """
     rng = np.random.default_rng(seed)
     known, width = magnitudes(element_of(rules)), rules.ports[0].lanes
@@ -289,9 +315,9 @@ def _blocks(rules: Rules, seed: int) -> Transactions:
     normal = rng.standard_normal((NORMAL, width), np.float32)
     if isinstance(rules, TwoLevelEncode):
         size = tensors.BLOCKS_OF_TENSOR
-        directed = directed[:size]
-        directed[-1, 0] = 448 * known[-1]
-        normal = normal[: NORMAL // size * size]
+        directed = directed[: 2 * size]
+        directed[::size, 0] = 448 * known[-1]
+        normal = normal[: NORMAL // 2 // size * size]
     numbers = np.concatenate([directed, normal])
     return Transactions({Role.NUMBERS: patterns_of(rules.source, numbers)})  # type: ignore[union-attr]
 
@@ -337,6 +363,8 @@ class _Judgement:
     """Does the exact probability fit?"""
     worst: tuple[int, int] | None = None
     """The element that is farthest off."""
+    probabilities: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Probabilities of the elements that are between two, by the nearest fit."""
 
 
 def _verdict(one: _Hypothesis, samples: int) -> _Judgement:
@@ -346,18 +374,22 @@ def _verdict(one: _Hypothesis, samples: int) -> _Judgement:
         row, lane = np.unravel_index(int(one.others.argmax()), one.v.shape)
         count = int((one.others > 0).sum())
         text = f"returns results that are no neighbours of the exact number, for {count:,} of {one.v.size:,} elements"
-        return _Judgement(False, text, limit, worst=(int(row), int(lane)))
+        return _Judgement(False, text, limit, worst=(int(row), int(lane)), probabilities=f)
     if not f.size:
-        return _Judgement(False, "was given no number between two elements", limit)
-    bits = tuple(n for n in range(1, MOST_BITS + 1) if np.abs(shares - np.floor(f * 2.0**n) / 2.0**n).max() <= limit)
+        return _Judgement(False, "was given no number between two elements", limit, probabilities=f)
+    of_bits = {n: np.floor(f * 2.0**n) / 2.0**n for n in range(1, MOST_BITS + 1)}
+    bits = tuple(n for n, p in of_bits.items() if np.abs(shares - p).max() <= limit)
     is_exact = bool(np.abs(shares - f).max() <= limit)
     if is_exact or bits:
         what = "the exact probability" if is_exact else f"that of {_bits(bits)}"
-        return _Judgement(True, what, limit, bits or (MOST_BITS,), is_exact)
+        fits = [*([f] if is_exact else []), *(of_bits[n] for n in bits)]
+        nearest = min(fits, key=lambda p: float(np.square(shares - p).sum()))
+        return _Judgement(True, what, limit, bits or (MOST_BITS,), is_exact, probabilities=nearest)
     rows, lanes = np.nonzero(one.between)
     place = int(np.abs(shares - f).argmax())
     worst = int(rows[place]), int(lanes[place])
-    return _Judgement(False, _bias(f, shares, ~np.signbit(one.v[one.between]), limit), limit, worst=worst)
+    text = _bias(f, shares, ~np.signbit(one.v[one.between]), limit)
+    return _Judgement(False, text, limit, worst=worst, probabilities=f)
 
 
 def _bias(f: np.ndarray, shares: np.ndarray, is_positive: np.ndarray, limit: float) -> str:
@@ -387,6 +419,16 @@ def _fitting(verdict: _Judgement) -> str:
     if verdict.is_exact:
         return f"random bits that fit too: {bits[0]} to {bits[-1]}" if len(bits) > 1 else "no number of bits tells more"
     return f"the exact probability does not fit, and that of {_bits(bits)} does"
+
+
+def _independent(dependence: Dependence, samples: int, elements: int) -> str:
+    if not dependence.is_tested:
+        return f"independence not tested: {samples:,} samples of {elements:,} elements near the middle are too few"
+    return (
+        f"independence was tested: of two results of a call, of a call and the next one, and of one element in any two "
+        f"calls; between neighbours a correlation of {dependence.bound:.3f} would show (Freedman; an independent "
+        f"function fails once in {round(1 / INDEPENDENT):,} runs)"
+    )
 
 
 def _bits(numbers: Sequence[int]) -> str:

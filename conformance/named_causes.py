@@ -50,10 +50,10 @@ class Named:
         """(n, lanes) wrong results that are as predicted. Elements are compared under right scales only."""
         return self._compared(rules, blocks, expected)[1]
 
-    def explained(self, rules: Rules, blocks: Converted, expected: Transactions) -> int:
-        """The number of results that it explains; 0 if it does not hold for these blocks."""
+    def explained(self, rules: Rules, blocks: Converted, expected: Transactions) -> int | None:
+        """The number of results that it explains; None if it does not hold for these blocks."""
         predicted, explained = (int(mask.sum()) for mask in self._compared(rules, blocks, expected))
-        return explained if explained >= SHARE * predicted else 0
+        return explained if explained >= SHARE * predicted else None
 
     def _compared(self, rules: Rules, blocks: Converted, expected: Transactions) -> tuple[np.ndarray, np.ndarray]:
         """(n, lanes) results that the cause makes wrong, and those that are as predicted."""
@@ -67,34 +67,23 @@ class Named:
 
 
 def named_causes(rules: Rules, normal: Converted, hard: Converted) -> list[Named]:
-    """The causes that hold, first the one that explains most results. A choice of the blocks decides which may hold.
-    Causes that depend on other blocks of a call are looked for in the blocks of N(0,1), which are in order.
+    """The causes that hold for blocks of N(0,1) and for hard ones, first the one that explains most results. Causes
+    that depend on other blocks of a call are looked for in the blocks of N(0,1), which are in order.
+
+    Each must explain half of the wrong results that the ones before it leave or, of elements, be nearly alone.
     """
-    every = _joined([_known(rules, normal), _known(rules, hard)])
-    if not every[1].differ(every[0].made).any():
+    parts = [_known(rules, normal), _known(rules, hard)]
+    if not any(expected.differ(blocks.made).any() for blocks, expected in parts):
         return []
     first = _known(rules, normal.first(CHOSEN))
     some = _joined([first, _known(rules, _chosen(rules, hard))])
-    likely = [
-        named
-        for named in CAUSES[rules.name](rules, *some)
-        if named.explained(rules, *(first if named.is_of_batch else some))
-    ]
-    return _kept(rules, likely, first, every)
-
-
-def _kept(
-    rules: Rules, likely: list[Named], first: tuple[Converted, Transactions], every: tuple[Converted, Transactions]
-) -> list[Named]:
-    """The causes that explain most results, one after the other: each must explain half of the wrong results that are
-    left or, of elements, be nearly alone outside of them.
-    """
-    blocks, expected = every
-    wrong = {role: expected[role] != blocks.made[role] for role in expected.arrays}
-    if Role.CODES in wrong and Role.SCALE in wrong:  # elements are compared under right scales
-        wrong[Role.CODES] &= ~wrong[Role.SCALE]
-    counted = [(named.explained(rules, *(first if named.is_of_batch else every)), named) for named in likely]
-    kept = []
+    counted = []
+    for named in CAUSES[rules.name](rules, *some):
+        if named.explained(rules, *(first if named.is_of_batch else some)):
+            counts = [named.explained(rules, *part) for part in ([first] if named.is_of_batch else parts)]
+            counted.append((0 if None in counts else sum(map(int, counts)), named))  # type: ignore[arg-type]  # no None
+    every, kept = _joined(parts), []
+    wrong = _wrong(*every)
     for count, named in sorted(counted, key=lambda one: -one[0]):
         left = wrong[named.role]
         explained = named.explains(rules, *every) & left
@@ -104,6 +93,14 @@ def _kept(
             kept.append(named)
             wrong[named.role] = left & ~explained
     return kept
+
+
+def _wrong(blocks: Converted, expected: Transactions) -> dict[Role, np.ndarray]:
+    """(n, lanes) wrong results by their role; elements under right scales only."""
+    found = {role: array != blocks.made[role] for role, array in expected.arrays.items()}
+    if Role.CODES in found and Role.SCALE in found:
+        found[Role.CODES] &= ~found[Role.SCALE]
+    return found
 
 
 def _known(rules: Rules, blocks: Converted) -> tuple[Converted, Transactions]:

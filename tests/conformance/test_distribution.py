@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from math import exp
 
 import ml_dtypes
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import mxcast
-from mxcast.conformance.distribution import RISK, bound
+from mxcast.conformance import independence
+from mxcast.conformance.distribution import RISK, _independent, bound
+from mxcast.conformance.independence import Independence
 from mxcast.testing import assert_follows
 
 
@@ -202,6 +205,89 @@ def test_numbers_by_their_distribution():
 
     found = identified(encode, samples=300)
     assert found.verdict == "follows" and found.names[0].startswith("ocp"), found.sentence
+
+
+def drawn(draw: Callable, seed: int = 0) -> Callable:
+    """A fair encoder whose random numbers are drawn by a function of a generator, the shape and the number of the
+    call.
+    """
+    rng, calls = np.random.default_rng(seed), count()
+
+    def rounded(f, u, x):
+        return draw(rng, x.shape, next(calls)) < f
+
+    return e4m3(rounded)
+
+
+STREAM = np.random.default_rng(1).random(1 << 20)
+
+DEPENDENT = {
+    "results 1 lane apart have the correlation 0.": lambda rng, shape, call: rng.random((shape[0], 1)),
+    "of one lane 1 block apart have the correlation 0.": lambda rng, shape, call: rng.random((1, shape[1])),
+    "results 1 lane apart have the correlation -0.": lambda rng, shape, call: np.stack(
+        [half := rng.random((shape[0], shape[1] // 2)), 1 - half], axis=2
+    ).reshape(shape),
+    "results 1000 elements apart have the correlation 0.": lambda rng, shape, call: np.resize(rng.random(1000), shape),
+    "of a call and of the next one, 3 elements earlier, have": lambda rng, shape, call: STREAM[
+        3 * call : 3 * call + shape[0] * shape[1]
+    ].reshape(shape),
+    "results of one element 2 calls apart have the correlation 0.": lambda rng, shape, call: np.where(
+        rng.random(shape) < 0.3, np.random.default_rng(call % 2).random(shape), rng.random(shape)
+    ),
+}
+"""Random numbers that are fair for each element, and depend on each other."""
+
+
+@pytest.mark.parametrize(
+    "said", [pytest.param(said, marks=[] if place < 2 else pytest.mark.slow) for place, said in enumerate(DEPENDENT)]
+)
+def test_results_that_depend_on_each_other_are_found(said):
+    """The first is one random number for a whole block, whose lanes round together."""
+    found = identified(drawn(DEPENDENT[said]), samples=60)
+    assert found.verdict == "differs" and said in found.sentence, found.sentence
+    assert "has the right probabilities in 60 samples" in found.sentence
+
+
+def test_calls_that_repeat_are_found():
+    found = identified(drawn(lambda rng, shape, call: np.random.default_rng(call % 7).random(shape)), samples=60)
+    assert found.verdict == "differs" and "call 8 has the results of call 1" in found.sentence, found.sentence
+
+
+def test_independence_is_said_with_its_risk():
+    found = identified(drawn(lambda rng, shape, call: np.random.default_rng(call).random(shape)), samples=60)
+    assert found.verdict == "follows", found.sentence
+    assert "independence was tested" in found.remarks[-1] and "once in 1,000,000 runs" in found.remarks[-1]
+
+
+def bits(rng: np.random.Generator, calls: int, p: np.ndarray, shared: float = 0.0) -> list[bytes]:
+    """Results with the probabilities p, of which a share has the random number of the element before."""
+    found = []
+    for _ in range(calls):
+        u = rng.random(p.size)
+        u[1:] = np.where(rng.random(p.size - 1) < shared, u[:-1], u[1:])
+        found.append(np.packbits(u < p).tobytes())
+    return found
+
+
+def test_the_bound_holds_and_is_sharp(monkeypatch):
+    """At a risk of one half at most half of fair functions fail; a correlation three times the bound is found."""
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.25, 0.75, 512)
+    fair = [Independence(np.arange(512), p, bits(rng, 40, p), 32).found() for _ in range(20)]
+    assert not any(one.text for one in fair) and all(one.is_tested for one in fair)
+    share = 3 * fair[0].bound
+    assert Independence(np.arange(512), p, bits(rng, 40, p, share), 32).found().text
+    monkeypatch.setattr(independence, "RISK", 0.5)
+    failed = [bool(Independence(np.arange(512), p, bits(rng, 40, p), 32).found().text) for _ in range(40)]
+    assert sum(failed) <= 20
+
+
+def test_too_little_to_test_is_said():
+    p = np.full(20, 0.5)
+    found = Independence(np.arange(20), p, bits(np.random.default_rng(0), 40, p), 32).found()
+    assert not found.is_tested and "independence not tested: 40 samples of 20 elements" in _independent(found, 40, 20)
+    few = np.full(100, 0.5)
+    assert not Independence(np.arange(100), few, bits(np.random.default_rng(0), 2, few), 32).found().is_tested
 
 
 def test_too_few_samples_and_other_operations_are_refused():
