@@ -10,11 +10,13 @@ from safetensors.numpy import load_file, save_file
 from mxcast.cli import main
 from mxcast.host.files import UNFINISHED
 from mxcast.models import pack, quantize, quantize_two_level
-from mxcast.spec import LAYOUTS
+from mxcast.spec import LAYOUTS, encoding
+from mxcast.tensors.checkpoints import quantize_checkpoint
 from mxcast.tensors.inspection import inspect_file
 from mxcast.tensors.safetensors_files import safetensors_header
 
 from .stored_files import WEIGHTS
+from .test_resume import here
 from .test_what_libraries_wrote import DATA
 
 INDEX = "model.safetensors.index.json"
@@ -44,10 +46,8 @@ def readings(folder) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("layout", [None, "gpt_oss", "comfy", "torchao", "mlx", "quark_pack"])
 def test_what_we_wrote(layout, model, tmp_path, passes):
-    rules = ["-f", "e4m3"] if layout in ("comfy", "mlx") else ["-f", "e2m1"]
-    options = [*rules, "--include", "*proj*", *(["--layout", layout] if layout else [])]
-    passes("quantize", model, tmp_path / "q", *options)
-    block = "mxfp8_e4m3" if rules[1] == "e4m3" else "mxfp4_e2m1"
+    block = "mxfp8_e4m3" if layout in ("comfy", "mlx") else "mxfp4_e2m1"
+    quantize_checkpoint(model, tmp_path / "q", encoding(block), layout=layout, include=["*proj*"], run=here)
     assert readings(tmp_path / "q") == dict.fromkeys(NAMES, [f"{layout or 'mxcast'}:{block}"])
     text = passes("inspect", tmp_path / "q")
     assert text.endswith("no suspicions\n") and "not quantized: norm.0, norm.1" in text
