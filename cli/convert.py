@@ -12,13 +12,14 @@ import typer
 from ..spec import Encode, TwoLevelEncode, block_format, is_two_level
 from ..spec.profiles import library_profile
 from .converted import file_written, quantized_row, resumable, shards_written
-from .options import Config, Json, Pad, Profile, Quiet, Set, Verbose, request, two_level_rules
+from .options import ArrayNames, Config, Json, Pad, Profile, Quiet, Read, Set, Verbose, request, two_level_rules
 from .output import Output
 from .settings import Settings, read_settings
 from .text import one_line
 
 if TYPE_CHECKING:
     from ..tensors.files import DequantizedFile
+    from ..tensors.named_arrays import NamedArrays
     from ..tensors.repacking import RepackedFile
     from ..tensors.shard_jobs import Run
 
@@ -239,6 +240,8 @@ def dequantize(
     exclude: Exclude = None,
     experts: Arrangement = None,
     transposed: Transposed = False,
+    names: ArrayNames = None,
+    read: Read = None,
     jobs: Jobs = 1,
     scheduler: Scheduler = None,
     json: Json = False,
@@ -251,6 +254,7 @@ def dequantize(
     output = Output(json, quiet, verbose)
     given: dict[str, object] = {"--format": format, "--profile": profile, "--include": include, "--exclude": exclude}
     given |= {"--experts": experts, "--transposed": transposed}
+    named = _named(names, read)
     run = _run(source, scheduler, jobs)
     if run is not None:
         _converted_folder(
@@ -266,13 +270,14 @@ def dequantize(
             exclude=exclude or (),
             experts=experts,
             is_transposed=transposed,
+            named=named,
         )
         return
     from ..tensors.quantized_source import says_layout
 
     with output.progress(f"dequantizing {source.name}") as progress:
         report: DequantizedFile | RepackedFile
-        if stored_as is None and not says_layout(source):
+        if stored_as is None and named is None and not says_layout(source):
             for option, value in given.items():
                 if value:
                     raise ValueError(f"{option} is for a file in the layout of a library: --from names it")
@@ -292,6 +297,7 @@ def dequantize(
                 exclude=exclude or (),
                 experts=experts,
                 is_transposed=transposed,
+                named=named,
                 jobs=jobs,
                 progress=progress,
             )
@@ -315,9 +321,11 @@ def convert(
             "--to",
             metavar="FORMAT",
             show_default="that of IN",
-            help="Another block format with the same numbers, as nvfp4 of e2m1.",
+            help="Another block format with the same numbers, as nvfp4 of e2m1; or of one: fp8_e4m3=mxfp8_e4m3.",
         ),
     ] = None,
+    names: ArrayNames = None,
+    read: Read = None,
     jobs: Jobs = 1,
     scheduler: Scheduler = None,
     json: Json = False,
@@ -329,6 +337,7 @@ def convert(
     folder with the shards of a model; OUT is a new one then.
     """
     output = Output(json, quiet, verbose)
+    named = _named(names, read)
     run = _run(source, scheduler, jobs)
     if run is not None:
         _converted_folder(
@@ -343,6 +352,7 @@ def convert(
             exclude=exclude or (),
             experts=experts,
             block=to,
+            named=named,
         )
         return
     from ..tensors.repacking import repack_file
@@ -358,10 +368,18 @@ def convert(
             exclude=exclude or (),
             experts=experts,
             block=to,
+            named=named,
             jobs=jobs,
             progress=progress,
         )
     file_written(report, target, output)
+
+
+def _named(names: str | None, read: str | None) -> NamedArrays | None:
+    """The arrays that the options name."""
+    from ..tensors.named_arrays import NamedArrays
+
+    return NamedArrays.given(names, read)
 
 
 def _run(source: Path, scheduler: str | None, jobs: int) -> Run | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .errors import ExitCode
-from .options import Json, Quiet, Verbose
+from .options import ArrayNames, Json, Quiet, Read, Verbose
 from .output import Output
 from .text import one_line
 
@@ -36,6 +36,8 @@ def inspect(
     whole: Annotated[
         bool, typer.Option("--all", help="Count every block; of a large tensor a sample unless asked for.")
     ] = False,
+    names: ArrayNames = None,
+    read: Read = None,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="OUT", show_default=False, help="Write a page (.html), or pictures (.svg)."),
@@ -59,7 +61,7 @@ def inspect(
         if report.suffix not in PAGES:
             raise ValueError(f"{report} must be a {' or '.join(PAGES)} file")
     with output.progress(f"inspecting {file.name}") as progress:
-        found = inspect_file(file, stored_as, whole=whole, progress=progress)
+        found = inspect_file(file, stored_as, names=names, reads=read, whole=whole, progress=progress)
     _show(found, output)
     if report is not None:
         from ..host.files import write_whole

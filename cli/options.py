@@ -47,6 +47,7 @@ from .output import Output
 from .settings import TABLES, Settings, read_settings
 
 __all__ = [
+    "ArrayNames",
     "Config",
     "Design",
     "DesignFolder",
@@ -59,6 +60,7 @@ __all__ = [
     "Pad",
     "Profile",
     "Quiet",
+    "Read",
     "Request",
     "Seed",
     "Set",
@@ -102,6 +104,26 @@ Set = Annotated[
         help="Replace one rule of the profile (mxcast list rules); repeatable. "
         "scale_rule takes several with commas, a mode for each; registered_after the stage "
         "boundaries with registers; latency=CYCLES or frequency_mhz=MHZ choose them.",
+    ),
+]
+ArrayNames = Annotated[
+    str | None,
+    typer.Option(
+        "--names",
+        metavar="NAMES",
+        show_default=False,
+        help="Arrays that no layout names: 'codes={}.weight,scale={}.weight_scale_inv', perhaps tensor_scale=..., and "
+        "name=... for the result; {} is any text.",
+    ),
+]
+Read = Annotated[
+    str | None,
+    typer.Option(
+        "--read",
+        metavar="HOW",
+        show_default=False,
+        help="How these are read: 'scale=e8m0' (e4m3, number), element=e2m1, block=32, 128x128, row or tensor, "
+        "order=high_first, tensor_scale=divisor.",
     ),
 ]
 Target = Annotated[

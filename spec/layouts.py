@@ -19,6 +19,7 @@ from .ports import Port, Role
 __all__ = [
     "LAYOUTS",
     "Layout",
+    "OwnLayout",
     "Packing",
     "Part",
     "ScaleByte",
@@ -218,6 +219,22 @@ class Layout:
         """Bytes of the codes of a block."""
         bits = 8 if self.packing is Packing.BYTES else self.element_bits
         return self.width * bits // 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnLayout(Layout):
+    """A layout whose block format need not be in the catalogue: of a file that says itself how it is stored, or of
+    arrays that the user names.
+    """
+
+    own: BlockFormat
+
+    def __post_init__(self) -> None:
+        pass  # codes of any width, and any packing
+
+    @property
+    def block_format(self) -> BlockFormat:
+        return self.own
 
 
 PACKED_BITS: dict[Packing, tuple[int, ...]] = {

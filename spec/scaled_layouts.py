@@ -27,12 +27,17 @@ __all__ = [
     "grain_of",
     "layouts_of",
     "scales_shape",
+    "tile_named",
     "with_tile",
 ]
 
 Tile = tuple[int, int]
 """Rows and columns that share a scale, 0 for all of them: (0, 0) is a tensor, (1, 0) a row."""
 Shape = tuple[int, ...]
+
+
+TILES: dict[str, Tile] = {"tensor": (0, 0), "row": (1, 0), "column": (0, 1)}
+"""Tiles with names; others are rows x columns."""
 
 
 class Grain(Rule):
@@ -78,6 +83,8 @@ class ScaledLayout:
     tile: Tile | None = None
     extent: Tile | None = None
     """The tile as far as it matters in its tensor: 0 where it is not smaller than the axis."""
+    read_as: str | None = None
+    """The dtype as which bytes of scales are read; None for the dtype of their array."""
     tensor_scale: None = field(default=None, init=False)
 
     @property
@@ -94,8 +101,8 @@ class ScaledLayout:
         """The name with the tile, as `layouts_of` takes it."""
         if self.tile is None:
             return self.name
-        words = {(0, 0): "tensor", (1, 0): "row", (0, 1): "column"}
-        return f"{self.name}:{words.get(self.tile) or 'x'.join(map(str, self.tile))}"
+        words = [name for name, tile in TILES.items() if tile == self.tile] or ["x".join(map(str, self.tile))]
+        return f"{self.name}:{words[0]}"
 
     @property
     def parts(self) -> tuple[Part, Part]:
@@ -108,7 +115,7 @@ class ScaledLayout:
     @property
     def reading(self) -> tuple[object, ...]:
         """Layouts with the same reading give the same numbers for arrays that they fit."""
-        return self.codes.name, self.scales.name, self.scales.dtype, self.element, self.extent
+        return self.codes.name, self.scales.name, self.read_as or self.scales.dtype, self.element, self.extent
 
     def is_read_as(self, other: ScaledLayout) -> bool:
         """Are arrays of another layout read the same? Without a tile, scales of any tile are."""
@@ -255,14 +262,24 @@ def _layouts() -> Iterator[ScaledLayout]:
             )
 
 
+def tile_named(text: str) -> Tile:
+    """The tile that a text names. Raises ValueError for another text.
+
+    >>> tile_named("row"), tile_named("128x128")
+    ((1, 0), (128, 128))
+    """
+    if match := re.fullmatch(r"([1-9][0-9]{0,8})x([1-9][0-9]{0,8})", text):
+        return int(match[1]), int(match[2])
+    if text not in TILES:
+        raise ValueError(f"a scale is for a {', '.join(TILES)} or rows and columns as 128x128, not {excerpt(text)}")
+    return TILES[text]
+
+
 def _with_tile(layout: AnyLayout, text: str) -> AnyLayout:
     """The layout with the tile that a text names. Raises ValueError for another text, and for blocks of MX."""
-    tiles: dict[str, Tile] = {"tensor": (0, 0), "row": (1, 0), "column": (0, 1)}
-    if match := re.fullmatch(r"([1-9][0-9]{0,8})x([1-9][0-9]{0,8})", text):
-        tiles[text] = int(match[1]), int(match[2])
-    if not isinstance(layout, ScaledLayout) or text not in tiles:
-        raise ValueError(f"a scale of {layout.name} has no tile {excerpt(text)}: of FP8 it is tensor, row or 128x128")
-    return with_tile(layout, tiles[text])
+    if not isinstance(layout, ScaledLayout):
+        raise ValueError(f"{layout.name} has scales for blocks of {layout.width}, not for a {excerpt(text)}")
+    return with_tile(layout, tile_named(text))
 
 
 def with_tile(layout: AnyLayout, tile: Tile) -> AnyLayout:

@@ -28,6 +28,7 @@ from .files import asked_for, quantizable
 from .folders import INDEX, Checkpoint
 from .metadata import KEY, about
 from .model_config import CONFIG, HF_QUANT_CONFIG, groups_in
+from .named_arrays import NamedArrays
 from .quantized_source import QuantizedSource, arrays_of
 from .repacking import layouts_after
 from .shard_jobs import Job, Run
@@ -114,6 +115,7 @@ def convert_checkpoint(
     experts: str | None = None,
     block: str | None = None,
     is_transposed: bool = False,
+    named: NamedArrays | None = None,
     run: Run,
     progress: Progress = None,
 ) -> ConvertedCheckpoint:
@@ -140,11 +142,12 @@ def convert_checkpoint(
         to = blocks[0] if block is None else OtherBlock.named(block).of(blocks[0]) or blocks[0]
         placed: dict[str, AnyLayout] = {} if layout is None else dict.fromkeys(sorted(parts), layout_named(layout, to))
     else:
-        found = QuantizedSource(opened.folder, stored_as, format, include, exclude, opened.contents)
+        found = QuantizedSource(opened.folder, stored_as, format, include, exclude, opened.contents, named)
         given = format.name if isinstance(format, BlockFormat) else format
         patterns = {"stored_as": stored_as, "format": given, "include": [*include], "exclude": [*exclude]}
+        texts = None if named is None else [named.names, named.reads]
         for shard, names in opened.arrays.items():
-            where = {"experts": _where(how, names), "is_transposed": is_transposed, "block": block}
+            where = {"experts": _where(how, names), "is_transposed": is_transposed, "block": block, "named": texts}
             jobs.append(_job(opened, target, shard, "repack", layout=layout, profile=profile, **patterns, **where))
         parts = set(opened.contents.tensors) - set(found.copied) | arrays_of(found.kept)
         placed = found.kept | ({} if layout is None else layouts_after(found, layout, how, block))

@@ -27,8 +27,18 @@ __all__ = ["GivenLayouts"]
 class GivenLayouts:
     """The layouts that are possible before any array is looked at."""
 
-    def __init__(self, path: Path, contents: Contents, stored_as: str | None, format: str | BlockFormat | None) -> None:
-        """Raises ValueError for unknown names, and for a damaged or unknown configuration that would be needed."""
+    def __init__(
+        self,
+        path: Path,
+        contents: Contents,
+        stored_as: str | None,
+        format: str | BlockFormat | None,
+        named: Mapping[str, AnyLayout],
+    ) -> None:
+        """``named`` are the tensors whose layouts the user gives. Raises ValueError for unknown names, and for a
+        damaged or unknown configuration that would be needed.
+        """
+        self.named = named
         self.path, self.tensors, self.stored_as, self.format = path, contents.tensors, stored_as, format
         self.said = {} if stored_as is not None else layouts_said(contents.metadata)
         self.is_native, self.is_model = is_native(path), path.is_dir()
@@ -41,7 +51,7 @@ class GivenLayouts:
         try:
             return groups_in(self.path)
         except UnknownQuantization:
-            if self.stored_as is None and not self.said:
+            if self.stored_as is None and not self.said and not self.named:
                 raise
             return None
 
@@ -51,8 +61,15 @@ class GivenLayouts:
         Raises ValueError for codes without their scales, for arrays that several layouts explain, and where the
         configuration says something else.
         """
-        found = self._of_metadata(arrays) if self.said else self._recognised(arrays, self._candidates(has_patterns))
-        return dict(sorted(found, key=lambda one: one[0]))
+        named = {name: layout for name, layout in self.named.items() if layout.codes.of(name) in arrays}
+        rest = set(arrays) - {part for name, layout in self.named.items() for part in layout.names(name)}
+        if self.said:
+            found = self._of_metadata(rest)
+        elif self.named and self.stored_as is None and not self.is_native and not (self.is_model and self.groups):
+            found = iter(())
+        else:
+            found = self._recognised(rest, self._candidates(has_patterns))
+        return dict(sorted((named | dict(found)).items()))
 
     def others(self, arrays: Collection[str]) -> dict[str, AnyLayout]:
         """The quantized tensors among arrays that are not converted: of any block format that is known here."""

@@ -15,10 +15,12 @@ from .code_order import suspicions_of_code_order
 from .containers import read
 from .impossible import IMPOSSIBLE, elements_in_words, of_activations
 from .judging import Judged, Kind, Suspicion
+from .named_arrays import NamedArrays
 from .portions import StoredBlocks
 from .recognition import Reading, Recognised, recognised, recognised_in, strays
 from .scaled import ScaledTensor
 from .scaled_tally import ScaledTally
+from .suggestions import suggestions
 from .suspicions import suspicions
 from .tally import Tally, tallied
 from .unrecognised import NOT_READ, more_than_codes, scales_of, unrecognised
@@ -115,6 +117,8 @@ def inspect_file(
     /,
     stored_as: str | None = None,
     *,
+    names: str | None = None,
+    reads: str | None = None,
     whole: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Inspection:
@@ -126,6 +130,8 @@ def inspect_file(
     ----------
     path : a file that `containers.read` opens, or a folder with shards
     stored_as : the layout, where several fit: a dialect, or one of its layouts as ``quark:mxfp6_e2m3``
+    names, reads : arrays that no layout names, as ``codes={}.weight,scale={}.weight_scale_inv``, and how they are read,
+        as ``scale=e8m0`` (`named_arrays`)
     whole : count every block; of a large tensor a sample of about 130,000 unless asked for
     progress : is called with the tensors done and those in all
 
@@ -141,12 +147,12 @@ def inspect_file(
     OSError
         in the words of the system
     """
-    path = Path(path)
+    path, named = Path(path), NamedArrays.given(names, reads)
     if path.is_dir():
-        contents, found = recognised_in(path, stored_as)
+        contents, found = recognised_in(path, stored_as, named)
     else:
         contents = read(path)
-        found = recognised(path, contents, stored_as)
+        found = recognised(path, contents, stored_as, named)
     inspected: list[InspectedTensor] = []
     judged: list[Judged] = []
     for done, tensor in enumerate(found, start=1):
@@ -176,7 +182,7 @@ def inspect_file(
     ]
     taken |= {array for one in found_wrong for array in (one.tensor, *scales_of(contents.tensors, one.tensor))}
     for arrays, words in unrecognised(contents.tensors, taken):
-        sentence = f"{words}: {NOT_READ}"
+        sentence = f"{words}: {NOT_READ}{suggestions(contents.tensors, arrays)}"
         found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=arrays[0], sentence=sentence, figures={}))
         others = {name: stored for name, stored in others.items() if name not in arrays}
     changed = more_than_codes(contents.tensors)

@@ -14,10 +14,12 @@ from .files import asked_for
 from .given_layouts import GivenLayouts
 from .marks import MARKS
 from .metadata import KEY, about, part_names
+from .named_arrays import NamedArrays
 from .native import NATIVE, is_native
 from .remarks import layouts_said, marks_of
 from .scaled import ScaledTensor
 from .sources import LaidTensor, OwnTensor, StoredTensor
+from .suggestions import suggestions
 from .unrecognised import NOT_READ, more_than_codes, unrecognised
 
 __all__ = ["QuantizedSource", "arrays_of", "says_layout"]
@@ -43,9 +45,10 @@ class QuantizedSource:
         include: Sequence[str],
         exclude: Sequence[str],
         contents: Contents | None = None,
+        named: NamedArrays | None = None,
     ) -> None:
-        """Raises ValueError for a file without such tensors; the parameters are those of `repack_file`, and
-        ``contents`` what is in the file, where it is open.
+        """Raises ValueError for a file without such tensors; the parameters are the same as in
+        `repack_file`, with the ``contents`` of a file that is open.
         """
         self.path, self.contents = path, read(path) if contents is None else contents
         self.file = path
@@ -53,6 +56,8 @@ class QuantizedSource:
         self.own = about(path, self.contents) if KEY in self.contents.metadata else None
         self.layouts: dict[str, AnyLayout] = {}
         self.kept: dict[str, AnyLayout] = {}
+        self.named: dict[str, AnyLayout] = {}
+        """The tensors whose layouts the user gives."""
         chosen, given = asked_for(self.contents, include, exclude), None
         if self.own:
             if stored_as is not None or format is not None:
@@ -61,7 +66,9 @@ class QuantizedSource:
             self.names = [name for name in shapes if name in chosen]
             parts = {part for name in self.names for part in part_names(name, path, numerics, len(shapes))}
         else:
-            given = GivenLayouts(path, self.contents, stored_as, format)
+            if named is not None:
+                self.contents, self.named = self._applied(named)
+            given = GivenLayouts(path, self.contents, stored_as, format, self.named)
             self.layouts = given.among(chosen, bool(include))
             self.names = list(self.layouts)
             self._check_marks()
@@ -77,12 +84,18 @@ class QuantizedSource:
         parts |= marks_of(self.layouts)
         self.copied = {name: stored for name, stored in self.contents.tensors.items() if name not in parts}
 
+    def _applied(self, named: NamedArrays) -> tuple[Contents, dict[str, AnyLayout]]:
+        try:
+            return named.applied(self.contents)
+        except ValueError as error:
+            raise ValueError(f"{self.path}: {error}") from None
+
     def _check_copied(self, parts: Collection[str], chosen: set[str], given: GivenLayouts) -> None:
         """Raise ValueError for an array that looks quantized and would be copied: in a file, unless patterns of names
         leave it out; in a model always, because the new configuration would not describe it.
         """
         for arrays, words in unrecognised(self.contents.tensors, parts):
-            sentence = f"{self.path}: {words}: {NOT_READ}"
+            sentence = f"{self.path}: {words}: {NOT_READ}{suggestions(self.contents.tensors, arrays)}"
             if given.is_model:
                 if given.groups is not None:
                     sentence = f"{sentence}; the configuration says {given.groups.in_words(arrays[0])}"
@@ -107,7 +120,7 @@ class QuantizedSource:
     def _check_marks(self) -> None:
         """Raise ValueError for a tensor of which its library says in the file that it has another layout."""
         every, alike = layouts_of(), dict[str, list[AnyLayout]]()
-        for name in self.names:
+        for name in (name for name in self.names if name not in self.named):
             layout = self.layouts[name]
             if layout.full_name not in alike:
                 alike[layout.full_name] = [layout, *(one for one in every if one.reading == layout.reading)]
@@ -125,7 +138,7 @@ class QuantizedSource:
         with self.naming(name):
             if isinstance(layout, ScaledLayout):
                 return ScaledTensor(self.contents.tensors, layout, name)
-            return LaidTensor(self.path, self.contents, layout, name, is_native(self.path))
+            return LaidTensor(self.path, self.contents, layout, name, is_native(self.path) and name not in self.named)
 
     @contextlib.contextmanager
     def naming(self, name: str) -> Iterator[None]:

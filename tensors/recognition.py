@@ -12,14 +12,15 @@ from pathlib import Path
 
 from ..models.element import code_dtype
 from ..models.layout_parts import stored_shapes
-from ..spec import BlockFormat, Encode, TwoLevelEncode
-from ..spec.layouts import Layout, Packing, Part, ScaleOrder
+from ..spec import Encode, TwoLevelEncode
+from ..spec.layouts import Layout, OwnLayout, Packing, Part, ScaleOrder
 from ..spec.scaled_layouts import AnyLayout, ScaledLayout, Tile, layouts_of
 from .containers import Contents, Stored
 from .fitting import fitting
 from .folders import files_in, shards_beside
 from .marks import COMFY, MARKS, Marks, configuration, of_configuration
 from .metadata import KEY, about, has_tensor_scale, part_names, stored_parts
+from .named_arrays import NamedArrays
 from .native import is_native, native_layouts
 from .remarks import layouts_said, merged
 from .sources import LaidTensor
@@ -97,21 +98,9 @@ class Recognised:
         return f"it is {', or '.join(parts + plain)}: {hint}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _OwnLayout(Layout):
-    """Of a file that says itself how it is stored, whose block format need not be of the catalogue."""
-
-    own: BlockFormat
-
-    def __post_init__(self) -> None:
-        pass  # one code a byte, of any width
-
-    @property
-    def block_format(self) -> BlockFormat:
-        return self.own
-
-
-def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> list[Recognised]:
+def recognised(
+    path: Path, contents: Contents, stored_as: str | None = None, named: NamedArrays | None = None
+) -> list[Recognised]:
     """The quantized tensors of an open file, in file order.
 
     Parameters
@@ -119,6 +108,7 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
     path : of the file
     contents : what `containers.read` gives of it
     stored_as : a dialect, or one of its layouts as ``quark:mxfp6_e2m3``; all unless given
+    named : arrays that the user names, which are read so
 
     Raises ValueError for an unknown layout, for one that no tensor has, and for damaged metadata.
     """
@@ -126,6 +116,8 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
         if stored_as is not None:
             raise ValueError(f"{path} was written by mxcast quantize: it says itself how it is stored")
         return list(_own(path, contents))
+    if named is not None:
+        return _with_named(path, contents, stored_as, named)
     if is_native(path):
         return list(_native(path, contents, stored_as))
     layouts = layouts_of(stored_as)
@@ -154,7 +146,29 @@ def recognised(path: Path, contents: Contents, stored_as: str | None = None) -> 
     return [found[array] for array in sorted(found, key=order.__getitem__)]
 
 
-def recognised_in(folder: Path, stored_as: str | None = None) -> tuple[Contents, list[Recognised]]:
+def _with_named(path: Path, contents: Contents, stored_as: str | None, named: NamedArrays) -> list[Recognised]:
+    """The tensors that the user names, and the others."""
+    try:
+        relabelled, layouts = named.applied(contents)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    tensors, evidence = relabelled.tensors, ("the arrays that the command names",)
+    found = [
+        Recognised(
+            name=name,
+            readings=(Reading(layouts=(layout,), evidence=evidence),),
+            arrays={part: tensors[part] for part in layout.names(name)},
+        )
+        for name, layout in layouts.items()
+    ]
+    taken = {array for tensor in found for array in tensor.arrays}
+    rest = replace(contents, tensors={name: one for name, one in contents.tensors.items() if name not in taken})
+    return [*found, *(recognised(path, rest, stored_as) if rest.tensors else ())]
+
+
+def recognised_in(
+    folder: Path, stored_as: str | None = None, named: NamedArrays | None = None
+) -> tuple[Contents, list[Recognised]]:
     """The contents of all files in a folder as one, and the quantized tensors. Codes and scales may be in different
     files. Raises the errors of `recognised` and `folders.files_in`.
     """
@@ -171,7 +185,7 @@ def recognised_in(folder: Path, stored_as: str | None = None) -> tuple[Contents,
         metadata=merged(one.metadata for one in others),
     )
     if rest.tensors:
-        found += recognised(folder, rest, stored_as)
+        found += recognised(folder, rest, stored_as, named)
     every = {name: stored for one in files.values() for name, stored in one.tensors.items()}
     return Contents(tensors=every, metadata=rest.metadata), found
 
@@ -215,7 +229,10 @@ def _native(path: Path, contents: Contents, stored_as: str | None) -> Iterator[R
     for array, stored in tensors.items():
         layout = layouts.get(stored.dtype)
         name = None if layout is None else layout.codes.tensor_of(array)
-        if layout is None or name is None or (layout.scales is not None and layout.scales.of(name) not in tensors):
+        if layout is None or name is None:
+            continue
+        scales = layout.scales and tensors.get(layout.scales.of(name))
+        if layout.scales is not None and (scales is None or scales.dtype != layout.scales.dtype):
             continue
         try:
             layout = with_stored_scale(layout, name, tensors)
@@ -234,7 +251,7 @@ def _native(path: Path, contents: Contents, stored_as: str | None) -> Iterator[R
 def _own_layout(names: Sequence[str], numerics: Encode | TwoLevelEncode) -> Layout:
     codes, scales, *others = (name.replace("{", "{{").replace("}", "}}") for name in names)
     is_wide = code_dtype(numerics.block.element).itemsize > 1
-    return _OwnLayout(
+    return OwnLayout(
         dialect=OWN,
         block=numerics.block.name,
         own=numerics.block,

@@ -22,6 +22,7 @@ from .experts import Experts, arranged
 from .files import SOURCES, QuantizedFile, check_ends, copy, quantize_file
 from .gguf_files import without_types
 from .metadata import KEY, widest_first
+from .named_arrays import NamedArrays
 from .native import NATIVE
 from .not_finite import NotFinite
 from .quantized_source import QuantizedSource
@@ -98,6 +99,7 @@ def repack_file(
     exclude: Sequence[str] = (),
     experts: str | None = None,
     block: str | BlockFormat | None = None,
+    named: NamedArrays | None = None,
     jobs: int = 1,
     progress: Progress = None,
     unfinished: Path | None = None,
@@ -109,7 +111,8 @@ def repack_file(
     say themselves what is quantized. ``include`` and ``exclude`` are patterns of the names of its arrays of codes; what
     they leave out is copied, as all is that is not quantized. ``experts`` is how gate and up shall be stored
     (`Experts`), as they are unless given; ``block`` another block format, in which the numbers are the same
-    (`models.bridge`), or as ``fp8_e4m3=mxfp8_e4m3`` one for the tensors in another. ``jobs`` threads share the work.
+    (`models.bridge`), or as ``fp8_e4m3=mxfp8_e4m3`` one for the tensors in another. ``named`` are arrays that the user
+    names, for files that no layout explains. ``jobs`` threads share the work.
     ``progress`` is called with the elements done and the elements
     in all. ``unfinished`` is the folder from which `containers.written` resumes.
 
@@ -117,7 +120,7 @@ def repack_file(
     refuses; the tensor is named. ``target`` appears whole or not at all.
     """
     layout = known_name("layout", layout, LAYOUTS | SCALED_LAYOUTS)
-    opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
+    opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude, named=named)
     conversion = Repacked(layout, Path(target).suffix)
     return converted(opened, Path(target), layout, conversion, jobs, progress, experts, block, unfinished)
 
@@ -133,6 +136,7 @@ def dequantize_layout(
     exclude: Sequence[str] = (),
     experts: str | None = None,
     is_transposed: bool = False,
+    named: NamedArrays | None = None,
     jobs: int = 1,
     progress: Progress = None,
 ) -> RepackedFile:
@@ -141,7 +145,7 @@ def dequantize_layout(
     The parameters are those of `repack_file`; ``profile`` says how scales and codes are read, as `models.dequantize`
     takes it, and ``is_transposed`` swaps the last two axes of tensors of three. Raises its errors.
     """
-    opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude)
+    opened = QuantizedSource(_checked(source, target), stored_as, format, include, exclude, named=named)
     return converted(opened, Path(target), None, Dequantized(profile, is_transposed), jobs, progress, experts)
 
 

@@ -54,7 +54,11 @@ class ScaledTensor:
 
     def numbers_of_scales(self) -> np.ndarray:
         """All scales as float32, in the shape of the grid."""
-        return as_numbers(self.scales.data, self.scales.dtype).reshape(self.grid)
+        return as_numbers(self.scales.data, self._dtype).reshape(self.grid)
+
+    @property
+    def _dtype(self) -> str:
+        return self.layout.read_as or self.scales.dtype
 
     def head(self) -> BlockArray:
         empty = (0,) * len(self.shape)
@@ -85,7 +89,7 @@ class ScaledTensor:
             np.arange(blocks.start, blocks.stop) if across else np.zeros(1, np.intp),
         )
         shape = (*(one.stop - one.start for one in lines), blocks.stop - blocks.start)
-        found = as_numbers(stored[places], self.scales.dtype)
+        found = as_numbers(stored[places], self._dtype)
         return np.broadcast_to(found if lines else found[0], shape).copy().view(np.uint32)
 
 

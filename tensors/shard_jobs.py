@@ -23,6 +23,7 @@ from ..spec import Encode, TwoLevelEncode
 from .conversions import Dequantized, Repacked
 from .files import dequantize_file, quantize_file
 from .folders import Checkpoint
+from .named_arrays import NamedArrays
 from .quantized_source import QuantizedSource
 from .repacking import converted, quantize_layout, repack_file
 from .transposing import transposed
@@ -155,7 +156,8 @@ def _repack(job: Job, source: Path, target: Path) -> dict[str, Any]:
     """The tensors whose codes are in a shard; their scales may be in others."""
     opened, options = Checkpoint(Path(job.source)), job.options
     own = options["stored_as"], options["format"], options["include"], options["exclude"]
-    found = QuantizedSource(opened.folder, *own, opened.contents)
+    named = NamedArrays(*options["named"]) if options["named"] else None
+    found = QuantizedSource(opened.folder, *own, opened.contents, named)
     found.restrict(opened.arrays[job.shard], opened.shards[job.shard].metadata)
     layout = options["layout"]
     conversion = (

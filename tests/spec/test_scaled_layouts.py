@@ -94,8 +94,8 @@ def test_names():
     for name, format, sentence in (
         ("deepseek", None, "unknown layout 'deepseek'"),
         ("deepseek_v3", "e2m1", "the layout deepseek_v3 is of fp8_e4m3, fp8_e5m2, not of e2m1"),
-        ("modelopt:fp8_e4m3:12", None, "has no tile '12'"),
-        ("modelopt:nvfp4:row", None, "has no tile 'row'"),
+        ("modelopt:fp8_e4m3:12", None, "a scale is for a tensor, row, column or .* not '12'"),
+        ("modelopt:nvfp4:row", None, "has scales for blocks of 16, not for a 'row'"),
         ("modelopt:fp4", None, "unknown block format of modelopt 'fp4'"),
     ):
         with pytest.raises(ValueError, match=sentence):
