@@ -19,8 +19,8 @@ def file_list(files: Sequence[str], folder: Path | None = None) -> str:
     one for ``-f``, which Icarus has alone and which looks in the folder where the simulator is started: that from which
     the files were emitted.
     """
-    place = "" if folder is None else f"{os.path.relpath(folder)}/"
-    return "".join(f"{place}{file}\n" for file in files)
+    paths = files if folder is None else [os.path.relpath(folder / file) for file in files]
+    return "".join(f"{path}\n" for path in paths)
 
 
 def core(about: dict[str, Any], title: str, files: Sequence[str], bench: str | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..hdl import ConverterConfig, DecoderConfig, decoder_config
+from ..hdl.package import file_list
 from ..host.files import write_whole
 from ..spec import DECODERS, Port, Role
 from .operations import drawn, golden, of
@@ -85,7 +86,7 @@ def _pins(config: ConverterConfig | DecoderConfig, renamed: Mapping[str, str]) -
 def write_round_trip(
     encoder: ConverterConfig, decoder: DecoderConfig, encoder_name: str, decoder_name: str, out: Path
 ) -> dict[str, Path]:
-    """Write the bench of a pair that is emitted below ``out``, and the list of its files for ``-f`` in their folder, to
+    """Write the bench of a pair that is emitted below ``out``, and two lists of its files (`file_list`), to
     ``<encoder>_pair/sim/``.
     """
     name = f"{encoder_name}_pair"
@@ -95,5 +96,6 @@ def write_round_trip(
     files = [*(f"../../{one}/rtl/{one}.v" for one in (encoder_name, decoder_name)), f"{name}_tb.v"]
     return {
         "round_trip": write_whole(folder / f"{name}_tb.v", text),
-        "round_trip_filelist": write_whole(folder / f"{name}.f", "".join(f"{file}\n" for file in files)),
+        "round_trip_filelist": write_whole(folder / f"{name}.f", file_list(files)),
+        "round_trip_icarus": write_whole(folder / f"{name}_icarus.f", file_list(files, folder)),
     }
