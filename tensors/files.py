@@ -164,7 +164,8 @@ def quantize_file(
     made: dict[str, tuple[str, tuple[int, ...]]] = {}
     parts_of = {name: part_names(name, target, numerics, len(chosen)) for name in chosen}
     for name, parts in parts_of.items():
-        taken = next((part for part in parts if part in copied or part in made), None)
+        others = copied.keys() | parts_of.keys() - {name}
+        taken = next((part for part in parts if part in others), None)
         if taken is not None:
             raise ValueError(f"tensor {taken!r} of {source} has the name that the scales of {name!r} need")
         made.update(zip(parts, part_layout(shapes[name], numerics)))

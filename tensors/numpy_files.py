@@ -23,6 +23,9 @@ HEADERS = {
     (3, 0): np.lib.format.read_array_header_2_0,
 }  # 3.0 has names of fields in UTF-8, and numbers have none
 
+LAST_RECORD = 22
+"""Bytes of the last record of a zip file, without the comment after it."""
+
 
 def read_npy(path: Path) -> Contents:
     with whole(path), open(path, "rb") as file:
@@ -39,6 +42,10 @@ def read_npy(path: Path) -> Contents:
             raise ValueError(f"no array has the shape {shape}")
         if (bytes_needed := math.prod(shape) * dtype.itemsize) > size - start:
             raise ValueError(f"its header speaks of {bytes_needed} bytes, and {size - start} follow")
+        if bytes_needed < size - start:
+            raise ValueError(
+                f"it ends at byte {start + bytes_needed}, and more follow: a file with several arrays must be .npz"
+            )
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         array = np.ndarray(shape, dtype, mapped, start, order="F" if in_fortran else "C")
     flat = array.reshape(-1)  # a copy, if it is in Fortran's order
@@ -46,10 +53,21 @@ def read_npy(path: Path) -> Contents:
 
 
 def read_npz(path: Path) -> Contents:
-    with whole(path), open(path, "rb") as file, np.lib.npyio.NpzFile(file) as archive:  # never pickled
-        arrays = {name: archive[name] for name in archive.files}
-        if others := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
-            raise ValueError(f"{others[0]!r} is no array")
+    arrays: dict[str, np.ndarray] = {}
+    with whole(path), open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+        file.seek(-LAST_RECORD - len(archive.comment), os.SEEK_END)
+        if not file.read(LAST_RECORD).startswith(b"PK\5\6"):
+            raise ValueError("bytes follow after its end")
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name == member.filename:
+                raise ValueError(f"{name!r} is no array")
+            if name in arrays:
+                raise ValueError(f"it has two arrays {name!r}")
+            with archive.open(member) as one:
+                arrays[name] = np.lib.format.read_array(one, allow_pickle=False)
+                if one.read(1):
+                    raise ValueError(f"bytes follow after the array {name!r}")
         metadata = {name: _text(a) for name, a in arrays.items() if a.dtype.kind == "U" and not a.ndim}
     return Contents(
         tensors={n: _stored(a.reshape(-1), a.shape) for n, a in arrays.items() if n not in metadata}, metadata=metadata

@@ -36,6 +36,14 @@ def npz(**arrays: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
+def zipped(*members: tuple[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
 def safetensors(header: object, data: bytes = NUMBERS.tobytes()) -> bytes:
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
@@ -147,6 +155,37 @@ def about(**fields: object) -> bytes:
         },
         bytes(264),
     )
+
+
+@pytest.mark.parametrize(
+    "name, content, sentence",
+    [
+        ("a.npy", npy() + b"\0", f"it ends at byte {len(npy())}, and more follow"),
+        ("b.npy", npy() + npy(2 * NUMBERS), "a file with several arrays must be .npz"),
+        ("a.npz", npz() + b"\0", "bytes follow after its end"),
+        ("b.npz", zipped(("a.npy", npy()), ("b.npy", npy() + b"\0")), "bytes follow after the array 'b'"),
+        ("c.npz", zipped(("a.npy", npy()), ("a", npy())), "'a' is no array"),
+    ],
+)
+def test_more_than_its_arrays(name, content, sentence, tmp_path, fails):
+    """Bytes that no array of a file of NumPy has. NumPy reads the first array of a `.npy` file and ignores the rest."""
+    (tmp_path / name).write_bytes(content)
+    assert sentence in fails(2, "quantize", tmp_path / name, tmp_path / "y.safetensors", "--format", "e4m3")
+
+
+def test_two_arrays_of_one_name(tmp_path, fails):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        (tmp_path / "x.npz").write_bytes(zipped(("a.npy", npy()), ("a.npy", npy(2 * NUMBERS))))
+    said = fails(2, "quantize", tmp_path / "x.npz", tmp_path / "y.safetensors", "--format", "e4m3")
+    assert said.endswith("it has two arrays 'a'")
+
+
+def test_a_comment_at_the_end(tmp_path, passes):
+    """The last record of a zip file may have a comment."""
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("a.npy", npy())
+        archive.comment = b"made by hand"
+    passes("quantize", tmp_path / "x.npz", tmp_path / "y.safetensors", "--format", "e4m3")
 
 
 @pytest.mark.parametrize(
