@@ -13,7 +13,20 @@ from pathlib import Path
 
 from ..spec.layouts import Layout
 from ..spec.scaled_layouts import AnyLayout, Grain, ScaledLayout, grain_of
-from .model_config import COMPRESSED, CONFIG, HF_QUANT_CONFIG, MIXED, MODELOPT, QUARK, SECTION, Document, document
+from .model_config import (
+    COMPRESSED,
+    CONFIG,
+    HF_QUANT_CONFIG,
+    MIXED,
+    MODELOPT,
+    QUARK,
+    SECTION,
+    SECTIONS,
+    Document,
+    document,
+    places,
+    section_of,
+)
 
 __all__ = ["check_described", "configured"]
 
@@ -29,13 +42,16 @@ def configured(folder: Path, placed: Places, others: Sequence[str]) -> dict[str,
 
     Raises ValueError where no configuration says all of it; the tensors are named.
     """
-    documents = {CONFIG: document(folder / CONFIG)}
-    section = documents[CONFIG].pop(SECTION, None)
+    documents, section = {CONFIG: document(folder / CONFIG)}, section_of(folder / CONFIG)
+    for place in places(documents[CONFIG]):
+        for key in SECTIONS:
+            place.pop(key, None)
     kv_cache = section.get("kv_cache_scheme") if isinstance(section, dict) else None
     kv_cache = kv_cache or document(folder / HF_QUANT_CONFIG).get("quantization", {}).get("kv_cache_quant_algo")
     dialects = check_described(placed)
     if "deepseek_v4" not in dialects:
-        documents[CONFIG].pop(EXPERTS, None)
+        for place in places(documents[CONFIG]):
+            place.pop(EXPERTS, None)
     for dialect in dialects & WRITERS.keys():
         documents |= WRITERS[dialect](documents[CONFIG], placed, list(others), kv_cache)
     return documents

@@ -13,8 +13,10 @@ from ..spec.layouts import Layout
 from ..spec.scaled_layouts import AnyLayout, ScaledLayout
 from .code_order import suspicions_of_code_order
 from .containers import read
+from .folders import shards_beside
 from .impossible import IMPOSSIBLE, elements_in_words, of_activations
 from .judging import Judged, Kind, Suspicion
+from .metadata import KEY
 from .named_arrays import NamedArrays
 from .portions import StoredBlocks
 from .recognition import Reading, Recognised, recognised, recognised_in, strays
@@ -23,7 +25,7 @@ from .scaled_tally import ScaledTally
 from .suggestions import suggestions
 from .suspicions import suspicions
 from .tally import Tally, tallied
-from .unrecognised import NOT_READ, more_than_codes, scales_of, unrecognised
+from .unrecognised import NOT_READ, apart, more_than_codes, scales_of, unrecognised
 
 __all__ = ["InspectedTensor", "Inspection", "inspect_file"]
 
@@ -181,15 +183,19 @@ def inspect_file(
         for array, sentence in strays(path, contents, found, stored_as)
     ]
     taken |= {array for one in found_wrong for array in (one.tensor, *scales_of(contents.tensors, one.tensor))}
+    shards = {} if path.is_dir() else shards_beside(path)
+    elsewhere = {name: shard for name, shard in shards.items() if name not in contents.tensors}
+    for array, sentence in list(apart(others, elsewhere)):
+        found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=array, sentence=sentence, figures={}))
+        taken.add(array)
+        del others[array]
     for arrays, words in unrecognised(contents.tensors, taken):
         sentence = f"{words}: {NOT_READ}{suggestions(contents.tensors, arrays)}"
         found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=arrays[0], sentence=sentence, figures={}))
         others = {name: stored for name, stored in others.items() if name not in arrays}
-    changed = more_than_codes(contents.tensors)
-    for tensor in found:
-        if array := changed.get(tensor.name.rpartition(".")[0]):
-            sentence = f"{array!r} changes its numbers, which no layout here has"
-            found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=tensor.name, sentence=sentence, figures={}))
+    known = {one.name: [one.readings[0].layout.codes.of(one.name), *one.arrays] for one in found}
+    for name, sentence in more_than_codes(contents.tensors, {} if KEY in contents.metadata else known).items():
+        found_wrong.append(Suspicion(kind=Kind.UNRECOGNISED, tensor=name, sentence=sentence, figures={}))
     found_wrong += _of_scales(inspected)
     found_wrong += [one for tensor in found if tensor.is_ambiguous for one in _in_every_reading(tensor, whole)]
     found_wrong += [suspicion for one in judged for suspicion in suspicions(one)]

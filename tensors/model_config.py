@@ -24,13 +24,18 @@ __all__ = [
     "MODELOPT",
     "QUARK",
     "SECTION",
+    "SECTIONS",
     "UnknownQuantization",
     "document",
     "groups_in",
+    "places",
+    "section_of",
 ]
 
 CONFIG, HF_QUANT_CONFIG = "config.json", "hf_quant_config.json"
 SECTION = "quantization_config"
+SECTIONS = (SECTION, "compression_config")
+"""Keys of the section; compressed-tensors before 0.8 wrote the second one."""
 Document = dict[str, Any]
 
 COMPRESSED = {
@@ -78,7 +83,7 @@ def groups_in(folder: Path) -> Groups | None:
     Raises ValueError for one that is damaged, for a quantization that is not known here, and where two documents do not
     agree.
     """
-    of_modelopt, section = folder / HF_QUANT_CONFIG, document(folder / CONFIG).get(SECTION)
+    of_modelopt, section = folder / HF_QUANT_CONFIG, section_of(folder / CONFIG)
     about = document(of_modelopt).get("quantization")
     if about is None:
         return _groups(folder / CONFIG, section)
@@ -90,6 +95,22 @@ def groups_in(folder: Path) -> Groups | None:
         names = [" and ".join(sorted({layout.full_name for layout in one.layouts})) for one in (first, second)]
         raise ValueError(f"{folder / CONFIG} says {names[0]}, and {HF_QUANT_CONFIG} says {names[1]}")
     return second if first is None else first
+
+
+def section_of(path: Path) -> object:
+    """The section about quantization in a configuration, or None: at its top, or in the configuration of a part of the
+    model. Raises ValueError for several.
+    """
+    config = document(path)
+    found = [place[key] for place in places(config) for key in SECTIONS if place.get(key) is not None]
+    if len({json.dumps(one, sort_keys=True) for one in found}) > 1:
+        raise ValueError(f"{path} has several sections about quantization")
+    return found[0] if found else None
+
+
+def places(config: Document) -> list[Document]:
+    """The objects of a configuration that may have the section: itself, and the configurations of its parts."""
+    return [config, *(one for key, one in config.items() if isinstance(one, dict) and key not in SECTIONS)]
 
 
 def _groups(path: Path, section: object) -> Groups | None:
@@ -167,7 +188,7 @@ def _of_fp8(section: Document) -> Groups:
     else:
         tile = _tile("weight_block_size", size)
         layouts = [*_fp8("deepseek_v3", tile, elements=[element]), *_fp8("deepseek_v4", tile, elements=[element])]
-        layouts += [*layouts_of("deepseek_v4:mxfp4_e2m1"), *_fp8("fp8", (0, 0), elements=[element])]
+        layouts += [*layouts_of("deepseek_v4:mxfp4_e2m1"), *_fp8("fp8", (0, 0), tile, elements=[element])]
     return Groups(groups=(Group(words="fp8", layouts=tuple(layouts)),), ignored=_skipped(section))
 
 

@@ -102,11 +102,9 @@ class QuantizedSource:
                 raise ValueError(f"{sentence}; a copy would be read as numbers")
             if not chosen.isdisjoint(arrays):
                 raise ValueError(f"{sentence}; --exclude with their names copies them as they are")
-        changed = more_than_codes(self.contents.tensors)
-        for name in self.names:
-            if array := changed.get(name.rpartition(".")[0]):
-                words = "changes its numbers, which no layout here has"
-                raise ValueError(f"tensor {name!r} of {self.path}: {array!r} {words}; --exclude leaves the tensor out")
+        known = {name: layout.names(name) for name, layout in self.layouts.items()}
+        for name, sentence in more_than_codes(self.contents.tensors, known).items():
+            raise ValueError(f"tensor {name!r} of {self.path}: {sentence}; --exclude leaves the tensor out")
 
     def restrict(self, arrays: Collection[str], metadata: Mapping[str, str]) -> None:
         """Leave out the tensors whose codes are not among the arrays of a shard, and the other arrays that are not; the

@@ -22,15 +22,17 @@ def suggestions(tensors: Mapping[str, Stored], arrays: Sequence[str]) -> str:
     codes, *others = arrays
     found: dict[str, tuple[bool, str]] = {}
     for scale in others:
-        more = [None, *(name for name in others if name != scale and tensors[name].dtype == "F32")]
-        for tensor_scale in more:
-            names = {"codes": codes, "scale": scale} | ({"tensor_scale": tensor_scale} if tensor_scale else {})
-            parts = {key: NamedPart(name=name, dtype="", tensor=codes) for key, name in names.items()}
-            third = None if tensor_scale is None else tensors[tensor_scale]
-            for layout, _ in laid_out(tensors[codes], tensors[scale], third, Reads(), parts):
-                given = _given(layout, tensors[codes], tensors[scale])
-                words = _in_words(layout, given) + " and a tensor scale" * (third is not None)
-                found.setdefault(words, (_is_common(layout, given), _options(names, given)))
+        left = [name for name in others if name != scale]
+        if len(left) > 1 or any(tensors[name].dtype != "F32" for name in left):
+            continue  # a reading would leave out an array that changes the numbers
+        tensor_scale = left[0] if left else None
+        names = {"codes": codes, "scale": scale} | ({"tensor_scale": tensor_scale} if tensor_scale else {})
+        parts = {key: NamedPart(name=name, dtype="", tensor=codes) for key, name in names.items()}
+        third = None if tensor_scale is None else tensors[tensor_scale]
+        for layout, _ in laid_out(tensors[codes], tensors[scale], third, Reads(), parts):
+            given = _given(layout, tensors[codes], tensors[scale])
+            words = _in_words(layout, given) + " and a tensor scale" * (third is not None)
+            found.setdefault(words, (_is_common(layout, given), _options(names, given)))
     common = [(words, options) for words, (is_common, options) in found.items() if is_common]
     shown = [f"{words} ({options})" for words, options in common][:MOST]
     if tensors[codes].dtype in INTEGERS and others:

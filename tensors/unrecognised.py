@@ -7,14 +7,14 @@ for arrays that are not quantized, they would be copied without a description, a
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from .stored import Stored
 
-__all__ = ["NARROW", "NOT_READ", "check_numbers", "more_than_codes", "scales_of", "unrecognised"]
+__all__ = ["INTEGERS", "NARROW", "NOT_READ", "apart", "check_numbers", "more_than_codes", "scales_of", "unrecognised"]
 
 NARROW = ("F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ")
 """Dtypes of codes and scales."""
@@ -23,8 +23,8 @@ INTEGERS = ("U8", "I8", "U16", "I16", "U32", "I32")
 """Dtypes that may hold codes."""
 SCALE = re.compile(r"scale|absmax|scb|zero", re.IGNORECASE)
 """A part of the name of every scale and zero point."""
-OF_ACTIVATIONS = re.compile(r"(input|output|act|in|out|kv?|[qv])_")
-"""Names of scales that belong to no weight begin with it."""
+OF_ACTIVATIONS = re.compile(r"^(input|output|act|in|out|kv?|[qv])_|_act_")
+"""A part of the names of scales that belong to no weight."""
 BARE = re.compile(r"(q|w|weight)?_?(scales?|absmax|scb|zeros?|zero_points?)(_inv|_weight|_\d)*", re.IGNORECASE)
 """Names of scales that belong to the weight of their module."""
 SUFFIX = re.compile(r"_(packed|blocks|qdata|data|codes)$")
@@ -44,12 +44,14 @@ def scales_of(tensors: Mapping[str, Stored], array: str) -> list[str]:
 class _Scales:
     """The arrays that look like scales, by module."""
 
-    def __init__(self, tensors: Mapping[str, Stored]) -> None:
+    def __init__(self, tensors: Mapping[str, Stored], elsewhere: Collection[str] = ()) -> None:
+        """``elsewhere`` are the names of arrays in other files."""
         self._by_module: dict[str, list[str]] = {}
-        for name in tensors:
+        for name in (*tensors, *elsewhere):
             module, _, leaf = name.rpartition(".")
-            if SCALE.search(leaf) and not OF_ACTIVATIONS.match(leaf) and not _are_zero(name, tensors[name]):
-                self._by_module.setdefault(module, []).append(name)
+            if SCALE.search(leaf) and not OF_ACTIVATIONS.search(leaf):
+                if name not in tensors or not _are_zero(name, tensors[name]):
+                    self._by_module.setdefault(module, []).append(name)
 
     def of(self, array: str) -> list[str]:
         module, _, leaf = array.rpartition(".")
@@ -60,6 +62,23 @@ class _Scales:
             if name != array and (_is_of(name.rpartition(".")[2], stem) or BARE.fullmatch(name.rpartition(".")[2]))
         ]
         return found + self._by_module.get(array, [])
+
+
+def apart(tensors: Mapping[str, Stored], elsewhere: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The arrays of a shard whose codes or scales are in another one, each with a sentence. ``elsewhere`` has the names
+    of the arrays in other shards, and the shards.
+    """
+    scales = _Scales(tensors, elsewhere)
+    for array, stored in tensors.items():
+        is_scale = bool(SCALE.search(array.rpartition(".")[2]))
+        if not is_scale and (stored.dtype in NARROW or stored.dtype in INTEGERS):
+            if away := next((name for name in scales.of(array) if name in elsewhere), None):
+                yield array, f"its scales {away!r} are in {elsewhere[away]}: inspect the folder"
+    for array in elsewhere:
+        if not SCALE.search(array.rpartition(".")[2]):
+            for scale in scales.of(array):
+                if scale in tensors and tensors[scale].dtype in (*NARROW, *INTEGERS):
+                    yield scale, f"its codes {array!r} are in {elsewhere[array]}: inspect the folder"
 
 
 def _is_of(scale: str, stem: str) -> bool:
@@ -75,10 +94,8 @@ def unrecognised(tensors: Mapping[str, Stored], taken: Collection[str]) -> Itera
             continue
         parts = [array, *(name for name in scales.of(array) if name not in said)]
         said.update(parts)
-        yield (
-            tuple(parts),
-            " and ".join(f"{name!r} {tensors[name].dtype} of shape {tensors[name].shape}" for name in parts),
-        )
+        words = (f"{name!r} {tensors[name].dtype} of shape {tensors[name].shape}" for name in parts)
+        yield tuple(parts), " and ".join(words)
 
 
 def check_numbers(path: Path, tensors: Mapping[str, Stored], chosen: Collection[str]) -> None:
@@ -107,7 +124,7 @@ def _is_matrix_of_integers(stored: Stored) -> bool:
 def _is_scale(array: str, stored: Stored) -> bool:
     """Is it a scale that no codes were found for?"""
     leaf = array.rpartition(".")[2]
-    if OF_ACTIVATIONS.match(leaf) or _are_zero(array, stored):
+    if OF_ACTIVATIONS.search(leaf) or _are_zero(array, stored):
         return False
     return stored.dtype in NARROW or (bool(SCALE.search(leaf)) and _is_matrix_of_integers(stored))
 
@@ -116,13 +133,25 @@ CHANGING = re.compile(r"pre_quant_scale|svdquant_lora_\w+|\w*g_idx|\w*zero_point
 """Names of arrays that change the numbers of the weight in their module, and that no layout has."""
 
 
-def more_than_codes(tensors: Mapping[str, Stored]) -> dict[str, str]:
-    """The arrays that change the numbers of a weight, by module."""
-    return {
-        name.rpartition(".")[0]: name
-        for name, stored in tensors.items()
-        if CHANGING.fullmatch(name.rpartition(".")[2]) and not _are_zero(name, stored)
-    }
+def more_than_codes(tensors: Mapping[str, Stored], known: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The arrays that change the numbers of tensors and belong to no layout, by tensor: zero points and the like, and
+    scales. ``known`` has the arrays of each tensor, its codes first.
+    """
+    taken = {array for arrays in known.values() for array in arrays}
+    scales = _Scales({name: stored for name, stored in tensors.items() if name not in taken})
+    changing = {name.rpartition(".")[0]: name for name, stored in tensors.items() if _changes(name, stored)}
+    found = {}
+    for tensor, (codes, *_) in known.items():
+        module = tensor.rpartition(".")[0]
+        if others := [changing[module]] if module in changing else scales.of(codes):
+            found[tensor] = f"{others[0]!r} changes its numbers, and no layout here has both"
+    return found
+
+
+def _changes(array: str, stored: Stored) -> bool:
+    leaf = array.rpartition(".")[2]
+    is_of_weight = CHANGING.fullmatch(leaf) and not OF_ACTIVATIONS.search(leaf)
+    return bool(is_of_weight) and not _are_zero(array, stored)
 
 
 def _are_zero(array: str, stored: Stored) -> bool:

@@ -237,6 +237,18 @@ def test_damaged_sections(section, sentence, tmp_path):
         groups_of(tmp_path, section)
 
 
+def test_several_sections(tmp_path):
+    """Twice the same one is one."""
+    first, second = {"quant_method": "mxfp4"}, {"quant_method": "fp8"}
+    config = {"quantization_config": first, "text_config": {"quantization_config": second}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="several sections about quantization"):
+        groups_in(tmp_path)
+    config["text_config"] = {"quantization_config": first}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert "gpt_oss:mxfp4_e2m1" in said(groups_in(tmp_path), "a")
+
+
 def test_names():
     assert modules_of("lm_head.weight") == ("lm_head",)
     assert "model.language_model.a" in modules_of("language_model.model.a.weight")

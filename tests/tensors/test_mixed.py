@@ -291,9 +291,12 @@ def test_the_configuration_says_something_else(tmp_path, fails):
             assert said in sentence and (ATTENTION in sentence or EXPERT in sentence), (verb, sentence)
 
 
-@pytest.mark.parametrize("array", ["pre_quant_scale", "svdquant_lora_a", "weight_zero_point", "weight_g_idx"])
+CHANGING = "pre_quant_scale", "svdquant_lora_a", "weight_zero_point", "weight_g_idx", "weight_scale_2", "scale_inv"
+
+
+@pytest.mark.parametrize("array", CHANGING)
 def test_arrays_that_change_the_numbers(array, tmp_path, fails, passes):
-    """AWQ, SVD, asymmetric quantization and activation order; zero points of 0 change nothing."""
+    """AWQ, SVD, asymmetric quantization, activation order and second scales; zero points of 0 change nothing."""
     arrays, numbers = fp8(random_scales((200, 1), "F32"), (1, 0))
     changing = {ATTENTION.replace("weight", array): filled("F32", 256)}
     path = write_raw(tmp_path / "a.safetensors", arrays | changing)
@@ -350,6 +353,35 @@ def test_experts_in_one_array(tmp_path):
     folder = model(tmp_path / "model", arrays | PLAIN, DEEPSEEK)
     mxcast("dequantize", folder, tmp_path / "out")
     assert same(decoded(tmp_path / "out", name), numbers)
+
+
+@pytest.mark.parametrize("place, key", [("text_config", "quantization_config"), (None, "compression_config")])
+def test_sections_in_other_places(place, key, tmp_path):
+    """The section in the configuration of a part, or under an older key: it is read, and does not outlive its codes."""
+    folder, of_experts, of_attention = modelopt(tmp_path)
+    mxcast("convert", folder, tmp_path / "ct", "--layout", "compressed_tensors")
+    about = {key: section_of(tmp_path / "ct"), "expert_dtype": "fp4"}
+    config = {"vision_config": {"depth": 2}} | ({place: about} if place else about)
+    (tmp_path / "ct" / "config.json").write_text(json.dumps(config))
+    assert not inspect_file(tmp_path / "ct").ambiguous
+    mxcast("dequantize", tmp_path / "ct", tmp_path / "numbers")
+    assert same(decoded(tmp_path / "numbers", EXPERT), of_experts)
+    assert same(decoded(tmp_path / "numbers", ATTENTION), of_attention)
+    left = json.loads((tmp_path / "numbers" / "config.json").read_text())
+    assert left == {"vision_config": {"depth": 2}} | ({place: {}} if place else {})
+    mxcast("convert", tmp_path / "ct", tmp_path / "back", "--layout", "modelopt")
+    left = json.loads((tmp_path / "back" / "config.json").read_text())
+    assert left.pop("quantization_config")["quant_method"] == "modelopt" and key not in left.get(place, left)
+
+
+def test_blocks_under_the_name_of_vllm(tmp_path):
+    """`weight_block_size` with scales that are called `weight_scale`."""
+    scales = random_scales((2, 2), "F32")
+    arrays, numbers = fp8(scales, (128, 128))
+    folder = model(tmp_path / "model", arrays | PLAIN, DEEPSEEK)
+    assert not inspect_file(folder).ambiguous
+    mxcast("dequantize", folder, tmp_path / "out")
+    assert same(decoded(tmp_path / "out", ATTENTION), numbers)
 
 
 def test_a_quantized_model_is_not_quantized_again(tmp_path, fails):

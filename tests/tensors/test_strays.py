@@ -96,15 +96,32 @@ def test_another_quantization_of_the_same_names(tmp_path, fails, passes):
 
 
 def test_scales_in_another_shard(tmp_path):
-    """An index says so; without one, or for another file, they are missing."""
+    """An index says where they are; without one, or for another file, they are missing."""
     path = made(tmp_path / "a.safetensors", "gpt_oss", without)
     placed = dict.fromkeys(read(path).tensors, "a.safetensors") | {f"{BAD}_scales": "b.safetensors"}
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": placed}))
-    assert not inspect_file(path).suspicions
+    (found,) = inspect_file(path).suspicions
+    assert (str(found.kind), found.tensor) == ("unrecognised", f"{BAD}_blocks")
+    assert found.sentence == f"its scales '{BAD}_scales' are in b.safetensors: inspect the folder"
     for text in ("[", json.dumps({"weight_map": {f"{BAD}_scales": "b.safetensors"}})):
         index.write_text(text)
         assert len(inspect_file(path).suspicions) == 1
+
+
+def test_codes_in_another_shard(tmp_path):
+    """Its scales are not called "not quantized"."""
+
+    def without_codes(arrays, codes, scales):
+        del arrays[codes]
+
+    path = made(tmp_path / "a.safetensors", "gpt_oss", without_codes)
+    placed = dict.fromkeys(read(path).tensors, "a.safetensors") | {f"{BAD}_blocks": "b.safetensors"}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": placed}))
+    inspection = inspect_file(path)
+    (found,) = inspection.suspicions
+    assert (str(found.kind), found.tensor) == ("unrecognised", f"{BAD}_scales") and not inspection.others
+    assert found.sentence == f"its codes '{BAD}_blocks' are in b.safetensors: inspect the folder"
 
 
 def unchanged(arrays, codes, scales):

@@ -63,6 +63,7 @@ def test_in_a_model(tmp_path, fails):
     [
         {"l.input_scale": filled("F32"), "attn.k_scale": filled("F32"), "attn.v_scale": filled("F32")},
         {"l.layer_scale": filled("F32", 64), "l.mask": filled("U8", 64, 64), "ids": filled("I64", 4, 4)},
+        {"good.input_zero_point": filled("F32"), "good.up_act_scale": filled("F32")},
         {"l.comfy_quant": filled("U8", 20), "l._extra_state": filled("U8", 100)},
     ],
 )
