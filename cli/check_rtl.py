@@ -176,11 +176,13 @@ def _show_one(check: Check, output: Output) -> None:
     output.table(steps_table(check.arguments))
     name = _name(check.config) + (" with free codes under scale byte 255" if check.nan_codes_free else "")
     readers = read_by([argument.reader for argument in check.arguments], check.unread)
+    constants = any(port.role is Role.SCALE_CONSTANT for port in check.config.numerics.ports)
+    under = ", under the constants of every tensor," if constants else ""
     once = f" that enters once {check.edges} edges of the clock have passed" if check.edges else ""
     output.say(
         f"{check.status}: {check.top} "
         + {
-            "PASS": f"equals {name} for every block{once} ({readers}; {check.solver})",
+            "PASS": f"equals {name} for every block{under}{once} ({readers}; {check.solver})",
             "FAIL": f"is not {name}",
             "TIMEOUT": f"differs from {name} on no block that was simulated; {check.solver} had no time to prove it",
             "UNKNOWN": "is not proved"

@@ -17,8 +17,10 @@ from ..hdl import HardwareConfig
 from ..host.errors import ToolError
 from ..host.processes import python, run
 from ..sim.transactions import Transactions, fields, word
-from ..spec import BlockOperation, Encode, Port, Role
+from ..spec import FP32, BlockOperation, Encode, Port, Role
 from .design import Cut, Design, Part
+from .mapping import CONSTANTS
+from .operations import asked_of
 from .solver import solver_version
 from .structure import StructureError
 
@@ -44,6 +46,7 @@ options.set(Option.TIME_LIMIT_PER, 1000)
 parser = Parser(manager, options, base=10)
 parser.parse(asked["text"], True, False)
 solver = Bitwuzla(manager, options)
+solver.assert_formula(parser.parse_term(asked["domain"]))
 inputs = parser.parse_term(asked["inputs"])
 wires = list(dict.fromkeys(solver.simplify_term(parser.parse_term(wire)) for wire in asked["wires"]))
 widths = [0 if wire.sort().is_bool() else wire.sort().bv_size() for wire in wires]
@@ -75,10 +78,10 @@ def met(formula, goals):
     solver.pop()
     return block, goals
 
-start = time.monotonic()
-for _ in range(asked["random"]):
-    if time.monotonic() < start + asked["seconds"] / 4:
-        _, goals = met(drawn(), goals)
+start, left = time.monotonic(), asked["random"]
+while left and time.monotonic() < start + asked["seconds"] / 4:
+    block, goals = met(drawn(), goals)
+    left -= block is not None
 while goals and time.monotonic() < start + asked["seconds"]:
     formula = goal(*goals.pop())
     block, goals = met(formula, goals)
@@ -91,21 +94,23 @@ while goals and time.monotonic() < start + asked["seconds"]:
 def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], None]) -> Transactions:
     """Blocks, without random bits, with which the wires of a combinational design take both values, as far as random
     blocks do not and the solver finds them in `SECONDS`, then variants of each; none where a wire has a name that
-    SMT-LIB cannot have.
+    SMT-LIB cannot have. All are within the domain of the operation, outside of which nothing is proved.
     """
     solver_version("bitwuzla")
     say("looking for blocks that take every branch")
     rules = config.numerics
-    entering = [port for port in rules.ports if port.direction == "input" and port.role is not Role.RANDOM]
+    entering = [port for port in config.operation_ports if port.role in _entering(rules)]
     try:
         (part,) = design.parts(Cut(design.top, kept="w:*"))
     except StructureError:  # the proof did without the names of these wires
-        return _with_variants([], rules, entering)
+        return _complete(_with_variants([], rules, entering), rules)
     text = _in_one_state(part)
     given = [f"|{part.name}_n {port.name}|" for port in entering]
+    domain = asked_of(config).domain(rules, {port.role: wire for port, wire in zip(entering, given)})
     wires = re.findall(rf"^\(define-fun (\|{re.escape(part.name)}_n [^|]+\|) ", text, re.M)
     asked = {
         "text": text,
+        "domain": domain,
         "inputs": given[0] if len(given) == 1 else f"(concat {' '.join(given)})",
         "wires": [wire for wire in wires if wire not in given],
         "random": RANDOM,
@@ -117,7 +122,18 @@ def branch_blocks(config: HardwareConfig, design: Design, say: Callable[[str], N
     file.unlink()
     if done.status:
         raise ToolError(f"bitwuzla failed: {(done.errors.strip().splitlines() or ['no reason given'])[-1]}")
-    return _with_variants([int(line, 16) for line in done.output.split()], rules, entering)
+    return _complete(_with_variants([int(line, 16) for line in done.output.split()], rules, entering), rules)
+
+
+def _entering(rules: BlockOperation) -> dict[Role, Port]:
+    return {port.role: port for port in rules.ports if port.direction == "input" and port.role is not Role.RANDOM}
+
+
+def _complete(blocks: Transactions, rules: BlockOperation) -> Transactions:
+    """The same with a one for each constant that the design does not read, as it reads a row in its place."""
+    one = FP32.bias << FP32.man_bits
+    missing = {role: port for role, port in _entering(rules).items() if role not in blocks.arrays}
+    return blocks.with_arrays({role: np.full((len(blocks), 1), one, word(port)) for role, port in missing.items()})
 
 
 def _in_one_state(part: Part) -> str:
@@ -135,7 +151,13 @@ def _with_variants(found: list[int], rules: BlockOperation, entering: list[Port]
         rows = [fields(block >> low, port) for block in found]
         arrays[port.role] = np.array(rows, np.uint64).reshape(-1, port.lanes)
         low += port.width
-    variants = [arrays, {port.role: _flipped(arrays[port.role], port.bits, rng) for port in entering}]
+    flipped = {
+        port.role: np.repeat(arrays[port.role], VARIANTS, axis=0)
+        if port.role in CONSTANTS  # which stay in their domain
+        else _flipped(arrays[port.role], port.bits, rng)
+        for port in entering
+    }
+    variants = [arrays, flipped]
     if (joined := JOINED[rules.name]) is not None:
         variants.append(joined(arrays, rules, rng))
     return Transactions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -32,13 +32,15 @@ from .counterexample import FEW, SOME, disagreement, save_blocks
 from .design import Design
 from .gate import Objection, objections, of_readers
 from .mapping import PortMap
-from .operations import asked_of, is_asked_whole, whole
-from .pipeline import combinational
+from .operations import OPERATIONS, asked_of, is_asked_whole, whole
+from .pipeline import bypassed, combinational
+from .question import Question
 from .readers import READ_VERILOG, SLANG, readers, refusal
 from .slang import slang_version
 from .solver import solver_version
 from .structure import StructureError
 from .text import Reading, readings
+from .wrapping import unwrapped
 
 __all__ = ["Check", "Minimised", "check_rtl"]
 
@@ -272,7 +274,9 @@ def _check(
             proved = _ask(check, adapter, comparison, solver, timeout, say)
             if proved and check.status is Status.PASS:
                 _on_branches(check, adapter, comparison, proved, say)
-        if not is_asked_whole(check.config):  # then blocks must tell other rules apart
+        if check.status is not Status.PASS and not is_asked_whole(
+            check.config
+        ):  # then blocks must tell other rules apart
             say("trying other rules")
             _name(check, comparison)
         return
@@ -360,7 +364,7 @@ def _ask(
             design.check()
             flat, argument.edges = combinational(design, adapter.asked.latency, settling=True)
             proved = flat if adapter.asked.latency else design
-            questions = whole(check.config, flat, check.nan_codes_free)
+            questions = _questions(check, adapter, design, flat)
             argument.steps = answered(questions, design.folder, solver=solver, timeout=timeout, say=say)
         except DesignError as error:
             check.unread[reader] = str(error)
@@ -372,6 +376,9 @@ def _ask(
             _found(check, adapter, argument, comparison, design.latches, say)
             if not argument.is_unshown:
                 break
+        elif argument.status is Status.FAIL:
+            lemma = argument.steps[-1].question.description
+            argument.doubt = f"no block is known that shows it, and it does not hold: {lemma}"
     doubtful(check.arguments)
     if not check.arguments:
         raise DesignError(check.unread.get(SLANG) or check.unread[READ_VERILOG])
@@ -383,6 +390,20 @@ def _ask(
         filter(None, (text for argument in check.arguments for text in (argument.remark, argument.doubt)))
     )
     return proved
+
+
+def _questions(check: Check, adapter: Adapter, design: Design, flat: Design) -> Iterable[Question]:
+    """One question about the whole of a design, which is ``flat`` without registers and modules; or, where no solver
+    would answer that, those about its parts.
+    """
+    if check.config.numerics.name not in OPERATIONS or is_asked_whole(check.config):
+        return whole(check.config, flat, check.nan_codes_free)
+    try:
+        asked = asked_of(check.config)
+    except ValueError as error:
+        raise StructureError(str(error)) from None
+    parts = unwrapped(design)
+    return asked.composed(check.config, bypassed(parts) if adapter.asked.latency else parts, asked.specification)
 
 
 def _on_branches(

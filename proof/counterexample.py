@@ -16,8 +16,9 @@ from ..host.files import write_whole
 from ..sim.driver import Driver
 from ..sim.handshake import HandshakeError
 from ..sim.icarus import on_icarus
-from ..sim.operations import drawn, golden, of
+from ..sim.operations import drawn, golden, of, supplied
 from ..sim.scoreboard import Scoreboard
+from ..sim.stored import behind_ports
 from ..sim.stream import clocked_ports, streamed
 from ..sim.transactions import Transactions
 from ..sim.verilated import driver_of
@@ -146,7 +147,8 @@ def _on_icarus(
     rules = config.modes[mode]
     expected = golden(rules, blocks)
     ports = clocked_ports(rules) if latency and not config.latency else config.ports
-    actual = on_icarus(text, top, ports, blocks.in_mode(mode), expected, latency)
+    text, top = behind_ports(config, text, top)
+    actual = on_icarus(text, top, ports, supplied(config, blocks).in_mode(mode), expected, latency)
     if actual is None:
         return None
     found = _first(config, mode, blocks, expected, actual, folder)

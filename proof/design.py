@@ -94,6 +94,8 @@ def written_name(name: str) -> str:
     """
     if "|" in name:
         raise StructureError(f"the name {name} has a |, which no name in SMT-LIB can have")
+    if ";" in name:
+        raise StructureError(f"the name {name} has a ;, which ends a command of Yosys")
     return name.replace("\\", "/")
 
 

@@ -131,7 +131,7 @@ def _check_register(cell: dict, ports: dict[str, list], control: _Control) -> No
     if not parameters["EN_POLARITY"] or not is_enabled:
         raise StructureError("it has a register whose enable is not i_ready")
     if cell["type"] == "$sdffe" and (
-        pins["SRST"] != ports["rst"] or not parameters["SRST_POLARITY"] or parameters.get("SRST_VALUE") != 0
+        not control.is_reset(pins["SRST"][0], parameters["SRST_POLARITY"] == 1) or parameters.get("SRST_VALUE") != 0
     ):
         raise StructureError("it has a register that is cleared by something else than rst")
 
@@ -157,18 +157,26 @@ class _Control:
             for ready, valid, reset in product((False, True), (False, True), resets)
         )
 
+    def is_reset(self, bit: object, is_high: bool) -> bool:
+        """Is a signal the reset, or its inverse unless ``is_high``?"""
+        try:
+            return all(self._value(bit, {self.reset: reset}) == (reset == is_high) for reset in (False, True))
+        except StructureError:  # of a signal that depends on more
+            return False
+
     def captured(self, bit: object, is_reset: bool) -> object:
         """What a register takes over that moves with i_ready, and is not being reset where it can be: the input of a
         choice that asks about just that.
         """
+        now = {self.moves: True, "0": False, "1": True} | ({self.reset: False} if is_reset else {})
         while (cell := self.cells.get(self.driver.get(bit, ""))) is not None and cell["type"] == "$mux":
-            select, place = cell["connections"]["S"][0], cell["connections"]["Y"].index(bit)
-            if select == self.reset and is_reset:
-                bit = cell["connections"]["A"][place]
-            elif select == self.moves:
-                bit = cell["connections"]["B"][place]
-            else:
+            before = set(self.used)
+            try:
+                chosen = "B" if self._value(cell["connections"]["S"][0], now) else "A"
+            except StructureError:  # it asks about data
+                self.used = before
                 break
+            bit = cell["connections"][chosen][cell["connections"]["Y"].index(bit)]
         return bit
 
     def _value(self, bit: object, known: dict[object, bool]) -> bool:

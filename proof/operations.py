@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..hdl import HardwareConfig, TwoLevelConfig
 from ..sim.transactions import Transactions
+from ..spec import Role
 from . import elementwise, questions, two_level_questions
 from .cast_specification import CastSpecification
 from .decode_specification import DecodeSpecification
@@ -17,7 +18,7 @@ from .question import Question
 from .specification import Specification
 from .structure import StructureError
 
-__all__ = ["Asked", "asked_of", "is_asked_whole", "whole"]
+__all__ = ["OPERATIONS", "Asked", "asked_of", "is_asked_whole", "whole"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class Asked:
     answer it."""
     blocks: Callable[[Any, dict[str, int]], Transactions]
     """Blocks that hold what a solver found, of an operation."""
+    domain: Callable[[Any, Mapping[Role, str]], str] = lambda rules, words: "true"
+    """The statement that the specification says something about an input, given a term for each port by its role."""
 
 
 OPERATIONS: dict[str, Asked] = {
@@ -61,6 +64,7 @@ OPERATIONS: dict[str, Asked] = {
         composed=two_level_questions.composed,
         monolithic=None,
         blocks=two_level_questions.blocks,
+        domain=two_level_questions.domain,
     ),
 }
 """By the name of the operation."""

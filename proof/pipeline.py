@@ -38,10 +38,10 @@ PREPARATION = [
 CLEANING = ["opt_clean", "opt_expr", "opt_dff -nodffe -nosdff -keepdc", "opt_clean"]
 STEPS = ("clk", "enable")
 """Ports that registers alone have."""
-# valid bits first, by name: their reset goes before the enable
+# first the registers of the top module that rst reaches, which are valid bits: their reset goes before the enable
 WITH_ENABLES = [
     "opt_clean",
-    "opt_dff -keepdc w:valid_*_q w:o_valid %u %ci:+$dff[Q]",
+    "opt_dff -keepdc i:rst A:top %i %coe* %co t:$dff %i",
     "opt_dff -keepdc -nosdff",
     "opt_clean",
 ]

@@ -31,6 +31,7 @@ from .solver import solver_version
 from .stored import with_ports
 from .structure import StructureError, check_ports
 from .text import Reading, plain, readings
+from .wrapping import unwrapped
 
 __all__ = ["Proof", "Status", "Step", "prove"]
 
@@ -321,7 +322,7 @@ class _Asker:
 
     def _questions(self, argument: Argument, written: Design) -> Iterable[Question]:
         config = self.proof.config
-        design = with_ports(self._without_registers(written), config)
+        design = with_ports(self._without_registers(unwrapped(written)), config)
         self.read = self.read or design
         if self.whole:
             return whole(config, design)

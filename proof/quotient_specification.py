@@ -143,10 +143,11 @@ class QuotientSpecification(TwoLevelSpecification):
     # What numbers are scaled with.
 
     def are_constants(self, k: str, d: str) -> str:
-        """Can these be the constants of a tensor? d is 1 / k."""
+        """Can these be the constants of a tensor? None is negative, and d is 1 / k."""
+        positive = " ".join(f"(= ((_ extract {MAGNITUDE} {MAGNITUDE}) {constant}) #b0)" for constant in (k, d))
         k, magnitude = self.magnitude(k), self.magnitude(d)
         return (
-            f"(and {self.is_constant_of_elements(d)} (=> (= {magnitude} {ZERO}) (= {k} {INFINITY})) "
+            f"(and {positive} {self.is_constant_of_elements(d)} (=> (= {magnitude} {ZERO}) (= {k} {INFINITY})) "
             f"(=> (bvugt {magnitude} {INFINITY}) (bvugt {k} {INFINITY})))"
         )
 

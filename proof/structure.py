@@ -40,7 +40,10 @@ def check_ports(modules: dict[str, dict], top: str, config: HardwareConfig, regi
         if name not in wanted:
             if name == "clk":
                 raise ValueError(f"{top} has a clock: say after how many of its cycles a result comes (latency)")
-            raise ValueError(f"{top} has a port {name}, which the converter {config.formats} has not")
+            raise ValueError(
+                f"{top} has an unexpected port {name}, which is none of {config.formats}: mxcast check-rtl takes other "
+                "ports with --map"
+            )
         if ports.get(name) != wanted[name]:
             found = "there is none" if name not in ports else f"it is an {ports[name][0]} of {ports[name][1]}"
             raise ValueError(

@@ -5,7 +5,7 @@ docs/verification.md says how they make the proof of the whole, and which laws o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -21,11 +21,12 @@ from .lemma import lemma
 from .question import Question, constant
 from .quotient_specification import QuotientSpecification
 from .scale_questions import SCALE_QUESTIONS
+from .specification import bits
 from .threshold_questions import thresholds
 from .two_level_specification import TwoLevelSpecification
 from .two_level_structure import two_level_wiring
 
-__all__ = ["blocks", "check_proved", "composed", "specification_of"]
+__all__ = ["blocks", "check_proved", "composed", "domain", "specification_of"]
 
 SPECIFICATIONS: dict[Order, type[TwoLevelSpecification]] = {
     Order.TE: TwoLevelSpecification,
@@ -103,6 +104,13 @@ class _Questions:
     def lanes(self) -> list[Part]:
         """The lanes that differ in more than their names."""
         return list(dict.fromkeys(part.named("lane") for part in self.design.parts(*map(Cut, self.wires.lanes))))
+
+
+def domain(rules: TwoLevelEncode, words: Mapping[Role, str]) -> str:
+    """The statement that the constants of a tensor are some of which the lemmas are."""
+    one = bits(FP32.bias << FP32.man_bits, FP32.bits)
+    k, d = (words.get(role, one) for role in (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT))
+    return specification_of(rules).are_constants(k, d)
 
 
 def blocks(rules: TwoLevelEncode, values: dict[str, int]) -> Transactions:

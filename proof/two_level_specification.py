@@ -259,6 +259,10 @@ class TwoLevelSpecification:
         least, most = (f"((_ to_fp 8 24) RNE {rational(value)})" for value in (SMALLEST_D, LARGEST_D))
         return f"(and (fp.leq {least} {number}) (fp.leq {number} {most}))"
 
+    def are_constants(self, k: str, d: str) -> str:
+        """Can these be the constants of a tensor?"""
+        return f"(and {self.is_constant_of_scale(k)} {self.is_constant_of_elements(d)})"
+
     def divisor(self, scale: str, d: str) -> str:
         """``v64``, of s * d in binary32."""
         numbers = self.small("s64", f"((_ extract 6 0) {scale})") + self.number("d64", f"((_ extract 30 0) {d})", 31)

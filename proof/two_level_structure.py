@@ -42,7 +42,9 @@ def two_level_wiring(modules: dict[str, dict], top: str, config: TwoLevelConfig)
     ports = {name: port["bits"] for name, port in module["ports"].items()}
     cells = {name: cell["connections"] for name, cell in module["cells"].items()}
     kinds = {name: cell["type"] for name, cell in module["cells"].items()}
-    lanes = sorted(set(cells) - {*PARTS})
+    numbers, codes = rules.source.bits, rules.block.element.bits
+    numbered = {str(bits): lane for lane, bits in enumerate(_in_lanes(ports["p"], codes))}
+    lanes = sorted(set(cells) - {*PARTS}, key=lambda name: numbered.get(str(cells[name].get("p")), 0))
     if not {*PARTS} <= set(cells) or len(lanes) != rules.block_size or not set(kinds.values()) <= set(modules):
         raise StructureError(f"{top} is not made of {', '.join(PARTS)} and {rules.block_size} elements")
 
@@ -52,8 +54,10 @@ def two_level_wiring(modules: dict[str, dict], top: str, config: TwoLevelConfig)
 
     amax = cells["maximum"].get("amax")
     constants = {"k": ONE, "d": ONE, **ports}
+    compared, entering = (_in_lanes(bits, numbers) for bits in (cells["maximum"].get("x", []), ports["x"]))
+    in_some_order = compared if sorted(map(str, compared)) == sorted(map(str, entering)) else entering
     wanted = {
-        "maximum": {"x": ports["x"]},
+        "maximum": {"x": [bit for lane in in_some_order for bit in lane]},
         "scale_unit": {"amax": amax, "k": constants["k"]},
         "factor_unit": {name: constants.get(name) for name in inputs("factor_unit")},
     }
@@ -63,7 +67,6 @@ def two_level_wiring(modules: dict[str, dict], top: str, config: TwoLevelConfig)
     if cells["scale_unit"].get("scale") != ports["scale"]:
         raise StructureError(f"the scale of {top} is not that of its scale_unit")
     told = cells["factor_unit"] | {"scale": None, "nan_sign": ports["scale"][-1:]}
-    numbers, codes = rules.source.bits, rules.block.element.bits
     for lane, name in enumerate(lanes):
         own = {
             port: ports[port][width * lane : width * (lane + 1)]
@@ -82,6 +85,10 @@ def two_level_wiring(modules: dict[str, dict], top: str, config: TwoLevelConfig)
         factor=_factor(modules, kinds["factor_unit"]),
         lanes=tuple(dict.fromkeys(kinds[name] for name in lanes)),
     )
+
+
+def _in_lanes(bits: list, width: int) -> list[list]:
+    return [bits[place : place + width] for place in range(0, len(bits), width)]
 
 
 def _factor(modules: dict[str, dict], unit: str) -> str:

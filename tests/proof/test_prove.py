@@ -262,7 +262,11 @@ def test_what_tools_read_differently_is_no_proof(pattern, instead, shown_by_icar
             "output [19:0] p;\n  wire [19:0] p;\n  assign p[19:16] = x[3:0];",
             "p of planted must be an output of 16 bits",
         ),
-        (r"module planted\(x, scale, p\);", "module planted(x, scale, p, en);\n  input en;", "planted has a port en"),
+        (
+            r"module planted\(x, scale, p\);",
+            "module planted(x, scale, p, en);\n  input en;",
+            "planted has an unexpected port en",
+        ),
         (r"module planted\(x, scale, p\);", "module planted(x, scale, p, clk);\n  input clk;", "planted has a clock"),
         (r"input \[127:0\] x;", "inout [127:0] x;", "x of planted must be an input of 128 bits"),
     ],

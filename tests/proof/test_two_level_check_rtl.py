@@ -1,23 +1,25 @@
 """`check_rtl` of designs of others under two levels of scales: orders are told apart by simulation, and what differs is
-explained. Nothing is proved of them.
+explained. Converters of ours are proved behind any ports.
 """
 
 import pytest
 
 from mxcast.hdl import two_level_config, two_level_decoder_config, verilog
+from mxcast.proof import branches
 from mxcast.proof.argument import Status
 from mxcast.proof.check_rtl import check_rtl
 
 PORTS = {"x": "numbers", "k": "gain", "d": "back", "scale": "shared", "p": "out_{i}"}
 OUTPUTS = ", ".join(f"output wire [3:0] out_{i}" for i in range(16))
+GATE = " | {63'd0, ^shared ^ ^{shared[6:0], shared[7]}}"
 FOREIGN = f"""
 module quantizer(input wire [255:0] numbers, input wire [31:0] gain, back, output wire [7:0] shared, {OUTPUTS});
   wire [63:0] p;
   inner inner(.x(numbers), .k(gain), .d(back), .scale(shared), .p(p));
-  assign {{{", ".join(f"out_{i}" for i in reversed(range(16)))}}} = p;
+  assign {{{", ".join(f"out_{i}" for i in reversed(range(16)))}}} = p{GATE};
 endmodule
 """
-"""Ports of its own around a converter."""
+"""Ports of its own around a converter, and a gate that changes nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +30,9 @@ def quantizer(tmp_path_factory):
     return path
 
 
-def checked(path, profile, out, top="quantizer", ports=PORTS):
-    return check_rtl([path], top, two_level_config("nvfp4", profile, source="bf16"), ports, out=out, blocks=2000)
+def checked(path, profile, out, top="quantizer", ports=PORTS, **form):
+    asked = two_level_config("nvfp4", profile, source="bf16", **form)
+    return check_rtl([path], top, asked, ports, out=out, blocks=2000)
 
 
 def test_the_order_that_it_has(quantizer, tmp_path):
@@ -37,7 +40,26 @@ def test_the_order_that_it_has(quantizer, tmp_path):
     check = checked(quantizer, "nvfp4_paper", tmp_path)
     assert check.status is Status.UNKNOWN and not check.first
     assert [candidate.names for candidate in check.matches] == [("nvfp4_paper",)]
-    assert check.remarks == ["no proof was possible: no solver answers in one question whether a design converts nvfp4"]
+    (remark,) = check.remarks
+    assert remark.startswith("no proof was possible: mxcast_check is not made of maximum, scale_unit, factor_unit and")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("registers", [(), ("level1", "factor")], ids=["", "registers"])
+def test_one_converter_with_ports_of_its_own_is_proved(registers, tmp_path, monkeypatch):
+    monkeypatch.setattr(branches, "SECONDS", 4)
+    config = two_level_config("nvfp4", "nvfp4_paper", source="bf16", form="product", registered_after=registers)
+    clocked = ", .clk(clock), .rst(clear), .i_valid(1'b1), .o_ready(1'b1)" if registers else ""
+    path = tmp_path / "quantizer.v"
+    text = FOREIGN.replace(GATE, "").replace(".p(p)", f".p(p){clocked}")
+    if registers:
+        text = text.replace("(input wire", "(input wire clock, clear, input wire", 1)
+    path.write_text(verilog(config, "inner") + text)
+    ports = PORTS | ({"clk": "clock", "rst": "clear", "latency": 2} if registers else {})
+    assert checked(path, "nvfp4_paper", tmp_path, ports=ports, form="product").status is Status.PASS
+    wrong = text.replace(".x(numbers)", ".x({numbers[239:0], numbers[255:240]})")
+    path.write_text(verilog(config, "inner") + wrong)
+    assert checked(path, "nvfp4_paper", tmp_path, ports=ports).status is Status.FAIL
 
 
 def test_another_order(quantizer, tmp_path):
