@@ -5,7 +5,7 @@ notice if not.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from ..hdl.designs import described
 from ..host.cache import refreshed
 from ..host.files import parsed_json, regular
 from ..spec import Encode, Role, TwoLevelEncode
+from ..spec.catalogue import entry
 from .errors import ExitCode
 from .options import (
     Config,
@@ -252,13 +253,15 @@ def beside(rtl: Path) -> tuple[HardwareConfig, str]:
 
     path = verilog_file(rtl).with_suffix(".json")
     try:
-        about: Any = parsed_json(regular(path).read_text())
-        return described(about), about["name"]
+        about = parsed_json(regular(path).read_text("utf-8-sig"))
+        return described(about), entry(about, "name", str)
     except OSError:
         raise ValueError(
             f"{rtl} has no {path.name} beside it that says what it converts: give a format and a profile"
         ) from None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except RecursionError:
+        raise ValueError(f"{path} does not describe a converter: it is nested too deeply") from None
+    except ValueError as error:
         raise ValueError(f"{path} does not describe a converter: {error}") from None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, Self, TypedDict
 
 from ..spec import (
     FP32,
@@ -21,7 +21,7 @@ from ..spec import (
     Specials,
     Subnormals,
 )
-from ..spec.catalogue import excerpt, known_name
+from ..spec.catalogue import excerpt, known_name, unknown_name
 from .factor import EXPONENTS
 from .threshold import OFFSETS
 
@@ -159,6 +159,14 @@ class Architecture:
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
             raise TypeError(f"registered_after must be names of stage boundaries, not {excerpt(names)}")
         object.__setattr__(self, "registered_after", tuple(names))
+
+    @classmethod
+    def from_dict(cls, choices: Mapping[str, Any]) -> Self:
+        """The choices that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        if unknown := [name for name in choices if name not in known]:
+            raise ValueError(unknown_name("field of microarchitecture", unknown[0], known))
+        return cls(**choices)
 
     def to_dict(self) -> dict[str, object]:
         """The choices by name, those that are not the first ones."""

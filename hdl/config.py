@@ -45,7 +45,7 @@ from ..spec import (
     two_level,
     two_level_decoding,
 )
-from ..spec.catalogue import known_name, unknown_name
+from ..spec.catalogue import entry, known_name, unknown_name
 from ..spec.operation import operation_of
 from ..spec.profiles import profile_named
 from .architecture import (
@@ -361,9 +361,9 @@ class ConverterConfig(HardwareConfig[Encode]):
     def from_dict(cls, parts: Mapping[str, Any]) -> ConverterConfig:
         """The configuration that `to_dict` wrote. Raises ValueError and TypeError for what it cannot have written."""
         return cls(
-            numerics=_numerics_of(parts["numerics"]),
-            alternatives=tuple(map(_numerics_of, parts.get("alternatives", ()))),
-            microarchitecture=Microarchitecture(**parts["microarchitecture"]),
+            numerics=_numerics_of(entry(parts, "numerics", dict)),
+            alternatives=tuple(map(_numerics_of, entry({"alternatives": [], **parts}, "alternatives", list))),
+            microarchitecture=Microarchitecture.from_dict(entry(parts, "microarchitecture", dict)),
         )
 
 
@@ -393,8 +393,8 @@ class DecoderConfig(HardwareConfig[Decode]):
     def from_dict(cls, parts: Mapping[str, Any]) -> DecoderConfig:
         """The configuration that `to_dict` wrote."""
         return cls(
-            numerics=Decode.from_dict(parts["numerics"]),
-            microarchitecture=DecoderArchitecture(**parts["microarchitecture"]),
+            numerics=Decode.from_dict(entry(parts, "numerics", dict)),
+            microarchitecture=DecoderArchitecture.from_dict(entry(parts, "microarchitecture", dict)),
         )
 
 
@@ -421,7 +421,8 @@ class CastConfig(HardwareConfig[Cast]):
     def from_dict(cls, parts: Mapping[str, Any]) -> CastConfig:
         """The configuration that `to_dict` wrote."""
         return cls(
-            numerics=Cast.from_dict(parts["numerics"]), microarchitecture=CastArchitecture(**parts["microarchitecture"])
+            numerics=Cast.from_dict(entry(parts, "numerics", dict)),
+            microarchitecture=CastArchitecture.from_dict(entry(parts, "microarchitecture", dict)),
         )
 
 
@@ -488,8 +489,8 @@ class TwoLevelConfig(HardwareConfig[TwoLevelEncode]):
     def from_dict(cls, parts: Mapping[str, Any]) -> TwoLevelConfig:
         """The configuration that `to_dict` wrote."""
         return cls(
-            numerics=TwoLevelEncode.from_dict(parts["numerics"]),
-            microarchitecture=TwoLevelArchitecture(**parts["microarchitecture"]),
+            numerics=TwoLevelEncode.from_dict(entry(parts, "numerics", dict)),
+            microarchitecture=TwoLevelArchitecture.from_dict(entry(parts, "microarchitecture", dict)),
         )
 
 
@@ -525,8 +526,8 @@ class TwoLevelDecoderConfig(HardwareConfig[TwoLevelDecode]):
     def from_dict(cls, parts: Mapping[str, Any]) -> TwoLevelDecoderConfig:
         """The configuration that `to_dict` wrote."""
         return cls(
-            numerics=TwoLevelDecode.from_dict(parts["numerics"]),
-            microarchitecture=TwoLevelDecoderArchitecture(**parts["microarchitecture"]),
+            numerics=TwoLevelDecode.from_dict(entry(parts, "numerics", dict)),
+            microarchitecture=TwoLevelDecoderArchitecture.from_dict(entry(parts, "microarchitecture", dict)),
         )
 
 
@@ -553,8 +554,8 @@ class HadamardConfig(HardwareConfig[Hadamard]):
     def from_dict(cls, parts: Mapping[str, Any]) -> HadamardConfig:
         """The configuration that `to_dict` wrote."""
         return cls(
-            numerics=Hadamard.from_dict(parts["numerics"]),
-            microarchitecture=HadamardArchitecture(**parts["microarchitecture"]),
+            numerics=Hadamard.from_dict(entry(parts, "numerics", dict)),
+            microarchitecture=HadamardArchitecture.from_dict(entry(parts, "microarchitecture", dict)),
         )
 
 
@@ -576,7 +577,7 @@ def config_of(parts: Mapping[str, Any]) -> HardwareConfig:
         "two_level_decode": TwoLevelDecoderConfig,
         "hadamard": HadamardConfig,
     }
-    operation = operation_of(parts["numerics"])
+    operation = operation_of(entry(parts, "numerics", dict))
     return kinds[operation.name].from_dict(parts)
 
 

@@ -96,8 +96,8 @@ def described(about: Any) -> HardwareConfig:
     try:
         config = config_of(about)
         profiles = {profile_of(mode, about.get("profile")) for mode in config.modes}
-    except (TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ValueError(f"it does not describe a converter: {error}") from None
+    except TypeError as error:
+        raise ValueError(str(error)) from None
     return replace(config, profile=profiles.pop() if len(profiles) == 1 else None)
 
 

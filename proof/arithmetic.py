@@ -24,10 +24,10 @@ from .two_level_specification import (
     total,
 )
 
-__all__ = ["elements", "product_range", "quotient_range", "quotients", "random_rounding"]
+__all__ = ["elements", "laws", "product_range", "quotient_range", "quotients", "random_rounding"]
 
-NARROW = 6
-"""Bits of the significands for which the law of monotonicity is shown."""
+WORD = 64
+"""Bits of the words in which laws are shown: products of significands have 52 at most."""
 HALF = 1 << SIGNIFICAND - 1
 """The smallest significand."""
 
@@ -110,15 +110,31 @@ def elements() -> Iterator[Question]:
         f"(bvsle n {signed(600, field)})))\n",
         holds=f"(and {' '.join(claims)})",
     )
+
+
+def laws() -> Iterator[Question]:
+    """The laws of products that lemmas are put together by, of whole numbers that no product here is beyond.
+
+    The second is a step of an induction on the bits of the common factor c = 2 * c' + i: by the first, a * c is twice
+    a * c', and a more where i is set. Products with zero are zero, so it begins.
+    """
+    declarations, one, zero = declared(WORD, "a", "b", "p", "q", "c", "i"), bits(1, WORD), bits(0, WORD)
+    yield lemma(
+        "distributive",
+        f"the product with a sum is the sum of the products, in words of {WORD} bits",
+        ("a", "c", "i"),
+        declarations,
+        holds="(and (= (bvmul a (bvadd c i)) (bvadd (bvmul a c) (bvmul a i))) "
+        "(= (bvmul a (bvadd c c i)) (bvadd (bvmul a c) (bvmul a c) (bvmul a i))))",
+    )
+    small = " ".join(f"(bvult {word} {bits(1 << WORD - 3, WORD)})" for word in ("b", "q"))
     yield lemma(
         "monotone",
-        f"products with a number do not fall as the other factor grows, shown for {NARROW} bits",
-        ("a", "b", "c"),
-        declared(2 * NARROW, "a", "b", "c"),
-        "(assert (and "
-        + " ".join(f"(bvult {name} {bits(1 << NARROW, 2 * NARROW)})" for name in "abc")
-        + " (bvule a b)))\n",
-        holds="(bvule (bvmul a c) (bvmul b c))",
+        f"products that do not fall from a to b do not with one more bit of the other factor, in words of {WORD} bits",
+        ("a", "b", "p", "q", "i"),
+        declarations,
+        f"(assert (and {small} (bvule a b) (bvule p q) (or (= i {zero}) (= i {one}))))\n",
+        holds=f"(bvule (bvadd p p (ite (= i {one}) a {zero})) (bvadd q q (ite (= i {one}) b {zero})))",
     )
 
 

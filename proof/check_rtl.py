@@ -30,12 +30,12 @@ from .argument import Argument, Status, answered, doubtful, worst
 from .branches import branch_blocks
 from .counterexample import FEW, SOME, disagreement, save_blocks
 from .design import Design
-from .gate import Objection, objections, of_readers
+from .gate import Objection, objections, of_readers, unreadable
 from .mapping import PortMap
 from .operations import OPERATIONS, asked_of, is_asked_whole, whole
 from .pipeline import bypassed, combinational
 from .question import Question
-from .readers import READ_VERILOG, SLANG, readers, refusal
+from .readers import readers, refusal
 from .slang import slang_version
 from .solver import solver_version
 from .structure import StructureError
@@ -381,7 +381,7 @@ def _ask(
             argument.doubt = f"no block is known that shows it, and it does not hold: {lemma}"
     doubtful(check.arguments)
     if not check.arguments:
-        raise DesignError(check.unread.get(SLANG) or check.unread[READ_VERILOG])
+        raise DesignError(unreadable(check.objections, check.unread))
     check.objections += of_readers(check.unread, adapter.elaboration)
     check.status = worst(argument.status for argument in check.arguments)
     if check.status is Status.PASS and check.objections:

@@ -16,6 +16,7 @@ __all__ = [
     "LITERALS",
     "STEPS",
     "body_of",
+    "compares_reals",
     "contents",
     "depends_on_width",
     "dpi_import",
@@ -144,6 +145,21 @@ OWN = frozenset(
     )
 )
 """Kinds of expressions whose value does not depend on what they are compared with, if their sign does not."""
+
+OF_REALS = frozenset(
+    (
+        "LogicalNot",
+        "LogicalAnd",
+        "LogicalOr",
+        "Equality",
+        "Inequality",
+        "GreaterThan",
+        "GreaterThanEqual",
+        "LessThan",
+        "LessThanEqual",
+    )
+)
+"""Operators that make a bit of real numbers."""
 
 REAL = frozenset(("$rtoi", "$itor", "$ceil", "$floor", "$clog2"))
 """System functions of real numbers that are exact."""
@@ -327,10 +343,25 @@ def is_of_reals(expression: Node, constants: Constants) -> bool:
             reals.append(constants.value(node))
         if kind == "Call":
             others.append(not node.isSystemCall or node.subroutineName not in REAL)
+        if kind in ("NamedValue", "HierarchicalValue") and node.type.isFloating:
+            given = getattr(node.symbol, "initializer", None)
+            others.append(given is None or not is_of_reals(given, constants))
         return ast.VisitAction.Advance
 
     expression.visit(look)
     return bool(reals) and not any(others) and all(isinstance(x, float) and math.isfinite(x) for x in reals)
+
+
+def compares_reals(node: Node, constants: Constants) -> bool:
+    """Is an expression a comparison of real constants, whose value all tools compute alike?"""
+    sides = {"UnaryOp": ("operand",), "BinaryOp": ("left", "right")}.get(node.kind.name, ())
+    operands = [getattr(node, side) for side in sides]
+    return (
+        any(operand.type.isFloating for operand in operands)
+        and node.op.name in OF_REALS
+        and constants.number(node) is not None
+        and is_of_reals(node, constants)
+    )
 
 
 def selects_of(node: Node) -> list[Node]:

@@ -8,22 +8,32 @@ so that nothing passes because nobody thought of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .activity import CONSTANT, Activity, Sources
 from .early_names import early_names
 from .edges import doubtful_edges
 from .elaboration import Elaboration
-from .expressions import body_of, depends_on_width, has_two_states, is_bits, is_of_reals, whole, words
+from .expressions import (
+    body_of,
+    depends_on_width,
+    has_two_states,
+    is_bits,
+    is_of_reals,
+    kind_of,
+    targets_of,
+    whole,
+    words,
+)
 from .parts import Part, Symbol
-from .readers import reliance
+from .readers import READ_VERILOG, SLANG, reliance
 from .slang import Node
 from .start import not_started
 from .statements import Reader
 from .system_tasks import MESSAGES
 
-__all__ = ["Objection", "objections", "of_readers"]
+__all__ = ["Objection", "objections", "of_readers", "unreadable"]
 
 GATES = ("and", "nand", "or", "nor", "xor", "xnor", "buf", "not")
 NETS = ("Wire", "Tri", "UWire")
@@ -57,6 +67,11 @@ def of_readers(unread: Mapping[str, str], design: Elaboration) -> list[Objection
     return [Objection(design.place(design.top.location), reason)] if reason else []
 
 
+def unreadable(found: Sequence[Objection], unread: Mapping[str, str]) -> str:
+    """Why no reader can read a text: the first objection, which names the cause, or else what a reader says."""
+    return str(found[0]) if found else unread.get(SLANG) or unread[READ_VERILOG]
+
+
 @dataclass
 class _Gate:
     design: Elaboration
@@ -70,6 +85,8 @@ class _Gate:
     delayed: set[Symbol] = field(default_factory=set)
     """Nets and variables that are written after a delay."""
     subroutines: list[Node] = field(default_factory=list)
+    notifiers: list[tuple[Symbol, Node]] = field(default_factory=list)
+    """Variables and nets that timing checks write, and where."""
     modules: set[str] = field(default_factory=set)
     """Names of the definitions below the top, and its own."""
 
@@ -87,6 +104,7 @@ class _Gate:
         for activity, reason in doubtful_edges(self.activities, self._inputs, self._outputs, self.delayed):
             self.object(activity.location, reason)
         self._races()
+        self._notified()
         self._initial_races()
         self._written_twice()
         self._early_names()
@@ -181,7 +199,10 @@ class _Gate:
 
     def _net(self, net: Node) -> None:
         if net.netType.netKind.name not in NETS:
-            self.object(net.location, f"{net.name} is a net {net.netType.name}")
+            self.object(
+                net.location,
+                f"{net.name} is a net {net.netType.name}, which few tools read alike: make it a wire or a variable",
+            )
         self.unvalued.append(whole(net))
         if net.delay is not None:
             self.delayed.add(Symbol.of(net))
@@ -232,6 +253,19 @@ class _Gate:
                     self.object(place, f"two initial blocks write {part.symbol.text}: nothing says which comes first")
             self.initial_blocks.append(activity)
         self.activities.append(activity)
+
+    def _specify(self, block: Node) -> None:
+        """Paths and limits are of time, and mean nothing here; but a timing check can write something."""
+        for check in (symbol for symbol in block if symbol.kind.name == "SystemTimingCheck"):
+            for argument in check.arguments:
+                if argument.expr is not None and kind_of(argument.expr) == "Assignment":
+                    self.notifiers += [(symbol, check.location) for symbol in targets_of(argument.expr.left)]
+
+    def _notified(self) -> None:
+        read = self._outputs.union(*(activity.reads.symbols for activity in self.activities))
+        for symbol, place in self.notifiers:
+            if symbol in read:
+                self.object(place, f"a timing check writes {symbol.text}, which the design reads")
 
     # What the processes do, each and together.
 
@@ -509,6 +543,7 @@ _CHECKS: dict[str, Callable[[_Gate, Node], None]] = {
     "Parameter": _Gate._parameter,
     "Variable": _Gate._variable,
     "ProceduralBlock": _Gate._process,
+    "SpecifyBlock": _Gate._specify,
 }
 
 _HARMLESS = frozenset(

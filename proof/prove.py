@@ -19,12 +19,12 @@ from .branches import branch_blocks
 from .counterexample import Counterexample, disagreement, replayed, simulated
 from .design import NETLISTS, Design
 from .elaboration import elaborated
-from .gate import Objection, objections, of_readers
+from .gate import Objection, objections, of_readers, unreadable
 from .handshake import PROVED, check_handshake, moving
 from .operations import asked_of, whole
 from .pipeline import bypassed, combinational
 from .question import Question
-from .readers import READ_VERILOG, SLANG, readers, refusal
+from .readers import READ_VERILOG, readers, refusal
 from .record import keep
 from .slang import slang_version
 from .solver import solver_version
@@ -255,7 +255,7 @@ class _Asker:
         proof.unread.update(unread)
         doubtful(argument for argument in proof.arguments if argument.macros == text.macros)
         if not any(argument.macros == text.macros for argument in proof.arguments):
-            raise DesignError(unread.get(SLANG) or unread[READ_VERILOG])
+            raise DesignError(unreadable(proof.objections, unread))
         if self.is_foreign and proof.netlist is None:
             blocks = None
             if proof.status is Status.PASS and self.read:

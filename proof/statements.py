@@ -14,6 +14,7 @@ from .expressions import (
     LITERALS,
     STEPS,
     body_of,
+    compares_reals,
     contents,
     dpi_import,
     foreign,
@@ -437,6 +438,8 @@ class Reader:
             if not is_expression(node):
                 return ast.VisitAction.Advance
             kind = kind_of(node)
+            if compares_reals(node, self.constants):
+                return ast.VisitAction.Skip
             if reason := foreign(node):
                 self.objects(node.sourceRange.start, reason)
             if kind == "Conversion":
@@ -681,6 +684,10 @@ class Reader:
         for index in indices_of(node):
             self.expression(activity, index)
         root = root_of(node)
+        if root.symbol.kind.name == "Specparam":
+            self.objects(
+                node.sourceRange.start, f"{root.symbol.name} is a specparam, which a file of delays can change"
+            )
         if root.symbol.kind.name not in CONSTANTS:
             self._look_across(activity, node)
             activity.read(part, node.sourceRange.start)

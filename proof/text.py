@@ -69,6 +69,12 @@ CONTINUED = re.compile(rb"^[ \t]*`define\b(?:[^\n]*\\\r?\n)*?[^\n]*//[^\n]*\\\r?
 """A macro with a comment to the end of a line that goes on."""
 
 
+LEFT_OUT = re.compile(rb"[\0\x1a]|(?!\A)\xef\xbb\xbf")
+"""A byte at which some tools end a file, and others leave it out; or a byte order mark that is not at the start."""
+STRANGE = re.compile(r'"(?:\\.|[^"\\])*"|([^\x00-\x7f])', re.DOTALL)
+"""A character beyond ASCII; or a string, in which there may be some."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """A text as some tools read it. ``macros`` says which of those that it asks about they define; empty if it asks
@@ -152,15 +158,26 @@ def _tokens(text: str) -> str:
 def _check(text: str, trace: Trace) -> None:
     """Raise ValueError for what tools read differently, or depends on how they are called."""
     for file in trace.files:
-        if re.search(rb"\r(?!\n)", file.read_bytes()):
+        content = file.read_bytes()
+        if found := LEFT_OUT.search(content):
+            line = 1 + content[: found.start()].count(b"\n")
+            raise ValueError(
+                f"{file} has the character {found[0].decode()!a} in line {line}, "
+                "at which some tools end the file, and which others leave out: take it out"
+            )
+        if re.search(rb"\r(?!\n)", content):
             raise ValueError(f"{file} has a carriage return within a line, which some tools take for its end")
-        if CONTINUED.search(file.read_bytes()):
+        if CONTINUED.search(content):
             raise ValueError(
                 f"{file} has a macro with a // comment that ends in \\: tools differ in where the macro ends"
             )
     if unreadable := re.search("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]", text):
         raise ValueError(
             f"the files have the character {unreadable[0]!a}, or bytes that are not UTF-8, outside of their comments"
+        )
+    if strange := next((found[1] for found in STRANGE.finditer(text) if found[1]), None):
+        raise ValueError(
+            f"the files have the character {strange!a} outside of strings and comments, where all is ASCII"
         )
     if commands := next((found[1] for found in COMMANDS.finditer(text) if found[1]), None):
         raise ValueError(

@@ -13,7 +13,7 @@ import numpy as np
 from ..hdl import TwoLevelConfig, TwoLevelForm
 from ..sim.transactions import Transactions
 from ..spec import FP32, FourOverSix, Order, Role, TwoLevelEncode
-from .arithmetic import elements, random_rounding
+from .arithmetic import elements, laws, random_rounding
 from .design import Cut, Design, Part
 from .element_questions import ELEMENT_QUESTIONS
 from .factor_questions import COMPANION_QUESTIONS, COMPANIONS, FACTOR_QUESTIONS
@@ -82,6 +82,7 @@ class _Questions:
             yield from thresholds(partial(unit, without=("factor",)), *COMPANIONS[order])
         yield from ELEMENT_QUESTIONS[self.form](unit, self.lanes(), self.s)
         yield from [random_rounding(self.rules.random_bits)] if self.rules.random_bits else elements()
+        yield from laws()
 
     def maximum(self) -> Question:
         part, width, texts = self.part(self.wires.maximum), self.rules.source.bits, []

@@ -48,6 +48,6 @@ def unwrapped(design: Design) -> Design:
 
 
 def _only_instance(modules: dict[str, dict], name: str) -> tuple[str, str] | None:
-    """The name and the module of the only instance in a module; None where it has none or several."""
+    """The name and the module of the only instance in a module; None if there are several, or no instance."""
     found = [(cell, one["type"]) for cell, one in modules[name]["cells"].items() if one["type"] in modules]
     return found[0] if len(found) == 1 else None

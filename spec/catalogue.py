@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Self
+from typing import Self, TypeVar
 
-__all__ = ["Rule", "cut", "excerpt", "known_name", "unknown_name"]
+__all__ = ["Rule", "cut", "entry", "excerpt", "known_name", "unknown_name"]
 
 LONGEST = 60
 """Characters of a value that a sentence repeats."""
@@ -60,6 +60,30 @@ def excerpt(value: object) -> str:
         return cut(repr(value))
     except ValueError:  # a whole number of more digits than Python writes
         return f"a number of {value.bit_length()} bits" if isinstance(value, int) else "a value too long to repeat"
+
+
+KINDS: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
+"""Words for values of JSON, by their type in Python."""
+
+Value = TypeVar("Value")
+
+
+def entry(document: object, key: str, kind: type[Value]) -> Value:
+    """The value of a key in a document of JSON. Raises ValueError, one sentence, if it is missing or of another kind.
+
+    >>> entry({"name": 3}, "name", str)
+    Traceback (most recent call last):
+    ...
+    ValueError: name must be a string, not 3
+    """
+    if not isinstance(document, dict):
+        raise ValueError(f"it must be {KINDS[dict]} with keys, not {excerpt(document)}")
+    if key not in document:
+        raise ValueError(f"the key {key} is missing")
+    value = document[key]
+    if not isinstance(value, kind):
+        raise ValueError(f"{key} must be {KINDS[kind]}, not {excerpt(value)}")
+    return value
 
 
 def known_name(kind: str, name: object, known: Iterable[str]) -> str:

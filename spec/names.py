@@ -183,7 +183,7 @@ def block_format(name: str | BlockFormat | NumberFormat) -> BlockFormat:
             return OTHER_BLOCKS[name.lower()]
         element = element_format(name)
     else:
-        raise TypeError(f"a block format is given by name or as a BlockFormat, not {type(name).__name__}")
+        raise TypeError(f"a block format is given by name or as a BlockFormat, not {excerpt(name)}")
     block = BLOCKS.get(block_name(element))
     return block or BlockFormat(name=block_name(element), element=element, scale=E8M0)
 
@@ -232,9 +232,13 @@ def format_of(fields: Mapping[str, object]) -> NumberFormat:
     names = [one.name for one in dataclasses.fields(KINDS[Kind(kind)])]
     if not set(given) <= set(names) or not {"name"} <= set(given):
         raise ValueError(f"a {kind} format has the fields {', '.join(names)}, not {excerpt(list(given))}")
+    given = {"source": ""} | given
+    needed = (one for one in dataclasses.fields(KINDS[Kind(kind)]) if one.default is one.default_factory)
+    if missing := [one.name for one in needed if one.name not in given]:
+        raise ValueError(f"{missing[0]} of the {kind} format {excerpt(given['name'])} is missing")
     try:
-        made = KINDS[Kind(kind)](**{"source": ""} | given)
+        made = KINDS[Kind(kind)](**given)
     except TypeError as error:
-        raise ValueError(str(error).partition("() ")[2] or str(error)) from None
+        raise ValueError(str(error)) from None
     named = _named(made.name)
     return named if named is not None and named == made else made

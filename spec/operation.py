@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
-from .catalogue import Rule, excerpt, unknown_name
+from .catalogue import Rule, excerpt, known_name
 from .formats import NumberFormat
 from .names import format_fields, is_spelt
 from .ports import Port
@@ -115,6 +115,4 @@ def operation_of(fields: Mapping[str, object]) -> Operation:
     if not isinstance(fields, Mapping):
         raise TypeError(f"an operation must have fields by name, not {excerpt(fields)}")
     name = fields.get("operation", "encode")  # files of version 0.1 know no other
-    if name not in OPERATIONS:
-        raise ValueError(unknown_name("operation", str(name), list(OPERATIONS)))
-    return OPERATIONS[name].from_dict(fields)
+    return OPERATIONS[known_name("operation", name, OPERATIONS)].from_dict(fields)

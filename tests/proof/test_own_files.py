@@ -1,4 +1,4 @@
-"""What `emit` writes, `prove --rtl` proves, the file unchanged: nothing of our own is UNKNOWN, whatever a simulator is
+"""The file that `emit` writes, unchanged, passes `prove --rtl`: nothing of our own is UNKNOWN, whatever a simulator is
 given after the proof.
 """
 

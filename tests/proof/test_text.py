@@ -116,6 +116,16 @@ def test_preprocessors_agree(body, tmp_path):
         (b'`include "inner.vh"\nassign b = a;', "inner.vh has a carriage return within a line"),
         (b"if (1) begin : \\k\x0b/*c\n assign b = a; end else begin : \\l\x0b*/ \n end", r"the character '\\x0b'"),
         (b"assign b = \x0c a;", r"the character '\\x0c'"),
+        # what Verilator's preprocessor leaves out
+        (
+            b"assign b = a;\0 assign b = !a;",
+            r"t.sv has the character '\\x00' in line 2, at which some tools end the file",
+        ),
+        (b"assign b = a; // \0 the end", r"the character '\\x00'"),
+        (b"assign b = a;\n\x1a assign b = !a;", r"the character '\\x1a' in line 3"),
+        (b"\xef\xbb\xbfassign b = a;", r"the character '\\ufeff'"),
+        ("assign b = a;\u2028".encode(), r"the character '\\u2028' outside of strings and comments"),
+        ("wire \\\u00e9 ; assign b = a;".encode(), r"the character '\\xe9' outside of strings and comments"),
         (b'assign b = `__FILE__ == "t.sv" ? a : !a;', "a tool that is given another path"),
         (
             b"`define A a // not the end \\\n assign b = 0;\nassign b = `A;",
@@ -135,6 +145,14 @@ def test_what_tools_read_differently_is_refused(body, sentence, tmp_path):
     file.write_bytes(MODULE.encode().replace(b"{}", body))
     with pytest.raises(ValueError, match=sentence):
         readings([file], [tmp_path])
+
+
+def test_what_is_in_no_text_of_verilog(tmp_path):
+    """A byte order mark at the start, and any characters in messages and comments."""
+    file = tmp_path / "t.sv"
+    body = '/* \u00e9 \u202e */ initial $display("\u00e9"); assign b = a;'
+    file.write_bytes(b"\xef\xbb\xbf" + MODULE.replace("{}", body).encode())
+    assert len(readings([file])) == 1
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ WRONG = {
         "register with an enable at the rising edge of clk",
         instance(PIPE, clk="~clk"),
     ),
-    "the result of what is no block hidden": (
+    "the result hidden unless it is valid": (
         Status.UNKNOWN,
         "valid, ready or reset reach the data",
         f"wire [7:0] q; {instance(PIPE, p='q')} assign p = o_valid ? q : 8'd0;",

@@ -608,11 +608,19 @@ def test_fields_of_another_kind(made, fields, sentence):
     assert str(error.value) == sentence
 
 
-@pytest.mark.parametrize("kind", [None, 8, E8M0, ["e4m3"]])
-def test_a_block_format_of_another_kind(kind):
+@pytest.mark.parametrize(
+    "kind, text",
+    [
+        (None, "None"),
+        (8, "8"),
+        (E8M0, "FloatFormat(name='e8m0', exp_bits=8, man_bits=0, bias=127, s..."),
+        (["e4m3"], "['e4m3']"),
+    ],
+)
+def test_a_block_format_of_another_kind(kind, text):
     with pytest.raises(TypeError) as error:
         block_format(kind)
-    assert str(error.value) == f"a block format is given by name or as a BlockFormat, not {type(kind).__name__}"
+    assert str(error.value) == f"a block format is given by name or as a BlockFormat, not {text}"
 
 
 @pytest.mark.parametrize("made", [FP32, E4M3, INT8, E8M0, BLOCKS["mxint8"]], ids=lambda m: m.name)

@@ -360,7 +360,7 @@ def test_what_is_written_is_read(made):
         (
             {"block": "e4m3", "formats": {"element": {"kind": "fixed", "name": "q", "bits": 8}}},
             ValueError,
-            "missing 3 required keyword-only arguments: 'frac_bits', 'lowest', and 'highest'",
+            "frac_bits of the fixed format 'q' is missing",
         ),
     ],
 )
