@@ -15,7 +15,7 @@ from ..models.source import narrow, widen
 from ..models.two_level import ORDERS, tensor_constants
 from ..spec import E2M1, FP32, FourOverSix, Order, TwoLevelEncode
 from .ties import SIGNIFICAND, divided_by, halves, inverted, odd_part, products, quotients, shifted
-from .two_level_stimuli import AMAX_OF, BOUNDARIES, UNSCALED, beside, last_bit, marks, scale_codes
+from .two_level_stimuli import AMAX_OF, BOUNDARIES, STEPS, UNSCALED, beside, last_bit, marks, scale_codes
 
 __all__ = ["Tied", "of_source", "ties"]
 
@@ -82,9 +82,8 @@ def ties(rules: TwoLevelEncode, seed: int) -> Tied:
     """
     rng = np.random.default_rng(seed)
     parts = [_solved_scales(rules, rng), _near(rules, rng), _subnormal(rules, rng), _solved_elements(rules, rng)]
-    every = np.stack([np.concatenate([part[place] for part in parts]) for place in range(3)])
-    a, b, x = every[:, np.isfinite(every[1])]  # numbers that the source does not have became Inf
-    return _blocks(rules, a, b, x, rng)
+    every = np.concatenate(parts, axis=1).astype(np.float32)
+    return _blocks(rules, every[:, np.isfinite(every[1])], rng)  # numbers that the source does not have became Inf
 
 
 def of_source(rules: TwoLevelEncode, numbers: np.ndarray) -> np.ndarray:
@@ -118,15 +117,14 @@ def _magnitudes(rules: TwoLevelEncode, numbers: np.ndarray, rng: np.random.Gener
     return np.ldexp(np.frexp(numbers)[0], exponents).astype(np.float32)
 
 
-Parts = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Largest magnitudes of tensors (n,) and of blocks (n,), and a number for some lanes (n,), or NaN."""
+def _parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(4, n) largest magnitudes of tensors and of blocks; a number for some lanes and the scale under which it is at a
+    tie are NaN.
+    """
+    return np.stack([a, b, *np.full((2, len(a)), np.nan)])
 
 
-def _parts(a: np.ndarray, b: np.ndarray, x: np.ndarray | None = None) -> Parts:
-    return a, b, np.full(len(a), np.nan, np.float32) if x is None else x
-
-
-def _solved_scales(rules: TwoLevelEncode, rng: np.random.Generator) -> Parts:
+def _solved_scales(rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:
     """t is rounded to halfway between two scales from halfway between two binary32 numbers."""
     if rules.block.tensor_scale is None:  # t is b / 6, which never is
         return _parts(*np.empty((2, 0), np.float32))
@@ -142,7 +140,7 @@ def _solved_scales(rules: TwoLevelEncode, rng: np.random.Generator) -> Parts:
     return _parts(*np.concatenate(found, axis=1))
 
 
-def _near(rules: TwoLevelEncode, rng: np.random.Generator) -> Parts:
+def _near(rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:
     """For each tensor a largest magnitude of a block nearest to each limit, and one for each significand of a scale.
     Under a source of 32 bits it is moved by a few last places.
     """
@@ -169,7 +167,7 @@ def _near(rules: TwoLevelEncode, rng: np.random.Generator) -> Parts:
     return _parts(*np.stack([a, b])[:, is_near | ~is_limit])
 
 
-def _subnormal(rules: TwoLevelEncode, rng: np.random.Generator) -> Parts:
+def _subnormal(rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:
     """b / 6, or the constant of a tensor, is rounded from halfway between two subnormal numbers, and t is at a limit
     but for that.
     """
@@ -187,7 +185,7 @@ def _subnormal(rules: TwoLevelEncode, rng: np.random.Generator) -> Parts:
     return _parts(*np.concatenate([np.empty((2, 0)), *found], axis=1).astype(np.float32))
 
 
-def _solved_elements(rules: TwoLevelEncode, rng: np.random.Generator) -> Parts:
+def _solved_elements(rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:
     """y is rounded to halfway between two elements, or to what decides with random bits, from halfway between two
     binary32 numbers.
     """
@@ -207,19 +205,19 @@ def _solved_elements(rules: TwoLevelEncode, rng: np.random.Generator) -> Parts:
                 constants = tensor_constants(a, rules)
                 factor = order.factor(s, constants.d)
             x = shifted(x.astype(np.float32), UNSCALED[order.scaled](half, factor))
-            b = _nearest(rules, AMAX_OF[rules.order](np.full(len(a), s, np.float32), constants.k))
-            found.append(np.stack([a, b, x])[:, has_a & of_source(rules, x)])
-    a, b, x = np.concatenate(found, axis=1)
-    return a, b, x
+            for t in (s,) if rules.four_over_six is FourOverSix.OFF else (s, s / np.float32(1.5)):
+                b = _nearest(rules, AMAX_OF[rules.order](np.full(len(a), t, np.float32), constants.k))
+                found.append(np.stack([a, b, x, np.full(len(a), s)])[:, has_a & of_source(rules, x)])
+    return np.concatenate(found, axis=1)
 
 
 def _marks(rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:
     return marks(rules, (MARKS,), rng) if rules.random_bits else BOUNDARIES
 
 
-def _blocks(rules: TwoLevelEncode, a: np.ndarray, b: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> Tied:
+def _blocks(rules: TwoLevelEncode, parts: np.ndarray, rng: np.random.Generator) -> Tied:
     """Blocks of these largest magnitudes, with other numbers at and next to the limits of elements."""
-    size, order = rules.block_size, ORDERS[rules.order]
+    (a, b, x, s), size, order = parts, rules.block_size, ORDERS[rules.order]
     constants = tensor_constants(a, rules).each(lambda one: np.broadcast_to(one, a.shape))
     with np.errstate(all="ignore"):
         scales = code_values(rules.block.scale)[scale_codes(rules, b.view(np.uint32), constants.k)]
@@ -229,6 +227,11 @@ def _blocks(rules: TwoLevelEncode, a: np.ndarray, b: np.ndarray, x: np.ndarray, 
         numbers = _nearest(rules, UNSCALED[order.scaled](y, factor))
     others = numbers[:, len(BOUNDARIES) :]
     numbers[:, len(BOUNDARIES) :] = beside(others, last_bit(rules), rng).view(np.float32)
+    if rules.four_over_six is not FourOverSix.OFF:  # steps under the scale s, which then has the smaller error
+        with np.errstate(all="ignore"):
+            own = order.factor(s, constants.d)[:, None]
+            steps = _nearest(rules, UNSCALED[order.scaled](rng.choice(STEPS, y.shape), own))
+        numbers = np.where(np.isnan(s)[:, None], numbers, steps)
     numbers[:, -COPIES:] = np.where(np.isnan(x)[:, None], numbers[:, -COPIES:], x[:, None])
     whole = np.concatenate([b[:, None], np.minimum(numbers, b[:, None])], axis=1).view(np.uint32)
     whole |= rng.integers(0, 2, whole.shape, np.uint32) << np.uint32(31)
