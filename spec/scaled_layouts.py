@@ -317,5 +317,6 @@ def layouts_of(stored_as: str | None = None, format: str | BlockFormat | None = 
     if isinstance(format, str) and format.lower() in found:
         return [found[format.lower()]]
     if dialect not in LAYOUTS:
-        raise ValueError(f"the layout {dialect} is of {', '.join(found)}, not of {format}")
+        name = format if isinstance(format, str) else format.name
+        raise ValueError(f"the layout {dialect} is of {', '.join(found)}, not of {name}")
     return [layout_named(dialect, block_format(format))]

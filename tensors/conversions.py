@@ -14,7 +14,7 @@ from ..models.layout_parts import Box, boxes, stored_boxes, stored_shapes, units
 from ..models.packing import check_fit, stored_dtype, stored_tensor_scale
 from ..spec import layout_named
 from ..spec.layouts import Layout
-from ..spec.scaled_layouts import AnyLayout
+from ..spec.scaled_layouts import AnyLayout, layouts_of
 from .containers import Write
 from .native import native_type
 from .not_finite import NotFinite, not_finite
@@ -75,6 +75,7 @@ class Repacked:
         self.dialect, self.suffix = dialect, suffix
 
     def layout(self, tensor: StoredTensor) -> Layout:
+        layouts_of(self.dialect, tensor.block)  # which refuses a dialect of FP8 alone
         return layout_named(self.dialect, tensor.block)
 
     def arrays(self, name: str, tensor: StoredTensor) -> dict[str, MadeArray]:

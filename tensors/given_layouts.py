@@ -61,15 +61,15 @@ class GivenLayouts:
         Raises ValueError for codes without their scales, for arrays that several layouts explain, and where the
         configuration says something else.
         """
-        named = {name: layout for name, layout in self.named.items() if layout.codes.of(name) in arrays}
+        found = {name: layout for name, layout in self.named.items() if layout.codes.of(name) in arrays}
         rest = set(arrays) - {part for name, layout in self.named.items() for part in layout.names(name)}
         if self.said:
-            found = self._of_metadata(rest)
-        elif self.named and self.stored_as is None and not self.is_native and not (self.is_model and self.groups):
-            found = iter(())
-        else:
-            found = self._recognised(rest, self._candidates(has_patterns))
-        return dict(sorted((named | dict(found)).items()))
+            found |= dict(self._of_metadata(rest))
+            rest -= {part for name, layout in self.said.items() for part in layout.names(name)}
+        is_given = self.said or (self.named and self.stored_as is None and not self.is_native)
+        if not is_given or (self.is_model and self.groups):
+            found |= dict(self._recognised(rest, self._candidates(has_patterns)))
+        return dict(sorted(found.items()))
 
     def others(self, arrays: Collection[str]) -> dict[str, AnyLayout]:
         """The quantized tensors among arrays that are not converted: of any block format that is known here."""

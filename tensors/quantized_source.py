@@ -73,14 +73,14 @@ class QuantizedSource:
             self.names = list(self.layouts)
             self._check_marks()
             parts = arrays_of(self.layouts)
+        if given is not None and given.is_model:
+            self.kept = given.others(self.contents.tensors.keys() - parts)
+        if given is not None and (self.names or (given.is_model and stored_as is None)):
+            self._check_copied(parts | arrays_of(self.kept), chosen, given)
         if not self.names:
             raise ValueError(
                 f"{path} has no quantized tensors" + (f" in the layout {stored_as}" if stored_as is not None else "")
             )
-        if given is not None:
-            if given.is_model:
-                self.kept = given.others(self.contents.tensors.keys() - parts)
-            self._check_copied(parts | arrays_of(self.kept), chosen, given)
         parts |= marks_of(self.layouts)
         self.copied = {name: stored for name, stored in self.contents.tensors.items() if name not in parts}
 

@@ -185,13 +185,14 @@ def test_another_configuration_cannot_say_it(tmp_path, fails):
     """Tensors that stay as they are, or would be in a library without FP8."""
     folder, _, _ = deepseek(tmp_path)
     for options, sentence in (
+        (["--layout", "fp8", "--include", "*experts*"], "the layout fp8 is of fp8_e4m3, fp8_e5m2, not of mxfp4_e2m1"),
         (["--layout", "compressed_tensors", "--include", "*experts*"], "no configuration describes"),
         (["--layout", "compressed_tensors", "-f", "e2m1"], "no configuration describes"),
         (["--layout", "gpt_oss"], "fp8_e4m3 is not written in the layout gpt_oss"),
         (["--layout", "mlx", "--include", "*experts*"], "no configuration describes"),
     ):
         said = fails(2, "convert", folder, tmp_path / "out", *options)
-        assert sentence in said and ATTENTION in said, options
+        assert sentence in said and (ATTENTION in said or EXPERT in said), options
         assert not (tmp_path / "out").exists()
 
 
@@ -237,6 +238,17 @@ def test_mixed_precision_of_modelopt(tmp_path):
     assert algorithms == {EXPERT[:-7]: "W4A16_NVFP4", ATTENTION[:-7]: "FP8"}
     hf = json.loads((tmp_path / "modelopt" / "hf_quant_config.json").read_text())["quantization"]
     assert hf["kv_cache_quant_algo"] == "FP8" and hf["quantized_layers"] == section["quantized_layers"]
+
+
+@pytest.mark.parametrize("part", ["*attn*", "*experts*"])
+def test_a_part_that_was_converted_can_be_read(part, tmp_path):
+    """The metadata of a new shard name the part alone, and the configuration describes the rest."""
+    folder, of_experts, of_attention = modelopt(tmp_path)
+    mxcast("convert", folder, tmp_path / "out", "--layout", "modelopt", "--include", part)
+    assert not inspect_file(tmp_path / "out").suspicions
+    mxcast("dequantize", tmp_path / "out", tmp_path / "numbers")
+    assert same(decoded(tmp_path / "numbers", EXPERT), of_experts)
+    assert same(decoded(tmp_path / "numbers", ATTENTION), of_attention)
 
 
 def test_a_part_becomes_numbers(tmp_path):
@@ -382,6 +394,14 @@ def test_blocks_under_the_name_of_vllm(tmp_path):
     assert not inspect_file(folder).ambiguous
     mxcast("dequantize", folder, tmp_path / "out")
     assert same(decoded(tmp_path / "out", ATTENTION), numbers)
+
+
+def test_nothing_that_fits_the_configuration(tmp_path, fails):
+    """Scales for rows where the configuration has one for a tensor: the tensor is named, not called a number."""
+    arrays, _ = fp8(random_scales((200, 1), "BF16"), (1, 0), "BF16")
+    folder = model(tmp_path / "model", arrays | PLAIN, {"quant_method": "fp8"})
+    sentence = fails(2, "dequantize", folder, tmp_path / "out")
+    assert ATTENTION in sentence and "the configuration says deepseek_v3:fp8_e4m3:tensor" in sentence
 
 
 def test_a_quantized_model_is_not_quantized_again(tmp_path, fails):
