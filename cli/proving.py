@@ -169,10 +169,12 @@ def steps_table(arguments: list[Argument]) -> list[dict[str, object]]:
     ]
 
 
-def read_by(readers: list[str], unread: dict[str, str]) -> str:
-    """Who has read what was proved, and why others have not."""
+def read_by(readers: list[str], unread: dict[str, str], second_leg: str = "") -> str:
+    """Front ends that read the design, why others were skipped, and what is simulated in their place."""
     names = " and ".join(dict.fromkeys(readers))
-    return f"as {names} read it" if not unread else f"as {names} alone reads it: {'; '.join(unread.values())}"
+    if not unread:
+        return f"as {names} read it"
+    return "; ".join([f"as {names} alone reads it: {'; '.join(unread.values())}", *filter(None, [second_leg])])
 
 
 def mutate(
@@ -290,7 +292,8 @@ def _verdict(proof: Proof) -> str:
         bits = sum(port.width for port in numerics.ports if port.direction == "input")
         if proof.handshake:
             what += f", after {proof.config.latency} cycles,"
-        readers = read_by([argument.reader for argument in proof.arguments], proof.unread)
+        mapped = {"slang": "Yosys maps what read_verilog reads"} if proof.netlist else {}
+        readers = read_by([argument.reader for argument in proof.arguments], proof.unread | mapped, proof.second_leg)
         texts = list(dict.fromkeys(argument.macros for argument in proof.arguments))
         macros = f" each of {len(texts)} texts ({'; '.join(texts)})" if len(texts) > 1 else ""
         inputs = f"all 2^{bits} inputs"

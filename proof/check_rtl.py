@@ -36,6 +36,7 @@ from .operations import OPERATIONS, asked_of, is_asked_whole, whole
 from .pipeline import bypassed, combinational
 from .question import Question
 from .readers import readers, refusal
+from .second_leg import NOT_ASKED, SecondLeg, on_icarus_in_turn, stimuli
 from .slang import slang_version
 from .solver import solver_version
 from .structure import StructureError
@@ -95,6 +96,8 @@ class Check:
     """One for each of Yosys' readers that reads the design."""
     unread: dict[str, str] = field(default_factory=dict)
     """Readers that cannot read it, and what they say."""
+    second_leg: str = ""
+    """The simulation of a text that one reader alone has proved, in words."""
     solver: str = ""
     status: Status = Status.UNKNOWN
     others: list[Check] = field(default_factory=list)
@@ -166,6 +169,7 @@ class Check:
             "yosys": yosys_version(),
             "slang": slang_version(),
             "unread": self.unread,
+            "second_leg": self.second_leg,
             "arguments": [argument.to_dict() for argument in self.arguments],
             "others": [other.to_dict() for other in self.others],
         }
@@ -274,9 +278,10 @@ def _check(
             proved = _ask(check, adapter, comparison, solver, timeout, say)
             if proved and check.status is Status.PASS:
                 _on_branches(check, adapter, comparison, proved, say)
-        if check.status is not Status.PASS and not is_asked_whole(
-            check.config
-        ):  # then blocks must tell other rules apart
+            if check.status is Status.PASS and len(check.arguments) == 1:
+                _stand_by(check, adapter, comparison, say)
+        # without a proof blocks must tell other rules apart
+        if check.status is not Status.PASS and not is_asked_whole(check.config):
             say("trying other rules")
             _name(check, comparison)
         return
@@ -421,6 +426,23 @@ def _on_branches(
         return
     check.status = Status.UNKNOWN
     check.remarks.append(disagreement(read, simulator, report))
+
+
+def _stand_by(check: Check, adapter: Adapter, comparison: Comparison, say: Callable[[str], None]) -> None:
+    """Give Icarus more blocks of a text that one reader alone has proved; Verilator has had them."""
+    say("simulating on Icarus what one reader alone reads")
+    kinds = stimuli(comparison.rules, check.seed)
+    why_not = NOT_ASKED if adapter.asked.interval > 1 or adapter.elaboration.has_array_ports else ""
+    done, why, report = on_icarus_in_turn(
+        [kinds], lambda mode, blocks: _on_icarus(check, adapter, comparison, blocks, lambda text: None), why_not
+    )
+    if report:
+        check.status = Status.UNKNOWN
+        check.remarks.append(disagreement([check.arguments[0].reader], "Icarus", report))
+        return
+    compared = sum(row["blocks"] for row in comparison.rows)
+    leg = SecondLeg(kinds=tuple(kinds), on_verilator=compared, on_icarus=done, why_not_more=why)
+    check.second_leg = str(leg)
 
 
 def _found(

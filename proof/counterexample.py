@@ -23,8 +23,9 @@ from ..sim.stream import clocked_ports, streamed
 from ..sim.transactions import Transactions
 from ..sim.verilated import driver_of
 from ..spec import BlockOperation, Role
+from .second_leg import NOT_ASKED, SecondLeg, on_icarus_in_turn, stimuli
 
-__all__ = ["FEW", "SOME", "Counterexample", "disagreement", "replayed", "save_blocks", "simulated"]
+__all__ = ["FEW", "SOME", "Counterexample", "disagreement", "replayed", "save_blocks", "simulated", "stood_by"]
 
 SIMULATED = 5000
 """Random blocks of a proved file that are simulated too."""
@@ -78,7 +79,7 @@ def replayed(
     """
     found = _on_verilator(config, mode, blocks, text, top, folder, latency)
     if found is None and icarus:
-        found = _on_icarus(config, mode, blocks, text, top, folder, latency)
+        found = _on_icarus(config, mode, blocks, text, top, folder, latency)[1]
     return found
 
 
@@ -102,10 +103,33 @@ def simulated(
         found = _on_verilator(config, mode, drawn(rules, every, 0), text, top, folder, latency)
         if found is None and icarus:
             few = Transactions.joined([know.few(rules, FEW, FEW), *(part.rows(slice(SOME)) for part in given)])
-            found = _on_icarus(config, mode, drawn(rules, few, 0), text, top, folder, latency)
+            found = _on_icarus(config, mode, drawn(rules, few, 0), text, top, folder, latency)[1]
         if found:
             return found
     return None
+
+
+def stood_by(
+    config: HardwareConfig, text: str, top: str, folder: Path, latency: int, icarus: bool
+) -> SecondLeg | Counterexample:
+    """Both simulators on many blocks of each kind of stimuli: how many are right, or the first that is not."""
+    kinds = [stimuli(rules) for rules in config.modes]
+    for mode, every in enumerate(kinds):
+        for blocks in every.values():
+            if found := _on_verilator(config, mode, blocks, text, top, folder, latency):
+                return found
+    wrong: list[Counterexample] = []
+
+    def compare(mode: int, blocks: Transactions) -> str | None:
+        has_results, found = _on_icarus(config, mode, blocks, text, top, folder, latency)
+        wrong.extend(filter(None, [found]))
+        return (found.report if found else "") if has_results else None
+
+    done, why, _ = on_icarus_in_turn(kinds, compare, "" if icarus else NOT_ASKED)
+    if wrong:
+        return wrong[0]
+    given = sum(len(blocks) for every in kinds for blocks in every.values())
+    return SecondLeg(kinds=tuple(kinds[0]), on_verilator=given, on_icarus=done, why_not_more=why)
 
 
 def _on_verilator(
@@ -142,21 +166,20 @@ def _on_verilator(
 
 def _on_icarus(
     config: HardwareConfig, mode: int, blocks: Transactions, text: str, top: str, folder: Path, latency: int
-) -> Counterexample | None:
-    """The same on Icarus; None also where Icarus is missing or cannot read the design."""
+) -> tuple[bool, Counterexample | None]:
+    """The same on Icarus, after whether it has results: none where it is missing, or cannot read the design."""
     rules = config.modes[mode]
     expected = golden(rules, blocks)
     ports = clocked_ports(rules) if latency and not config.latency else config.ports
     text, top = behind_ports(config, text, top)
     actual = on_icarus(text, top, ports, supplied(config, blocks).in_mode(mode), expected, latency)
     if actual is None:
-        return None
+        return False, None
     found = _first(config, mode, blocks, expected, actual, folder)
     if found is None:
-        return None
-    return replace(
-        found, simulator="Icarus", report="on Icarus, where unknown bits (x) are counted as wrong\n" + found.report
-    )
+        return True, None
+    report = f"on Icarus, where unknown bits (x) are counted as wrong\n{found.report}"
+    return True, replace(found, simulator="Icarus", report=report)
 
 
 def _first(

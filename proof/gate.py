@@ -27,7 +27,7 @@ from .expressions import (
     words,
 )
 from .parts import Part, Symbol
-from .readers import READ_VERILOG, SLANG, reliance
+from .readers import FAULTS, READ_VERILOG, SLANG, reliance
 from .slang import Node
 from .start import not_started
 from .statements import Reader
@@ -68,8 +68,9 @@ def of_readers(unread: Mapping[str, str], design: Elaboration) -> list[Objection
 
 
 def unreadable(found: Sequence[Objection], unread: Mapping[str, str]) -> str:
-    """Why no reader can read a text: the first objection, which names the cause, or else what a reader says."""
-    return str(found[0]) if found else unread.get(SLANG) or unread[READ_VERILOG]
+    """Why no reader can read a text: what one says, or the first objection if a reader stumbled over itself."""
+    said = unread.get(SLANG) or unread[READ_VERILOG]
+    return str(found[0]) if found and any(words in said for words in (*FAULTS, "unimplemented")) else said
 
 
 @dataclass

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..hdl import HardwareConfig, default_name, emitted
@@ -16,7 +16,7 @@ from ..spec.catalogue import known_name
 from ..synth.yosys import yosys_version
 from .argument import Argument, Status, Step, answered, doubtful, worst
 from .branches import branch_blocks
-from .counterexample import Counterexample, disagreement, replayed, simulated
+from .counterexample import Counterexample, disagreement, replayed, simulated, stood_by
 from .design import NETLISTS, Design
 from .elaboration import elaborated
 from .gate import Objection, objections, of_readers, unreadable
@@ -59,6 +59,8 @@ class Proof:
     """What was shown besides of valid and ready, where there are."""
     disagreement: str | None = None
     """What a simulator shows although it is proved as both readers have it."""
+    second_leg: str = ""
+    """The simulation of texts that one reader alone has proved, in words."""
 
     @property
     def steps(self) -> list[Step]:
@@ -118,6 +120,7 @@ class Proof:
             "seconds": self.seconds,
             "arguments": [argument.to_dict() for argument in self.arguments],
             "unread": self.unread,
+            "second_leg": self.second_leg,
             "objections": list(map(str, self.objections)),
             "disagreement": self.disagreement,
             "counterexample": self.counterexample.to_dict() if self.counterexample else None,
@@ -204,6 +207,7 @@ def prove(
             | {
                 "counterexample": asker.counterexample,
                 "disagreement": asker.disagreement,
+                "second_leg": "; ".join(dict.fromkeys(asker.second_legs)),
                 "handshake": PROVED if config.latency and is_asked else None,
             }
         )
@@ -227,6 +231,7 @@ class _Asker:
     say: Callable[[str], None]
     counterexample: Counterexample | None = None
     disagreement: str | None = None
+    second_legs: list[str] = field(default_factory=list)
     has_array_ports: bool = False
     read: Design | None = None
     """The text that is asked about as the first reader has it, without registers."""
@@ -265,6 +270,10 @@ class _Asker:
                 proof.config, text.text, self.name, folder, self.latency, not self.has_array_ports, blocks
             )
             is_proved = worst(argument.status for argument in proof.arguments) is Status.PASS
+            alone = [argument.reader for argument in proof.arguments if argument.macros == text.macros]
+            if found is None and is_proved and len(alone) == 1:
+                self.say(f"simulating what {alone[0]} alone reads")
+                found = self._stand_by(text, folder)
             if found and is_proved and all(objection.of_tools for objection in proof.objections):
                 read = [argument.reader for argument in proof.arguments]
                 self.disagreement = disagreement(list(dict.fromkeys(read)), found.simulator, found.report)
@@ -272,6 +281,14 @@ class _Asker:
                 self.counterexample = found
         # said last: where one reader alone proves it and a simulator differs, a tool may be wrong and not the design
         proof.objections.extend(of_readers(unread, elaboration))
+
+    def _stand_by(self, text: Reading, folder: Path) -> Counterexample | None:
+        icarus = not self.has_array_ports
+        leg = stood_by(self.proof.config, text.text, self.name, folder, self.latency, icarus)
+        if isinstance(leg, Counterexample):
+            return leg
+        self.second_legs.append(str(leg))
+        return None
 
     def _argue(self, argument: Argument, written: Design) -> None:
         config, folder = self.proof.config, written.folder

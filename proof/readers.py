@@ -11,7 +11,7 @@ from .elaboration import Elaboration
 from .expressions import words
 from .plain_verilog import beyond_plain_verilog
 
-__all__ = ["READ_VERILOG", "SLANG", "readers", "reading", "refusal", "reliance"]
+__all__ = ["FAULTS", "READ_VERILOG", "SLANG", "readers", "reading", "refusal", "reliance"]
 
 READ_VERILOG, SLANG = "read_verilog", "slang"
 

@@ -15,6 +15,13 @@ def fewer_blocks(monkeypatch):
     monkeypatch.setattr("mxcast.proof.check_rtl.NORMAL", 20_000)
 
 
+@pytest.fixture(autouse=True)
+def short_second_leg(monkeypatch):
+    """Fewer blocks of texts that one reader alone reads."""
+    monkeypatch.setattr("mxcast.proof.second_leg.BLOCKS", 300)
+    monkeypatch.setattr("mxcast.proof.second_leg.AT_ONCE", 100)
+
+
 @pytest.fixture
 def check(tmp_path):
     def run(top: str, asked: dict, *define: str, config=CONFIG, **options) -> Check:

@@ -24,10 +24,11 @@ from mxcast.proof.solver import solve
 from mxcast.proof.specification import bits
 from mxcast.proof.structure import StructureError
 from mxcast.proof.text import plain
-from mxcast.proof.two_level_questions import specification_of
+from mxcast.proof.two_level_questions import domain, specification_of
 from mxcast.proof.two_level_specification import BOUNDARIES, LARGEST_D, SMALLEST_D, cast_to, times
 from mxcast.proof.two_level_structure import two_level_wiring
-from mxcast.spec import E2M1, E4M3, FP32, two_level
+from mxcast.sim.operations import of
+from mxcast.spec import E2M1, E4M3, FP32, Role, two_level
 
 PLANTED = {
     "te": {
@@ -149,6 +150,22 @@ def test_constants_of_quotients_are_what_lemmas_assume():
         k, d = (getattr(tensor_constants(a, two_level("nvfp4", "nvfp4_ao")), name) for name in "kd")
         assert d in (Special.INF, Special.NAN) or (d == 0 and k is Special.INF) or d >= SMALLEST_QUOTIENT_D
         assert (d is Special.NAN) == (k is Special.NAN)
+
+
+@pytest.mark.parametrize("order", ["te", "paper", "ao"])
+def test_simulated_constants_are_within_what_lemmas_assume(order):
+    """No simulated block is outside of the domain of the proof."""
+    rules = two_level("nvfp4", f"nvfp4_{order}")
+    know, roles = of(rules), (Role.SCALE_CONSTANT, Role.ELEMENT_CONSTANT)
+    parts = [part for _, some in know.swept(rules, 2000, 0, False) for part in some]
+    parts += [know.hard(rules, 0, 2000), know.few(rules, 600, 600)]
+    pairs = np.unique(np.concatenate([np.hstack([part[role] for role in roles]) for part in parts]), axis=0)
+    assert len(pairs) > 2000
+    inside = (
+        domain(rules, dict(zip(roles, (bits(k, 32), bits(d, 32))))) for k, d in pairs[:: len(pairs) // 2000].tolist()
+    )
+    text = f"(set-logic ALL)\n(declare-const any Bool)\n(assert (not (and {' '.join(inside)})))\n"
+    assert solve(text, ("any",)).result == "unsat"
 
 
 @pytest.mark.parametrize("form", ["table", pytest.param("thresholds", marks=pytest.mark.slow)])
