@@ -53,6 +53,7 @@ def inspect(
     Exit code 1 with suspicions, 4 where several layouts fit that read other numbers: nothing is guessed.
     """
     output = Output(json, quiet, verbose)
+    from ..tensors.folders import left_out
     from ..tensors.inspection import inspect_file
 
     if report is not None:
@@ -63,12 +64,15 @@ def inspect(
     with output.progress(f"inspecting {file.name}") as progress:
         found = inspect_file(file, stored_as, names=names, reads=read, whole=whole, progress=progress)
     _show(found, output)
+    unread = left_out(file) if file.is_dir() else []
+    if unread:
+        output.say(f"left out: {', '.join(map(one_line, unread))}: not part of the model")
     if report is not None:
         from ..host.files import write_whole
 
         write_whole(report, PAGES[report.suffix](found).encode("utf-8", "backslashreplace"))
         output.say(f"wrote {report}")
-    output.document({**found.to_dict(), "report": None if report is None else str(report)})
+    output.document({**found.to_dict(), "left_out": unread, "report": None if report is None else str(report)})
     if found.suspicions:
         raise typer.Exit(ExitCode.FAILED)
     if found.ambiguous:

@@ -24,6 +24,7 @@ __all__ = ["CONVERTED", "DTYPES", "NAMES", "Contents", "Header", "Stored", "Writ
 def read(path: Path) -> Contents:
     """Open a tensor file without reading its data. Raises ValueError for a damaged or foreign file."""
     if path.suffix not in READERS:
+        path.stat()  # a name that is misspelt, in the words of the system
         raise ValueError(f"{path} must be a {', '.join(READERS)} file")
     with open(regular(path), "rb"):  # a forbidden file, in the words of the system
         pass

@@ -10,7 +10,7 @@ from .containers import Contents, read
 from .metadata import KEY
 from .remarks import merged
 
-__all__ = ["INDEX", "Checkpoint", "files_in", "shards_beside"]
+__all__ = ["INDEX", "Checkpoint", "files_in", "left_out", "shards_beside"]
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 
@@ -59,6 +59,12 @@ def files_in(folder: Path) -> dict[str, Contents]:
             raise ValueError(f"{found[name]} and {file} of {folder} both have the tensor {excerpt(name)}")
         found |= dict.fromkeys(contents.tensors, file)
     return files
+
+
+def left_out(folder: Path) -> list[str]:
+    """The `.safetensors` files of a folder that `files_in` does not read, as the index does not name them."""
+    read_there = files_in(folder)
+    return [path.name for path in sorted(folder.glob("*.safetensors")) if path.name not in read_there]
 
 
 def shards_beside(path: Path) -> dict[str, str]:

@@ -49,9 +49,11 @@ def _fits(stored: Stored, matrices: int) -> bool:
 
 
 def _similar(layout: Layout, name: str, tensors: Mapping[str, Stored], matrices: int) -> str | None:
-    """An array that fits and has the name of a scale of the tensor, not of activations; None without such an array."""
+    """An array that fits and has the name of a scale or a largest magnitude of the tensor, not of activations; None
+    without such an array.
+    """
     module, dot, leaf = map(re.escape, name.rpartition("."))
-    pattern = re.compile(rf"{module}{dot}(?:{leaf}[._])?([^.]*scale[^.]*)")
+    pattern = re.compile(rf"{module}{dot}(?:{leaf}[._])?([^.]*(?:scale|amax)[^.]*)", re.IGNORECASE)
     found = {array: said[1] for array in tensors if (said := pattern.fullmatch(array))}
     others = (array for array in found if array not in layout.names(name) and not OF_ACTIVATIONS.match(found[array]))
     return next((array for array in others if _fits(tensors[array], matrices)), None)

@@ -294,6 +294,8 @@ def test_the_one_tensor_scale_that_fits(tmp_path, passes, fails):
             {"u.weight_scale": HALF},
             "'u.weight_scale' may be its tensor scale, .* 'u.scale' or 'u.weight.scale'",
         ),
+        (BLOCKS, {"u.weight.Scale": HALF}, "'u.weight.Scale' may be its tensor scale"),
+        (BLOCKS, {"u.weight.amax": HALF}, "'u.weight.amax' may be its tensor scale"),
         (BLOCKS, {"u.scale_2": HALF}, "'u.scale_2' may be its tensor scale, .* 'u.scale' or 'u.weight.scale'"),
         (("MXFP4", (2, 32), np.zeros(34, np.uint8)), {"u.scale": HALF}, "'u.scale' is a tensor scale, and the layout"),
     ],

@@ -105,9 +105,18 @@ def test_what_tells(tmp_path):
     assert readings(folder) == {"up.weigh0": ["torchao:mxfp8_e4m3"], "up.weigh1": ["torchao_swizzled:nvfp4"]}
 
 
+def test_files_that_are_no_part_of_the_model(model, passes):
+    """Files that the index does not name are not inspected, and are named."""
+    assert "left out" not in passes("inspect", model)
+    save_file({"other": WEIGHTS}, model / "consolidated.safetensors")
+    assert "left out: consolidated.safetensors: not part of the model" in passes("inspect", model)
+    assert json.loads(passes("inspect", model, "--json"))["left_out"] == ["consolidated.safetensors"]
+
+
 def test_what_is_refused(model, tmp_path, fails):
     (tmp_path / "empty").mkdir()
     assert "has no model.safetensors.index.json, and no .safetensors" in fails(2, "inspect", tmp_path / "empty")
+    assert fails(2, "inspect", tmp_path / "misspelt").endswith("misspelt: No such file or directory")
     (model / INDEX).unlink()
     (model / "again.safetensors").write_bytes((model / "0.safetensors").read_bytes())
     sentence = fails(2, "inspect", model)
