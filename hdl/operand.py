@@ -22,6 +22,8 @@ ROUNDS_UP = {
     ScaleRule.EVEN: True,
     ScaleRule.EVEN1: True,
     ScaleRule.ROUND_LOG2: True,
+    ScaleRule.LINEAR_NEAREST: True,
+    ScaleRule.MIDMAX: True,
 }
 """Scale rules, and whether the fraction can put the exponent one up."""
 

@@ -10,7 +10,7 @@ from ..spec import Encode, Rounding, ScaleRule, Specials
 from .config import ConverterConfig
 from .mode import by_mode, mode_port
 from .operand import ROUNDS_UP, scale_key_layout, special_flags
-from .threshold import OFFSETS
+from .threshold import OFFSETS, is_above_four_thirds
 
 __all__ = ["ScaleUnit", "largest_scale", "leaves_above", "scale_offset"]
 
@@ -21,6 +21,8 @@ LEAVES_ABOVE = {
     ScaleRule.EVEN: True,
     ScaleRule.EVEN1: True,
     ScaleRule.ROUND_LOG2: True,
+    ScaleRule.LINEAR_NEAREST: True,
+    ScaleRule.MIDMAX: True,
     ScaleRule.CEIL: False,
     ScaleRule.RCEIL: False,
     ScaleRule.POW2_CEIL: False,
@@ -32,6 +34,13 @@ def scale_offset(numerics: Encode) -> int:
     """Biased exponent of the source less scale byte: X = exponent - source bias - offset, byte = X + scale bias."""
     element = numerics.block.element
     return OFFSETS[numerics.scale_rule](element) + numerics.source.bias - numerics.block.scale.bias
+
+
+def starts_at_one(numerics: Encode) -> bool:
+    """Is the lowest exponent that is not below the offset byte 1 too? Under `ScaleRule.LINEAR_NEAREST` products between
+    2**-127 and 2**-126 are rounded up, as the first bit of their fractions is set.
+    """
+    return numerics.scale_rule is ScaleRule.LINEAR_NEAREST and is_above_four_thirds(numerics.block.element)
 
 
 def largest_scale(numerics: Encode) -> int:
@@ -93,6 +102,9 @@ class ScaleUnit(wiring.Component):
         rounded = Signal(source.exp_bits + 1)  # the exponent, one up where the scale rule says so
         m.d.comb += rounded.eq(self.key.exponent + (self.key.flag if any(rounds_up) else 0))
         clamped = Mux(rounded < offset, 0, rounded - offset) if any(offsets) else rounded
+        at_one = [starts_at_one(mode) for mode in self.config.modes]
+        if any(at_one):
+            clamped = clamped | ((rounded == offset) & by_mode(self, list(map(int, at_one))))
         largest_number = (1 << source.exp_bits) - 2
         if any(largest_number + up - by > scale.max_code for up, by in zip(rounds_up, offsets)):
             clamped = Mux(rounded > scale.max_code + offset, scale.max_code, clamped)

@@ -1,22 +1,23 @@
 """Where the fraction of the largest magnitude puts the scale one up: one comparison with a constant in every binade.
 
 With a = 2**(e - 127) * (1 + m / 2**23), every scale rule subtracts a constant from e: emax, the bias for
-``bias_floor``, and for ``round_log2`` one more than emax where the largest element is above sqrt(2) * 2**emax. All but
-``floor`` and ``bias_floor`` add one for fractions m above another constant, which is the same in all binades: for
-``ceil`` that of the largest element; for ``rceil`` the last whose product rounds down to a power of two. Only the
-binade in which the byte first exceeds 0 can have a different constant, because there the product of ``rceil`` is
-subnormal, and because for elements below 2 that binade is the one of the FP32 subnormals.
+``bias_floor``, and one more than emax for ``round_log2`` where the largest element is above sqrt(2) * 2**emax, and for
+``linear_nearest`` where it is above 4/3 * 2**emax. All but ``floor`` and ``bias_floor`` add one for fractions m above
+another constant, which is the same in all binades: for ``ceil`` the fraction of the largest element; for ``rceil`` the
+last whose product rounds down to a power of two; for ``linear_nearest`` the last whose product is below 1.5 times a
+power of two. Only the binade in which the byte first exceeds 0 can have a different constant, because there the product
+of ``rceil`` is subnormal, and because for elements below 2 that binade is the one of the FP32 subnormals.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, isqrt
+from math import ceil, floor, isqrt
 
 from ..spec import FP32, TF32, Encode, NumberFormat, ScaleRule, Subnormals
 
-__all__ = ["OFFSETS", "Threshold"]
+__all__ = ["OFFSETS", "Threshold", "is_above_four_thirds"]
 
 
 def _is_above_root(element: NumberFormat) -> bool:
@@ -24,11 +25,20 @@ def _is_above_root(element: NumberFormat) -> bool:
     return element.max_value**2 > 2 * Fraction(4) ** element.emax
 
 
+def is_above_four_thirds(element: NumberFormat) -> bool:
+    """Is the largest element above 4/3 times its power of two? Then 3/4 of it is above one too."""
+    return 3 * element.max_value > 4 * Fraction(2) ** element.emax
+
+
 OFFSETS = {
     ScaleRule.BIAS_FLOOR: lambda element: element.bias,
     ScaleRule.ROUND_LOG2: lambda element: element.emax + _is_above_root(element),
+    ScaleRule.LINEAR_NEAREST: lambda element: element.emax + is_above_four_thirds(element),
     **dict.fromkeys(
-        (ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN, ScaleRule.EVEN1),
+        (
+            *(ScaleRule.FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN, ScaleRule.EVEN1),
+            ScaleRule.MIDMAX,
+        ),
         lambda element: element.emax,
     ),
 }
@@ -65,16 +75,36 @@ def _never(element: NumberFormat) -> tuple[int, int]:
 
 
 def _ceil(element: NumberFormat) -> tuple[int, int]:
-    in_binade = element.max_value / Fraction(2) ** element.emax - 1
-    at_bottom = in_binade if element.emax else element.max_value / 2  # a subnormal m is m / 2**22 of the smallest scale
+    return _of_largest(Fraction(element.max_value), element)
+
+
+def _midmax(element: NumberFormat) -> tuple[int, int]:
+    return _of_largest((element.max_value + Fraction(2) ** (element.emax + 1)) / 2, element)
+
+
+def _of_largest(largest: Fraction, element: NumberFormat) -> tuple[int, int]:
+    in_binade = largest / Fraction(2) ** element.emax - 1
+    at_bottom = in_binade if element.emax else largest / 2  # a subnormal m is m / 2**22 of the smallest scale
     return int(in_binade * 2**23), int(at_bottom * 2**23)
 
 
-def _rceil(element: NumberFormat) -> tuple[int, int]:
-    # fl32(1 / destmax); Python rounds fractions to even
+def _reciprocal(element: NumberFormat) -> Fraction:
+    """fl32(1 / destmax)."""
     ratio = 1 / element.max_value
     ulp = Fraction(2) ** -(element.emax + (1 if ratio < Fraction(2) ** -element.emax else 0) + 23)
-    reciprocal = round(ratio / ulp) * ulp
+    return round(ratio / ulp) * ulp  # Python rounds fractions to even
+
+
+def _linear_nearest(element: NumberFormat) -> tuple[int, int]:
+    # a product rounds up to 1.5 * 2**k from half a unit in the last place below it on, as that number is even
+    reciprocal, binade = _reciprocal(element), Fraction(2) ** element.emax
+    first = (Fraction(3, 2) - Fraction(1, 2**24)) / (2 if is_above_four_thirds(element) else 1) / reciprocal
+    # in the lowest binade the product is above 2**-127, and so it is for rceil
+    return ceil((first / binade - 1) * 2**23) - 1, _rceil(element)[1]
+
+
+def _rceil(element: NumberFormat) -> tuple[int, int]:
+    reciprocal = _reciprocal(element)
     # a product rounds down to 2**k up to half a unit in the last place above it, ties being to even: 2**(k - 24), and
     # 2**-150 for the subnormal 2**-127
     largest = (1 + Fraction(1, 2**24)) / reciprocal
@@ -113,5 +143,7 @@ LIMITS = {
     ScaleRule.EVEN: _even,
     ScaleRule.EVEN1: _even1,
     ScaleRule.ROUND_LOG2: _round_log2,
+    ScaleRule.LINEAR_NEAREST: _linear_nearest,
+    ScaleRule.MIDMAX: _midmax,
 }
 """For each rule the fractions of FP32 above which it puts the scale one up: in a binade, and in the lowest."""

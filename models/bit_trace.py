@@ -84,11 +84,31 @@ def _round_log2(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str
 
 
 def _ceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
+    return _holding(e, m, element, Fraction(element.max_value), "destmax")
+
+
+def _midmax(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
+    return _holding(e, m, element, (element.max_value + TWO ** (element.emax + 1)) / 2, "mid")
+
+
+def _holding(e: int, m: int, element: NumberFormat, largest: Fraction, name: str) -> tuple[int, str]:
     if e == 0 and element.emax > 0:
-        return 0, "e = 0: a is below destmax * 2^-127, byte 0"
-    # destmax in units of the last place of a: in its own binade, and where a is an FP32 subnormal
-    limit = int((element.max_value / 2**element.emax - 1) * 2**23 if e else element.max_value * 2**22)
+        return 0, f"e = 0: a is below {name} * 2^-127, byte 0"
+    # it is in units of the last place of a: in its own binade, and where a is an FP32 subnormal
+    limit = int((largest / 2**element.emax - 1) * 2**23 if e else largest * 2**22)
     return _clamped(f"e - emax + (m > 0x{limit:06X})", e, element.emax, m > limit)
+
+
+def _linear_nearest(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
+    reciprocal = fp32(1 / element.max_value)
+    p = fp32_pattern(fp32(fp32_value(a) * reciprocal))
+    limit = 0x3FFFFF if p >> 23 else 1 << 22  # 2**-127 is the subnormal pattern 0x400000
+    up = p & FRACTION > limit
+    byte = min((p >> 23) + up, E8M0.max_code)
+    return byte, (
+        f"p = fl32(a * 0x{fp32_pattern(reciprocal):08X}) = 0x{p:08X}; of p e + (m > 0x{limit:06X}) "
+        f"= {p >> 23} + {int(up)} = {byte}"
+    )
 
 
 def _rceil(a: int, e: int, m: int, element: NumberFormat) -> tuple[int, str]:
@@ -112,6 +132,8 @@ SCALE_RULES: dict[ScaleRule, Callable[[int, int, int, NumberFormat], tuple[int, 
     ScaleRule.EVEN: _even,
     ScaleRule.EVEN1: _even1,
     ScaleRule.ROUND_LOG2: _round_log2,
+    ScaleRule.LINEAR_NEAREST: _linear_nearest,
+    ScaleRule.MIDMAX: _midmax,
 }
 """The byte and its arithmetic under each rule, given the largest magnitude's pattern, exponent field and fraction."""
 

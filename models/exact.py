@@ -181,6 +181,19 @@ def round_log2(amax: Fraction, element: NumberFormat) -> int:
     return (binade + 1) // 2
 
 
+def linear_nearest(amax: Fraction, element: NumberFormat) -> int:
+    """As FP32 has its fields: the fraction of a subnormal above 2**-127 is above 1/2."""
+    product = fp32(amax * fp32(1 / element.max_value))
+    if product <= TWO**E8M0.emin:
+        return E8M0.emin
+    field, fraction = fp32_fields(product)
+    return field - FP32.bias + (1 if fraction >= Fraction(1, 2) else 0)
+
+
+def midmax(amax: Fraction, element: NumberFormat) -> int:
+    return smallest_exponent(2 * amax / (element.max_value + TWO ** (element.emax + 1)))
+
+
 SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
     ScaleRule.FLOOR: floor,
     ScaleRule.BIAS_FLOOR: bias_floor,
@@ -190,6 +203,8 @@ SCALE_RULES: dict[ScaleRule, Callable[[Fraction, NumberFormat], int]] = {
     ScaleRule.EVEN: even,
     ScaleRule.EVEN1: even1,
     ScaleRule.ROUND_LOG2: round_log2,
+    ScaleRule.LINEAR_NEAREST: linear_nearest,
+    ScaleRule.MIDMAX: midmax,
 }
 """X under each rule for a largest magnitude > 0, before it is clamped."""
 

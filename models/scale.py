@@ -44,21 +44,39 @@ def _even(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
 
 
 def _ceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
-    # destmax in units of the last place of a: in its own binade, and at exponent -127, where FP32 subnormals are; they
-    # need more than the smallest scale only where destmax is below 2
-    in_binade = (element.max_value / Fraction(2) ** element.emax - 1) * 2**23
-    at_bottom = element.max_value * 2**22
+    return _holding(amax, element, Fraction(element.max_value))
+
+
+def _midmax(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    return _holding(amax, element, (element.max_value + Fraction(2) ** (element.emax + 1)) / 2)
+
+
+def _holding(amax: np.ndarray, element: NumberFormat, largest: Fraction) -> np.ndarray:
+    """The smallest byte with a <= largest * 2**X, where ``largest`` is in the top binade of the element."""
+    # it is in units of the last place of a: in its own binade, and at exponent -127, where FP32 subnormals are; they
+    # need more than the smallest scale only where it is below 2
+    in_binade = (largest / Fraction(2) ** element.emax - 1) * 2**23
+    at_bottom = largest * 2**22
     assert in_binade.denominator == at_bottom.denominator == 1
     exponent = _exponent(amax)
     limit = np.where(exponent > 0, np.uint32(int(in_binade)), np.uint32(min(int(at_bottom), 2**32 - 1)))
     return exponent - element.emax + ((amax & FRACTION) > limit)
 
 
+def _product(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    """Patterns of a / destmax by a reciprocal: float32 multiplication rounds as the rules demand."""
+    return (amax.view(np.float32) * (np.float32(1) / np.float32(element.max_value))).view(np.uint32)
+
+
+def _linear_nearest(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
+    bits, half = _product(amax, element), np.uint32(1 << 22)
+    return _exponent(bits) + ((bits & half > 0) & (bits != half))
+
+
 def _rceil(amax: np.ndarray, element: NumberFormat) -> np.ndarray:
-    # float32 multiplication rounds as the rule demands; cvt.rp.satfinite.ue8m0 of the product is the power of two that
-    # is not below it, down to 2**-127, which is subnormal in FP32
-    product = amax.view(np.float32) * (np.float32(1) / np.float32(element.max_value))
-    bits = product.view(np.uint32)
+    # cvt.rp.satfinite.ue8m0 of the product is the power of two that is not below it, down to 2**-127, which is
+    # subnormal in FP32
+    bits = _product(amax, element)
     exponent = _exponent(bits)
     return exponent + ((bits & FRACTION) > np.where(exponent > 0, np.uint32(0), np.uint32(1 << 22)))
 
@@ -83,6 +101,8 @@ SCALE_RULES: dict[ScaleRule, Callable[[np.ndarray, NumberFormat], np.ndarray]] =
     ScaleRule.EVEN: _even,
     ScaleRule.EVEN1: _even1,
     ScaleRule.ROUND_LOG2: _round_log2,
+    ScaleRule.LINEAR_NEAREST: _linear_nearest,
+    ScaleRule.MIDMAX: _midmax,
 }
 """The byte of each rule from the exponent field, before it is clamped: (n,) uint32 patterns -> (n,) int32."""
 

@@ -6,7 +6,8 @@ largest magnitude"), a code by the numbers that it stands for ("no other code is
 for one byte and one code. Notation of the texts below: ``x`` a source pattern, ``b`` a scale byte, ``p`` a code, ``c``
 its magnitude, ``r`` random bits.
 
-Some rules are arithmetic by definition and are stated as that arithmetic: `ScaleRule.RCEIL` multiplies in binary32, and
+Some rules are arithmetic by definition and are stated as that arithmetic: `ScaleRule.RCEIL` and
+`ScaleRule.LINEAR_NEAREST` multiply in binary32, and
 `ScaleRule.POW2_CEIL`, `ScaleRule.EVEN` and `ScaleRule.EVEN1` read an FP32 subnormal as a number of the binade below the
 normal ones.
 """
@@ -87,6 +88,8 @@ LIMITS: dict[ScaleRule, Callable[[NumberFormat], tuple[bool, Fraction]]] = {
     ScaleRule.BIAS_FLOOR: lambda e: (True, Fraction(2) ** (e.bias + 1)),
     ScaleRule.EVEN1: lambda e: (True, Fraction(2) ** e.emax * Fraction(7, 4)),
     ScaleRule.ROUND_LOG2: lambda e: (False, root_of_two_times(e.max_value)),
+    ScaleRule.LINEAR_NEAREST: lambda e: (True, Fraction(3, 2)),
+    ScaleRule.MIDMAX: lambda e: (False, (e.max_value + Fraction(2) ** (e.emax + 1)) / 2),
 }
 """Up to what multiple of its scale the largest magnitude may be, and whether it must be below it."""
 
@@ -99,9 +102,12 @@ READS: dict[ScaleRule, str] = {
     ScaleRule.BIAS_FLOOR: "magnitude",
     ScaleRule.EVEN1: "field",
     ScaleRule.ROUND_LOG2: "magnitude",
+    ScaleRule.LINEAR_NEAREST: "raised product",
+    ScaleRule.MIDMAX: "magnitude",
 }
-"""What a rule compares: the largest magnitude; its FP32 product with the reciprocal of the largest element; or the
-magnitude that its exponent field and fraction have as those of a normal number, which an FP32 subnormal is not."""
+"""The number that a rule compares: the largest magnitude; its FP32 product with the reciprocal of the largest element,
+or the same with everything between 2**-127 and 2**-126 raised to 2**-126 ("raised product"); or the magnitude that its
+exponent field and fraction have as those of a normal number, which an FP32 subnormal is not."""
 
 ADDED: dict[Rounding, Callable[[int, int], str]] = {
     Rounding.RTZ: lambda n, width: bits(0, width),
@@ -213,11 +219,14 @@ class Specification:
                 f"(ite (and (= (field x) {bits(0, s.exp_bits)}) (not (= (fraction x) {bits(0, s.man_bits)}))) "
                 f"{as_normal} (magnitude x))"
             )
-        if READS[rule] == "product":
+        if READS[rule] in ("product", "raised product"):
             number = (
                 f"({TO_DOUBLE} RNE (fp.mul RNE ((_ to_fp 8 24) RNE (magnitude x)) "
                 f"((_ to_fp 8 24) RNE {rational(1 / Fraction(e.max_value))})))"
             )
+        if READS[rule] == "raised product":
+            lowest, normal = (double(Fraction(2) ** exponent) for exponent in (self.scale.emin, FP32.emin))
+            number = f"(let ((p {number})) (ite (and (fp.lt {lowest} p) (fp.lt p {normal})) {normal} p))"
         strict, limit = LIMITS[rule](e)
         yield (
             f"(define-fun covers ((x (_ BitVec {s.bits})) (b (_ BitVec {w}))) Bool ({'fp.lt' if strict else 'fp.leq'} "

@@ -60,6 +60,16 @@ class ScaleRule(Rule):
         "round_log2",
         "X = log2(a / destmax), rounded to the nearest integer; there are no ties (MLX up to 0.32.1)",
     )
+    LINEAR_NEAREST = (
+        "linear_nearest",
+        "exponent field of p, as of rceil, one more if the first bit of its fraction is set, which makes 1.5 a 2; "
+        "2**-127 itself is byte 0 (FlyDSL, f32_to_e8m0(amax / max))",
+    )
+    MIDMAX = (
+        "midmax",
+        "smallest X with a <= mid * 2**X, where mid is the middle between destmax and the next power of two (Brevitas, "
+        "midmax)",
+    )
 
 
 class Rounding(Rule):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
@@ -81,6 +82,19 @@ def _of_root(element: NumberFormat, man_bits: int) -> list[int]:
     return [int(part * (1 << man_bits)) for part in (half - 1, half, 2 * half - 1) if 0 < part < 1]
 
 
+def _of_three_halves(element: NumberFormat, man_bits: int) -> list[int]:
+    """Where a is 1.5 times the largest element times a power of two, less what the product is rounded by."""
+    product = Fraction(element.max_value) / 2**element.emax * Fraction(3, 2)
+    last = int(((product if product < 2 else product / 2) - 1) * (1 << man_bits))
+    return [last - 2, last]
+
+
+def _of_middle(element: NumberFormat, man_bits: int) -> list[int]:
+    """Where a is between the largest element and the next power of two, in the binade of a and as a subnormal."""
+    middle = (Fraction(element.max_value) / 2**element.emax + 2) / 2
+    return [int(part * (1 << man_bits)) for part in (middle - 1, *([middle / 2] if element.emax == 0 else []))]
+
+
 OTHER_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], list[int]]] = {
     **dict.fromkeys(
         (ScaleRule.FLOOR, ScaleRule.BIAS_FLOOR, ScaleRule.CEIL, ScaleRule.RCEIL, ScaleRule.POW2_CEIL, ScaleRule.EVEN),
@@ -88,6 +102,8 @@ OTHER_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], list[int]]] = {
     ),
     ScaleRule.EVEN1: lambda element, man_bits: [3 << man_bits - 2],
     ScaleRule.ROUND_LOG2: _of_root,
+    ScaleRule.LINEAR_NEAREST: _of_three_halves,
+    ScaleRule.MIDMAX: _of_middle,
 }
 """Where a rule goes one up beside the fractions that are tried under every rule, given the fraction bits of the
 source."""

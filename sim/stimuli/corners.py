@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -73,6 +74,15 @@ def _of_root(element: NumberFormat, man_bits: int) -> int:
     return int(((middle if middle > 1 else 2 * middle) - 1) * (1 << man_bits))
 
 
+def _of_three_halves(element: NumberFormat, man_bits: int) -> int:
+    product = element.max_value / 2**element.emax * Fraction(3, 2)
+    return int(((product if product < 2 else product / 2) - 1) * (1 << man_bits))
+
+
+def _of_middle(element: NumberFormat, man_bits: int) -> int:
+    return int(element.max_value / 2**element.emax * (1 << man_bits)) >> 1
+
+
 LAST_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], int] | None] = {
     ScaleRule.FLOOR: None,
     ScaleRule.BIAS_FLOOR: None,
@@ -82,6 +92,8 @@ LAST_FRACTIONS: dict[ScaleRule, Callable[[NumberFormat, int], int] | None] = {
     ScaleRule.EVEN: _below_half,
     ScaleRule.EVEN1: lambda element, man_bits: 3 << man_bits - 2,
     ScaleRule.ROUND_LOG2: _of_root,
+    ScaleRule.LINEAR_NEAREST: _of_three_halves,
+    ScaleRule.MIDMAX: _of_middle,
 }
 """About where the fraction of a largest magnitude puts the scale one up, given the fraction bits of the source; None
 where it never does."""

@@ -22,3 +22,6 @@ normal binade."""
 ROOT = {"e5m2": 0x1E6455, "e4m3": 0x1E6455, "e3m2": 0x1E6455, "e2m3": 0x29B4A5, "e2m1": 0x07C3B7, "int8": 0x339AEA}
 """First mantissa from which a is nearer to the next power of two times the largest element, by log2: that above 7/4,
 15/8, 3/2 or 127/64 divided by sqrt(2) = 1.41421356237."""
+
+MIDDLE = {"e5m2": 0x700000, "e4m3": 0x700000, "e3m2": 0x700000, "e2m3": 0x780000, "e2m1": 0x600000, "int8": 0x7F0000}
+"""Mantissa of the middle between the largest number and the next power of two: 15/8, 31/16, 7/4 or 255/128."""

@@ -141,9 +141,10 @@ def test_refused_before_anything_is_built(arguments, fields):
 SUBTRACTED = {
     **dict.fromkeys(("floor", "ceil", "rceil", "pow2_ceil", "even", "even1"), EMAX),
     "bias_floor": BIAS,
-    "round_log2": {short: emax + 1 for short, emax in EMAX.items()},
+    **dict.fromkeys(("round_log2", "linear_nearest"), {short: emax + 1 for short, emax in EMAX.items()}),
+    "midmax": EMAX,
 }
-"""Numerics.md, table B.1; log2 of the largest element of all six formats is nearer to the integer above."""
+"""Numerics.md, table B.1; the largest element of all six formats is nearer to the power of two above, also by log2."""
 
 
 def test_every_scale_rule_is_tried():
@@ -164,6 +165,8 @@ def test_scale_unit(short, specials, rule, offset):
         for flag in range(1 << flag_bits):
             keys.append({"key": exponent << flag_bits | flag})
             byte = exponent - offset[short] + (flag if goes_up else 0)
+            if rule == "linear_nearest" and byte == 0:  # products between 2**-127 and 2**-126 are rounded up
+                byte = 1
             nan = inf = 0
             if exponent == 255 and specials == "nan_block":
                 nan = 1

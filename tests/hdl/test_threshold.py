@@ -4,24 +4,27 @@ table.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 from amaranth.hdl import Elaboratable, Module, Signal
 
 from mxcast.hdl import ScaleUnit, converter_config
 from mxcast.hdl.amax import ReduceKey
+from mxcast.hdl.scale import starts_at_one
 from mxcast.hdl.threshold import Threshold
 from mxcast.models.exact import decode, shared_exponent
 from mxcast.sim.families import every_element
 from mxcast.spec import BLOCKS, TF32, Encode, NumberFormat, ScaleRule, block_format, source_format
 
-from .published import BIAS, EMAX, EVEN, MMAX, MULTIPLICATION, ROOT
+from .published import BIAS, EMAX, EVEN, MIDDLE, MMAX, MULTIPLICATION, ROOT
 from .simulation import outputs
 
 EVERY = [element for elements in every_element().values() for element in elements]
 OCP = [block.element for block in BLOCKS.values()]
-ROUNDS_UP = ("ceil", "rceil", "pow2_ceil", "even", "even1", "round_log2")
+ROUNDS_UP = ("ceil", "rceil", "pow2_ceil", "even", "even1", "round_log2", "linear_nearest", "midmax")
 
 
 def limits(rules: Encode, exponent: int) -> int:
@@ -31,7 +34,10 @@ def limits(rules: Encode, exponent: int) -> int:
 
 
 def subtracted(rule: str, element: NumberFormat) -> int:
-    """Under ``round_log2`` one more than emax where log2 of the largest element is nearer to the integer above."""
+    """One more than emax where the largest element is nearer to the power of two above, by its logarithm under
+    ``round_log2``, and by what it is divided by under ``linear_nearest``."""
+    if rule == "linear_nearest":
+        return element.emax + (2**element.emax / element.max_value < Fraction(3, 4))
     return element.emax + (rule == "round_log2" and element.max_value**2 > 2 ** (2 * element.emax + 1))
 
 
@@ -59,11 +65,13 @@ def test_thresholds_are_exact(rule, source, subnormals):
         bottom = Threshold.of(rules).bottom
         binades = range(103, 143) if source == "fp16" else range(255)
         if element not in OCP:
-            binades = {103, 104, 127, 142} if source == "fp16" else {0, 1, bottom, bottom + 1, 127, 254}
+            binades = {103, 104, 127, 142} if source == "fp16" else {0, 1, bottom, bottom + 1, bottom + 2, 127, 254}
         for exponent in binades:
             limit = limits(rules, exponent)
             for fraction in {0, limit, min(limit + 1, highest), highest}:
                 byte = min(max(exponent - subtracted(rule, element) + (fraction > limit), 0), 254)
+                if (byte, rule) == (0, "linear_nearest") and source != "fp16" and starts_at_one(rules):
+                    byte = int(exponent + (fraction > limit) > element.emax)
                 amax = decode(exponent << format.man_bits | fraction, format, rules.input_subnormals).magnitude
                 assert byte == shared_exponent(amax, rules) + 127, (element.name, exponent, hex(fraction))
 
@@ -87,6 +95,14 @@ def published_byte(short: str, rule: str, a: int) -> int:
         byte = (a + 0x200000 >> 23) - EMAX[short]
     elif rule == "round_log2":
         byte = e - EMAX[short] - 1 + (m >= ROOT[short])
+    elif rule == "midmax":
+        byte = e - EMAX[short] + (m > MIDDLE[short])
+        if e == 0:
+            byte = int(short == "int8" and m > 0x7F8000)
+    elif rule == "linear_nearest":  # as FlyDSL reads the fields of the product
+        one = np.float32(1) / np.float32({0: 127 / 64}.get(EMAX[short], 2.0 ** EMAX[short] * (1 + MMAX[short] / 2**23)))
+        p = int((np.uint32(a).view(np.float32) * one).view(np.uint32))
+        byte = (p >> 23) + (p & 0x400000 > 0 and (p & 0x3FFFFF > 0 or p >> 23 > 0))
     elif rule == "pow2_ceil":
         byte = e - EMAX[short] + (m != 0)
     elif rule in ("ceil", "rceil"):
@@ -118,8 +134,9 @@ class Scale(Elaboratable):
 
 def largest_magnitudes(short: str) -> list[int]:
     """FP32 patterns around all that tables B.1 and B.3 name."""
-    mantissas = {0, 0x600000, 0x7F0000, MMAX[short], EVEN[short], ROOT[short] - 1, 0x7FFFFF}
-    around = sorted({m + d for m in mantissas for d in (-1, 0, 1, 2) if 0 <= m + d <= 0x7FFFFF})
+    mantissas = {0, 0x600000, 0x7F0000, MMAX[short], EVEN[short], ROOT[short] - 1, MIDDLE[short], 0x7F8000, 0x7FFFFF}
+    mantissas |= {(3 * (0x800000 + MMAX[short]) >> 2) - 0x800000}  # where the product is 0.75
+    around = sorted({m + d for m in mantissas for d in (-2, -1, 0, 1, 2) if 0 <= m + d <= 0x7FFFFF})
     bottom = EMAX[short]
     exponents = sorted({0, 1, 2, max(bottom - 1, 0), bottom, bottom + 1, bottom + 2, 127, 253, 254})
     return [e << 23 | m for e, m in product(exponents, around)] + sorted(MULTIPLICATION[short])

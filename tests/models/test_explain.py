@@ -179,6 +179,8 @@ def test_the_rules_side_by_side():
         "bias_floor": (120, False, 0),
         "even1": (120, False, 0),
         "round_log2": (119, True, 1),  # log2(1.9 / 448) = -7.88
+        "linear_nearest": (119, True, 1),  # 1.9 / 448 = 1.086 * 2**-8
+        "midmax": (120, False, 0),  # above 1.875
     }
     errors = [Fraction(step.decoded) - Fraction(step.value) for step in why.elements]
     rms = math.sqrt(sum(error**2 for error in errors) / sum(Fraction(step.value) ** 2 for step in why.elements))

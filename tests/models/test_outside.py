@@ -182,3 +182,19 @@ def test_fp32_log2_is_one_too_big_for_7404_largest_magnitudes():
     too_big = np.floor(log2) > (patterns >> 23).astype(int) - 127
     assert np.count_nonzero(too_big) == 7404 and not too_big[127::128].any()
     assert "7404" in PROFILES["microxcaling"].remark
+
+
+@pytest.mark.parametrize("element", BLOCK_FORMATS)
+def test_linear_nearest_is_a_cast_of_the_quotient_to_e8m0(element):
+    """ml_dtypes rounds what is subnormal in FP32 up too where the first bit of its fraction is set, but for 2**-127. It
+    casts 0 to NaN.
+    """
+    rules = numerics(element, scale_rule="linear_nearest")
+    drawn = np.random.default_rng(8).integers(0, 1 << 23, 2000)
+    fields = np.array([*range(40), *range(120, 135), *range(250, 255)])
+    edges = np.arange(1 << 7) << 16  # with every fraction at which a product is 1.5
+    fractions = np.unique(np.clip([*drawn, *(edges - 1), *edges, *(edges + 1), *(edges - 2)], 0, (1 << 23) - 1))
+    a = (fields[:, None] << 23 | fractions).astype(np.uint32).reshape(-1).view(np.float32)
+    p = a * (np.float32(1) / np.float32(float(rules.block.element.max_value)))
+    theirs = np.where(p > 0, p.astype(ml_dtypes.float8_e8m0fnu).view(np.uint8), 0)
+    np.testing.assert_array_equal(quantize(np.repeat(a[:, None], 32, 1), rules).scales[:, 0], theirs)

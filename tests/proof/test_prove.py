@@ -65,6 +65,12 @@ def test_a_block_is_proved_at_once(size, tmp_path):
         ("e2m1", "modelopt", {"source": "bf16"}),
         ("int8", "ocp", {"scale_rule": "round_log2", "rounding": "rnz", "target": "xcu"}),  # the table of fixed point
         ("e4m3", "ocp", {"zero": "positive", "target": "xcu"}),  # and that of floating point
+        ("e4m3", "ocp", {"scale_rule": "floor,linear_nearest"}),
+        ("int8", "ocp", {"scale_rule": "linear_nearest", "target": "xcu"}),
+        pytest.param("e2m3", "te", {"scale_rule": "linear_nearest", "source": "bf16"}, marks=pytest.mark.slow),
+        pytest.param("e3m0", "ocp", {"scale_rule": "linear_nearest", "specials": "drop"}, marks=pytest.mark.slow),
+        pytest.param("int8", "ocp", {"scale_rule": "midmax", "target": "xcu"}, marks=pytest.mark.slow),
+        pytest.param("e5m2", "ocp", {"scale_rule": "midmax", "source": "fp16"}, marks=pytest.mark.slow),
         pytest.param(
             "e3m0",
             "ocp",

@@ -33,6 +33,9 @@ RULES = [
     ("e2m1", "modelopt", {"source": "bf16"}),
     ("int8", "ocp", {"scale_rule": "round_log2", "rounding": "rnz", "zero": "positive", "specials": "inf_scale"}),
     ("e3m0", "ocp", {"scale_rule": "round_log2", "zero": "taken_positive", "input_subnormals": "flush"}),
+    ("e4m3", "ocp", {"scale_rule": "linear_nearest"}),
+    ("int8", "ocp", {"scale_rule": "linear_nearest"}),
+    ("e2m1", "ocp", {"scale_rule": "midmax"}),
     ("e2m1", "ocp", {"scale_rule": "even1", "zero": "taken_negative", "source": "fp16", "specials": "inf_scale"}),
 ]
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mxcast.hdl import ConverterConfig, amax, converter_config, element, threshold, verilog
+from mxcast.hdl import ConverterConfig, amax, converter_config, element, scale, threshold, verilog
 from mxcast.hdl.threshold import Threshold
 from mxcast.sim import test as regress
 from mxcast.sim import verify
@@ -66,6 +66,11 @@ def rceil_in_exact_arithmetic(monkeypatch, config) -> str:
 
 def log2_rounded_in_the_binade_of_destmax(monkeypatch, config) -> str:
     monkeypatch.setitem(threshold.OFFSETS, ScaleRule.ROUND_LOG2, lambda element: element.emax)
+    return verilog(config, NAME)
+
+
+def starts_at_zero(monkeypatch, config) -> str:
+    monkeypatch.setattr(scale, "starts_at_one", lambda numerics: False)
     return verilog(config, NAME)
 
 
@@ -135,6 +140,11 @@ BUGS = {
     "round_log2_below_its_threshold": bug(
         threshold_moved(in_binade=-1), "e2m1", "distance", "random", scale_rule="round_log2"
     ),
+    "linear_nearest_below_its_threshold": bug(
+        threshold_moved(in_binade=-1), "e2m3", "distance", "random", scale_rule="linear_nearest"
+    ),
+    "linear_nearest_from_byte_0_on": bug(starts_at_zero, "e4m3", "distance", "random", scale_rule="linear_nearest"),
+    "midmax_above_its_threshold": bug(threshold_moved(in_binade=1), "e4m3", "distance", "random", scale_rule="midmax"),
     "round_log2_without_its_offset": bug(log2_rounded_in_the_binade_of_destmax, "int8", scale_rule="round_log2"),
     "positive_zero_of_zeros_only": bug(zero_as(EncodedZero.TAKEN_POSITIVE), "e2m1", zero="positive"),
     "taken_positive_of_all_zeros": bug(zero_as(EncodedZero.POSITIVE), "e2m1", zero="taken_positive"),

@@ -87,7 +87,9 @@ def last_below(rules, field: int) -> int | None:
 
 
 @pytest.mark.parametrize("source, middle, top", [("fp32", 127, 254), ("bf16", 127, 254), ("fp16", 15, 30)])
-@pytest.mark.parametrize("rule", share(["ceil", "rceil", "pow2_ceil", "even", "even1", "round_log2"], 2))
+@pytest.mark.parametrize(
+    "rule", share(["ceil", "rceil", "pow2_ceil", "even", "even1", "round_log2", "linear_nearest", "midmax"], 2)
+)
 def test_maxima_stand_on_both_sides_of_every_scale_boundary(rule, source, middle, top):
     """At the bottom, where the byte leaves 0, in the middle and at the top of the range; also of formats nobody has
     published.

@@ -142,7 +142,9 @@ def test_every_rule_is_documented(member):
 @pytest.mark.parametrize("rule", [ScaleRule, Rounding, Specials])
 def test_every_numeric_rule_has_a_source(rule):
     for member in rule:
-        sources = r"\((OCP|NVIDIA|Gorodecky|torchao|Transformer Engine|IEEE 754|PTX|compressed-tensors|MLX)"
+        sources = (
+            r"\((OCP|NVIDIA|Gorodecky|torchao|Transformer Engine|IEEE 754|PTX|compressed-tensors|MLX|FlyDSL|Brevitas)"
+        )
         assert re.search(sources, member.__doc__), f"{member} has no source"
 
 
@@ -174,7 +176,21 @@ def test_defaults():
 @pytest.mark.parametrize(
     "field, names",
     [
-        ("scale_rule", ["floor", "ceil", "rceil", "pow2_ceil", "even", "bias_floor", "even1", "round_log2"]),
+        (
+            "scale_rule",
+            [
+                "floor",
+                "ceil",
+                "rceil",
+                "pow2_ceil",
+                "even",
+                "bias_floor",
+                "even1",
+                "round_log2",
+                "linear_nearest",
+                "midmax",
+            ],
+        ),
         ("rounding", ["rne", "rna", "rtz", "sr", "guard_half_up", "rnz"]),
         ("specials", ["nan_block", "te", "inf_scale", "drop"]),
         ("input_subnormals", ["exact", "flush"]),
@@ -568,7 +584,8 @@ def test_converter_config_sorts_the_overrides():
         (
             {"scale_rule": "floor,"},
             ValueError,
-            "unknown scale_rule '': known are floor, ceil, rceil, pow2_ceil, even, bias_floor, even1, round_log2",
+            "unknown scale_rule '': known are floor, ceil, rceil, pow2_ceil, even, bias_floor, even1, round_log2, "
+            "linear_nearest, midmax",
         ),
         ({"scale_rule": "floor,floor"}, ValueError, "the modes of a converter must differ from each other"),
         (
