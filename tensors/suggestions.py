@@ -23,7 +23,7 @@ def suggestions(tensors: Mapping[str, Stored], arrays: Sequence[str]) -> str:
     found: dict[str, tuple[bool, str]] = {}
     for scale in others:
         left = [name for name in others if name != scale]
-        if len(left) > 1 or any(tensors[name].dtype != "F32" for name in left):
+        if len(left) > 1:
             continue  # a reading would leave out an array that changes the numbers
         tensor_scale = left[0] if left else None
         names = {"codes": codes, "scale": scale} | ({"tensor_scale": tensor_scale} if tensor_scale else {})

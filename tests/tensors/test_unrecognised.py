@@ -8,6 +8,8 @@ import pytest
 from mxcast.cli import main
 from mxcast.models import pack, quantize
 from mxcast.tensors.inspection import inspect_file
+from mxcast.tensors.stored import Stored
+from mxcast.tensors.suggestions import suggestions
 
 from .stored_files import filled, write_raw
 
@@ -41,6 +43,17 @@ def test_is_named_and_refused(arrays, tmp_path, fails, passes):
     patterns = [part for name in arrays for part in ("--exclude", name)]
     text = passes("dequantize", path, tmp_path / "b.safetensors", "--from", "gpt_oss", *patterns)
     assert all(name in text for name in arrays)
+
+
+def test_no_reading_leaves_out_a_scale():
+    """It would be refused, because the array that it leaves out changes the numbers."""
+
+    def fit(*scales):
+        arrays = {"w": ("U8", (64, 64)), "s": ("F8_E4M3", (64, 8)), "t": ("F32", ()), "b": ("BF16", ())}
+        tensors = {name: Stored(dtype=of[0], shape=of[1], data=np.zeros(of[1])) for name, of in arrays.items()}
+        return "--names" in suggestions(tensors, ["w", *scales])
+
+    assert fit("s") and fit("s", "t") and not fit("s", "b") and not fit("s", "t", "b")
 
 
 def test_in_a_model(tmp_path, fails):
