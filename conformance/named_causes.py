@@ -15,7 +15,7 @@ import numpy as np
 from ..models.block_array import code_values
 from ..sim.operations import golden
 from ..sim.transactions import Transactions
-from ..spec import BF16, E8M0, FP16, FloatFormat, Role
+from ..spec import BF16, E8M0, FP16, BlockOperation, FloatFormat, Role
 from .candidates import Converted, Rules
 from .scaled import element_of, magnitudes, patterns_of, rounded_to, scaled, wide
 
@@ -51,9 +51,15 @@ class Named:
         return self._compared(rules, blocks, expected)[1]
 
     def explained(self, rules: Rules, blocks: Converted, expected: Transactions) -> int | None:
-        """The number of results that it explains; None if it does not hold for these blocks."""
-        predicted, explained = (int(mask.sum()) for mask in self._compared(rules, blocks, expected))
-        return explained if explained >= SHARE * predicted else None
+        """The number of results that it explains; None if it does not hold for these blocks. Scale bytes that are NaN
+        are not judged: a converter with the fault may keep them.
+        """
+        predicted, explained = self._compared(rules, blocks, expected)
+        is_number = np.ones(predicted.shape, bool)
+        if self.role is Role.SCALE and isinstance(rules, BlockOperation):
+            is_number = ~np.isnan(code_values(rules.block.scale)[expected[Role.SCALE]])
+        holds = (explained & is_number).sum() >= SHARE * (predicted & is_number).sum()
+        return int(explained.sum()) if holds else None
 
     def _compared(self, rules: Rules, blocks: Converted, expected: Transactions) -> tuple[np.ndarray, np.ndarray]:
         """(n, lanes) results that the cause makes wrong, and those that are as predicted."""

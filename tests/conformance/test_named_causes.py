@@ -78,6 +78,12 @@ def inverse(scales: np.ndarray) -> np.ndarray:
     return np.where(scales == 255, 255, 254 - scales).astype(np.uint8)
 
 
+def signed_with_nan(x):
+    """The exponent as an int8; a scale that is NaN keeps its byte."""
+    scales, codes = encoded(x, "e2m1")
+    return np.where(scales == 255, 255, scales - np.uint8(127)).astype(np.uint8), codes
+
+
 def byte_as_number(scales, codes):
     right = decoded(scales, codes)
     return np.where(np.isnan(right), right, decoded(np.full_like(scales, 127), codes) * scales[:, None])
@@ -124,6 +130,7 @@ NAMED = {
         "int8",
         lambda x: (encoded(x, "int8")[0] - np.uint8(127), encoded(x, "int8")[1]),
     ),
+    "the scale byte is a signed exponent, without its bias ": ("encode", "e2m1", signed_with_nan),
     "the scale byte is the scale as an integer": ("encode", "nvfp4", scale_as_integer),
     "the maximum of a block goes through BF16 ": ("encode", "nvfp4", maximum_in_bf16_of_nvfp4),
     "the scale byte is the inverse, 254 - byte ": ("decode", "e4m3", lambda s, c: decoded(inverse(s), c)),
