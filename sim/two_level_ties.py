@@ -14,7 +14,7 @@ from ..models.block_array import code_values
 from ..models.source import narrow, widen
 from ..models.two_level import ORDERS, tensor_constants
 from ..spec import E2M1, FP32, FourOverSix, Order, TwoLevelEncode
-from .ties import SIGNIFICAND, divided_by, halves, inverted, odd_part, products, quotients, shifted
+from .ties import SIGNIFICAND, SMALLEST, divided_by, halves, inverted, odd_part, products, quotients, shifted
 from .two_level_stimuli import AMAX_OF, BOUNDARIES, STEPS, UNSCALED, beside, last_bit, marks, scale_codes
 
 __all__ = ["Tied", "of_source", "ties"]
@@ -180,8 +180,13 @@ def _subnormal(rules: TwoLevelEncode, rng: np.random.Generator) -> np.ndarray:
         a = b / rng.choice(limits, len(b)) * (largest / 6)
         found.append(np.stack([a, b])[:, (a >= TINY) & of_source(rules, b)][:, :SMALL])
     if rules.order in (Order.AO, Order.MODELOPT):
-        a = divided_by(int(largest), SMALL, rng)
-        found.append(np.stack([a, _nearest(rules, a / largest * 6 * rng.choice(limits, len(a)))]))
+        is_short = rules.order is Order.AO and rules.source != FP32
+        a = divided_by(int(largest), SMALL * 64 if is_short else SMALL, rng)
+        limit = rng.choice(limits, len(a))
+        b = _nearest(rules, a / largest * 6 * limit)
+        distance = np.abs(b.astype(np.float64) / limit / 6 - a.astype(np.float64) / largest)
+        is_between = distance < SMALLEST / 2  # t is on either side of the limit, as the constant is rounded
+        found.append(np.stack([a, b])[:, is_between | (not is_short)][:, :SMALL])
     return _parts(*np.concatenate([np.empty((2, 0)), *found], axis=1).astype(np.float32))
 
 
