@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -135,15 +136,16 @@ CHANGING = re.compile(r"pre_quant_scale|svdquant_lora_\w+|\w*g_idx|\w*zero_point
 
 def more_than_codes(tensors: Mapping[str, Stored], known: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The arrays that change the numbers of tensors and belong to no layout, by tensor: zero points and the like, and
-    scales. ``known`` has the arrays of each tensor, its codes first.
+    scales of as many numbers as the codes have equal parts. ``known`` has the arrays of each tensor, its codes first.
     """
     taken = {array for arrays in known.values() for array in arrays}
     scales = _Scales({name: stored for name, stored in tensors.items() if name not in taken})
     changing = {name.rpartition(".")[0]: name for name, stored in tensors.items() if _changes(name, stored)}
     found = {}
     for tensor, (codes, *_) in known.items():
-        module = tensor.rpartition(".")[0]
-        if others := [changing[module]] if module in changing else scales.of(codes):
+        module, elements = tensor.rpartition(".")[0], 2 * prod(tensors[codes].shape)  # two in a byte
+        others = [name for name in scales.of(codes) if elements % max(prod(tensors[name].shape), 1) == 0]
+        if others := [changing[module]] if module in changing else others:
             found[tensor] = f"{others[0]!r} changes its numbers, and no layout here has both"
     return found
 
